@@ -25,6 +25,7 @@ mod memory;
 mod memory_waits;
 mod multi_gpu;
 mod own_kernels;
+mod pace;
 mod polling;
 mod pool;
 mod probe;

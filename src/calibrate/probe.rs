@@ -253,6 +253,15 @@ impl Patience {
         }
     }
 
+    /// How long a pass is to take, trials included: a full calibration has two, and takes a minute
+    /// and a half with what comes before and after them.
+    pub const fn of_pass(&self) -> Duration {
+        match self.extent {
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(42),
+            CalibrationExtent::Quick => Duration::from_millis(13_000),
+        }
+    }
+
     /// The warm-up before the first sample that counts: the least time, the most time, and the
     /// number of samples to take within these.
     pub fn warm_up_of(&self, probe: &Probe) -> (Duration, Duration, u64) {
@@ -267,8 +276,9 @@ impl Patience {
         }
     }
 
-    /// The time after which a measurement stops, and the samples that it takes in any case.
-    pub fn limits(&self, probe: &Probe) -> (Duration, usize) {
+    /// The time after which a measurement stops, and the samples that it takes in any case. `pace`
+    /// is the share of the time that it may take.
+    pub fn limits(&self, probe: &Probe, pace: f64) -> (Duration, usize) {
         let visits = probe.visits_of(self.extent);
         let Limit { is_of_host, share, fewest } = probe.limit;
         let usual = if is_of_host { self.host } else { self.device };
@@ -277,6 +287,6 @@ impl Patience {
             Fewest::AllVisits(fewest) => fewest.div_ceil(visits),
             Fewest::Host => self.fewest.div_ceil(visits),
         };
-        (usual.mul_f64(share) / visits as u32, fewest)
+        (usual.mul_f64(share * pace) / visits as u32, fewest)
     }
 }

@@ -3,6 +3,7 @@
 use super::conditions::Watch;
 use super::context::MeasurementContext;
 use super::error::CalibrateError;
+use super::pace::Pace;
 use super::probe::{Counts, Patience, Probe};
 use super::schedule::Schedule;
 use super::stopping::{FEWEST, Stopping};
@@ -63,9 +64,13 @@ pub fn calibrate<W: Write>(
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device);
     note(&mut samples, recorder, &watch)?;
-    for probe in left {
+    // Several GPUs have more to measure.
+    let whole = patience.of_pass() * samples.machine.devices.max(1) as u32;
+    let pace = Pace::new(whole.mul_f64(left.len() as f64 / probes.len() as f64), left.len());
+    for (index, probe) in left.iter().enumerate() {
         go_on(done)?;
-        let measurements = measure(&mut context, probe, &patience, &samples)?;
+        let pace = pace.at(index);
+        let measurements = measure(&mut context, probe, (&patience, pace), &samples)?;
         let disturbed = watch.disturbance(&probe.quantities[0]);
         for measurement in measurements {
             let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
@@ -93,7 +98,7 @@ fn warm_up(context: &mut MeasurementContext<'_>) -> Result<(), CalibrateError> {
 fn measure(
     context: &mut MeasurementContext<'_>,
     probe: &Probe,
-    patience: &Patience,
+    (patience, pace): (&Patience, f64),
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
     let what = &probe.quantities[0];
@@ -133,7 +138,7 @@ fn measure(
             probe.sample(context, count)?;
         }
     }
-    let limits = patience.limits(probe);
+    let limits = patience.limits(probe, pace);
     let (taken, stop) = sampled(context, probe, &counts, limits)?;
     let keys = counts
         .iter()
