@@ -112,6 +112,7 @@ fn assess(
     if found.profile.accuracy.is_none() {
         return assessment;
     }
-    let kernels: BTreeSet<Kernel> = workload.tasks.iter().map(|task| task.kernel).collect();
+    let kernels: BTreeSet<Kernel> =
+        workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0)).collect();
     assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
 }

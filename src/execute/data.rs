@@ -1,12 +1,14 @@
 //! What a workload's buffers hold before a plan, and must hold after it.
 
+use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
-use crate::kernels::Shape;
-use crate::program::BufferId;
+use crate::kernels::{Arguments, Kernel, Shape};
+use crate::program::{BufferId, signature};
 use crate::runs::TOLERANCE;
-use crate::scenario::{Buffer, Task, Workload};
+use crate::scenario::{Buffer, OwnWork, Task, TaskKernel, Workload};
 use crate::units::ElementType;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The contents of every buffer. A buffer's batches lie one behind the other. Whatever the type of
 /// its elements is, its bytes are kept as those of `f32` values, with a rest at the end.
@@ -59,7 +61,7 @@ impl Contents {
     }
 
     /// Puts other values into a buffer.
-    pub(super) fn set(&mut self, id: BufferId, values: Vec<f32>) {
+    pub fn set(&mut self, id: BufferId, values: Vec<f32>) {
         self.buffers[id.0] = values;
     }
 
@@ -69,13 +71,39 @@ impl Contents {
     pub fn computed(&self, workload: &Workload, team: &Team) -> Self {
         let mut after = self.clone();
         for task in &workload.tasks {
-            for batch in 0..workload.batches as usize {
-                let inputs = task.reads.iter().map(|&id| after.batch(workload, id, batch).to_vec());
-                let output = iterated(task, inputs.collect(), team);
-                after.batch_mut(workload, task.writes, batch).copy_from_slice(&output);
+            for batch in 0..workload.batches {
+                match &task.kernel {
+                    TaskKernel::Library { kernel, arguments } => {
+                        let inputs = task.reads.iter();
+                        let inputs = inputs.map(|&id| after.batch(workload, id, batch).to_vec());
+                        let of = (*kernel, arguments);
+                        let output = iterated(task, of, inputs.collect(), team);
+                        let written = after.bytes_mut(workload, task.output(), batch);
+                        written.copy_from_slice(bytemuck::cast_slice(&output));
+                    }
+                    TaskKernel::Own(work) => after.stand_in(workload, (task, work), batch),
+                }
             }
         }
         after
+    }
+
+    /// What stands in for a task whose kernel has no twin.
+    fn stand_in(&mut self, workload: &Workload, (task, work): (&Task, &OwnWork), batch: u64) {
+        let lengths = task.writes.iter().map(|&id| workload.buffer(id).bytes(1).as_usize());
+        let lengths: Vec<usize> = lengths.collect();
+        let launch = StandIn {
+            kernel: &work.declared.kernel,
+            elements: work.elements.unwrap_or(workload.buffer(task.output()).elements),
+            signature: signature(&work.numbers),
+        };
+        for _ in 0..task.iterations {
+            let reads = task.reads.iter().map(|&id| self.bytes(workload, id, batch));
+            let written = launch.written(&reads.collect::<Vec<_>>(), &lengths);
+            for (&id, bytes) in task.writes.iter().zip(written) {
+                self.bytes_mut(workload, id, batch).copy_from_slice(&bytes);
+            }
+        }
     }
 
     /// The contents of one buffer, all batches.
@@ -83,14 +111,19 @@ impl Contents {
         &self.buffers[id.0]
     }
 
-    fn batch(&self, workload: &Workload, id: BufferId, batch: usize) -> &[f32] {
-        let length = workload.buffer(id).elements as usize;
-        &self.buffers[id.0][batch * length..(batch + 1) * length]
+    /// A batch of a buffer of `f32`.
+    fn batch(&self, workload: &Workload, id: BufferId, batch: u64) -> &[f32] {
+        bytemuck::cast_slice(self.bytes(workload, id, batch))
     }
 
-    fn batch_mut(&mut self, workload: &Workload, id: BufferId, batch: usize) -> &mut [f32] {
-        let length = workload.buffer(id).elements as usize;
-        &mut self.buffers[id.0][batch * length..(batch + 1) * length]
+    fn bytes(&self, workload: &Workload, id: BufferId, batch: u64) -> &[u8] {
+        let range = batch_range(workload, id, batch);
+        &bytemuck::cast_slice::<f32, u8>(&self.buffers[id.0])[range]
+    }
+
+    fn bytes_mut(&mut self, workload: &Workload, id: BufferId, batch: u64) -> &mut [u8] {
+        let range = batch_range(workload, id, batch);
+        &mut bytemuck::cast_slice_mut::<f32, u8>(&mut self.buffers[id.0])[range]
     }
 
     /// Compares one output with what it must be. Returns the largest deviation, relative
@@ -125,6 +158,13 @@ impl Contents {
         }
         Ok(pairs().map(deviation).reduce(|| 0.0, f64::max))
     }
+}
+
+/// Where a batch lies, in bytes.
+fn batch_range(workload: &Workload, id: BufferId, batch: u64) -> Range<usize> {
+    let length = workload.buffer(id).bytes(1).as_usize();
+    let first = batch as usize * length;
+    first..first + length
 }
 
 /// How far values of a type may be off, relative to the largest: eight units in the last place of
@@ -170,21 +210,26 @@ fn as_elements(element_type: ElementType, values: &mut [f32]) {
 /// The output of a task. Each iteration reads the output of the one before: in the
 /// operand that the task updates in place, or otherwise in the operand that its kernel
 /// iterates on.
-fn iterated(task: &Task, mut inputs: Vec<Vec<f32>>, team: &Team) -> Vec<f32> {
-    let in_place = task.reads.contains(&task.writes);
+fn iterated(
+    task: &Task,
+    (kernel, arguments): (Kernel, &Arguments),
+    mut inputs: Vec<Vec<f32>>,
+    team: &Team,
+) -> Vec<f32> {
+    let in_place = task.reads.contains(&task.output());
     let mut output = Vec::new();
-    let iterated = task.kernel.iterated();
+    let iterated = kernel.iterated();
     for _ in 0..task.iterations {
-        let length = match task.kernel.shape() {
+        let length = match kernel.shape() {
             Shape::Map => inputs[iterated].len(),
-            Shape::Reduction => task.kernel.results(&task.arguments) as usize,
+            Shape::Reduction => kernel.results(arguments) as usize,
         };
         output = vec![f32::NAN; length];
         let operands: Vec<Operand<'_>> = inputs.iter().map(|x| Operand::Array(x)).collect();
-        team.run(task.kernel, &task.arguments, &operands, &mut output, 0);
+        team.run(kernel, arguments, &operands, &mut output, 0);
         for (index, input) in inputs.iter_mut().enumerate() {
             let updated =
-                if in_place { task.reads[index] == task.writes } else { index == iterated };
+                if in_place { task.reads[index] == task.output() } else { index == iterated };
             if updated {
                 input.clone_from(&output);
             }

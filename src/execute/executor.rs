@@ -43,16 +43,21 @@ impl<'a> Executor<'a> {
     }
 
     /// What a program starts from, and must come to. A program that the scenario spells out may
-    /// read any buffer, and must come to what its own calls do one after the other.
+    /// read any buffer. Such a program, and one with a user's own kernels, must come to what its
+    /// own calls do one after the other.
     ///
     /// # Errors
     /// Where only the device can tell: if it fails.
     pub(super) fn expected(&self, program: &Program) -> Result<Expected<'_>, ExecuteError> {
-        if !self.workload.spells_out(program) {
+        let spelled_out = self.workload.spells_out(program);
+        if !spelled_out && !self.workload.has_own_kernels() {
             let (before, after) = (Cow::Borrowed(&self.before), Cow::Borrowed(&self.after));
             return Ok(Expected { before, after });
         }
-        let before = Contents::all_random(self.workload, self.team, self.seed);
+        let before = match spelled_out {
+            true => Contents::all_random(self.workload, self.team, self.seed),
+            false => self.before.clone(),
+        };
         let after = match program.own_steps().next() {
             // No twin says what a user's kernel computes.
             Some(_) => on_one_stream((self.device, self.team), (self.workload, program), &before)?,

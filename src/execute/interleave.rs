@@ -8,13 +8,14 @@
 use super::data::Contents;
 use super::error::ExecuteError;
 use super::outputs::outputs;
+use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
+use crate::kernels::OwnKernel;
 use crate::program::{Allocation, Call, OwnStep, Program, Slice, Step, StreamTraits, Touched};
 use crate::scenario::Workload;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Elements of the longest vector, twice.
 const ALIGNED: usize = 32;
@@ -109,6 +110,7 @@ pub fn check_orders(program: &Program, team: &Team, seed: u64) -> Result<(), Ord
 /// stream, or a branch of a graph.
 struct Interpreter {
     memory: Vec<Vec<f32>>,
+    kernels: Vec<OwnKernel>,
     /// Traits of the lanes that are streams. Branches of graphs follow them and have
     /// none.
     traits: Vec<StreamTraits>,
@@ -128,6 +130,7 @@ impl Interpreter {
     fn new(program: &Program, memory: Vec<Vec<f32>>) -> Self {
         Self {
             memory,
+            kernels: program.kernels.clone(),
             traits: program.streams.clone(),
             lanes: vec![VecDeque::new(); program.lane_count()],
             events: vec![None; program.events],
@@ -307,37 +310,14 @@ impl Interpreter {
         output.copy_from_slice(aligned);
     }
 
-    /// Adds what a slice holds. Which of all NaNs a result is depends on how a twin went through
-    /// its memory, so that they count as one.
-    fn hash_of(&self, slice: &Slice, hash: &mut DefaultHasher) {
-        match bytemuck::try_cast_slice::<u8, f32>(self.bytes(slice)) {
-            Ok(values) => values.iter().for_each(|value| {
-                hash.write_u32(if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() });
-            }),
-            Err(_) => hash.write(self.bytes(slice)),
-        }
-    }
-
-    /// What stands in for a kernel that has no twin: numbers that depend on every byte of what it
-    /// declares to read, and on the launch, into what it declares to write.
     fn stand_in(&mut self, step: &OwnStep) {
-        let mut hash = DefaultHasher::new();
-        (step.kernel, step.elements, step.signature()).hash(&mut hash);
-        for slice in &step.reads {
-            self.hash_of(slice, &mut hash);
-        }
-        for slice in &step.writes {
-            let mut random = ChaCha8Rng::seed_from_u64(hash.finish());
-            let first = slice.offset.as_usize();
-            for (at, byte) in self.bytes_mut(slice).iter_mut().enumerate() {
-                // An `f32` is from 1 to 2, and a number of another type is finite.
-                *byte = match (first + at) % 4 {
-                    3 => 0x3f,
-                    2 => random.random::<u8>() | 0x80,
-                    _ => random.random::<u8>() & 0x3f,
-                };
-            }
-            hash.write_u8(0);
+        let (elements, signature) = (step.elements, step.signature());
+        let launch = StandIn { kernel: &self.kernels[step.kernel], elements, signature };
+        let reads: Vec<&[u8]> = step.reads.iter().map(|slice| self.bytes(slice)).collect();
+        let lengths: Vec<usize> = step.writes.iter().map(|slice| slice.length.as_usize()).collect();
+        let written = launch.written(&reads, &lengths);
+        for (slice, bytes) in step.writes.iter().zip(written) {
+            self.bytes_mut(slice).copy_from_slice(&bytes);
         }
     }
 

@@ -19,6 +19,7 @@ mod outputs;
 mod prepared;
 mod run;
 mod stage;
+mod stand_in;
 mod trace;
 
 pub use data::{Contents, Mismatch};

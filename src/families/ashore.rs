@@ -2,12 +2,13 @@
 //! gets home.
 
 use super::builder::{Builder, Location};
-use super::chunk::{Chunk, reduced};
+use super::chunk::Chunk;
 use super::partials::Partials;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, Place, Step};
+use crate::program::{AllocationId, BufferId, Call, Place, Step, Threads};
 use crate::scenario::Home;
+use crate::units::ElementType;
 
 /// What a plan takes besides the homes of its buffers.
 pub(crate) struct Ashore {
@@ -26,7 +27,7 @@ impl Ashore {
     pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Self {
         let partials = Partials::new(builder, chunks);
         let (workload, memory) = (builder.workload, builder.strategy.memory);
-        let is_combined = |id: BufferId| chunks > 1 && reduced(workload, id);
+        let is_combined = |id: BufferId| chunks > 1 && workload.is_reduced(id);
         let needs_landing = |id: &BufferId| {
             let buffer = workload.buffer(*id);
             let is_pageable = buffer.home == Home::Host(HostMemory::Pageable);
@@ -36,9 +37,10 @@ impl Ashore {
             builder.copied_out().into_iter().filter(needs_landing).collect();
         let mut landing = |id: BufferId| {
             let buffer = workload.buffer(id);
-            let (name, elements) = (format!("{} landing", buffer.name), buffer.elements);
+            let (name, bytes) =
+                (format!("{} landing", buffer.name), buffer.bytes(workload.batches));
             let place = Place::Host(HostMemory::Pinned);
-            Landing { id, memory: builder.allocate(name, place, elements * workload.batches) }
+            Landing { id, memory: builder.allocate(name, place, bytes) }
         };
         let landings = landings.into_iter().map(&mut landing).collect();
         Self { partials, landings }
@@ -72,19 +74,22 @@ impl Ashore {
 
 impl Landing {
     fn location(&self, builder: &Builder<'_>, chunk: &Chunk) -> Location {
-        let offset = chunk.batch * builder.workload.buffer(self.id).elements;
-        Location { allocation: self.memory, first: 0, offset }
+        builder.batch_of(self.memory, chunk, self.id)
     }
 
     /// Copies a chunk's results home by all threads of the CPU.
     fn bring_home(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
         let range = &chunk.owns[self.id.0];
         let home = builder.home(chunk, self.id).expect("it goes back to the host");
+        let (from, to) = (self.location(builder, chunk).slice(range), home.slice(range));
+        if builder.workload.buffer(self.id).element_type != ElementType::F32 {
+            return builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+        }
         let step = Step {
             kernel: Kernel::Scale,
             arguments: Arguments { a: 1.0, ..Arguments::default() },
-            inputs: vec![self.location(builder, chunk).slice(range)],
-            output: home.slice(range),
+            inputs: vec![from],
+            output: to,
             workspace: None,
             lead: 0,
         };

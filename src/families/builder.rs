@@ -1,13 +1,13 @@
 //! The pieces that every family is put together from.
 
-use super::chunk::{Chunk, iteration_range, widened};
+use super::chunk::Chunk;
 use super::strategy::Strategy;
-use crate::kernels::{Grid, Shape};
+use crate::kernels::{Grid, OwnKernel};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{
-    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
+    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, StreamTraits,
 };
-use crate::scenario::{Buffer, Home, Task, TaskId, Workload};
+use crate::scenario::{Buffer, Home, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -19,14 +19,16 @@ pub(crate) struct Location {
     pub first: u64,
     /// How many elements of the allocation lie in front of element `first`.
     pub offset: u64,
+    /// Bytes of an element.
+    pub size: u64,
 }
 
 impl Location {
     pub fn slice(&self, range: &Range<u64>) -> Slice {
         Slice {
             allocation: self.allocation,
-            offset: Bytes::of_f32(self.offset + range.start - self.first),
-            length: Bytes::of_f32(range.end - range.start),
+            offset: Bytes::new((self.offset + range.start - self.first) * self.size),
+            length: Bytes::new((range.end - range.start) * self.size),
         }
     }
 }
@@ -34,7 +36,7 @@ impl Location {
 /// Where a task finds the elements of a chunk, and leaves its results.
 pub(crate) struct TaskMemory {
     pub inputs: Vec<Location>,
-    pub output: Location,
+    pub outputs: Vec<Location>,
     /// What iterations alternate with.
     pub spare: Option<Location>,
     /// Where a reduction combines blocks.
@@ -45,11 +47,11 @@ pub(crate) struct TaskMemory {
 pub(super) struct Slot {
     place: Place,
     /// For each buffer, its memory in this slot; `None` if it lives elsewhere.
-    buffers: Vec<Option<AllocationId>>,
+    pub(super) buffers: Vec<Option<AllocationId>>,
     /// For each task, the second buffer that iterations of a stencil alternate with.
-    spares: Vec<Option<AllocationId>>,
+    pub(super) spares: Vec<Option<AllocationId>>,
     /// For each task, where its reduction combines blocks.
-    workspaces: Vec<Option<AllocationId>>,
+    pub(super) workspaces: Vec<Option<AllocationId>>,
 }
 
 pub struct Builder<'w> {
@@ -72,7 +74,7 @@ impl<'w> Builder<'w> {
             allocations: Vec::new(),
             streams: Vec::new(),
             events: 0,
-            kernels: Vec::new(),
+            kernels: own_kernels(workload),
             setup: Vec::new(),
             body: Vec::new(),
         };
@@ -116,8 +118,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Adds memory for the plan's own use, allocated in the set-up.
-    pub(crate) fn allocate(&mut self, name: String, place: Place, elements: u64) -> AllocationId {
-        let bytes = Bytes::of_f32(elements);
+    pub(crate) fn allocate(&mut self, name: String, place: Place, bytes: Bytes) -> AllocationId {
         let id = self.add(Allocation { name, place, bytes, holds: None });
         self.program.setup.push(Call::Allocate(id));
         id
@@ -174,7 +175,8 @@ impl<'w> Builder<'w> {
         for (index, buffer) in self.workload.buffers.iter().enumerate() {
             let (id, name) = (BufferId(index), buffer.name.clone());
             let own = wanted(id) && !self.at_home(id, place) && self.shared[index].is_empty();
-            buffers.push(own.then(|| self.allocate(name, place, room[index])));
+            let bytes = Bytes::new(room[index] * buffer.element_type.size());
+            buffers.push(own.then(|| self.allocate(name, place, bytes)));
         }
         let none = vec![None; self.workload.tasks.len()];
         Slot { place, buffers, spares: none.clone(), workspaces: none }
@@ -184,12 +186,14 @@ impl<'w> Builder<'w> {
     pub(super) fn slot(&mut self, room: &[u64], place: Place) -> Slot {
         let mut slot = self.storage(room, place, |_| true);
         for (index, task) in self.workload.tasks.iter().enumerate() {
-            if task.iterations > 1 && !task.kernel.works_in_place() {
+            let Some((kernel, arguments)) = task.kernel.library() else { continue };
+            if task.iterations > 1 && !kernel.works_in_place() {
                 let name = format!("{} spare", task.name);
-                slot.spares[index] = Some(self.allocate(name, place, room[task.writes.0]));
+                let bytes = Bytes::of_f32(room[task.output().0]);
+                slot.spares[index] = Some(self.allocate(name, place, bytes));
             }
             if let (Place::Device(device), Some(elements)) =
-                (place, Grid::workspace(task.kernel, &task.arguments))
+                (place, Grid::workspace(kernel, arguments))
             {
                 slot.workspaces[index] = Some(self.workspace(device, &task.name, elements));
             }
@@ -203,8 +207,9 @@ impl<'w> Builder<'w> {
         task: &str,
         elements: u64,
     ) -> AllocationId {
-        let id = self.allocate(format!("{task} workspace"), Place::Device(device), elements);
-        let target = Slice { allocation: id, offset: Bytes::ZERO, length: Bytes::of_f32(elements) };
+        let length = Bytes::of_f32(elements);
+        let id = self.allocate(format!("{task} workspace"), Place::Device(device), length);
+        let target = Slice { allocation: id, offset: Bytes::ZERO, length };
         let streams = &self.program.streams;
         let first = streams.iter().position(|stream| stream.device == device);
         let stream = StreamId(first.expect("streams come before slots"));
@@ -222,22 +227,32 @@ impl<'w> Builder<'w> {
 
     /// Where a chunk's part of a buffer is at home.
     pub(crate) fn home(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
-        let offset = chunk.batch * self.workload.buffer(id).elements;
-        self.homes[id.0].map(|allocation| Location { allocation, first: 0, offset })
+        self.homes[id.0].map(|allocation| self.batch_of(allocation, chunk, id))
+    }
+
+    /// Where a chunk's batch of a buffer begins in memory that holds all batches of it.
+    pub(crate) fn batch_of(
+        &self,
+        allocation: AllocationId,
+        chunk: &Chunk,
+        id: BufferId,
+    ) -> Location {
+        let Buffer { elements, element_type, .. } = self.workload.buffer(id);
+        let (offset, size) = (chunk.batch * elements, element_type.size());
+        Location { allocation, first: 0, offset, size }
     }
 
     /// Where a device has its copy of a buffer that all chunks of its batch read whole.
     pub(super) fn shared(&self, device: DeviceId, chunk: &Chunk, id: BufferId) -> Option<Location> {
-        let offset = chunk.batch * self.workload.buffer(id).elements;
         let allocation = *self.shared[id.0].get(device.0)?;
-        Some(Location { allocation, first: 0, offset })
+        Some(self.batch_of(allocation, chunk, id))
     }
 
     /// Where kernels find a chunk's part of a buffer: in the slot, in a copy that all chunks
     /// share, or at home.
     pub(super) fn location(&self, slot: &Slot, chunk: &Chunk, id: BufferId) -> Location {
         match slot.buffers[id.0] {
-            Some(allocation) => Location { allocation, first: chunk.room[id.0].start, offset: 0 },
+            Some(allocation) => self.in_slot(allocation, chunk, id),
             None => {
                 let shared = match slot.place {
                     Place::Device(device) => self.shared(device, chunk, id),
@@ -249,70 +264,15 @@ impl<'w> Builder<'w> {
         }
     }
 
-    /// The steps of a task on a chunk: one for each iteration.
-    pub(super) fn steps(&self, slot: &Slot, chunk: &Chunk, id: TaskId) -> Vec<Step> {
-        let task = self.workload.task(id);
-        let first = chunk.room[task.writes.0].start;
-        let memory = TaskMemory {
-            inputs: task.reads.iter().map(|&read| self.location(slot, chunk, read)).collect(),
-            output: self.location(slot, chunk, task.writes),
-            spare: slot.spares[id.0].map(|allocation| Location { allocation, first, offset: 0 }),
-            workspace: slot.workspaces[id.0],
-        };
-        self.steps_in(memory, chunk, id)
-    }
-
-    /// The steps of a task on a chunk whose elements lie in some memory: one for each iteration.
-    pub(crate) fn steps_in(&self, memory: TaskMemory, chunk: &Chunk, id: TaskId) -> Vec<Step> {
-        let task = self.workload.task(id);
-        let TaskMemory { mut inputs, output, spare, workspace } = memory;
-        let mut steps = Vec::new();
-        for index in 0..task.iterations {
-            let odd = (task.iterations - 1 - index) % 2 == 1;
-            let target = spare.filter(|_| odd).unwrap_or(output);
-            let (reads, writes) = self.ranges(task, chunk, index);
-            steps.push(Step {
-                kernel: task.kernel,
-                arguments: task.arguments,
-                inputs: {
-                    let range = |input| match task.kernel.whole(input, &task.arguments) {
-                        Some(length) => 0..length,
-                        None => reads.clone(),
-                    };
-                    inputs.iter().enumerate().map(|(i, input)| input.slice(&range(i))).collect()
-                },
-                output: target.slice(&writes),
-                workspace: workspace.map(|allocation| Slice {
-                    allocation,
-                    offset: Bytes::ZERO,
-                    length: self.program.allocation(allocation).bytes,
-                }),
-                lead: if task.kernel.shape() == Shape::Map {
-                    writes.start - reads.start
-                } else {
-                    0
-                },
-            });
-            // A task that works in place finds its output where it read its input.
-            if !task.reads.contains(&task.writes) {
-                inputs[task.kernel.iterated()] = target;
-            }
-        }
-        steps
-    }
-
-    /// The elements that one iteration of a task reads and writes.
-    fn ranges(&self, task: &Task, chunk: &Chunk, index: u64) -> (Range<u64>, Range<u64>) {
-        let length = self.workload.buffer(task.writes).elements;
-        match task.kernel.shape() {
-            Shape::Reduction => {
-                (chunk.owns[task.reads[0].0].clone(), 0..task.kernel.results(&task.arguments))
-            }
-            Shape::Map => {
-                let writes = iteration_range(task, index, &chunk.needs[task.writes.0], length);
-                (widened(&writes, task.kernel.halo(&task.arguments), length), writes)
-            }
-        }
+    /// Where a chunk's part of a buffer is in memory of a slot.
+    pub(super) fn in_slot(
+        &self,
+        allocation: AllocationId,
+        chunk: &Chunk,
+        id: BufferId,
+    ) -> Location {
+        let size = self.workload.buffer(id).element_type.size();
+        Location { allocation, first: chunk.room[id.0].start, offset: 0, size }
     }
 
     /// Buffers in host memory that are copied to the device chunk by chunk.
@@ -345,14 +305,6 @@ impl<'w> Builder<'w> {
         let (from, to) = (from.slice(range), to.slice(range));
         self.issue(Call::Copy { stream, direction, from, to });
     }
-
-    pub(super) fn launch_all(&mut self, stream: StreamId, slot: &Slot, chunk: &Chunk) {
-        for task in 0..self.workload.tasks.len() {
-            for step in self.steps(slot, chunk, TaskId(task)) {
-                self.issue(Call::Launch { stream, step });
-            }
-        }
-    }
 }
 
 /// Refuses plans that would pin new pages in every pass: those of fresh buffers with such a home.
@@ -367,6 +319,17 @@ pub(super) fn refuse_fresh(
         Some(buffer) => Err(format!("fresh `{}` would be pinned anew in every run", buffer.name)),
         None => Ok(()),
     }
+}
+
+/// The kernels of the user's own, in the order in which tasks first run them.
+fn own_kernels(workload: &Workload) -> Vec<OwnKernel> {
+    let mut kernels: Vec<OwnKernel> = Vec::new();
+    for work in workload.tasks.iter().filter_map(|task| task.kernel.own()) {
+        if kernels.iter().all(|known| known.name != work.declared.kernel.name) {
+            kernels.push(work.declared.kernel.clone());
+        }
+    }
+    kernels
 }
 
 /// For each buffer, the most elements that any of the chunks needs at once.

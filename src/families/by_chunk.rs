@@ -123,7 +123,7 @@ pub(super) fn by_chunk(
                 }
                 shared.bring(&mut builder, stream, chunk);
                 copy_in(&mut builder, stream, slot, chunk);
-                builder.launch_all(stream, slot, chunk);
+                builder.launch_all(stream, slot, chunk)?;
                 copy_out(&mut builder, stream, slot, chunk, &ashore);
             }
         }
@@ -133,7 +133,7 @@ pub(super) fn by_chunk(
                 copy_in(&mut builder, stream, slot, chunk);
             }
             for &(chunk, stream, slot) in &work {
-                builder.launch_all(stream, slot, chunk);
+                builder.launch_all(stream, slot, chunk)?;
             }
             for &(chunk, stream, slot) in &work {
                 copy_out(&mut builder, stream, slot, chunk, &ashore);

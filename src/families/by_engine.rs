@@ -96,7 +96,7 @@ pub(super) fn by_engine(
         if let (Some(before), false) = (before, goes.is_empty()) {
             builder.issue(Call::Wait { stream: compute, event: left[before] });
         }
-        builder.launch_all(compute, slot, chunk);
+        builder.launch_all(compute, slot, chunk)?;
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });

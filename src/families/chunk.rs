@@ -61,7 +61,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
     for task in &workload.tasks {
         for (input, &id) in task.reads.iter().enumerate() {
             let computed_first = workload.is_output(id) && task.reads_whole(input);
-            if reduced(workload, id) || computed_first {
+            if workload.is_reduced(id) || computed_first {
                 let (name, buffer) = (&task.name, &workload.buffer(id).name);
                 return Err(format!(
                     "task `{name}` needs the whole of `{buffer}` before it starts"
@@ -81,15 +81,9 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
     }
 }
 
-/// Whether a buffer is the output of a reduction, which every chunk has its own part of.
-pub(crate) fn reduced(workload: &Workload, id: BufferId) -> bool {
-    let writer = workload.writer_of(id).map(|task| workload.task(task));
-    writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
-}
-
 /// Whether each chunk works on its own range of the buffer.
 fn is_cut(workload: &Workload, id: BufferId) -> bool {
-    !reduced(workload, id) && !workload.is_read_whole(id)
+    !workload.is_reduced(id) && !workload.is_read_whole(id)
 }
 
 fn own_ranges(
@@ -129,14 +123,21 @@ fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut needs = owns.to_vec();
     for task in workload.tasks.iter().rev() {
         // A row is computed whole, however little of it is asked for.
-        let grain = task.kernel.grain(&task.arguments);
-        let asked = &mut needs[task.writes.0];
-        *asked = asked.start / grain * grain..asked.end.next_multiple_of(grain);
+        let grain = task.kernel.grain();
+        let asked = task.writes.iter().map(|id| needs[id.0].clone());
+        let asked = asked.reduce(|one, two| one.start.min(two.start)..one.end.max(two.end));
+        let asked = asked.expect("a task writes");
+        let asked = asked.start / grain * grain..asked.end.next_multiple_of(grain);
+        for write in &task.writes {
+            // What is not cut is of any length.
+            let end = asked.end.min(workload.buffer(*write).elements);
+            needs[write.0] = asked.start..end;
+        }
         for (input, &read) in task.reads.iter().enumerate() {
             let length = workload.buffer(read).elements;
             let wanted = match task.kernel.shape() {
                 _ if task.reads_whole(input) => 0..length,
-                Shape::Map => widened(&needs[task.writes.0], task.halo(), length),
+                Shape::Map => widened(&asked, task.halo(), length),
                 Shape::Reduction => owns[read.0].clone(),
             };
             let have = &mut needs[read.0];
@@ -149,8 +150,10 @@ fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
 fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut room = needs.to_vec();
     for task in &workload.tasks {
-        let length = workload.buffer(task.writes).elements;
-        room[task.writes.0] = iteration_range(task, 0, &needs[task.writes.0], length);
+        for write in &task.writes {
+            let length = workload.buffer(*write).elements;
+            room[write.0] = iteration_range(task, 0, &needs[write.0], length);
+        }
     }
     room
 }
@@ -186,5 +189,5 @@ pub(super) fn iteration_range(
     last: &Range<u64>,
     length: u64,
 ) -> Range<u64> {
-    widened(last, task.kernel.halo(&task.arguments) * (task.iterations - 1 - index), length)
+    widened(last, task.kernel.halo() * (task.iterations - 1 - index), length)
 }

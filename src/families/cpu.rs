@@ -59,8 +59,8 @@ fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
     for chunk in &chunks {
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
         for task in 0..builder.workload.tasks.len() {
-            for step in builder.steps(&slot, chunk, TaskId(task)) {
-                builder.issue(Call::Compute { step });
+            for step in builder.steps(&slot, chunk, TaskId(task))? {
+                builder.issue(step.computed());
             }
         }
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);

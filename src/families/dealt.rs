@@ -2,7 +2,7 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot};
-use super::chunk::{Chunk, cut, reduced};
+use super::chunk::{Chunk, cut};
 use super::shared::Spread;
 use crate::machine::{Direction, StreamId};
 use crate::program::BufferId;
@@ -44,7 +44,7 @@ pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chu
 /// The chunks of every batch.
 pub(crate) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let stays =
-        |id: usize| workload.buffers[id].home == Home::Device && reduced(workload, BufferId(id));
+        |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
     if chunks > 1 && (0..workload.buffers.len()).any(stays) {
         return Err("a reduction that stays on the device is not cut".to_owned());
     }

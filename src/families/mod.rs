@@ -21,6 +21,7 @@ mod partials;
 mod resident;
 mod round_trip;
 mod shared;
+mod steps;
 mod strategy;
 
 pub use buffered::Buffered;

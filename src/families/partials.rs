@@ -1,9 +1,10 @@
 //! Partial results: each chunk of a reduction leaves one, and the host adds them up.
 
 use super::builder::{Builder, Location};
-use super::chunk::{Chunk, reduced};
+use super::chunk::Chunk;
 use crate::kernels::{Arguments, Kernel};
 use crate::program::{AllocationId, BufferId, Call, Place, Step};
+use crate::units::Bytes;
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
 /// calls that add the parts up at the end.
@@ -22,14 +23,15 @@ impl Partials {
             return Vec::new();
         }
         let reductions: Vec<BufferId> = builder.copied_out();
-        let reductions = reductions.into_iter().filter(|&id| reduced(builder.workload, id));
+        let reductions = reductions.into_iter().filter(|&id| builder.workload.is_reduced(id));
         let place = Place::Host(builder.strategy.memory);
         let mut all = Vec::new();
         for id in reductions.collect::<Vec<_>>() {
             let buffer = builder.workload.buffer(id);
             let (name, length) = (format!("{} parts", buffer.name), buffer.elements);
             let elements = length * chunks * builder.workload.batches;
-            all.push(Self { id, parts: builder.allocate(name, place, elements), chunks, length });
+            let parts = builder.allocate(name, place, Bytes::of_f32(elements));
+            all.push(Self { id, parts, chunks, length });
         }
         all
     }
@@ -38,7 +40,11 @@ impl Partials {
     pub fn target(all: &[Self], chunk: &Chunk, id: BufferId) -> Option<Location> {
         let found = all.iter().find(|partials| partials.id == id)?;
         let offset = (chunk.batch * found.chunks + chunk.piece) * found.length;
-        Some(Location { allocation: found.parts, first: 0, offset })
+        Some(found.at(offset))
+    }
+
+    const fn at(&self, offset: u64) -> Location {
+        Location { allocation: self.parts, first: 0, offset, size: size_of::<f32>() as u64 }
     }
 
     /// Adds up the parts of every batch on the host.
@@ -51,11 +57,7 @@ impl Partials {
     }
 
     fn combine_batch(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
-        let part = |piece| Location {
-            allocation: self.parts,
-            first: 0,
-            offset: (chunk.batch * self.chunks + piece) * self.length,
-        };
+        let part = |piece| self.at((chunk.batch * self.chunks + piece) * self.length);
         let whole = builder.home(chunk, self.id).expect("it goes back to the host");
         let whole = whole.slice(&(0..self.length));
         let mut compute = |kernel, inputs| {

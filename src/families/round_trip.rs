@@ -66,11 +66,10 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
                 builder.copy(stream, Direction::HostToDevice, way, &chunk.needs[id.0]);
                 builder.issue(Call::Synchronize { stream });
             }
-            for step in builder.steps(&slot, chunk, TaskId(index)) {
-                builder.issue(Call::Launch { stream, step });
+            for step in builder.steps(&slot, chunk, TaskId(index))? {
+                builder.issue(step.launched(stream));
             }
-            let id = task.writes;
-            if travels(id) {
+            for &id in task.writes.iter().filter(|&&id| travels(id)) {
                 let way =
                     (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
                 builder.copy(stream, Direction::DeviceToHost, way, &chunk.needs[id.0]);

@@ -49,10 +49,10 @@ impl Shared {
         ids.retain(|&id| chunks > 1 && workload.is_read_whole(id));
         for &id in &ids {
             let buffer = workload.buffer(id);
-            let elements = buffer.elements * workload.batches;
+            let bytes = buffer.bytes(workload.batches);
             for device in (0..devices).map(DeviceId) {
                 let place = Place::Device(device);
-                let memory = builder.allocate(buffer.name.clone(), place, elements);
+                let memory = builder.allocate(buffer.name.clone(), place, bytes);
                 builder.shared[id.0].push(memory);
             }
         }

@@ -14,7 +14,8 @@ pub use arguments::{Arguments, Extent, NotTaken, Numbers};
 pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
 pub use own::{
-    Code, CpuSide, Geometry, GpuSide, Image, OwnCost, OwnKernel, Parameter, ProductType,
+    Code, CpuSide, Elementwise, Geometry, GpuSide, Image, OwnCost, OwnKernel, Parameter,
+    ProductType,
 };
 pub use variant::Variant;
 

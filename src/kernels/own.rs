@@ -17,6 +17,19 @@ pub struct OwnKernel {
     /// as the scenario says it. Launches of equal numbers are equal only under the same rule.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elementwise: Option<Elementwise>,
+}
+
+/// That a launch on some of the elements uses these elements alone of some of its memory, and of
+/// all that it writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elementwise {
+    /// What the scenario lists, in its names.
+    pub names: Vec<String>,
+    /// For each read, whether it is among them. If not, it is read whole.
+    pub reads: Vec<bool>,
 }
 
 /// What is known of a kernel on the GPU.
@@ -275,6 +288,7 @@ mod tests {
             }),
             cpu: CpuSide::Unknown,
             rule: String::new(),
+            elementwise: None,
         };
         let digest = |file, text| kernel(file, text).digest();
         assert_eq!(digest("a.ptx", "code"), digest("b.ptx", "code"));

@@ -5,6 +5,7 @@
 //! The simulator and the executor read the same one, so a prediction and a run are of the same
 //! calls.
 
+mod any_step;
 mod call;
 mod capacity;
 mod contradictions;
@@ -22,6 +23,7 @@ pub mod spelled;
 mod text;
 mod value;
 
+pub use any_step::AnyStep;
 pub use call::{Call, Facts};
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use graph::{Before, Behind, Graph, captured};
@@ -31,7 +33,7 @@ pub use operands::{
     StreamTraits, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
-pub use own_step::{OwnStep, ProductShape};
+pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
 pub use text::ProgramError;
 pub use value::Program;

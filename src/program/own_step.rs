@@ -42,6 +42,12 @@ impl ProductShape {
     }
 }
 
+/// Numbers of a launch as one text.
+pub fn signature(numbers: &BTreeMap<String, f64>) -> String {
+    let number = |(name, value): (&String, &f64)| format!("{name} = {value}");
+    numbers.iter().map(number).collect::<Vec<_>>().join(", ")
+}
+
 impl OwnStep {
     /// All memory that it uses.
     pub fn slices(&self) -> impl Iterator<Item = &Slice> {
@@ -50,8 +56,7 @@ impl OwnStep {
 
     /// What tells launches of one kernel apart, besides the number of elements.
     pub fn signature(&self) -> String {
-        let number = |(name, value): (&String, &f64)| format!("{name} = {value}");
-        self.numbers.iter().map(number).collect::<Vec<_>>().join(", ")
+        signature(&self.numbers)
     }
 
     /// The shape of a product, from the numbers of the launch.

@@ -15,6 +15,7 @@ use crate::program::{Place, Program};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The largest scenario in bytes: room for thousands of tasks.
 const LARGEST: u64 = 4 << 20;
@@ -79,7 +80,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
     unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
-    let kernels = raw.kernels.iter().map(|raw| faults.keep(DeclaredKernel::new(raw, folder)));
+    let kernel = |raw| faults.keep(DeclaredKernel::new(raw, folder).map(Arc::new));
+    let kernels = raw.kernels.iter().map(kernel);
     let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     for program in &raw.programs {
         // Two of one name are told where the program is expanded, where buffers are known, too.
@@ -94,7 +96,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let (buffers, batches, runs) =
         (buffers.filter(|_| has_all_buffers)?, batches?.unwrap_or(1), runs?.unwrap_or(100));
     faults.keep(total_size(&raw.buffers, &buffers, batches))?;
-    let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids };
+    let declared = kernels.as_deref().unwrap_or_default();
+    let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids, declared };
     let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
     let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let tasks = tasks.filter(|_| has_all_tasks)?;
@@ -131,7 +134,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
 fn programs(
     raw: &RawScenario,
     (buffers, batches): (&[Buffer], u64),
-    kernels: &[DeclaredKernel<'_>],
+    kernels: &[Arc<DeclaredKernel>],
     faults: &mut Faults,
 ) -> Option<Vec<Program>> {
     let named = |buffer: &Buffer| NamedBuffer {

@@ -55,7 +55,8 @@ pub(super) fn check_flow(
 fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faults) -> Vec<Uses> {
     let mut uses = vec![Uses::default(); buffers.len()];
     for (place, task) in tasks.iter().enumerate() {
-        if let Some(first) = uses[task.writes.0].writer.replace(place) {
+        for write in &task.writes {
+            let Some(first) = uses[write.0].writer.replace(place) else { continue };
             let (one, other) = (&tasks[first].name, &task.name);
             let fault = Fault::new(
                 format!("tasks `{one}` and `{other}` write the same buffer"),
@@ -138,7 +139,8 @@ fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
     let mut writer_of = BTreeMap::new();
     let mut graph = DiGraph::new();
     for task in tasks {
-        writer_of.insert(task.writes, graph.add_node(()));
+        let node = graph.add_node(());
+        writer_of.extend(task.writes.iter().map(|write| (*write, node)));
     }
     for (reader, task) in graph.node_indices().zip(tasks) {
         for writer in task.reads.iter().filter_map(|read| writer_of.get(read)) {

@@ -11,11 +11,13 @@ mod derived;
 mod error;
 mod family_name;
 mod graph;
+mod own_task;
 mod raw;
 mod read;
 #[cfg(feature = "schema")]
 mod schema;
 mod task;
+mod task_kernel;
 mod templates;
 mod values;
 mod workload;
@@ -25,6 +27,7 @@ mod write;
 pub use derived::derived_schema;
 pub use error::ScenarioError;
 pub use family_name::FamilyName;
+pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 

@@ -24,7 +24,7 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a scenario")]
 // Serde would take a scenario without tasks; `check` does not.
-#[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
+#[cfg_attr(feature = "schema", schemars(rename = "Scenario", transform = schema::without_own_kernels))]
 #[cfg_attr(
     feature = "schema",
     schemars(extend(
@@ -66,7 +66,8 @@ pub(super) struct RawScenario {
     #[serde(default, rename = "program")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub programs: Vec<RawProgram>,
-    /// Kernels of one's own, which programs launch and compute: one `[[kernel]]` table for each.
+    /// Kernels of one's own, which tasks run and programs launch and compute: one `[[kernel]]`
+    /// table for each.
     #[serde(default, rename = "kernel")]
     pub kernels: Vec<RawKernel>,
     /// What a plan may use of the machine. Default: all of it.
@@ -158,20 +159,23 @@ pub(super) struct RawTask {
     /// Name of the task. No two tasks share one.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
-    /// Which kernel of the library runs. `hallway kernels` lists them.
+    /// Which kernel runs: of the library (`hallway kernels` lists them) or of a `[[kernel]]` table.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::kernel"))]
     pub kernel: Spanned<String>,
     /// Names of the buffers that the kernel reads, in the order in which it takes them.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub reads: Spanned<Vec<Spanned<String>>>,
-    /// Name of the buffer that the kernel writes: exactly one.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1, max = 1)))]
+    /// Name of the buffer that the kernel writes: exactly one, but for kernels of a `[[kernel]]`
+    /// table, which may write several.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
-    /// How many times the kernel runs. Each run reads what the one before wrote. Default: 1.
+    /// How many times the kernel runs. Each run reads what the one before wrote. One of a
+    /// `[[kernel]]` table runs again on the same memory. Default: 1.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub iterations: Option<Spanned<i64>>,
-    /// Scalar arguments. Which ones there are depends on the kernel.
+    /// Scalar arguments. Which ones there are depends on the kernel. Those of a kernel of a
+    /// `[[kernel]]` table are the numbers that its rules name.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::arguments"))]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,

@@ -41,10 +41,14 @@ pub(super) fn chunks(generator: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn kernel(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Kernel::ALL.map(Kernel::name) })
+    json_schema!({
+        "type": "string",
+        // Editors propose the first; the second is one of a `[[kernel]]` table.
+        "anyOf": [{ "enum": Kernel::ALL.map(Kernel::name) }, { "minLength": 1 }],
+    })
 }
 
-/// Every argument that any kernel takes.
+/// Every argument that any kernel of the library takes, and numbers for kernels of one's own.
 pub(super) fn arguments(_: &mut SchemaGenerator) -> Schema {
     let mut properties = Map::new();
     for kernel in Kernel::ALL {
@@ -58,7 +62,7 @@ pub(super) fn arguments(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": properties,
-        "additionalProperties": false,
+        "additionalProperties": { "type": "number" },
     })
 }
 
@@ -91,6 +95,17 @@ fn number(kernel: Kernel, extent: &Extent) -> Value {
     schema
 }
 
+/// Without a `[[kernel]]` table, tasks run kernels of the library alone.
+pub(super) fn without_own_kernels(scenario: &mut Schema) {
+    let names = Kernel::ALL.map(Kernel::name);
+    let of_library = json!({ "items": { "properties": { "kernel": { "enum": names } } } });
+    let rule = json!({
+        "if": { "not": { "required": ["kernel"] } },
+        "then": { "properties": { "task": of_library } },
+    });
+    scenario.insert("allOf".to_owned(), json!([rule]));
+}
+
 /// Adds to a task's schema what each kernel reads and which arguments it takes.
 pub(super) fn by_kernel(task: &mut Schema) {
     let rule = |kernel: Kernel| {
@@ -104,6 +119,7 @@ pub(super) fn by_kernel(task: &mut Schema) {
             "then": {
                 "properties": {
                     "reads": { "minItems": reads, "maxItems": reads },
+                    "writes": { "maxItems": 1 },
                     "arguments": arguments,
                 },
             },

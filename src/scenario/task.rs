@@ -2,12 +2,14 @@
 
 use super::raw::{RawBuffer, RawTask};
 use super::values::count;
-use super::{Buffer, Task};
+use super::{Buffer, Task, TaskKernel};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, Kernel, NotTaken, Shape};
 use crate::program::BufferId;
+use crate::program::spelled::DeclaredKernel;
 use crate::units::ElementType;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The buffers that the names in a task refer to.
 pub(super) struct Scope<'a> {
@@ -15,31 +17,50 @@ pub(super) struct Scope<'a> {
     pub buffers: &'a [Buffer],
     /// Index of each buffer by its name.
     pub ids: &'a BTreeMap<&'a Spanned<String>, usize>,
+    /// The scenario's own kernels.
+    pub declared: &'a [Arc<DeclaredKernel>],
 }
 
 impl Scope<'_> {
     /// Checks a task by itself. Its relations to other tasks are checked in `graph`.
     pub fn task(&self, raw: &RawTask) -> Result<Task, Fault> {
-        let kernel = kernel(&raw.kernel)?;
+        let own = self.declared.iter().find(|one| one.kernel.name == *raw.kernel.get_ref());
+        let task = match own {
+            Some(own) => self.own_task(raw, own)?,
+            None => self.library_task(raw, self.kernel(&raw.kernel)?)?,
+        };
+        halo_is_the_kernels(raw, &task)?;
+        Ok(task)
+    }
+
+    fn library_task(&self, raw: &RawTask, kernel: Kernel) -> Result<Task, Fault> {
+        let arguments = arguments(raw, kernel)?;
         let task = Task {
             name: raw.name.get_ref().clone(),
-            kernel,
-            arguments: arguments(raw, kernel)?,
+            kernel: TaskKernel::Library { kernel, arguments },
             reads: self.reads(raw, kernel)?,
             writes: self.writes(raw)?,
             iterations: iterations(raw, kernel)?,
             splittable: raw.split.is_some(),
         };
         split_where_possible(raw, kernel)?;
+        let of = (kernel, &arguments);
         self.elements_fit(raw, &task)?;
-        self.rows_fit(raw, &task)?;
-        self.shapes_fit(raw, &task)?;
-        in_place_where_possible(raw, &task)?;
-        halo_is_the_kernels(raw, &task)?;
+        self.rows_fit(raw, &task, of)?;
+        self.shapes_fit(raw, &task, of)?;
+        in_place_where_possible(raw, &task, kernel)?;
         Ok(task)
     }
 
-    fn find(&self, name: &Spanned<String>) -> Result<BufferId, Fault> {
+    fn kernel(&self, name: &Spanned<String>) -> Result<Kernel, Fault> {
+        Kernel::from_name(name.get_ref()).ok_or_else(|| {
+            let own = self.declared.iter().map(|own| own.kernel.name.as_str());
+            let all: Vec<&str> = Kernel::ALL.map(Kernel::name).into_iter().chain(own).collect();
+            unknown("kernel", name.get_ref(), name.span(), &all)
+        })
+    }
+
+    pub(super) fn find(&self, name: &Spanned<String>) -> Result<BufferId, Fault> {
         self.ids.get(name).copied().map(BufferId).ok_or_else(|| {
             let known: Vec<&str> = self.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
             unknown("buffer", name.get_ref(), name.span(), &known)
@@ -61,9 +82,9 @@ impl Scope<'_> {
         reads.iter().map(|name| self.find(name)).collect()
     }
 
-    fn writes(&self, raw: &RawTask) -> Result<BufferId, Fault> {
+    fn writes(&self, raw: &RawTask) -> Result<Vec<BufferId>, Fault> {
         match raw.writes.get_ref().as_slice() {
-            [name] => self.find(name),
+            [name] => Ok(vec![self.find(name)?]),
             names => Err(Fault::new(
                 format!("`writes` of task `{}` names {} buffers", raw.name, names.len()),
                 raw.writes.span(),
@@ -75,7 +96,7 @@ impl Scope<'_> {
 
     /// The kernels of the library work on `f32`.
     fn elements_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
-        let mut used = task.reads.iter().chain([&task.writes]);
+        let mut used = task.reads.iter().chain(&task.writes);
         let other = used.find(|id| self.buffers[id.0].element_type != ElementType::F32);
         let Some(&BufferId(id)) = other else { return Ok(()) };
         let name = &self.raw_buffers[id].name;
@@ -87,14 +108,14 @@ impl Scope<'_> {
     }
 
     /// Inputs that are read element by element consist of whole rows.
-    fn rows_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
-        let grain = task.kernel.grain(&task.arguments);
+    fn rows_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+        let (kernel, extent, grain) = (of.0, said(of), task.kernel.grain());
         for (input, id) in task.reads.iter().enumerate() {
             let buffer = &self.buffers[id.0];
             if task.reads_whole(input) || buffer.elements.is_multiple_of(grain) {
                 continue;
             }
-            let (name, kernel, extent) = (&buffer.name, task.kernel, said(task));
+            let name = &buffer.name;
             return Err(Fault::new(
                 format!(
                     "task `{}` reads the {} elements of `{name}`, but with {extent} kernel \
@@ -112,13 +133,13 @@ impl Scope<'_> {
 
     /// Inputs that every output needs in full, such as weights, have the size that the kernel's
     /// arguments give.
-    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
+    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
         for (input, id) in task.reads.iter().enumerate() {
             let buffer = &self.buffers[id.0];
-            let Some(wanted) = task.kernel.whole(input, &task.arguments) else { continue };
+            let Some(wanted) = task.kernel.whole(input) else { continue };
             if buffer.elements != wanted {
-                let (name, kernel) = (&buffer.name, task.kernel);
-                let (operand, extent) = (kernel.operands()[input], said(task));
+                let (name, kernel) = (&buffer.name, of.0);
+                let (operand, extent) = (kernel.operands()[input], said(of));
                 return Err(Fault::new(
                     format!(
                         "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, which \
@@ -135,9 +156,9 @@ impl Scope<'_> {
         Ok(())
     }
 
-    fn results_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
-        let output = &self.buffers[task.writes.0];
-        let (gives, kernel) = (task.kernel.results(&task.arguments), task.kernel);
+    fn results_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+        let output = &self.buffers[task.output().0];
+        let (gives, kernel) = (of.0.results(of.1), of.0);
         if output.elements == gives {
             return Ok(());
         }
@@ -147,22 +168,22 @@ impl Scope<'_> {
                 "kernel `{kernel}` of task `{}` gives {words}, but buffer `{}` has {}",
                 raw.name, output.name, output.elements
             ),
-            self.raw_buffers[task.writes.0].elements.span(),
+            self.raw_buffers[task.output().0].elements.span(),
             "does not fit",
             format!("set `elements = {gives}` in buffer `{}`", output.name),
         );
         Err(match kernel.extent() {
-            Some(_) => fault.or(&format!("change {}", said(task))),
+            Some(_) => fault.or(&format!("change {}", said(of))),
             None => fault,
         })
     }
 
-    fn shapes_fit(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
-        self.whole_inputs_fit(raw, task)?;
-        let output = &self.buffers[task.writes.0];
-        let output_size = self.raw_buffers[task.writes.0].elements.span();
+    fn shapes_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+        self.whole_inputs_fit(raw, task, of)?;
+        let output = &self.buffers[task.output().0];
+        let output_size = self.raw_buffers[task.output().0].elements.span();
         if task.kernel.shape() == Shape::Reduction {
-            return self.results_fit(raw, task);
+            return self.results_fit(raw, task, of);
         }
         let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
         let along = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
@@ -180,27 +201,24 @@ impl Scope<'_> {
             format!("differs from `{}`", input.name),
             format!(
                 "kernel `{}` writes one element for each one read: give both the same `elements`",
-                task.kernel
+                of.0
             ),
         )
         .and(self.raw_buffers[id.0].elements.span(), "read"))
     }
 }
 
+/// A kernel of the library with its arguments.
+type Of<'a> = (Kernel, &'a Arguments);
+
 /// The kernel's whole-number argument as a scenario writes it: `taps = 9`.
-fn said(task: &Task) -> String {
-    let name = task.kernel.extent().map_or("", |extent| extent.name);
-    format!("`{name} = {}`", task.arguments.extent)
+fn said((kernel, arguments): Of<'_>) -> String {
+    let name = kernel.extent().map_or("", |extent| extent.name);
+    format!("`{name} = {}`", arguments.extent)
 }
 
 fn buffers_in_words(number: usize) -> String {
     if number == 1 { "one buffer".to_owned() } else { format!("{number} buffers") }
-}
-
-fn kernel(name: &Spanned<String>) -> Result<Kernel, Fault> {
-    Kernel::from_name(name.get_ref()).ok_or_else(|| {
-        unknown("kernel", name.get_ref(), name.span(), &Kernel::ALL.map(Kernel::name))
-    })
 }
 
 fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
@@ -240,14 +258,14 @@ fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
     }
 }
 
-fn in_place_where_possible(raw: &RawTask, task: &Task) -> Result<(), Fault> {
-    if task.kernel.works_in_place() || !task.reads.contains(&task.writes) {
+fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result<(), Fault> {
+    if kernel.works_in_place() || !task.reads.contains(&task.output()) {
         return Ok(());
     }
     Err(Fault::new(
         format!("task `{}` reads and `writes` the same buffer", raw.name),
         raw.writes.span(),
-        format!("kernel `{}` does not work in place", task.kernel),
+        format!("kernel `{kernel}` does not work in place"),
         "write to a second buffer",
     )
     .and(raw.reads.span(), "read here"))
@@ -267,7 +285,7 @@ fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
 
 /// The kernel decides on the halo. A scenario may state it for its readers, if it is right.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
-    let (kernel, has) = (task.kernel, task.kernel.halo(&task.arguments));
+    let (kernel, has) = (task.kernel.name(), task.kernel.halo());
     match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {
         Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
             format!("`halo` of task `{}` is {halo}", raw.name),

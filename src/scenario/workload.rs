@@ -1,7 +1,8 @@
 //! The checked form of a scenario.
 
 use super::family_name::FamilyName;
-use crate::kernels::{Arguments, Kernel};
+use super::task_kernel::TaskKernel;
+use crate::kernels::Shape;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
 use crate::units::{Bytes, ElementType};
@@ -62,10 +63,10 @@ pub enum Home {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     pub name: String,
-    pub kernel: Kernel,
-    pub arguments: Arguments,
+    pub kernel: TaskKernel,
     pub reads: Vec<BufferId>,
-    pub writes: BufferId,
+    /// One buffer if the kernel is of the library.
+    pub writes: Vec<BufferId>,
     /// Dependent repetitions: each reads what the one before wrote.
     pub iterations: u64,
     /// May be cut into chunks along the elements.
@@ -75,13 +76,23 @@ pub struct Task {
 impl Task {
     /// Neighbours on each side that an output element depends on, over all iterations.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo(&self.arguments) * self.iterations
+        self.kernel.halo() * self.iterations
     }
 
     /// Whether an output element may depend on all of an input, by its place in
     /// [`Task::reads`].
     pub fn reads_whole(&self, input: usize) -> bool {
-        self.kernel.whole(input, &self.arguments).is_some()
+        self.kernel.whole(input).is_some()
+    }
+
+    /// The buffer that a kernel of the library writes, or the first of several.
+    pub fn output(&self) -> BufferId {
+        self.writes[0]
+    }
+
+    /// Whether it reads or writes a buffer.
+    pub fn uses(&self, id: BufferId) -> bool {
+        self.writes.contains(&id) || self.reads.contains(&id)
     }
 }
 
@@ -124,6 +135,11 @@ impl Workload {
         self.programs.contains(program)
     }
 
+    /// Whether a task runs a kernel of the user's own.
+    pub fn has_own_kernels(&self) -> bool {
+        self.tasks.iter().any(|task| task.kernel.own().is_some())
+    }
+
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }
@@ -134,13 +150,12 @@ impl Workload {
 
     /// The task that writes a buffer, if one does.
     pub fn writer_of(&self, id: BufferId) -> Option<TaskId> {
-        self.tasks.iter().position(|task| task.writes == id).map(TaskId)
+        self.tasks.iter().position(|task| task.writes.contains(&id)).map(TaskId)
     }
 
     /// Whether a task needs the contents that a buffer had before the workload.
     pub fn is_input(&self, id: BufferId) -> bool {
-        let first_use =
-            self.tasks.iter().find(|task| task.writes == id || task.reads.contains(&id));
+        let first_use = self.tasks.iter().find(|task| task.uses(id));
         first_use.is_some_and(|task| task.reads.contains(&id))
     }
 
@@ -152,10 +167,16 @@ impl Workload {
         self.tasks.iter().any(reads)
     }
 
+    /// Whether a buffer holds the result of a reduction, of which every chunk has its own part.
+    pub fn is_reduced(&self, id: BufferId) -> bool {
+        let writer = self.writer_of(id).map(|task| self.task(task));
+        writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
+    }
+
     /// Number of elements that belong together in every task, such as a row. A chunk is a whole
     /// number of such groups.
     pub fn grain(&self) -> u64 {
-        let grains = self.tasks.iter().map(|task| task.kernel.grain(&task.arguments));
+        let grains = self.tasks.iter().map(|task| task.kernel.grain());
         grains.fold(1, |all, grain| match all % grain {
             0 => all,
             _ => all.saturating_mul(grain / gcd(all, grain)),

@@ -172,8 +172,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
 /// Whether a buffer keeps its size when others are scaled, since arguments say how large it is: it
 /// holds a reduction's results, or is read whole.
 pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
-    let writer = workload.writer_of(id).map(|task| workload.task(task).kernel.shape());
-    writer == Some(Shape::Reduction) || workload.is_read_whole(id)
+    workload.is_reduced(id) || workload.is_read_whole(id)
 }
 
 /// The largest buffer that is scaled; of equals, the first in the scenario.
@@ -189,16 +188,18 @@ fn largest(workload: &Workload) -> u64 {
 
 /// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
 /// buffers that keep their size stay. `None` if a task goes element by element through a buffer
-/// that keeps its size, or there is no task: programs that are spelled out name ranges of bytes,
-/// and are left out.
+/// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
+/// are spelled out name ranges of bytes, and are left out.
 fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
-        let output = (task.kernel.shape() == Shape::Map).then_some(task.writes);
-        inputs.map(|input| task.reads[input]).chain(output).collect::<Vec<_>>()
+        let outputs = task.writes.iter().filter(|_| task.kernel.shape() == Shape::Map);
+        inputs.map(|input| task.reads[input]).chain(outputs.copied()).collect::<Vec<_>>()
     };
     let mut gone_along = workload.tasks.iter().flat_map(goes_along);
-    if workload.tasks.is_empty() || gone_along.any(|id| keeps_size(workload, id)) {
+    let all_scale = workload.tasks.iter().all(|task| task.kernel.scales());
+    let none = workload.tasks.is_empty() || !all_scale;
+    if none || gone_along.any(|id| keeps_size(workload, id)) {
         return None;
     }
     let (largest, grain) = (largest(workload), workload.grain());

@@ -7,6 +7,7 @@ use crate::profile::Profile;
 use crate::program::{OwnStep, ProductShape, Program, Slice};
 use crate::samples::{Measurement, OwnRun, Quantity, Samples, Stop};
 use crate::scenario::Workload;
+use crate::search::candidates;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
@@ -30,9 +31,10 @@ impl Wanted {
     /// Every launch of kernels that can be run, and every command, each once.
     pub fn new(workloads: &[Workload], samples: &Samples) -> Self {
         let mut wanted = Self::default();
-        let programs = workloads.iter().flat_map(|workload| &workload.programs);
+        let programs: Vec<Program> =
+            workloads.iter().flat_map(|workload| candidates(workload).programs()).collect();
         for (program, (step, on_cpu)) in
-            programs.flat_map(|program| program.own_steps().map(move |step| (program, step)))
+            programs.iter().flat_map(|program| program.own_steps().map(move |step| (program, step)))
         {
             let kernel = program.own_kernel(step);
             if on_cpu {

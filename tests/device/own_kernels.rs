@@ -21,7 +21,7 @@ fn scenarios() -> PathBuf {
 fn code(image: Image, file: &str, entry: &str) -> OwnKernel {
     let (file, entry, rule) = (file.to_owned(), entry.to_owned(), String::new());
     let gpu = GpuSide::Code(Code { file, image, entry });
-    OwnKernel { name: "k".to_owned(), gpu, cpu: CpuSide::Unknown, rule }
+    OwnKernel { name: "k".to_owned(), gpu, cpu: CpuSide::Unknown, rule, elementwise: None }
 }
 
 fn source(text: &str, entry: &str) -> OwnKernel {
@@ -133,6 +133,7 @@ fn launches_and_products_are_measured() {
             gpu: GpuSide::Product(ProductType::Bf16),
             cpu: CpuSide::Unknown,
             rule: String::new(),
+            elementwise: None,
         };
         let product = OwnJob {
             kernel: product,

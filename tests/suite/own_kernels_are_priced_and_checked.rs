@@ -1,6 +1,7 @@
 //! A scenario may bring kernels of its own: their code, or what they cost. They become launches
 //! that stand there, are priced by what is known of them, and are refused where nothing is.
 
+mod in_tasks;
 mod measured;
 mod mistakes;
 mod shipped;

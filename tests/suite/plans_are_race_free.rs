@@ -3,6 +3,7 @@
 
 mod in_graphs;
 mod over_several_gpus;
+pub(super) mod own_kernels;
 
 use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
@@ -12,10 +13,10 @@ use hallway::families::{
     Strategy, build,
 };
 use hallway::host::Team;
-use hallway::kernels::Kernel;
+use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::HostMemory;
 use hallway::program::{Call, EventId, Place, Program, StreamKind, check_hazards};
-use hallway::scenario::{Home, Limits, Workload};
+use hallway::scenario::{Home, Limits, TaskKernel, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
 use proptest::prelude::*;
@@ -199,7 +200,7 @@ fn iterations_in_place_repeat_the_task() {
              iterations = 2\nsplit = {{ along = \"elements\" }}\n"
         )));
         let ids: Vec<_> = case.workload.tasks[0].reads.clone();
-        let v = case.workload.tasks[0].writes;
+        let v = case.workload.tasks[0].output();
         let w = ids.into_iter().find(|id| *id != v).unwrap_or(v);
         for i in 0..200 {
             let truth = expected(case.before.of(v)[i], case.before.of(w)[i]);
@@ -216,7 +217,7 @@ fn iterations_in_place_repeat_the_task() {
 fn chunks_whose_iterations_overlap_at_home_are_refused() {
     let mut workload = simple(Kernel::Stencil, 300, "");
     workload.tasks[0].iterations = 3;
-    let out = workload.tasks[0].writes;
+    let out = workload.tasks[0].output();
     workload.buffers[out.0].home = Home::Device;
     let refusal = build(&workload, pinned(ByEngine { chunks: 4 })).expect_err("overlaps");
     assert!(refusal.to_string().contains("`out` stays on the device"), "{refusal}");
@@ -308,8 +309,9 @@ fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
 #[test]
 fn a_reduction_waits_for_all_its_parts() {
     let mut workload = simple(Kernel::Scale, 101, "");
-    workload.tasks[0].kernel = Kernel::Sum;
-    let out = workload.tasks[0].writes;
+    let (kernel, arguments) = (Kernel::Sum, Arguments::default());
+    workload.tasks[0].kernel = TaskKernel::Library { kernel, arguments };
+    let out = workload.tasks[0].output();
     workload.buffers[out.0].elements = 1;
     let case = Case::new(workload);
     let plan = build(&case.workload, pinned(ByEngine { chunks: 3 })).expect("fits");

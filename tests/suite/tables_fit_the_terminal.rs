@@ -18,8 +18,9 @@ const WIDTHS: [usize; 4] = [60, 80, 100, 140];
 fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Evaluation {
     let assess = |(workload, ranking): &(Workload, Ranking)| {
         let sizes = break_even(workload, &PROFILE);
-        Assessment::new(workload, workload.runs, ranking, sizes)
-            .without_trials_of(workload.tasks.first().map(|task| task.kernel).into_iter())
+        Assessment::new(workload, workload.runs, ranking, sizes).without_trials_of(
+            workload.tasks.iter().take(1).filter_map(|task| Some(task.kernel.library()?.0)),
+        )
     };
     Evaluation {
         profile: Origin::new("calibration/h200/profile.toml", &PROFILE),

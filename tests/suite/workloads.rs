@@ -1,7 +1,7 @@
 //! Small workloads for tests of plans and predictions.
 
 use hallway::kernels::{Arguments, Kernel, Shape};
-use hallway::scenario::{Task, Workload};
+use hallway::scenario::{Task, TaskKernel, Workload};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
@@ -24,22 +24,25 @@ pub fn committed(elements: u64) -> Vec<Workload> {
     let small = |path: &std::path::PathBuf| {
         let mut workload = Workload::load(path).expect("committed scenarios load");
         for task in &mut workload.tasks {
-            let most = if task.kernel == Kernel::Fft { 4 } else { 5 };
-            task.arguments.extent = task.arguments.extent.min(most);
+            let TaskKernel::Library { kernel, arguments } = &mut task.kernel else { continue };
+            let most = if *kernel == Kernel::Fft { 4 } else { 5 };
+            arguments.extent = arguments.extent.min(most);
         }
         let Workload { tasks, buffers, .. } = &mut workload;
-        let grain = tasks.iter().map(|task| task.kernel.grain(&task.arguments)).max().unwrap_or(1);
+        let grain = tasks.iter().map(|task| task.kernel.grain()).max().unwrap_or(1);
         let largest = buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(1);
         for buffer in buffers.iter_mut() {
             buffer.elements = (buffer.elements * elements / largest / grain * grain).max(1);
         }
-        for Task { kernel, arguments, reads, writes, .. } in tasks.iter() {
+        for Task { kernel, reads, writes, .. } in tasks.iter() {
             for (input, read) in reads.iter().enumerate() {
                 let own = buffers[read.0].elements;
-                buffers[read.0].elements = kernel.whole(input, arguments).unwrap_or(own);
+                buffers[read.0].elements = kernel.whole(input).unwrap_or(own);
             }
-            if kernel.shape() == Shape::Reduction {
-                buffers[writes.0].elements = kernel.results(arguments);
+            if let Some((kernel, arguments)) = kernel.library()
+                && kernel.shape() == Shape::Reduction
+            {
+                buffers[writes[0].0].elements = kernel.results(arguments);
             }
         }
         workload.batches = workload.batches.min(3);

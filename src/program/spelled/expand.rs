@@ -12,6 +12,7 @@ use crate::program::{AllocationId, Call, Hazard, Part, Place, Program, Slice, ch
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The most rounds of one `repeat`.
 const MOST_ROUNDS: i64 = 1_000_000;
@@ -24,7 +25,7 @@ const MOST_ROUNDS: i64 = 1_000_000;
 pub fn expand(
     raw: &RawProgram,
     buffers: &[NamedBuffer],
-    declared: &[DeclaredKernel<'_>],
+    declared: &[Arc<DeclaredKernel>],
 ) -> Result<Program, Fault> {
     let mut expansion = Expansion {
         scope: Scope::new(raw, buffers)?,
@@ -59,7 +60,7 @@ pub(super) struct Expansion<'k> {
     pub(super) scope: Scope,
     pub(super) indices: Indices,
     /// The scenario's kernels, and those of them that calls have named so far.
-    pub declared: &'k [DeclaredKernel<'k>],
+    pub declared: &'k [Arc<DeclaredKernel>],
     pub kernels: Vec<OwnKernel>,
     /// For each stream, kernel and number of bytes, memory in which launches combine their blocks.
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only

@@ -6,16 +6,12 @@ use super::scope::Scope;
 use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, CpuSide, GpuSide, Grid, Kernel, OwnKernel, ProductType};
 use crate::machine::StreamId;
-use crate::program::{Allocation, AllocationId, Call, OwnStep, Place, ProductShape, Slice, Step};
+use crate::program::{
+    Allocation, AllocationId, AnyStep, Call, OwnStep, Place, ProductShape, Slice, Step,
+};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// A step of either sort.
-enum AnyStep {
-    Library(Step),
-    Own(OwnStep),
-}
 
 impl Expansion<'_> {
     pub(super) fn launch(
@@ -57,11 +53,8 @@ impl Expansion<'_> {
         call: &KernelCall<'_>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let call = match self.step(call)? {
-            AnyStep::Library(step) => Call::Compute { step },
-            AnyStep::Own(step) => Call::ComputeOwn { step },
-        };
-        self.push(call, span)
+        let step = self.step(call)?;
+        self.push(step.computed(), span)
     }
 
     fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
@@ -167,7 +160,7 @@ impl Expansion<'_> {
         }
         let name = format!("matmul {of}");
         let (gpu, cpu, rule) = (GpuSide::Product(of), CpuSide::Unknown, String::new());
-        let kernel = OwnKernel { name, gpu, cpu, rule };
+        let kernel = OwnKernel { name, gpu, cpu, rule, elementwise: None };
         let kernel = self.place_of(&kernel);
         let mut slices = |texts: &[Spanned<String>]| {
             let slices = texts.iter().map(|text| self.scope.slice(text, &self.indices));

@@ -7,6 +7,7 @@ mod call;
 mod code;
 mod copies;
 mod cost;
+mod elementwise;
 mod expand;
 mod expression;
 mod kernels;
@@ -20,7 +21,7 @@ mod write;
 mod write_kernels;
 
 pub use expand::expand;
-pub use own::DeclaredKernel;
+pub use own::{DeclaredKernel, Launched};
 pub use raw::RawProgram;
 pub use raw_kernel::RawKernel;
 pub use scope::NamedBuffer;

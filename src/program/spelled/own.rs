@@ -3,6 +3,7 @@
 use super::call::KernelCall;
 use super::code::code;
 use super::cost::{cost, cpu};
+use super::elementwise::elementwise;
 use super::expression::{Indices, Part, evaluate_rule, names};
 use super::raw_kernel::RawKernel;
 use super::scope::Scope;
@@ -16,18 +17,35 @@ use std::ops::Range;
 use std::path::Path;
 
 /// A kernel of a `[[kernel]]` table.
-#[derive(Debug)]
-pub struct DeclaredKernel<'r> {
+#[derive(Debug, Clone)]
+pub struct DeclaredKernel {
     pub kernel: OwnKernel,
-    raw: &'r RawKernel,
+    raw: RawKernel,
 }
 
-impl<'r> DeclaredKernel<'r> {
+/// The kernel has its rules in itself, too.
+impl PartialEq for DeclaredKernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.kernel == other.kernel
+    }
+}
+
+/// What a launch is about: the memory, and what it is launched with.
+pub struct Launched<'l> {
+    pub reads: Vec<Slice>,
+    pub writes: Vec<Slice>,
+    pub numbers: &'l BTreeMap<String, f64>,
+    pub elements: u64,
+    /// Where the file asks for it.
+    pub place: Range<usize>,
+}
+
+impl DeclaredKernel {
     /// Reads a kernel and the files that it names, which lie relative to `folder`.
     ///
     /// # Errors
     /// The first mistake.
-    pub fn new(raw: &'r RawKernel, folder: &Path) -> Result<Self, Fault> {
+    pub fn new(raw: &RawKernel, folder: &Path) -> Result<Self, Fault> {
         let name = raw.name.get_ref().clone();
         if Kernel::from_name(&name).is_some() {
             let message = format!("the library has a kernel `{name}` already");
@@ -51,7 +69,9 @@ impl<'r> DeclaredKernel<'r> {
             }
             (None, None) => GpuSide::Unknown,
         };
-        let declared = Self { kernel: OwnKernel { name, gpu, cpu, rule: rule(raw) }, raw };
+        let elementwise = elementwise(raw)?;
+        let kernel = OwnKernel { name, gpu, cpu, rule: rule(raw), elementwise };
+        let declared = Self { kernel, raw: raw.clone() };
         declared.check()?;
         Ok(declared)
     }
@@ -102,7 +122,7 @@ impl<'r> DeclaredKernel<'r> {
         scope: &mut Scope,
         indices: &Indices,
     ) -> Result<OwnStep, Fault> {
-        let (name, raw) = (&self.kernel.name, self.raw);
+        let (name, raw) = (&self.kernel.name, &self.raw);
         if let Some(lead) = call.lead {
             let message = format!("kernel `{name}` is one's own and has no `lead`");
             return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
@@ -123,23 +143,49 @@ impl<'r> DeclaredKernel<'r> {
         };
         let reads = slices(call.reads.get_ref(), &raw.reads, "reads")?;
         let writes = slices(&call.writes.all(), &raw.writes, "writes")?;
-        let numbers = self.numbers(call)?;
-        let elements = self.elements(call, &numbers)?;
+        let numbers = self.numbers(call.arguments.into_iter().flatten())?;
+        let (elements, place) = (call.elements, call.kernel.span());
+        let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
+            let message = format!("this launch of `{name}` does not say on how many elements");
+            let help = "add `elements = ...` to the call, or to the kernel as an expression";
+            Fault::new(message, place.clone(), "how many?", help)
+        })?;
+        self.launch(at, Launched { reads, writes, numbers: &numbers, elements, place })
+    }
+
+    /// The launch on some memory. `at` is the kernel's place in the program's table.
+    ///
+    /// # Errors
+    /// If no GPU can launch what the kernel's rules come to.
+    pub fn launch(&self, at: usize, launched: Launched<'_>) -> Result<OwnStep, Fault> {
+        let Launched { reads, writes, numbers, elements, place } = launched;
         let mut known: Indices = numbers
             .iter()
             .filter(|(_, value)| value.fract() == 0.0 && value.abs() < 9e15)
             .map(|(name, value)| (name.clone(), *value as i64))
             .collect();
         known.push(("elements".to_owned(), elements as i64));
-        let rules = Rules { name, numbers: &numbers, known: &known, call: call.kernel.span() };
+        let rules = Rules { name: &self.kernel.name, numbers, known: &known, call: place };
         let geometry = self.geometry(&rules)?;
-        let parameters = raw.parameters.iter().map(|one| self.parameter(one, &rules));
+        let parameters = self.raw.parameters.iter().map(|one| self.parameter(one, &rules));
         let parameters = parameters.collect::<Result<_, _>>()?;
+        let numbers = numbers.clone();
         Ok(OwnStep { kernel: at, reads, writes, elements, numbers, geometry, parameters })
     }
 
-    /// The numbers of a call, each of which a rule of the kernel must name.
-    fn numbers(&self, call: &KernelCall<'_>) -> Result<BTreeMap<String, f64>, Fault> {
+    /// How many buffers it reads and writes, where it gives them names.
+    pub fn named(&self) -> [Option<usize>; 2] {
+        [&self.raw.reads, &self.raw.writes].map(|names| Some(names.len()).filter(|&n| n > 0))
+    }
+
+    /// The numbers of a launch, each of which a rule of the kernel must name.
+    ///
+    /// # Errors
+    /// The first that no rule names, or that is no number.
+    pub fn numbers<'a>(
+        &self,
+        arguments: impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<f64>)>,
+    ) -> Result<BTreeMap<String, f64>, Fault> {
         let Self { kernel: OwnKernel { name, .. }, raw } = self;
         let mut rules: Vec<String> = Vec::new();
         for sides in [&raw.block, &raw.grid].into_iter().flatten() {
@@ -152,7 +198,7 @@ impl<'r> DeclaredKernel<'r> {
             }
         }
         let mut numbers = BTreeMap::new();
-        for (number, value) in call.arguments.into_iter().flatten() {
+        for (number, value) in arguments {
             if !rules.iter().any(|rule| names(rule, number.get_ref())) {
                 let message = format!("kernel `{name}` has no number `{number}`");
                 let help = "take it out, or name it in a rule of the kernel: its `grid`, `block`, \
@@ -169,28 +215,30 @@ impl<'r> DeclaredKernel<'r> {
         Ok(numbers)
     }
 
-    fn elements(
+    /// How many elements a launch works on: as many as are given, or as the kernel's rule says.
+    /// `None` if neither says it.
+    ///
+    /// # Errors
+    /// If that is no number of elements.
+    pub fn elements(
         &self,
-        call: &KernelCall<'_>,
+        given: Option<&Spanned<i64>>,
         numbers: &BTreeMap<String, f64>,
-    ) -> Result<u64, Fault> {
+        call: &Range<usize>,
+    ) -> Result<Option<u64>, Fault> {
         let name = &self.kernel.name;
-        let (place, elements) = match (call.elements, &self.raw.elements) {
+        let (place, elements) = match (given, &self.raw.elements) {
             (Some(elements), _) => (elements.span(), *elements.get_ref()),
             (None, Some(rule)) => {
                 let known = numbers.iter().map(|(name, value)| (name.clone(), *value as i64));
                 let known: Indices = known.collect();
-                let rules = Rules { name, numbers, known: &known, call: call.kernel.span() };
+                let rules = Rules { name, numbers, known: &known, call: call.clone() };
                 (rule.span(), rules.whole(rule)?)
             }
-            (None, None) => {
-                let message = format!("this launch of `{name}` does not say on how many elements");
-                let help = "add `elements = ...` to the call, or to the kernel as an expression";
-                return Err(Fault::new(message, call.kernel.span(), "how many?", help));
-            }
+            (None, None) => return Ok(None),
         };
         let within = (1..=MOST_ELEMENTS).contains(&elements);
-        within.then_some(elements as u64).ok_or_else(|| {
+        within.then_some(Some(elements as u64)).ok_or_else(|| {
             let message = format!("kernel `{name}` on {elements} elements");
             let help = format!("write a number from 1 to {MOST_ELEMENTS}");
             Fault::new(message, place, "no number of elements", help)

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// A kernel of one's own. What it costs on the GPU is known in one of four ways: it is measured
 /// (`source`, `ptx` or `cubin`), or it has `points`, a `roofline`, or a `stated` time. `cpu` says
 /// what the same work costs on the CPU. `launch = "name"` in a program launches it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [[kernel]] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Kernel"))]
@@ -64,6 +64,11 @@ pub struct RawKernel {
     /// say.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     pub elements: Option<Spanned<Number>>,
+    /// Those of `reads` and `writes` of which a launch on some of the elements uses these elements
+    /// alone; others are read whole. With this key, plans may cut tasks that have a `split`. All
+    /// of `writes` are among them. Default: the kernel stays whole.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
+    pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
     /// Times at some numbers of elements: `[[1e6, "120 us"], [1e7, "1.1 ms"]]`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
     pub points: Option<Spanned<RawPoints>>,
@@ -81,7 +86,7 @@ pub struct RawKernel {
 pub type RawPoints = Vec<(Spanned<f64>, Spanned<String>)>;
 
 /// Work per element. The larger of both bounds is the time.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(
     deny_unknown_fields,
@@ -98,7 +103,7 @@ pub struct RawRoofline {
 }
 
 /// A stated time.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(
     deny_unknown_fields,
@@ -115,7 +120,7 @@ pub struct RawStated {
 }
 
 /// What a kernel's work costs on the CPU: one of these.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { stated = { per_element = \"1 ns\" } }")]
 #[cfg_attr(feature = "schema", schemars(rename = "CpuSide"))]

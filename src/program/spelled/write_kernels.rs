@@ -15,7 +15,7 @@ pub fn write_kernels(program: &Program) -> String {
 }
 
 fn table(kernel: &OwnKernel) -> Option<String> {
-    let OwnKernel { name, gpu, cpu, rule } = kernel;
+    let OwnKernel { name, gpu, cpu, rule, elementwise } = kernel;
     let gpu = match gpu {
         // cuBLAS has it.
         GpuSide::Product(_) => return None,
@@ -38,7 +38,11 @@ fn table(kernel: &OwnKernel) -> Option<String> {
             format!("cpu = {{ command = [{}] }}\n", words.join(", "))
         }
     };
-    Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{cpu}\n", text(name)))
+    let elementwise = elementwise.as_ref().map_or(String::new(), |one| {
+        let names: Vec<String> = one.names.iter().map(|name| text(name)).collect();
+        format!("elementwise = [{}]\n", names.join(", "))
+    });
+    Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{elementwise}{cpu}\n", text(name)))
 }
 
 /// A cost with its key.

@@ -1,6 +1,7 @@
 //! Numbers have a range, and their products fit into 64 bits.
 
 use super::*;
+use hallway::kernels::Arguments;
 
 #[test]
 fn of_elements_is_at_least_one() {
@@ -79,13 +80,18 @@ fn for_a_kernel_is_one_it_can_use() {
         refuses(&text, &format!("{wrong} }}"), message, "a whole number from 1 to 65536");
     }
     let text = polynomial.replace("a = 2.0", "degree = 65_536");
-    assert_eq!(read(&text).expect("valid").tasks[0].arguments.extent, 65_536);
+    assert_eq!(arguments(&text).extent, 65_536);
 }
 
 #[test]
 fn without_a_point_is_a_factor_too() {
-    let workload = read(&valid_but("a = 2.0", "a = -3")).expect("valid");
-    assert_eq!(workload.tasks[0].arguments.a, -3.0);
+    assert_eq!(arguments(&valid_but("a = 2.0", "a = -3")).a, -3.0);
+}
+
+/// The arguments of the first task of a valid scenario.
+fn arguments(text: &str) -> Arguments {
+    let workload = read(text).expect("valid");
+    *workload.tasks[0].kernel.library().expect("of the library").1
 }
 
 #[test]

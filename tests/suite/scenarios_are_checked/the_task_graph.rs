@@ -36,7 +36,7 @@ fn puts_writers_before_readers_and_keeps_the_order_of_the_file_otherwise() {
 fn lets_a_task_work_in_place_before_others_read() {
     assert_eq!(order(&[("reader", "x", "y"), ("in place", "x", "x")]), ["in place", "reader"]);
     let workload = read(&chain(&[("in place", "x", "x")])).expect("valid");
-    let x = workload.tasks[0].writes;
+    let x = workload.tasks[0].output();
     assert!(workload.is_input(x) && workload.is_output(x));
 }
 

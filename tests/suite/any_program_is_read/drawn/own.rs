@@ -19,6 +19,7 @@ pub fn kernels() -> Vec<OwnKernel> {
         cpu: CpuSide::Cost(cost),
         rule: "block = [32, 8]\ngrid = [\"ceil(elements / 256)\", 1, 2]\nelements = \"taps\"\n"
             .to_owned(),
+        elementwise: None,
     };
     costs.into_iter().enumerate().map(kernel).collect()
 }

@@ -1,0 +1,159 @@
+//! The steps of tasks on chunks: what is launched, or computed on the CPU.
+
+use super::builder::{Builder, Location, Slot, TaskMemory};
+use super::chunk::{Chunk, iteration_range, widened};
+use crate::kernels::{Arguments, Kernel, Shape};
+use crate::machine::StreamId;
+use crate::program::spelled::Launched;
+use crate::program::{AnyStep, BufferId, OwnStep, Slice, Step};
+use crate::scenario::{OwnWork, Task, TaskId, TaskKernel};
+use crate::units::Bytes;
+use std::ops::Range;
+
+impl Builder<'_> {
+    /// The steps of a task on a chunk: one for each iteration.
+    ///
+    /// # Errors
+    /// If a kernel of the user's own cannot be launched on so many elements.
+    pub(super) fn steps(
+        &self,
+        slot: &Slot,
+        chunk: &Chunk,
+        id: TaskId,
+    ) -> Result<Vec<AnyStep>, String> {
+        let task = self.workload.task(id);
+        let here = |&id: &BufferId| self.location(slot, chunk, id);
+        let spare = slot.spares[id.0];
+        let memory = TaskMemory {
+            inputs: task.reads.iter().map(here).collect(),
+            outputs: task.writes.iter().map(here).collect(),
+            spare: spare.map(|allocation| self.in_slot(allocation, chunk, task.output())),
+            workspace: slot.workspaces[id.0],
+        };
+        self.steps_in(memory, chunk, id)
+    }
+
+    /// The steps of a task on a chunk whose elements lie in some memory: one for each iteration.
+    ///
+    /// # Errors
+    /// If a kernel of the user's own cannot be launched on so many elements.
+    pub(crate) fn steps_in(
+        &self,
+        memory: TaskMemory,
+        chunk: &Chunk,
+        id: TaskId,
+    ) -> Result<Vec<AnyStep>, String> {
+        let task = self.workload.task(id);
+        match &task.kernel {
+            TaskKernel::Library { kernel, arguments } => {
+                let steps = self.library_steps(memory, chunk, task, (*kernel, arguments));
+                Ok(steps.into_iter().map(AnyStep::Library).collect())
+            }
+            TaskKernel::Own(work) => {
+                let step = AnyStep::Own(self.own_step(&memory, chunk, task, work)?);
+                Ok(vec![step; task.iterations as usize])
+            }
+        }
+    }
+
+    /// A launch of a kernel of the user's own.
+    fn own_step(
+        &self,
+        memory: &TaskMemory,
+        chunk: &Chunk,
+        task: &Task,
+        work: &OwnWork,
+    ) -> Result<OwnStep, String> {
+        let kernel = &work.declared.kernel;
+        let at = self.program.kernels.iter().position(|known| known.name == kernel.name);
+        let along = chunk.needs[task.output().0].clone();
+        let read = |(input, location): (usize, &Location)| {
+            let whole = task.kernel.whole(input);
+            location.slice(&whole.map_or_else(|| along.clone(), |length| 0..length))
+        };
+        let write = |(&id, location): (&BufferId, &Location)| {
+            let all = 0..self.workload.buffer(id).elements;
+            location.slice(if task.kernel.can_be_cut() { &along } else { &all })
+        };
+        let launched = Launched {
+            reads: memory.inputs.iter().enumerate().map(read).collect(),
+            writes: task.writes.iter().zip(&memory.outputs).map(write).collect(),
+            numbers: &work.numbers,
+            elements: work.elements.unwrap_or(along.end - along.start),
+            // Nobody is shown it.
+            place: 0..0,
+        };
+        let at = at.expect("the builder begins with all kernels of the tasks");
+        work.declared.launch(at, launched).map_err(|fault| fault.message)
+    }
+
+    fn library_steps(
+        &self,
+        memory: TaskMemory,
+        chunk: &Chunk,
+        task: &Task,
+        (kernel, arguments): (Kernel, &Arguments),
+    ) -> Vec<Step> {
+        let TaskMemory { mut inputs, outputs, spare, workspace } = memory;
+        let mut steps = Vec::new();
+        for index in 0..task.iterations {
+            let odd = (task.iterations - 1 - index) % 2 == 1;
+            let target = spare.filter(|_| odd).unwrap_or(outputs[0]);
+            let (reads, writes) = self.ranges((task, kernel, arguments), chunk, index);
+            steps.push(Step {
+                kernel,
+                arguments: *arguments,
+                inputs: {
+                    let range = |input| match kernel.whole(input, arguments) {
+                        Some(length) => 0..length,
+                        None => reads.clone(),
+                    };
+                    inputs.iter().enumerate().map(|(i, input)| input.slice(&range(i))).collect()
+                },
+                output: target.slice(&writes),
+                workspace: workspace.map(|allocation| Slice {
+                    allocation,
+                    offset: Bytes::ZERO,
+                    length: self.program.allocation(allocation).bytes,
+                }),
+                lead: if kernel.shape() == Shape::Map { writes.start - reads.start } else { 0 },
+            });
+            // A task that works in place finds its output where it read its input.
+            if !task.reads.contains(&task.output()) {
+                inputs[kernel.iterated()] = target;
+            }
+        }
+        steps
+    }
+
+    /// The elements that one iteration of a task reads and writes.
+    fn ranges(
+        &self,
+        (task, kernel, arguments): (&Task, Kernel, &Arguments),
+        chunk: &Chunk,
+        index: u64,
+    ) -> (Range<u64>, Range<u64>) {
+        let length = self.workload.buffer(task.output()).elements;
+        match kernel.shape() {
+            Shape::Reduction => (chunk.owns[task.reads[0].0].clone(), 0..kernel.results(arguments)),
+            Shape::Map => {
+                let writes = iteration_range(task, index, &chunk.needs[task.output().0], length);
+                (widened(&writes, kernel.halo(arguments), length), writes)
+            }
+        }
+    }
+
+    pub(super) fn launch_all(
+        &mut self,
+        stream: StreamId,
+        slot: &Slot,
+        chunk: &Chunk,
+    ) -> Result<(), String> {
+        for task in 0..self.workload.tasks.len() {
+            for step in self.steps(slot, chunk, TaskId(task))? {
+                self.issue(step.launched(stream));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Kernels of a scenario as tasks: all families make plans of them, at the prices that are known.
+
+use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
+use super::super::predicted::{PROFILE, ranked};
+use super::super::programs_are_spelled_out::mistakes::refuses_in;
+use hallway::program::{Call, Program};
+use hallway::scenario::Workload;
+use hallway::search::{break_even, candidates};
+use hallway::units::Span;
+
+const SPLIT: &str = "split = { along = \"elements\" }";
+
+fn workload(text: &str) -> Workload {
+    Workload::from_toml("w.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// One task over ten million numbers, of a kernel with these costs.
+fn one_task(costs: &str, more: &str) -> String {
+    let buffer = |name: &str| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f64\"\nelements = 10_000_000\n\
+             home = \"host\"\nhost = {{ memory = \"pinned\" }}\n"
+        )
+    };
+    format!(
+        "schema_version = 1\nname = \"one\"\nquestion = \"?\"\n{}{}[[kernel]]\nname = \"k\"\n\
+         reads = [\"in\"]\nwrites = [\"out\"]\n{costs}\n\
+         [[task]]\nname = \"t\"\nkernel = \"k\"\nreads = [\"x\"]\nwrites = [\"y\"]\n{more}\n",
+        buffer("x"),
+        buffer("y")
+    )
+}
+
+#[test]
+fn both_sides_have_their_stated_price_and_chunks_a_part_of_it() {
+    let costs = "elementwise = [\"in\", \"out\"]\n\
+                 stated = { per_element = \"0.2 ns\" }\n\
+                 cpu = { stated = { per_element = \"1 ns\" } }";
+    let workload = workload(&one_task(costs, SPLIT));
+    let ranking = ranked(&workload, &PROFILE);
+    let time = |plan: &str| {
+        let found = ranking.plans.iter().find(|one| one.plan.program.label == plan);
+        found.unwrap_or_else(|| panic!("no `{plan}`")).makespan().nanos_f64()
+    };
+    assert!((time("cpu") / 1e7 - 1.0).abs() < 0.01, "{}", time("cpu"));
+    // 2 ms of the kernel, and 80 MB each way.
+    let (whole, cut) = (time("resident, pinned"), time("by-engine 16, pinned"));
+    assert!((4.5e6..5.5e6).contains(&whole), "{whole}");
+    assert!(cut < 0.55 * whole, "{cut}: copies and kernels overlap");
+    let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
+    assert!(!sizes.gpu_wins.is_empty());
+}
+
+#[test]
+fn without_a_price_of_one_side_there_is_no_verdict() {
+    let workload = workload(&one_task("stated = { fixed = \"1 ms\" }", ""));
+    let ranking = ranked(&workload, &PROFILE);
+    assert!(ranking.plans.iter().all(|one| !one.is_cpu()));
+    let lacks = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("unknown");
+    assert!(lacks.1.to_string().contains("`k`"), "{}", lacks.1);
+    let turning = hallway::search::turnings(&ranking, &PROFILE).remove(0);
+    assert!(turning.at.expect("it turns") > Span::from_millis(3), "{turning:?}");
+    assert_eq!(break_even(&workload, &PROFILE), None, "its rules may name sizes");
+}
+
+/// What `explain` prints of a plan is a program that is the same plan.
+#[test]
+fn plans_are_spelled_out_and_read_back() {
+    for text in [pipeline(SPLIT, ""), pipeline("", WHOLE)] {
+        let workload = workload(&text);
+        for program in candidates(&workload).programs() {
+            let spelled = workload.spelled_out(&program);
+            let read = self::workload(&spelled);
+            assert_eq!(read.spelled_out(&read.programs[0]), spelled, "{}", program.label);
+            assert_eq!(read.programs[0].kernels, program.kernels, "{spelled}");
+            assert_eq!(Program::from_text("p", &program.to_text()).expect("reads back"), program);
+        }
+    }
+}
+
+#[test]
+fn a_launch_on_a_chunk_follows_the_rules_of_the_kernel() {
+    let workload = workload(&pipeline(SPLIT, "[plans]\nfamilies = [\"by-engine\"]\nchunks = [3]"));
+    let program = candidates(&workload).programs().remove(0);
+    let mut grids = program.body.iter().filter_map(|call| match call {
+        Call::LaunchOwn { step, .. } => Some((step.elements, step.geometry.expect("a grid").grid)),
+        _ => None,
+    });
+    assert_eq!(grids.next(), Some((320, [2, 1, 1])), "320 of 1009 elements");
+    let all: u64 = program.own_steps().map(|(step, _)| step.elements).sum();
+    assert_eq!(all, 2 * 2 * 1009);
+}
+
+#[track_caller]
+fn refuses(text: &str, marked: &str, message: &str, help: &str) {
+    refuses_in("w.toml", text, marked, message, help);
+}
+
+#[test]
+fn mistakes_have_their_place_and_fix() {
+    let good = one_task("stated = { fixed = \"1 ms\" }", "");
+    let with = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        good.replace(from, to)
+    };
+    let known = "stated = { fixed = \"1 ms\" }";
+    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
+    for (text, marked, message, help) in [
+        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
+        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` names 0 buffers", "as many"),
+        (
+            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
+            "[\"y\", \"x\"]",
+            "`writes` of task `t` names 2 buffers",
+            "as many",
+        ),
+        (
+            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
+                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
+            "\"y\"",
+            "task `t` writes `y` twice",
+            "once",
+        ),
+        (good.clone() + SPLIT, "{ along", "does not say that it can be cut", "`elementwise`"),
+        (
+            good.clone() + "arguments = { rows = 3 }",
+            "rows",
+            "kernel `k` has no number `rows`",
+            "take it out",
+        ),
+        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is nothing that kernel `k` uses", "`reads`"),
+        (along("[\"in\"]"), "[\"in\"]", "leaves out what it writes", "add `out`"),
+        (
+            along("[\"in\", \"out\"]\nelements = 3"),
+            "3",
+            "both `elementwise` and `elements`",
+            "take `elements` out",
+        ),
+        (
+            along("[\"in\", \"out\"]").replacen("10_000_000", "10_000", 1),
+            "10_000",
+            "goes along the 10000000 elements of `y` and the 10000 of `x`",
+            "same `elements`",
+        ),
+        (
+            with(known, &format!("{known}\nblock = [256]\ngrid = [\"elements - 10_000_000\"]")),
+            "\"elements - ",
+            "`grid` of kernel `k` is 0",
+            "correct the rule",
+        ),
+    ] {
+        refuses(&text, marked, message, help);
+    }
+}

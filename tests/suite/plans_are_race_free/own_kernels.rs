@@ -1,0 +1,98 @@
+//! Tasks may run kernels of the user's own, on elements of any type. What they read and write is
+//! where it must be, whole or cut.
+
+use super::{Case, read, strategies};
+use hallway::execute::Contents;
+use hallway::families::build;
+use hallway::program::{BufferId, Program};
+
+/// A kernel that goes along bytes and numbers, reads a table whole and writes two arrays, in front
+/// of one of the library and one that stays whole.
+pub fn pipeline(split: &str, more: &str) -> String {
+    let buffer = |name: &str, of: &str, elements: u64, home: &str| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"{of}\"\nelements = {elements}\n\
+             home = \"{home}\"\n"
+        )
+    };
+    let buffers = [
+        buffer("pixels", "u8", 1009, "host"),
+        buffer("gains", "f64", 1009, "host"),
+        buffer("table", "u16", 7, "host"),
+        buffer("corrected", "f32", 1009, "scratch"),
+        buffer("flags", "u8", 1009, "host"),
+        buffer("scaled", "f32", 1009, "host"),
+    ];
+    format!(
+        "schema_version = 1\nname = \"pipeline\"\nquestion = \"?\"\nbatches = 2\n{}\
+         [[kernel]]\nname = \"correct\"\nreads = [\"in\", \"gain\", \"table\"]\n\
+         writes = [\"out\", \"flags\"]\nelementwise = [\"in\", \"gain\", \"out\", \"flags\"]\n\
+         block = [256]\ngrid = [\"ceil(elements / 256)\"]\n\
+         stated = {{ fixed = \"5 us\", per_element = \"1 ns\" }}\n\
+         cpu = {{ stated = {{ per_element = \"4 ns\" }} }}\n\
+         [[task]]\nname = \"correct\"\nkernel = \"correct\"\n\
+         reads = [\"pixels\", \"gains\", \"table\"]\nwrites = [\"corrected\", \"flags\"]\n\
+         iterations = 2\n{split}\n\
+         [[task]]\nname = \"scale\"\nkernel = \"scale\"\nreads = [\"corrected\"]\n\
+         writes = [\"scaled\"]\n{split}\n{more}",
+        buffers.concat()
+    )
+}
+
+const SPLIT: &str = "split = { along = \"elements\" }";
+
+/// Adds a kernel that no plan may cut. It takes its numbers from the task.
+pub const WHOLE: &str = "[[buffer]]\nname = \"digest\"\ntype = \"i64\"\nelements = 4\n\
+                         home = \"host\"\n\
+                         [[kernel]]\nname = \"digest\"\nreads = [\"x\"]\nwrites = [\"sums\"]\n\
+                         elements = \"rows * 2\"\nstated = { fixed = \"3 us\" }\n\
+                         cpu = { stated = { fixed = \"9 us\" } }\n\
+                         [[task]]\nname = \"digest\"\nkernel = \"digest\"\nreads = [\"flags\"]\n\
+                         writes = [\"digest\"]\narguments = { rows = 50 }\n";
+
+fn launches(plan: &Program) -> usize {
+    plan.own_steps().count()
+}
+
+#[test]
+fn elementwise_kernels_are_cut_and_compute_what_the_whole_does() {
+    let case = Case::new(read(&pipeline(SPLIT, "")));
+    let checked = case.check(4).unwrap();
+    assert!(checked >= 30, "only {checked} plans");
+    let plans = case.plans();
+    assert!(plans.iter().all(|plan| launches(plan) >= 4), "twice for each of two batches");
+    let most = plans.iter().map(launches).max();
+    assert_eq!(most, Some(2 * 2 * 64), "the finest cut has 64 chunks");
+}
+
+#[test]
+fn a_kernel_that_does_not_say_that_it_can_be_cut_stays_whole() {
+    let case = Case::new(read(&pipeline(SPLIT, WHOLE)));
+    assert!(case.check(4).unwrap() >= 5);
+    let cut =
+        strategies().into_iter().filter(|one| one.family.chunks() > 1 && one.family.devices() == 1);
+    for strategy in cut {
+        let refusal = build(&case.workload, strategy).expect_err("one task is whole");
+        assert!(refusal.reason.contains("`digest` has no `split`"), "{refusal}");
+    }
+}
+
+/// A wait that is missing is found for stand-ins, too.
+#[test]
+fn what_stands_in_for_a_kernel_depends_on_all_that_it_reads() {
+    let case = Case::new(read(&pipeline(SPLIT, "")));
+    let other = Case::new(read(&pipeline(SPLIT, "").replace("4 ns", "5 ns")));
+    let is_same =
+        |after: &Contents, id: BufferId| case.after.check(&case.workload, id, after.of(id)).is_ok();
+    assert!(is_same(&other.after, case.workload.tasks[0].writes[1]), "a price changes nothing");
+    for task in &case.workload.tasks {
+        for id in task.reads.iter().filter(|&&id| case.workload.is_input(id)) {
+            let mut before = case.before.clone();
+            before.set(*id, case.before.of(*id).iter().map(|value| value + 1.0).collect());
+            let after = before.computed(&case.workload, &case.team);
+            for write in &task.writes {
+                assert!(!is_same(&after, *write), "{write:?} does not depend on {id:?}");
+            }
+        }
+    }
+}
