@@ -24,7 +24,8 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a scenario")]
 // Serde would take a scenario without tasks; `check` does not.
-#[cfg_attr(feature = "schema", schemars(rename = "Scenario", transform = schema::without_own_kernels))]
+#[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
+#[cfg_attr(feature = "schema", schemars(transform = schema::without_own_kernels))]
 #[cfg_attr(
     feature = "schema",
     schemars(extend(
