@@ -258,7 +258,7 @@ impl Patience {
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
             CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(42),
-            CalibrationExtent::Quick => Duration::from_millis(13_000),
+            CalibrationExtent::Quick => Duration::from_secs(13),
         }
     }
 
