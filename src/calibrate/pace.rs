@@ -1,5 +1,5 @@
-//! Keeping a pass within its time. On a busy host, everything takes longer and scatters more; without
-//! a limit, a pass that takes 45 s on a quiet host takes a minute.
+//! Keeping a pass within its time. On a busy host, everything takes longer and scatters more:
+//! without a limit, a pass that takes 45 s on a quiet host takes a minute.
 
 use std::time::{Duration, Instant};
 

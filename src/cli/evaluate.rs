@@ -33,6 +33,9 @@ pub(super) struct EvaluateArguments {
     /// Show every plan, not only the fastest ones and the best of each kind
     #[arg(long)]
     all: bool,
+    /// Name the simplest plan that takes at most so much longer than the fastest one
+    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = share)]
+    within: f64,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
@@ -66,7 +69,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
         }
         let runs = arguments.runs.unwrap_or(workload.runs);
-        scenarios.push(assess((workload, runs), &ranking, &found, progress.tally()));
+        scenarios.push(assess(
+            (workload, runs),
+            (&ranking, arguments.within),
+            &found,
+            progress.tally(),
+        ));
     }
     drop(progress);
     let evaluation = Evaluation {
@@ -100,7 +108,7 @@ const BREAK_EVEN: u64 = 30;
 
 fn assess(
     (workload, runs): (&Workload, u64),
-    ranking: &Ranking,
+    (ranking, within): (&Ranking, f64),
     found: &LoadedProfile,
     done: &Tally,
 ) -> Assessment {
@@ -108,6 +116,7 @@ fn assess(
     let short_of = shortages(workload, ranking, &found.profile);
     let turning = turnings(ranking, &found.profile);
     let assessment = Assessment::new(workload, runs, ranking, sizes);
+    let assessment = assessment.simplest(ranking, within);
     let assessment = assessment.short_of(&short_of).turning(&turning);
     if found.profile.accuracy.is_none() {
         return assessment;
@@ -115,4 +124,11 @@ fn assess(
     let kernels: BTreeSet<Kernel> =
         workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0)).collect();
     assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
+}
+
+/// A share from 0 to 1, as in `5%`.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let share = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    share.map(|percent| percent / 100.0).ok_or_else(|| "write one such as `5%`".to_owned())
 }

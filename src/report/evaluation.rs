@@ -1,17 +1,12 @@
 //! What `hallway evaluate` found, as values: the table and the JSON show the same.
 
 use super::Origin;
-use super::host_thread::HostThread;
-use super::lanes::{Bottleneck, bottleneck};
+use super::assessed_plan::AssessedPlan;
 use super::verdict::Verdict;
-use super::words::rounded;
-use crate::cost::Pinning;
 use crate::kernels::Kernel;
-use crate::machine::HostMemory;
 use crate::program::BufferId;
 use crate::scenario::Workload;
-use crate::search::{BreakEven, Ranked, Ranking, Shortage, Sizes, keeps_size, largest_scaled};
-use crate::timeline::{Lane, Timeline};
+use crate::search::{BreakEven, Ranking, Shortage, Simplicity, Sizes, keeps_size, largest_scaled};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -56,6 +51,9 @@ pub struct Assessment {
     /// is what has the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device
     /// memory and calls, compared in this order.
     pub winner: Option<String>,
+    /// The simplest of all plans whose pass is hardly longer than the fastest one's, if it was
+    /// sought.
+    pub simplest: Option<Simplest>,
     /// Fastest pass first.
     pub plans: Vec<AssessedPlan>,
     /// Kernels that no trial of a calibration has, if this one had any.
@@ -76,138 +74,27 @@ pub struct Assessment {
     pub unknown_setup: Vec<LeftOut>,
 }
 
-/// The family of programs that a scenario spells out.
-pub(super) const SPELLED_OUT: &str = "spelled-out";
-
-/// A predicted plan.
+/// The simplest of some plans, as `winner` is the simplest of those that tie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct AssessedPlan {
-    /// Counted from 1.
-    pub rank: usize,
+pub struct Simplest {
+    /// How much longer than the fastest pass it may take, as a share of that.
+    pub within: f64,
     /// Name of the plan.
     pub plan: String,
-    /// Digest of everything that the plan does: equal plans have equal digests.
-    pub identity: String,
-    /// Family of the plan, as `families` of a scenario names it.
-    pub family: String,
-    /// Kind of host memory that the plan works with.
-    pub host_memory: HostMemory,
-    /// Whether all kernels run on the CPU.
-    pub on_cpu: bool,
-    /// Time of one pass over the body, in steady state.
-    pub predicted_ns: Span,
-    /// Lower end of the range that holds the true time nine times out of ten.
-    pub low_ns: Span,
-    /// Upper end of that range.
-    pub high_ns: Span,
-    /// How many times as long as the fastest plan it takes.
-    pub relative: f64,
-    /// Whether scatter leaves open if it is slower than the fastest plan.
-    pub ties_with_fastest: bool,
-    /// How busy each part of the machine is.
-    pub busy: Busy,
-    /// How long the host thread is held.
-    pub host_thread: HostThread,
-    /// What bounds the plan.
-    pub bottleneck: Bottleneck,
-    /// What the longest chain of dependent work consists of.
-    pub critical_path: CriticalPathShares,
-    /// The least that this plan's calls take in the order that the plan has them in. Another plan
-    /// may take less.
-    pub lower_bound_ns: Span,
-    /// What a process pays once, besides set-up, because it does something for the first time: it
-    /// creates a context, loads the kernels' module, touches its output. `null` where the profile
-    /// does not know one of these.
-    pub first_use_ns: Option<Span>,
-    /// Time of the set-up. `null` where the profile does not know what memory management costs.
-    pub setup_ns: Option<Span>,
-    /// `null` where set-up pins nothing.
-    pub pinning: Option<PinningPrices>,
-    /// First use (as far as it is known), set-up, and as many passes as the program has.
-    pub program_ns: Option<Span>,
+    /// Streams that it uses.
+    pub streams: usize,
+    /// Events that it uses.
+    pub events: usize,
+    /// Host memory that it pins.
+    pub pinned_bytes: Bytes,
 }
 
-/// What it costs to have a plan's buffers in pinned memory, in two ways. `null` is what the profile
-/// does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct PinningPrices {
-    /// Size of all buffers that set-up pins.
-    pub bytes: Bytes,
-    /// Registering them where they are. `setup_ns` has this.
-    pub register_ns: Option<Span>,
-    /// Allocating as much pinned memory instead.
-    pub allocate_ns: Option<Span>,
-    /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
-    pub copy_ns: Option<Span>,
-    /// Time of a pass without pinning: of the same calls where a scenario spells them out, else of
-    /// the fastest plan on the GPU whose set-up pins nothing.
-    pub unpinned_pass_ns: Option<Span>,
-    /// From how many passes on registering takes less time than pinning saves. `null` if it saves
-    /// nothing.
-    pub pays_from_runs: Option<u64>,
-}
-
-impl PinningPrices {
-    fn of(ranked: &Ranked) -> Option<Self> {
-        let &Pinning { bytes, register, allocate, copy } = ranked.pinning.as_ref()?;
-        Some(Self {
-            bytes,
-            register_ns: register,
-            allocate_ns: allocate,
-            copy_ns: copy,
-            unpinned_pass_ns: ranked.unpinned,
-            pays_from_runs: ranked.pinning_pays_from(),
-        })
-    }
-}
-
-/// Shares of the pass during which each lane does something. A copy of pageable memory counts for
-/// as long as it is staged, though the link carries it in a part of that time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Busy {
-    /// Copies to the device.
-    pub h2d: f64,
-    /// Kernels on the device.
-    pub kernels: f64,
-    /// Copies to the host.
-    pub d2h: f64,
-}
-
-/// Shares of the makespan that the critical path spends in each lane, and
-/// between activities: hand-overs, latencies and waking up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct CriticalPathShares {
-    /// Calls and work of the host.
-    pub host: f64,
-    /// Copies to the device.
-    pub h2d: f64,
-    /// Kernels on the device.
-    pub kernels: f64,
-    /// Copies to the host.
-    pub d2h: f64,
-    /// From GPU to GPU.
-    pub p2p: f64,
-    /// Hand-overs, latencies and waking up.
-    pub gaps: f64,
-}
-
-impl CriticalPathShares {
-    fn of(timeline: &Timeline) -> Self {
-        let path = timeline.critical_path();
-        let makespan = timeline.makespan.nanos_f64().max(1.0);
-        let share = |time: Span| rounded(time.nanos_f64() / makespan);
-        Self {
-            host: share(path.on(Lane::Host)),
-            h2d: share(path.on(Lane::CopyIn)),
-            kernels: share(path.on(Lane::Kernels)),
-            d2h: share(path.on(Lane::CopyOut)),
-            p2p: share(path.on(Lane::PeerCopy)),
-            gaps: share(path.gaps()),
-        }
+impl Simplest {
+    fn of(ranking: &Ranking, within: f64) -> Option<Self> {
+        let plan = &ranking.simplest_within(within)?.plan;
+        let Simplicity { streams, events, pinned, .. } = Simplicity::of(plan);
+        Some(Self { within, plan: plan.name(), streams, events, pinned_bytes: pinned })
     }
 }
 
@@ -319,6 +206,7 @@ impl Assessment {
             runs,
             verdict: Verdict::of(ranking).over(ranking, runs),
             winner: ranking.winner().map(|best| best.plan.name()),
+            simplest: None,
             plans: plans.collect(),
             untried: None,
             program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
@@ -328,6 +216,14 @@ impl Assessment {
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
         }
+    }
+
+    /// Says which plan is the simplest that takes at most the share `within` longer than the
+    /// fastest.
+    #[must_use]
+    pub fn simplest(mut self, ranking: &Ranking, within: f64) -> Self {
+        self.simplest = Simplest::of(ranking, within);
+        self
     }
 
     /// Says which kernels the trials behind every range did not have.
@@ -349,44 +245,6 @@ impl Assessment {
             );
         }
         self
-    }
-}
-
-impl AssessedPlan {
-    fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
-        let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
-        let timeline = &forecast.timeline;
-        let (low_ns, high_ns) = forecast.interval();
-        let least = fastest.makespan().nanos_f64().max(1.0);
-        let share = |lane| rounded(timeline.utilisation(lane));
-        Self {
-            rank,
-            plan: plan.name(),
-            identity: plan.identity(),
-            family: plan
-                .strategy
-                .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
-            host_memory: plan.host_memory(),
-            on_cpu: ranked.is_cpu(),
-            predicted_ns: ranked.makespan(),
-            low_ns,
-            high_ns,
-            relative: rounded(ranked.makespan().nanos_f64() / least),
-            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&fastest.forecast),
-            busy: Busy {
-                h2d: share(Lane::CopyIn),
-                kernels: share(Lane::Kernels),
-                d2h: share(Lane::CopyOut),
-            },
-            host_thread: HostThread::of(&plan.program, timeline),
-            bottleneck: bottleneck(&plan.program, timeline),
-            critical_path: CriticalPathShares::of(timeline),
-            lower_bound_ns: *bound,
-            first_use_ns: first_use.missing.is_none().then_some(first_use.known),
-            setup_ns: setup.as_ref().ok().copied(),
-            pinning: PinningPrices::of(ranked),
-            program_ns: ranked.program(runs),
-        }
     }
 }
 

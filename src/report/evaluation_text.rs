@@ -1,8 +1,7 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
-use super::evaluation::{
-    AssessedPlan, Assessment, Evaluation, LeftOut, PinningPrices, SPELLED_OUT, Threshold,
-};
+use super::assessed_plan::{AssessedPlan, PinningPrices, SPELLED_OUT};
+use super::evaluation::{Assessment, Evaluation, LeftOut, Simplest, Threshold};
 use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::verdict::{Answer, CLEARLY};
@@ -65,6 +64,7 @@ impl Assessment {
         let notes = [
             self.hidden(shown.len()),
             self.tie_note(),
+            self.simplest_note(),
             self.host_note(),
             self.path_note(),
             self.program_note(),
@@ -101,6 +101,25 @@ impl Assessment {
     fn tie_note(&self) -> Option<String> {
         let ties = self.plans.iter().any(|plan| plan.ties_with_fastest);
         ties.then(|| "`tie`: scatter leaves open whether this plan or plan 1 is faster.".to_owned())
+    }
+
+    /// Said only where giving up a little time saves streams, events or pinned memory.
+    fn simplest_note(&self) -> Option<String> {
+        let Simplest { within, plan, streams, events, pinned_bytes } = self.simplest.as_ref()?;
+        let is_it = |one: &&AssessedPlan| one.plan == *plan;
+        let time = self.plans.iter().find(is_it)?.predicted_ns;
+        let of = |number: usize, one: &str| plural(number as u64, one);
+        let is_other = self.winner.as_ref() != Some(plan);
+        is_other.then(|| {
+            format!(
+                "Simplest within {} of the fastest: `{plan}`, {time}, with {}, {} and {} of pinned \
+                 memory.",
+                percent(*within),
+                of(*streams, "stream"),
+                of(*events, "event"),
+                pinned_bytes,
+            )
+        })
     }
 
     /// The plan on the GPU that the verdict names.

@@ -4,6 +4,7 @@
 //! goes. Equal values give equal bytes.
 
 mod agreement;
+mod assessed_plan;
 mod calibration;
 mod checked;
 mod doctor;
@@ -29,14 +30,13 @@ mod verification_text;
 mod words;
 
 pub use agreement::agreement;
+pub use assessed_plan::{AssessedPlan, Busy, PinningPrices};
 pub use calibration::calibration;
 pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use evaluation::{
-    AssessedPlan, Assessment, Busy, Evaluation, LeftOut, NoRoom, PinningPrices, Threshold,
-};
+pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshold};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, explain, prediction};
 pub use host_thread::{HeldBy, HostThread};

@@ -106,6 +106,12 @@ impl Ranking {
         self.choice(|_| true)
     }
 
+    /// The simplest of all plans that take at most `share` longer than the fastest.
+    pub fn simplest_within(&self, share: f64) -> Option<&Ranked> {
+        let most = self.fastest()?.makespan().nanos_f64() * (1.0 + share);
+        simplest(self.plans.iter().filter(|one| one.makespan().nanos_f64() <= most))
+    }
+
     /// The plan to choose on the CPU.
     pub fn best_on_cpu(&self) -> Option<&Ranked> {
         self.choice(Ranked::is_cpu)

@@ -5,6 +5,7 @@ mod fresh_memory;
 mod host_thread;
 mod names;
 mod pinning;
+mod simplest;
 mod ties;
 mod what_was_tried;
 

@@ -1,0 +1,186 @@
+//! What an evaluation says of one plan.
+
+use super::host_thread::HostThread;
+use super::lanes::{Bottleneck, bottleneck};
+use super::words::rounded;
+use crate::cost::Pinning;
+use crate::machine::HostMemory;
+use crate::search::Ranked;
+use crate::timeline::{Lane, Timeline};
+use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The family of programs that a scenario spells out.
+pub(super) const SPELLED_OUT: &str = "spelled-out";
+
+/// A predicted plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct AssessedPlan {
+    /// Counted from 1.
+    pub rank: usize,
+    /// Name of the plan.
+    pub plan: String,
+    /// Digest of everything that the plan does: equal plans have equal digests.
+    pub identity: String,
+    /// Family of the plan, as `families` of a scenario names it.
+    pub family: String,
+    /// Kind of host memory that the plan works with.
+    pub host_memory: HostMemory,
+    /// Whether all kernels run on the CPU.
+    pub on_cpu: bool,
+    /// Time of one pass over the body, in steady state.
+    pub predicted_ns: Span,
+    /// Lower end of the range that holds the true time nine times out of ten.
+    pub low_ns: Span,
+    /// Upper end of that range.
+    pub high_ns: Span,
+    /// How many times as long as the fastest plan it takes.
+    pub relative: f64,
+    /// Whether scatter leaves open if it is slower than the fastest plan.
+    pub ties_with_fastest: bool,
+    /// How busy each part of the machine is.
+    pub busy: Busy,
+    /// How long the host thread is held.
+    pub host_thread: HostThread,
+    /// What bounds the plan.
+    pub bottleneck: Bottleneck,
+    /// What the longest chain of dependent work consists of.
+    pub critical_path: CriticalPathShares,
+    /// The least that this plan's calls take in the order that the plan has them in. Another plan
+    /// may take less.
+    pub lower_bound_ns: Span,
+    /// What a process pays once, besides set-up, because it does something for the first time: it
+    /// creates a context, loads the kernels' module, touches its output. `null` where the profile
+    /// does not know one of these.
+    pub first_use_ns: Option<Span>,
+    /// Time of the set-up. `null` where the profile does not know what memory management costs.
+    pub setup_ns: Option<Span>,
+    /// `null` where set-up pins nothing.
+    pub pinning: Option<PinningPrices>,
+    /// First use (as far as it is known), set-up, and as many passes as the program has.
+    pub program_ns: Option<Span>,
+}
+
+/// What it costs to have a plan's buffers in pinned memory, in two ways. `null` is what the profile
+/// does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct PinningPrices {
+    /// Size of all buffers that set-up pins.
+    pub bytes: Bytes,
+    /// Registering them where they are. `setup_ns` has this.
+    pub register_ns: Option<Span>,
+    /// Allocating as much pinned memory instead.
+    pub allocate_ns: Option<Span>,
+    /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
+    pub copy_ns: Option<Span>,
+    /// Time of a pass without pinning: of the same calls where a scenario spells them out, else of
+    /// the fastest plan on the GPU whose set-up pins nothing.
+    pub unpinned_pass_ns: Option<Span>,
+    /// From how many passes on registering takes less time than pinning saves. `null` if it saves
+    /// nothing.
+    pub pays_from_runs: Option<u64>,
+}
+
+impl PinningPrices {
+    fn of(ranked: &Ranked) -> Option<Self> {
+        let &Pinning { bytes, register, allocate, copy } = ranked.pinning.as_ref()?;
+        Some(Self {
+            bytes,
+            register_ns: register,
+            allocate_ns: allocate,
+            copy_ns: copy,
+            unpinned_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.pinning_pays_from(),
+        })
+    }
+}
+
+/// Shares of the pass during which each lane does something. A copy of pageable memory counts for
+/// as long as it is staged, though the link carries it in a part of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Busy {
+    /// Copies to the device.
+    pub h2d: f64,
+    /// Kernels on the device.
+    pub kernels: f64,
+    /// Copies to the host.
+    pub d2h: f64,
+}
+
+/// Shares of the makespan that the critical path spends in each lane, and
+/// between activities: hand-overs, latencies and waking up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct CriticalPathShares {
+    /// Calls and work of the host.
+    pub host: f64,
+    /// Copies to the device.
+    pub h2d: f64,
+    /// Kernels on the device.
+    pub kernels: f64,
+    /// Copies to the host.
+    pub d2h: f64,
+    /// From GPU to GPU.
+    pub p2p: f64,
+    /// Hand-overs, latencies and waking up.
+    pub gaps: f64,
+}
+
+impl CriticalPathShares {
+    fn of(timeline: &Timeline) -> Self {
+        let path = timeline.critical_path();
+        let makespan = timeline.makespan.nanos_f64().max(1.0);
+        let share = |time: Span| rounded(time.nanos_f64() / makespan);
+        Self {
+            host: share(path.on(Lane::Host)),
+            h2d: share(path.on(Lane::CopyIn)),
+            kernels: share(path.on(Lane::Kernels)),
+            d2h: share(path.on(Lane::CopyOut)),
+            p2p: share(path.on(Lane::PeerCopy)),
+            gaps: share(path.gaps()),
+        }
+    }
+}
+
+impl AssessedPlan {
+    pub(super) fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
+        let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
+        let timeline = &forecast.timeline;
+        let (low_ns, high_ns) = forecast.interval();
+        let least = fastest.makespan().nanos_f64().max(1.0);
+        let share = |lane| rounded(timeline.utilisation(lane));
+        Self {
+            rank,
+            plan: plan.name(),
+            identity: plan.identity(),
+            family: plan
+                .strategy
+                .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
+            host_memory: plan.host_memory(),
+            on_cpu: ranked.is_cpu(),
+            predicted_ns: ranked.makespan(),
+            low_ns,
+            high_ns,
+            relative: rounded(ranked.makespan().nanos_f64() / least),
+            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&fastest.forecast),
+            busy: Busy {
+                h2d: share(Lane::CopyIn),
+                kernels: share(Lane::Kernels),
+                d2h: share(Lane::CopyOut),
+            },
+            host_thread: HostThread::of(&plan.program, timeline),
+            bottleneck: bottleneck(&plan.program, timeline),
+            critical_path: CriticalPathShares::of(timeline),
+            lower_bound_ns: *bound,
+            first_use_ns: first_use.missing.is_none().then_some(first_use.known),
+            setup_ns: setup.as_ref().ok().copied(),
+            pinning: PinningPrices::of(ranked),
+            program_ns: ranked.program(runs),
+        }
+    }
+}

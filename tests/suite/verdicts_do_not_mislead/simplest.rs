@@ -1,0 +1,67 @@
+//! Little time may be worth fewer streams, events and pinned memory.
+
+use super::*;
+use hallway::report::{Evaluation, Origin, Rows};
+use hallway::search::Simplicity;
+
+/// Every share names the simplest of the plans that are fast enough, and no other.
+#[test]
+fn no_simpler_plan_is_as_fast() {
+    let workload = scenario("stencil-halo");
+    let ranking = ranked(&workload);
+    let least = ranking.fastest().expect("one").makespan().nanos_f64();
+    let mut chosen = Vec::new();
+    for share in [0.0, 0.01, 0.03, 0.05, 0.5, 1.0] {
+        let simplest = ranking.simplest_within(share).expect("the fastest, if no other");
+        let is_enough = |nanos: f64| nanos <= least * (1.0 + share);
+        assert!(is_enough(simplest.makespan().nanos_f64()));
+        for other in &ranking.plans {
+            let is_fast = is_enough(other.makespan().nanos_f64());
+            assert!(!is_fast || Simplicity::of(&other.plan) >= Simplicity::of(&simplest.plan));
+        }
+        chosen.push(simplest.plan.name());
+    }
+    assert_eq!(chosen[0], ranking.fastest().expect("one").plan.name());
+    assert_eq!(chosen.last().map(String::as_str), Some("cpu"), "it is within twice the time");
+}
+
+#[test]
+fn it_is_named_with_what_it_saves() {
+    let workload = scenario("stencil-halo");
+    let ranking = ranked(&workload);
+    let said = |share| {
+        let assessment = Assessment::new(&workload, 1, &ranking, None).simplest(&ranking, share);
+        let (profile, scenarios) = (Origin::new("p", &h200()), vec![assessment]);
+        Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
+            .text(Rows::All)
+    };
+    let time = ranking.best_on_cpu().expect("one").makespan();
+    let expected = format!(
+        "Simplest within 40% of the fastest: `cpu`, {time}, with 0 streams, 0 events and 0 B of \
+         pinned memory."
+    );
+    let text = said(0.4);
+    assert!(text.contains(&expected), "{text}");
+}
+
+/// By way of the command line.
+#[test]
+fn a_share_is_read_from_the_command_line() {
+    let evaluate = |share: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
+        let scenario = file("scenarios/stencil-halo.toml");
+        command.arg("evaluate").arg(scenario).args(["--format", "json", "--within", share]);
+        command.arg("--profile").arg(file("calibration/h200")).output().expect("it was built")
+    };
+    let found = evaluate("40%");
+    let json: serde_json::Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let simplest = &json["scenarios"][0]["simplest"];
+    assert_eq!(simplest["plan"], "cpu", "{simplest}");
+    assert_eq!(simplest["within"], 0.4, "{simplest}");
+    for wrong in ["40", "101%", "few%", ""] {
+        let refused = evaluate(wrong);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{wrong}: {said}");
+        assert!(said.contains("write one such as `5%`"), "{wrong}: {said}");
+    }
+}
