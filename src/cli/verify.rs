@@ -16,7 +16,7 @@ use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_over};
 use crate::study::{
-    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Traced, digest, draw, score,
+    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, score,
 };
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -27,10 +27,11 @@ use std::sync::atomic::Ordering;
 /// Shown below the arguments.
 const BELOW: &str = "\
 All plans are predicted before the first one runs, and standard error shows a digest of the profile,
-the plans and the predictions. Plans run in random order, three times each. Every run is written at
-once to runs/NAME.partial.json beside the profile; when all are there, to runs/NAME.json, or, with
---random, to runs/random-SEED/, where each scenario is written, too. A part goes to a folder of its
-own in there, shard-3-of-16; `hallway merge` puts the parts together.
+the plans and the predictions. Plans run in random order, three times each. Then the plan to choose
+and the fastest one run in turn, unless they are one; regret is by these runs. Every run is written
+at once to runs/NAME.partial.json beside the profile; when all are there, to runs/NAME.json, or,
+with --random, to runs/random-SEED/, where each scenario is written, too. A part goes to a folder of
+its own in there, shard-3-of-16; `hallway merge` puts the parts together.
 
 In a narrow terminal the tables lose columns in this order: of plans, the spread, whether the time
 lies in the range, and, with names folded, the range itself; of the summary, the number of plans,
@@ -56,6 +57,10 @@ pub(super) struct VerifyArguments {
     /// machine like that of the profile. Every part has other plans
     #[arg(long, value_name = "PART")]
     shard: Option<Shard>,
+    /// Of each scenario, run only so many plans: the one to choose, the best of either side, the
+    /// fastest of each family, and others drawn with --seed
+    #[arg(long, value_name = "PLANS", value_parser = clap::value_parser!(u32).range(1..))]
+    plans: Option<u32>,
     /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
     /// errors are shown by kind of plan, beside those of three simpler predictions, and nothing is
     /// checked
@@ -127,7 +132,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let predicted: Vec<Predicted> = subjects.all.into_iter().map(predict).collect();
     drop(progress);
     let digest = digest(&found.profile, &predicted);
-    let mut jobs = Job::all(&predicted, (&found.profile, &digest), arguments.shard, runs_of);
+    let mut jobs = Job::all(&predicted, (&found.profile, &digest), arguments.which(), runs_of);
     let sets = if arguments.recorded {
         let is_meant = |one: &&Predicted| {
             arguments.shard.is_none() || jobs.iter().any(|job| *job.workload() == one.workload)
@@ -209,6 +214,11 @@ fn runs_in(folder: &Path, workload: &Workload) -> PathBuf {
 }
 
 impl VerifyArguments {
+    fn which(&self) -> Which {
+        let most = self.plans.map(|plans| plans as usize);
+        Which { shard: self.shard, most, seed: self.predicting.seed }
+    }
+
     /// The names of the plans whose calls are to be timed.
     fn timed(&self) -> Vec<String> {
         self.time_calls.iter().chain(&self.plan).cloned().collect()
@@ -231,6 +241,7 @@ fn run_all(
         contents: profile.machine.seed,
         order: arguments.predicting.seed,
         rounds: ROUNDS,
+        reruns: !is_random,
         effort: if is_random { Effort::BRIEF } else { Effort::FULL },
         traced: if is_random { Traced::Nothing } else { Traced::FastestAnd(&timed) },
     };

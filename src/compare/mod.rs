@@ -65,6 +65,9 @@ pub struct Score {
     /// Which of the cells has the plan that the prediction says to choose: not always the one with
     /// the shortest prediction, for others may tie with it and be simpler.
     pub chosen: Option<usize>,
+    /// Median passes of the chosen plan and of the one measured the fastest when the two were run
+    /// again, in turn; `None` if they were not, or are one plan.
+    pub rerun: Option<[Span; 2]>,
 }
 
 /// A summary of prediction errors.
@@ -143,10 +146,12 @@ impl Score {
         self.cells.iter().min_by_key(|cell| cell.measured)
     }
 
-    /// By which share the chosen plan is slower than the fastest one measured.
+    /// By which share the chosen plan is slower than the fastest one measured: by their reruns, if
+    /// there are any. One that turns out to be faster is not slower.
     pub fn regret(&self) -> Option<f64> {
-        let chosen = self.predicted_winner()?.measured.nanos_f64();
-        Some(chosen / self.measured_winner()?.measured.nanos_f64() - 1.0)
+        let measured = [self.predicted_winner()?.measured, self.measured_winner()?.measured];
+        let [chosen, fastest] = self.rerun.unwrap_or(measured).map(Span::nanos_f64);
+        Some((chosen / fastest - 1.0).max(0.0))
     }
 
     /// Whether prediction and measurement agree on GPU or CPU; `None` where

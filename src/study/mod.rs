@@ -58,7 +58,7 @@
 //! use hallway::scenario::Workload;
 //! use hallway::search::candidates_over;
 //! use hallway::simulate::Tally;
-//! use hallway::study::{Job, Runner, Traced, digest, predict, score};
+//! use hallway::study::{Job, Runner, Traced, Which, digest, predict, score};
 //! use std::ops::ControlFlow;
 //! use std::path::Path;
 //!
@@ -71,7 +71,7 @@
 //! println!("predictions: {digest}");
 //!
 //! let runs = |workload: &Workload| Path::new("runs").join(format!("{}.json", workload.name));
-//! let mut jobs = Job::all(&predicted, (&profile, &digest), None, runs);
+//! let mut jobs = Job::all(&predicted, (&profile, &digest), Which::default(), runs);
 //! let (device, team) = (Device::open(0)?, Team::new(profile.machine.cpu_threads)?);
 //! let runner = Runner {
 //!     device: Some(&device),
@@ -79,6 +79,7 @@
 //!     contents: profile.machine.seed,
 //!     order: seed,
 //!     rounds: 3,
+//!     reruns: true,
 //!     effort: Effort::FULL,
 //!     traced: Traced::Nothing,
 //! };
@@ -90,9 +91,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Invariant: a [`Runner`] gets programs and no predictions, and its order of runs depends on a
-//! seed alone. A run that was kept is never thrown away or repeated. No model of a time is fitted
-//! to a trial; only the width of ranges is.
+//! Invariant: a [`Runner`] runs programs in an order that depends on a seed alone. Only when all
+//! have run does it look at predictions: for the plan to run again beside the fastest one. A run
+//! that was kept is never thrown away or repeated. No model of a time is fitted to a trial; only
+//! the width of ranges is.
 
 mod accuracy;
 mod calibration;
@@ -111,7 +113,7 @@ pub use accuracy::assess;
 pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess, interrupted};
 pub use drawn::{Drawn, draw};
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
-pub use predicted::{Predicted, digest, predict};
+pub use predicted::{Predicted, Which, digest, predict};
 pub use runner::{Event, Job, Runner, StudyError, Traced};
 pub use score::score;
 pub use shard::Shard;

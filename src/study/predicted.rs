@@ -5,8 +5,11 @@ use crate::files;
 use crate::profile::Profile;
 use crate::program::{Program, Whose, check_fits};
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, rank_counted};
+use crate::search::{Candidates, Ranked, Ranking, rank_counted};
 use crate::simulate::Tally;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -45,14 +48,47 @@ impl Predicted {
     }
 }
 
-/// The programs to run of each workload: all of them, or those that a shard has.
+/// Which plans are run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Which {
+    /// Only those of one part.
+    pub shard: Option<Shard>,
+    /// Of each workload so many at most: the one to choose, the best of each side, the fastest of
+    /// each family, and some that are drawn.
+    pub most: Option<usize>,
+    /// Seed of the draw.
+    pub seed: u64,
+}
+
+impl Which {
+    /// Leaves as many programs of a workload as are to be run.
+    fn few(self, of: &Predicted, programs: &mut Vec<(&Program, String)>) {
+        let Some(most) = self.most else { return };
+        let Ranking { plans, .. } = &of.ranking;
+        let sides = [of.ranking.winner(), of.ranking.best_on_cpu(), of.ranking.best_on_gpu()];
+        let mut families = BTreeSet::new();
+        let family = |one: &&Ranked| one.plan.strategy.map(|strategy| strategy.family_name());
+        let of_families = plans.iter().filter(|one| families.insert(family(one)));
+        let first: Vec<String> =
+            sides.into_iter().flatten().chain(of_families).map(|one| one.plan.identity()).collect();
+        programs.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed));
+        let rank = |identity: &String| first.iter().position(|one| one == identity);
+        programs.sort_by_key(|(_, identity)| rank(identity).unwrap_or(usize::MAX));
+        programs.truncate(most);
+    }
+}
+
+/// The programs to run of each workload.
 pub(super) fn dealt<'p>(
     all: &'p [Predicted],
     profile: &Profile,
-    shard: Option<Shard>,
+    which: Which,
 ) -> Vec<Vec<(&'p Program, String)>> {
     let mut programs: Vec<_> = all.iter().map(|one| one.programs(profile)).collect();
-    if let Some(shard) = shard {
+    for (one, programs) in all.iter().zip(&mut programs) {
+        which.few(one, programs);
+    }
+    if let Some(shard) = which.shard {
         let cells = all.iter().zip(&programs).enumerate().flat_map(|(index, (one, programs))| {
             programs.iter().map(move |(_, identity)| (&*one.workload.name, &**identity, index))
         });

@@ -1,7 +1,6 @@
 //! Runs the plans of workloads in random order, and keeps every run.
 
-use super::predicted::{Predicted, dealt};
-use super::shard::Shard;
+use super::predicted::{Predicted, Which, dealt};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::files;
 use crate::gpu::Device;
@@ -10,6 +9,7 @@ use crate::profile::Profile;
 use crate::program::Program;
 use crate::runs::{PartialRuns, RunSet, RunsError};
 use crate::scenario::Workload;
+use crate::search::Ranking;
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -55,24 +55,27 @@ pub struct Job<'p> {
     /// Where the runs go when there are all. They grow beside it.
     path: PathBuf,
     kept: PartialRuns,
+    ranking: &'p Ranking,
+    /// Whether another process runs the other plans.
+    is_part: bool,
 }
 
 impl<'p> Job<'p> {
-    /// The plans of workloads, or those that a shard has, with a file for the runs of each. A
-    /// workload of which the shard has none has no job. `predictions` is the
-    /// [digest](super::digest) of all.
+    /// Some plans of workloads, with a file for the runs of each. A workload of which there is none
+    /// to run has no job. `predictions` is the [digest](super::digest) of all.
     pub fn all(
         all: &'p [Predicted],
         (profile, predictions): (&Profile, &str),
-        shard: Option<Shard>,
+        which: Which,
         path: impl Fn(&Workload) -> PathBuf,
     ) -> Vec<Self> {
-        let programs = dealt(all, profile, shard);
+        let programs = dealt(all, profile, which);
         let job = |(one, programs): (&'p Predicted, Vec<_>)| {
             let workload = &one.workload;
             let set = RunSet::new(&workload.name, profile.machine.unix_time);
             let kept = PartialRuns::new(predictions, set);
-            Self { workload, programs, path: path(workload), kept }
+            let (ranking, is_part) = (&one.ranking, which.shard.is_some());
+            Self { workload, programs, path: path(workload), kept, ranking, is_part }
         };
         let jobs = all.iter().zip(programs).filter(|(_, programs)| !programs.is_empty());
         jobs.map(job).collect()
@@ -116,6 +119,21 @@ impl<'p> Job<'p> {
         Err(StudyError::CannotResume { path, why })
     }
 
+    /// The plan to choose of those that were run, and the one that was the fastest, if these are
+    /// two plans and this process has run all.
+    fn finalists(&self) -> Option<[(&'p Program, &str); 2]> {
+        let run_of = |identity: &str| self.kept.set.run_of(identity);
+        let choice = self.ranking.choice(|ranked| run_of(&ranked.plan.identity()).is_some())?;
+        let chosen = choice.plan.identity();
+        let runs = self.programs.iter().filter_map(|(program, identity)| {
+            Some((run_of(identity)?.makespan(), *program, identity.as_str()))
+        });
+        let (_, program, fastest) = runs.min_by_key(|(time, ..)| *time)?;
+        let of_choice = self.programs.iter().find(|(_, identity)| *identity == chosen)?;
+        let are_two = fastest != chosen && !self.is_part;
+        are_two.then_some([(of_choice.0, &of_choice.1), (program, fastest)])
+    }
+
     fn lacks(&self, identity: &str, round: usize) -> bool {
         self.kept.rounds_of(identity) <= round
     }
@@ -153,6 +171,8 @@ pub struct Runner<'a> {
     /// How often every plan is run: in rounds, so that what a machine does for a minute falls on
     /// all plans alike.
     pub rounds: usize,
+    /// Whether the plan to choose and the fastest one are run again in turn, in as many rounds.
+    pub reruns: bool,
     pub effort: Effort,
     pub traced: Traced<'a>,
 }
@@ -178,6 +198,7 @@ impl Runner<'_> {
             }
         }
         for job in &mut *jobs {
+            self.rerun(job, along)?;
             self.trace(job, along)?;
         }
         for job in &mut *jobs {
@@ -236,6 +257,27 @@ impl Runner<'_> {
             job.programs.iter().map(|(_, identity)| self.rounds - done(identity)).sum()
         };
         jobs.iter().map(of).sum()
+    }
+
+    /// Runs the plan to choose and the fastest one in turn, each first as often as second.
+    fn rerun(
+        &self,
+        job: &mut Job<'_>,
+        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StudyError> {
+        let is_done = !self.reruns || !job.kept.set.reruns.is_empty();
+        let Some([one, other]) = job.finalists().filter(|_| !is_done) else { return Ok(()) };
+        let turns = [one, other, other, one].into_iter().cycle().take(2 * self.rounds);
+        let executor = Executor::new(self.device, self.team, job.workload, self.contents);
+        let RunSet { scenario, calibration_unix_time, .. } = &job.kept.set;
+        let mut reruns = RunSet::new(scenario, *calibration_unix_time);
+        for (program, _) in turns {
+            stops(along(Event::Begins { left: 0 }))?;
+            let run = executor.run(program, self.effort);
+            reruns.add(run.map_err(|source| job.failure(program, source))?);
+        }
+        job.kept.set.reruns = reruns.runs;
+        Ok(job.kept.save(&files::partial(&job.path))?)
     }
 
     /// Times every call of the plans that are to be traced and are not yet.

@@ -3,7 +3,7 @@
 use crate::compare::{Cell, Score};
 use crate::profile::Handling;
 use crate::program::{Call, Program};
-use crate::runs::RunSet;
+use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
 use crate::timeline::{Activity, Lane, Timeline, busy};
@@ -15,9 +15,10 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
     let run_of = |ranked: &Ranked| runs.run_of(&ranked.plan.identity());
     let is_run = |ranked: &Ranked| run_of(ranked).is_some();
     let winner = ranking.choice(is_run);
-    let (mut cells, mut chosen) = (Vec::new(), None);
+    let (mut cells, mut chosen, mut identities) = (Vec::new(), None, Vec::new());
     for ranked in &ranking.plans {
         let Some(run) = run_of(ranked) else { continue };
+        identities.push(&run.identity);
         if winner.is_some_and(|winner| std::ptr::eq(winner, ranked)) {
             chosen = Some(cells.len());
         }
@@ -39,7 +40,15 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
             beside: run.beside_ns.len(),
         });
     }
-    Score { scenario: workload.name.clone(), cells, chosen }
+    let score = Score { scenario: workload.name.clone(), cells, chosen, rerun: None };
+    let again = |cell: &Cell| {
+        let at = score.cells.iter().position(|one| std::ptr::eq(one, cell))?;
+        runs.rerun_of(identities[at]).map(Run::makespan)
+    };
+    let both = [score.predicted_winner(), score.measured_winner()].map(|cell| again(cell?));
+    let rerun =
+        if let [Some(chosen), Some(fastest)] = both { Some([chosen, fastest]) } else { None };
+    Score { rerun, ..score }
 }
 
 /// What is done, without waiting in a synchronisation for what others do.

@@ -6,6 +6,7 @@ mod commands_explain_themselves;
 mod committed_profiles_come_from_their_samples;
 mod damaged_files_are_refused;
 mod docs_show_what_commands_print;
+mod finalists_run_again;
 mod first_steps;
 mod fits_recover_the_truth;
 mod input_at_the_edges_is_met;

@@ -346,7 +346,7 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
 
 fn score(cells: Vec<Cell>) -> Score {
     let chosen = (0..cells.len()).min_by_key(|&cell| cells[cell].predicted);
-    Score { scenario: "demo".to_owned(), cells, chosen }
+    Score { scenario: "demo".to_owned(), cells, chosen, rerun: None }
 }
 
 fn verification(scores: &[Score]) -> Verification {

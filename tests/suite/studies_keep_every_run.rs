@@ -13,7 +13,7 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranked, candidates};
 use hallway::simulate::Tally;
 use hallway::study::{
-    Event, Job, Predicted, Runner, Shard, StudyError, Traced, digest, draw, predict, score,
+    Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, predict, score,
 };
 use hallway::timeline::Lane;
 use hallway::units::Span;
@@ -48,7 +48,7 @@ fn predicted(profile: &Profile, seed: u64) -> Vec<Predicted> {
 
 fn jobs<'p>(all: &'p [Predicted], shard: Option<Shard>, folder: &Path) -> Vec<Job<'p>> {
     let (profile, path) = (machine(), |one: &Workload| folder.join(format!("{}.json", one.name)));
-    Job::all(all, (&profile, &digest(&profile, all)), shard, path)
+    Job::all(all, (&profile, &digest(&profile, all)), Which { shard, ..Which::default() }, path)
 }
 
 const ROUNDS: usize = 3;
@@ -60,6 +60,7 @@ fn runner(team: &Team) -> Runner<'_> {
         contents: 1,
         order: 1,
         rounds: ROUNDS,
+        reruns: true,
         effort: Effort::BRIEF,
         traced: Traced::FastestAnd(&[]),
     }
@@ -340,7 +341,12 @@ fn two_shards_merged_score_as_the_whole() {
     for number in [1, 2] {
         let path = |one: &Workload| folder.path().join(format!("{number}/{}.json", one.name));
         let shard = Shard::new(number, 2);
-        for job in Job::all(&all, (&profile, &digest(&profile, &all)), shard, path) {
+        for job in Job::all(
+            &all,
+            (&profile, &digest(&profile, &all)),
+            Which { shard, ..Which::default() },
+            path,
+        ) {
             let mine: BTreeSet<String> = job.programs().map(|one| one.identity()).collect();
             let mut set = whole(&job.workload().name);
             set.runs.retain(|run| mine.contains(&run.identity));

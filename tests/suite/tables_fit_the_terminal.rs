@@ -53,6 +53,7 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
             }
         };
         Score {
+            rerun: None,
             scenario: workload.name.clone(),
             cells: ranking.plans.iter().map(cell).collect(),
             chosen: Some(0),
