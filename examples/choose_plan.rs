@@ -13,7 +13,7 @@
 
 use hallway::profile::Profile;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, candidates_over, rank};
+use hallway::search::{Ranked, candidates_for, rank};
 use hallway::units::Span;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -93,7 +93,7 @@ fn predict(
     for buffer in &mut workload.buffers {
         buffer.elements = elements;
     }
-    let candidates = candidates_over(&workload, &profile.gpu_counts());
+    let candidates = candidates_for(&workload, profile);
     let ranking = rank(candidates, profile, DRAWS, SEED);
     let winner = ranking.winner_over(JOBS_PER_WORKER).or_else(|| ranking.winner());
     // Plans of which the profile does not know some cost are not ranked; it says which cost.

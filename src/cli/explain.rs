@@ -7,8 +7,7 @@ use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Calls, explain, folded, prediction};
 use crate::scenario::Workload;
-use crate::search::Plan;
-use crate::search::candidates_over;
+use crate::search::{Candidates, Plan, candidates_for, candidates_over};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -42,7 +41,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
     let (first, plan) = match &arguments.plan {
-        Some(name) => (String::new(), named(&workload, &gpu_counts(arguments)?, name)?),
+        Some(name) => (String::new(), named(&workload, candidates(arguments, &workload)?, name)?),
         None => winner(arguments, &workload, width)?,
     };
     if let Some(path) = &arguments.program {
@@ -57,11 +56,11 @@ fn predicting(arguments: &ExplainArguments) -> Predicting {
     Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
 }
 
-/// How many GPUs a plan may be over: as many as the profile knows, if one is named.
-fn gpu_counts(arguments: &ExplainArguments) -> Result<Vec<usize>, Failure> {
+/// The plans for a machine, if a profile is named, or else for any machine.
+fn candidates(arguments: &ExplainArguments, workload: &Workload) -> Result<Candidates, Failure> {
     match arguments.profile {
-        Some(_) => Ok(predicting(arguments).profile()?.profile.gpu_counts()),
-        None => Ok((2..=MOST_GPUS).collect()),
+        Some(_) => Ok(candidates_for(workload, &predicting(arguments).profile()?.profile)),
+        None => Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>())),
     }
 }
 
@@ -85,8 +84,7 @@ fn winner(
 }
 
 /// The plan of this name. What comes after a comma may be left out where that is clear.
-fn named(workload: &Workload, gpus: &[usize], name: &str) -> Result<Plan, Failure> {
-    let found = candidates_over(workload, gpus);
+fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Failure> {
     if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
         return Err(Failure::Input(miette::miette!(
             help = "`hallway evaluate --all` lists the plans that there are",

@@ -9,7 +9,7 @@ use crate::report;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::Workload;
-use crate::search::{Candidates, Ranking, candidates_over, rank_counted};
+use crate::search::{Candidates, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -186,7 +186,7 @@ impl Predicting {
         found: &LoadedProfile,
         (progress, more): (&Progress, u64),
     ) -> Ranking {
-        let candidates = candidates_over(workload, &found.profile.gpu_counts());
+        let candidates = candidates_for(workload, &found.profile);
         self.ranking_of(workload, candidates, found, (progress, more))
     }
 

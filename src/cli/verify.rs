@@ -14,7 +14,7 @@ use crate::profile::Profile;
 use crate::report::{Origin, TracedPlan, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, candidates_over};
+use crate::search::{Candidates, candidates_for};
 use crate::study::{
     Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, score,
 };
@@ -167,10 +167,9 @@ impl Subjects {
             None => folder,
         };
         let Some(plans) = random else {
-            let gpus = found.profile.gpu_counts();
             let all = predicting.workloads()?.into_iter();
             let all = all.map(|workload| {
-                let plans = candidates_over(&workload, &gpus);
+                let plans = candidates_for(&workload, &found.profile);
                 (workload, plans)
             });
             return Ok(Self { all: all.collect(), folder: in_part(runs), texts: Vec::new() });

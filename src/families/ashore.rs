@@ -6,7 +6,7 @@ use super::chunk::Chunk;
 use super::partials::Partials;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, Place, Step, Threads};
+use crate::program::{AllocationId, BufferId, Call, Place, Slice, Step, Threads};
 use crate::scenario::Home;
 use crate::units::ElementType;
 
@@ -53,6 +53,11 @@ impl Ashore {
         Partials::target(&self.partials, chunk, id).or(landing)
     }
 
+    /// Where a chunk leaves its part of a reduction's result, if it has only a part.
+    pub fn part(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
+        Partials::target(&self.partials, chunk, id)
+    }
+
     /// Copies home what one chunk has left, while other streams bring more: waits for the stream
     /// that brought it. Nothing to do if results come home by themselves.
     pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) {
@@ -82,17 +87,22 @@ impl Landing {
         let range = &chunk.owns[self.id.0];
         let home = builder.home(chunk, self.id).expect("it goes back to the host");
         let (from, to) = (self.location(builder, chunk).slice(range), home.slice(range));
-        if builder.workload.buffer(self.id).element_type != ElementType::F32 {
-            return builder.issue(Call::HostCopy { from, to, threads: Threads::All });
-        }
-        let step = Step {
-            kernel: Kernel::Scale,
-            arguments: Arguments { a: 1.0, ..Arguments::default() },
-            inputs: vec![from],
-            output: to,
-            workspace: None,
-            lead: 0,
-        };
-        builder.issue(Call::Compute { step });
+        builder.issue(carry(builder.workload.buffer(self.id).element_type, from, to));
     }
+}
+
+/// A copy from host memory to host memory by all threads of the CPU.
+pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
+    if element_type != ElementType::F32 {
+        return Call::HostCopy { from, to, threads: Threads::All };
+    }
+    let step = Step {
+        kernel: Kernel::Scale,
+        arguments: Arguments { a: 1.0, ..Arguments::default() },
+        inputs: vec![from],
+        output: to,
+        workspace: None,
+        lead: 0,
+    };
+    Call::Compute { step }
 }

@@ -54,6 +54,14 @@ pub(super) struct Slot {
     pub(super) workspaces: Vec<Option<AllocationId>>,
 }
 
+impl Slot {
+    /// This slot, with the other's memory for buffers that have none in this one.
+    pub fn or(self, other: Self) -> Self {
+        let buffers = self.buffers.into_iter().zip(other.buffers);
+        Self { buffers: buffers.map(|(mine, theirs)| mine.or(theirs)).collect(), ..self }
+    }
+}
+
 pub struct Builder<'w> {
     pub workload: &'w Workload,
     pub strategy: Strategy,
@@ -171,12 +179,24 @@ impl<'w> Builder<'w> {
         place: Place,
         wanted: impl Fn(BufferId) -> bool,
     ) -> Slot {
-        let mut buffers = Vec::new();
-        for (index, buffer) in self.workload.buffers.iter().enumerate() {
-            let (id, name) = (BufferId(index), buffer.name.clone());
-            let own = wanted(id) && !self.at_home(id, place) && self.shared[index].is_empty();
-            let bytes = Bytes::new(room[index] * buffer.element_type.size());
-            buffers.push(own.then(|| self.allocate(name, place, bytes)));
+        let ids = (0..self.workload.buffers.len()).map(BufferId);
+        let is_own = |id| wanted(id) && !self.at_home(id, place) && self.shared[id.0].is_empty();
+        let own: Vec<BufferId> = ids.filter(|&id| is_own(id)).collect();
+        self.storage_beside_homes(room, place, &own)
+    }
+
+    /// Allocates memory in `place` for some buffers, wherever they are at home.
+    pub(super) fn storage_beside_homes(
+        &mut self,
+        room: &[u64],
+        place: Place,
+        own: &[BufferId],
+    ) -> Slot {
+        let mut buffers = vec![None; self.workload.buffers.len()];
+        for &id in own {
+            let buffer = self.workload.buffer(id);
+            let bytes = Bytes::new(room[id.0] * buffer.element_type.size());
+            buffers[id.0] = Some(self.allocate(buffer.name.clone(), place, bytes));
         }
         let none = vec![None; self.workload.tasks.len()];
         Slot { place, buffers, spares: none.clone(), workspaces: none }
@@ -184,7 +204,13 @@ impl<'w> Builder<'w> {
 
     /// Allocates what [`Self::storage`] does, and the spare buffers and workspaces of kernels.
     pub(super) fn slot(&mut self, room: &[u64], place: Place) -> Slot {
-        let mut slot = self.storage(room, place, |_| true);
+        let slot = self.storage(room, place, |_| true);
+        self.equipped(slot, room)
+    }
+
+    /// Adds the spare buffers and workspaces of kernels, where the slot is.
+    pub(super) fn equipped(&mut self, mut slot: Slot, room: &[u64]) -> Slot {
+        let place = slot.place;
         for (index, task) in self.workload.tasks.iter().enumerate() {
             let Some((kernel, arguments)) = task.kernel.library() else { continue };
             if task.iterations > 1 && !kernel.works_in_place() {
@@ -221,7 +247,7 @@ impl<'w> Builder<'w> {
         match self.workload.buffer(id).home {
             Home::Scratch => false,
             Home::Device => place == Place::FIRST_DEVICE,
-            Home::Host(_) => matches!(place, Place::Host(_)),
+            Home::Host(_) => matches!(place, Place::Host(_)) && !place.is_managed(),
         }
     }
 

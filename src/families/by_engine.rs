@@ -2,6 +2,7 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
+use super::chunk::Chunk;
 use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
 use super::definition::{AsGraph, Definition, Division};
 use super::shared::Shared;
@@ -67,21 +68,43 @@ pub(super) fn by_engine(
     if ring > all.len() {
         return Err(format!("a ring of {ring} for {} chunks", all.len()));
     }
+    let Issued { ends, ashore } = issue_by_engine(&mut builder, &all, (chunks, gpus), ring)?;
+    for stream in ends {
+        builder.issue(Call::Synchronize { stream });
+    }
+    ashore.bring_home(&mut builder, &all, &all);
+    Ok(builder.finish())
+}
+
+/// What is left to do once all chunks are issued.
+pub(super) struct Issued {
+    /// The streams to wait for.
+    pub ends: Vec<StreamId>,
+    pub ashore: Ashore,
+}
+
+/// Issues chunks, with a ring of so many sets of device buffers.
+pub(super) fn issue_by_engine(
+    builder: &mut Builder<'_>,
+    all: &[Chunk],
+    (chunks, gpus): (u64, Gpus),
+    ring: usize,
+) -> Result<Issued, String> {
     let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<[StreamId; 3]> =
         (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
-    let mut shared = Shared::new(&mut builder, chunks, false, gpus);
-    let room = room(&all);
+    let mut shared = Shared::new(builder, chunks, false, gpus);
+    let room = room(all);
     let slots: Vec<Slot> =
         (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let ashore = Ashore::new(&mut builder, chunks);
+    let ashore = Ashore::new(builder, chunks);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
     for (index, chunk) in all.iter().enumerate() {
         let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
         let before = index.checked_sub(ring);
-        let brings = shared.bring(&mut builder, inward, chunk);
+        let brings = shared.bring(builder, inward, chunk);
         if brings || !comes.is_empty() {
             if let Some(before) = before {
                 // The slot's inputs are free once its last kernel has read them,
@@ -89,7 +112,7 @@ pub(super) fn by_engine(
                 let event = if updates { left[before] } else { computed[before] };
                 builder.issue(Call::Wait { stream: inward, event });
             }
-            copy_in(&mut builder, inward, slot, chunk);
+            copy_in(builder, inward, slot, chunk);
             let event = builder.record(inward);
             builder.issue(Call::Wait { stream: compute, event });
         }
@@ -100,17 +123,15 @@ pub(super) fn by_engine(
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.issue(Call::Wait { stream: outward, event: computed[index] });
-            copy_out(&mut builder, outward, slot, chunk, &ashore);
+            copy_out(builder, outward, slot, chunk, &ashore);
             // Nobody waits for the copies of the last chunk in each slot.
             if index + ring < all.len() {
                 left.push(builder.record(outward));
             }
         }
     }
-    for [_, compute, outward] in streams {
-        let last = if goes.is_empty() { compute } else { outward };
-        builder.issue(Call::Synchronize { stream: last });
-    }
-    ashore.bring_home(&mut builder, &all, &all);
-    Ok(builder.finish())
+    let last = |[_, compute, outward]: [StreamId; 3]| {
+        if goes.is_empty() { compute } else { outward }
+    };
+    Ok(Issued { ends: streams.into_iter().map(last).collect(), ashore })
 }

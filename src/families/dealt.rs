@@ -14,14 +14,18 @@ pub(super) type Gpus = (usize, Spread);
 
 pub(super) const ONE_GPU: Gpus = (1, Spread::Host);
 
+/// Copies a chunk's inputs to the GPU, but for those that kernels use where they are.
 pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, chunk: &Chunk) {
     for id in builder.copied_in() {
         let home = builder.home(chunk, id).expect("the host is its home");
         let here = builder.location(slot, chunk, id);
-        builder.copy(stream, Direction::HostToDevice, (home, here), &chunk.needs[id.0]);
+        if here.allocation != home.allocation {
+            builder.copy(stream, Direction::HostToDevice, (home, here), &chunk.needs[id.0]);
+        }
     }
 }
 
+/// Copies a chunk's results to the host, but for those that kernels have written there.
 pub(super) fn copy_out(
     builder: &mut Builder<'_>,
     stream: StreamId,
@@ -33,7 +37,9 @@ pub(super) fn copy_out(
         let home = builder.home(chunk, id).expect("the host is its home");
         let target = ashore.target(builder, chunk, id).unwrap_or(home);
         let here = builder.location(slot, chunk, id);
-        builder.copy(stream, Direction::DeviceToHost, (here, target), &chunk.owns[id.0]);
+        if here.allocation != target.allocation {
+            builder.copy(stream, Direction::DeviceToHost, (here, target), &chunk.owns[id.0]);
+        }
     }
 }
 

@@ -66,6 +66,17 @@ pub trait Definition {
         false
     }
 
+    /// Whether to try it only if the scenario asks for its family by name. Plans that no runs have
+    /// been scored against yet are not chosen unasked.
+    fn is_on_request(&self) -> bool {
+        false
+    }
+
+    /// Whether the CPU computes a part of the tasks.
+    fn shares_with_cpu(&self) -> bool {
+        self.is_on_cpu()
+    }
+
     /// Whether device memory for a few chunks is enough, however many there are.
     fn saves_device_memory(&self) -> bool {
         false
@@ -80,6 +91,11 @@ pub trait Definition {
     fn tries_pageable(&self, typical: u64) -> bool {
         let _ = typical;
         false
+    }
+
+    /// Whether to try it with pinned memory.
+    fn tries_pinned(&self) -> bool {
+        true
     }
 
     /// Whether a plan of another family that comes to the same calls gives them its name.

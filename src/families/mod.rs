@@ -16,13 +16,17 @@ mod chunk;
 mod cpu;
 mod dealt;
 mod definition;
+mod hybrid;
+mod managed;
 mod multi_gpu;
 mod partials;
 mod resident;
 mod round_trip;
 mod shared;
+mod staged;
 mod steps;
 mod strategy;
+mod zero_copy;
 
 pub use buffered::Buffered;
 pub use build::{Refusal, build};
@@ -30,11 +34,15 @@ pub use by_chunk::{ByChunk, Issue};
 pub use by_engine::ByEngine;
 pub use cpu::Cpu;
 pub use definition::{AsGraph, Division};
+pub use hybrid::Hybrid;
+pub use managed::Managed;
 pub use multi_gpu::{Each, MultiGpu};
 pub use resident::Resident;
 pub use round_trip::RoundTrip;
 pub use shared::Spread;
+pub use staged::Staged;
 pub use strategy::Strategy;
+pub use zero_copy::{Mapped, ZeroCopy};
 
 use crate::scenario::Workload;
 use definition::{Definition, families};
@@ -56,4 +64,12 @@ families! {
     Buffered,
     /// Chunks dealt over several GPUs.
     MultiGpu,
+    /// Pageable data through rings of pinned buffers.
+    Staged,
+    /// A share of the chunks on the CPU.
+    Hybrid,
+    /// Kernels use the host's memory across the link.
+    ZeroCopy,
+    /// Managed memory.
+    Managed,
 }

@@ -61,6 +61,10 @@ impl Shared {
         Self { ids, across, there: vec![There::default(); devices], onward }
     }
 
+    pub fn ids(&self) -> &[BufferId] {
+        &self.ids
+    }
+
     /// Orders the stream behind the arrival of the operands of the chunk's batch. For the first
     /// chunk of a batch on a device it also issues their copies, and returns `true`.
     pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {

@@ -12,11 +12,15 @@ pub enum FamilyName {
     ByEngine,
     Buffered,
     MultiGpu,
+    Staged,
+    Hybrid,
+    ZeroCopy,
+    Managed,
     /// Plans of other families, captured as CUDA graphs.
     Graph,
 }
 
-const NAMES: [(FamilyName, &str); 8] = [
+const NAMES: [(FamilyName, &str); 12] = [
     (FamilyName::Cpu, "cpu"),
     (FamilyName::RoundTrip, "round-trip"),
     (FamilyName::Resident, "resident"),
@@ -24,6 +28,10 @@ const NAMES: [(FamilyName, &str); 8] = [
     (FamilyName::ByEngine, "by-engine"),
     (FamilyName::Buffered, "buffered"),
     (FamilyName::MultiGpu, "multi-gpu"),
+    (FamilyName::Staged, "staged"),
+    (FamilyName::Hybrid, "hybrid"),
+    (FamilyName::ZeroCopy, "zero-copy"),
+    (FamilyName::Managed, "managed"),
     (FamilyName::Graph, "graph"),
 ];
 

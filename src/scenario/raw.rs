@@ -236,7 +236,7 @@ pub(super) struct RawLimits {
 #[serde(deny_unknown_fields, expecting = "a [plans] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
-    /// Families of plans. Default: all of them.
+    /// Families of plans. Default: all of them but `staged`, `hybrid`, `zero-copy` and `managed`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,

@@ -151,7 +151,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
         let side = side_of(program.computes_on_cpu());
         done.add(program.body.len() as u64);
         match simulate(program, profile) {
-            Ok(_) if side == 0 && !knows_cpu => unknown[side] = true,
+            Ok(_) if !knows_cpu && plan.uses_cpu() => unknown[side] = true,
             Ok(Timeline { makespan, .. }) => {
                 best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));
             }

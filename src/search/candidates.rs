@@ -33,6 +33,12 @@ impl Plan {
         self.strategy.map_or(of_program, |strategy| strategy.memory)
     }
 
+    /// Whether the CPU computes all of the work, or a share of it.
+    pub fn uses_cpu(&self) -> bool {
+        let shares = |strategy: Strategy| strategy.family.shares_with_cpu();
+        self.program.computes_on_cpu() || self.strategy.is_some_and(shares)
+    }
+
     /// What runs know its program by: see [`Program::identity`].
     pub fn identity(&self) -> String {
         self.program.identity()
@@ -127,6 +133,10 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         chosen.chunks.clone()
     };
     let asked = &chosen.families;
+    // Asking for graphs alone does not ask for those of families that are tried on request.
+    let is_due = |strategy: &Strategy| {
+        !strategy.family.is_on_request() || asked.contains(&strategy.family.name())
+    };
     let is_asked_for = |strategy: &Strategy| match strategy.family.as_graph() {
         AsGraph::Always if strategy.graph && asked.is_empty() => true,
         _ if asked.is_empty() => !strategy.graph,
@@ -152,7 +162,7 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
             }
         }
     }
-    strategies.retain(is_asked_for);
+    strategies.retain(|strategy| is_due(strategy) && is_asked_for(strategy));
     strategies
 }
 
@@ -162,6 +172,8 @@ fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory
     let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
     if family.is_on_cpu() && !has(Home::Device) {
         // Pinned memory is of use to the CPU only if data has to be copied from the device.
+        vec![HostMemory::Pageable]
+    } else if !family.tries_pinned() {
         vec![HostMemory::Pageable]
     } else if family.tries_pageable(typical) && !has(Home::Host(HostMemory::Pinned)) {
         vec![HostMemory::Pageable, HostMemory::Pinned]

@@ -2,12 +2,13 @@
 //!
 //! Invariant: candidates depend on the workload and the number of GPUs alone, never
 //! on what a profile says they cost, so that two machines are asked about the same
-//! plans.
+//! plans. Only shares of the CPU are found with a profile, in `shares`.
 
 mod break_even;
 mod candidates;
 mod ranking;
 mod room;
+mod shares;
 mod simplicity;
 mod turning;
 
@@ -17,5 +18,6 @@ pub use break_even::{
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
+pub use shares::candidates_for;
 pub use simplicity::Simplicity;
 pub use turning::{Turning, turnings};

@@ -201,7 +201,7 @@ pub fn rank_counted(
     let calibrated = profile.machine.cpu_threads;
     for (plan, forecast) in plans.into_iter().zip(forecasts) {
         let program = &plan.program;
-        if let (Some(threads), true) = (other_threads, program.computes_on_cpu()) {
+        if let (Some(threads), true) = (other_threads, plan.uses_cpu()) {
             let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
             ranking.unknown.push((plan, Unknown::refused(what)));
             continue;

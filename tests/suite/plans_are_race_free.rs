@@ -2,9 +2,11 @@
 //! computes in any order that it allows. A plan that lacks a wait does neither.
 
 mod in_graphs;
+mod of_other_memory;
 mod over_several_gpus;
 pub(super) mod own_kernels;
 
+use self::of_other_memory::of_other_memory;
 use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
@@ -88,6 +90,7 @@ fn strategies() -> Vec<Strategy> {
             Family::Buffered(Buffered { chunks, ring: 2 }),
         ]);
     }
+    families.extend(of_other_memory());
     for chunks in [1, 2, 3, 6] {
         for devices in [2, 3] {
             families.extend(over_several(chunks, devices));
@@ -155,15 +158,10 @@ fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
 }
 
 fn allocations_of(call: &Call) -> Vec<usize> {
-    let slices = match call {
-        Call::Clear { target, .. } => vec![*target],
-        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => vec![*from, *to],
-        Call::Launch { step, .. } | Call::Compute { step } => {
-            step.inputs.iter().chain([&step.output]).chain(&step.workspace).copied().collect()
-        }
-        _ => Vec::new(),
-    };
-    slices.into_iter().map(|slice| slice.allocation.0).collect()
+    let facts = call.facts();
+    let workspace = facts.step.and_then(|step| step.workspace.as_ref());
+    let slices = facts.reads().chain(facts.writes()).chain(workspace);
+    slices.map(|slice| slice.allocation.0).collect()
 }
 
 proptest! {

@@ -47,7 +47,7 @@ fn host_memory(plan: &Plan) -> Option<String> {
              while they copy."
                 .to_owned(),
         ),
-        HostMemory::Pageable if copies => Some(
+        HostMemory::Pageable if program.has_staged_copies() => Some(
             "Host memory is pageable: the driver stages each copy through pinned memory of its \
              own, and the host thread is held meanwhile."
                 .to_owned(),

@@ -32,9 +32,8 @@ impl Judge {
 #[test]
 fn takes_every_shipped_scenario() {
     let judge = Judge::new();
-    for path in
-        ["scenarios", "scenarios/faq", "scenarios/programs"].into_iter().flat_map(scenarios_in)
-    {
+    let folders = ["scenarios", "scenarios/faq", "scenarios/memory", "scenarios/programs"];
+    for path in folders.into_iter().flat_map(scenarios_in) {
         let text = std::fs::read_to_string(&path).expect("readable");
         judge.judge(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     }

@@ -24,7 +24,8 @@ pub fn check_contexts(plan: &Program) -> Result<(), String> {
         }
         for place in allocations_of(call).into_iter().map(|id| plan.allocations[id].place) {
             let is_right = match (place, call) {
-                (Place::Host(_), call) => !matches!(call, Call::Launch { .. } | Call::Clear { .. }),
+                (Place::Host(memory), Call::Launch { .. }) => memory.is_seen_by_devices(),
+                (Place::Host(_), call) => !matches!(call, Call::Clear { .. }),
                 (_, Call::PeerCopy { .. }) => true,
                 (place, _) => place == Place::Device(current),
             };

@@ -1,0 +1,142 @@
+//! A share of the chunks on the CPU, while the GPU has the others.
+
+use super::ashore::{Ashore, carry};
+use super::builder::{Builder, Slot, room};
+use super::by_engine::{Issued, STREAMS, issue_by_engine};
+use super::chunk::Chunk;
+use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
+use super::definition::{Definition, Division};
+use crate::machine::HostMemory;
+use crate::program::{AnyStep, BufferId, Call, Place, Program};
+use crate::scenario::{FamilyName, Home, TaskId, Workload};
+
+/// The host issues the GPU's chunks, computes its own, and then waits for the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hybrid {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    /// How many pieces of all batches the CPU has: the last ones.
+    pub on_cpu: u64,
+}
+
+/// Shares of the CPU to try, in eighths. The search tries others around the best.
+const EIGHTHS: [u64; 4] = [1, 2, 4, 6];
+/// Sets of device buffers.
+const RING: usize = 3;
+
+impl Definition for Hybrid {
+    fn name(&self) -> FamilyName {
+        FamilyName::Hybrid
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 2, on_cpu: 1 }
+    }
+
+    fn choices(workload: &Workload, division: Division) -> Vec<Self> {
+        let Division::Chunks(chunks) = division else { return Vec::new() };
+        let in_all = chunks * workload.batches;
+        let mut shares: Vec<u64> =
+            EIGHTHS.map(|eighths| (in_all * eighths).div_ceil(8)).into_iter().collect();
+        shares.dedup();
+        shares.retain(|&on_cpu| on_cpu < in_all);
+        shares.into_iter().map(|on_cpu| Self { chunks, on_cpu }).collect()
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        hybrid(builder, *self)
+    }
+
+    fn in_words(&self, workload: &Workload) -> Vec<String> {
+        let all = self.chunks * workload.batches;
+        let share = format!(
+            "Of {all} chunks, the CPU computes the last {} on all threads, once the host has \
+             issued the others to the GPU.",
+            self.on_cpu
+        );
+        let ring = format!("There are {RING} sets of device buffers at most, used in turn.");
+        vec![chunks_in_words(self.chunks), share, STREAMS.to_owned(), ring]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        Some(format!("{} cpu {}", self.chunks, self.on_cpu))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn is_on_request(&self) -> bool {
+        true
+    }
+
+    fn shares_with_cpu(&self) -> bool {
+        true
+    }
+}
+
+fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
+    let workload = builder.workload;
+    let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
+    if let Some(buffer) = stays {
+        return Err(format!("`{}` stays on the GPU, and the CPU cannot use it there", buffer.name));
+    }
+    let all = dealt_chunks(&builder, plan.chunks)?;
+    let on_gpu = (all.len() as u64).checked_sub(plan.on_cpu).filter(|&count| count > 0);
+    let Some(on_gpu) = on_gpu.filter(|_| plan.on_cpu > 0) else {
+        let count = all.len();
+        return Err(format!("{} of {count} chunks for the CPU leave one side none", plan.on_cpu));
+    };
+    let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
+    let ring = RING.min(on_gpu.len());
+    let Issued { ends, ashore } =
+        issue_by_engine(&mut builder, on_gpu, (plan.chunks, ONE_GPU), ring)?;
+    let (room, place) = (room(on_cpu), Place::Host(HostMemory::Pageable));
+    let wide = too_wide_for_home(&builder, on_cpu);
+    let slot = builder.storage_beside_homes(&room, place, &wide);
+    let slot = builder.slot(&room, place).or(slot);
+    for chunk in on_cpu {
+        compute(&mut builder, &slot, chunk, &ashore)?;
+        for &id in &wide {
+            let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
+            let range = &chunk.owns[id.0];
+            let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
+            builder.issue(carry(workload.buffer(id).element_type, from, to));
+        }
+    }
+    for stream in ends {
+        builder.issue(Call::Synchronize { stream });
+    }
+    ashore.bring_home(&mut builder, &all, on_gpu);
+    Ok(builder.finish())
+}
+
+/// Results of which a chunk computes more than its own part, for its own use. At home, that would
+/// overwrite what other chunks compute.
+fn too_wide_for_home(builder: &Builder<'_>, chunks: &[Chunk]) -> Vec<BufferId> {
+    let is_wide = |id: &BufferId| {
+        let id = id.0;
+        chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id])
+    };
+    builder.copied_out().into_iter().filter(is_wide).collect()
+}
+
+/// Computes a chunk on the CPU, where its data is at home.
+fn compute(
+    builder: &mut Builder<'_>,
+    slot: &Slot,
+    chunk: &Chunk,
+    ashore: &Ashore,
+) -> Result<(), String> {
+    for task in 0..builder.workload.tasks.len() {
+        for mut step in builder.steps(slot, chunk, TaskId(task))? {
+            // A part of a reduction goes where all parts are.
+            let id = builder.workload.tasks[task].output();
+            if let (AnyStep::Library(step), Some(part)) = (&mut step, ashore.part(chunk, id)) {
+                step.output = part.slice(&chunk.owns[id.0]);
+            }
+            builder.issue(step.computed());
+        }
+    }
+    Ok(())
+}

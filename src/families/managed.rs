@@ -1,0 +1,122 @@
+//! Managed memory, whose pages move to the side that uses them.
+
+use super::builder::{Builder, room};
+use super::chunk::{Chunk, cut};
+use super::definition::{Definition, Division};
+use crate::machine::{HostMemory, Residence, StreamId};
+use crate::program::{BufferId, Call, Place, Program, Slice, Threads};
+use crate::scenario::{FamilyName, Home, Workload};
+use crate::units::Bytes;
+
+/// The CPU copies inputs into managed memory and results out of it; in between, the GPU uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Managed {
+    /// Whether pages are sent ahead, rather than fetched by whoever misses them.
+    pub prefetch: bool,
+}
+
+/// The most managed memory of a plan. Page faults of more take minutes on some machines.
+const MOST: Bytes = Bytes::mib(256);
+
+impl Definition for Managed {
+    fn name(&self) -> FamilyName {
+        FamilyName::Managed
+    }
+
+    fn smallest() -> Self {
+        Self { prefetch: false }
+    }
+
+    fn choices(_: &Workload, division: Division) -> Vec<Self> {
+        if division != Division::Whole {
+            return Vec::new();
+        }
+        [false, true].map(|prefetch| Self { prefetch }).into()
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        managed(builder, self.prefetch)
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let pages = if self.prefetch {
+            "Its pages are sent to the GPU before the kernels, and back behind them."
+        } else {
+            "A page moves to the side that misses it."
+        };
+        vec![
+            "All threads of the CPU copy inputs into managed memory and results out of it. \
+             Kernels use it there."
+                .to_owned(),
+            pages.to_owned(),
+        ]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        self.prefetch.then(|| "prefetch".to_owned())
+    }
+
+    fn is_on_request(&self) -> bool {
+        true
+    }
+
+    fn tries_pageable(&self, _: u64) -> bool {
+        true
+    }
+
+    fn tries_pinned(&self) -> bool {
+        false
+    }
+}
+
+fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> {
+    let workload = builder.workload;
+    let is_host = |id: BufferId| matches!(workload.buffer(id).home, Home::Host(_));
+    if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
+        return Err("no buffer is at home on the host".to_owned());
+    }
+    let chunks = cut(workload, 1)?;
+    let stream = builder.stream();
+    let room = room(&chunks);
+    let managed = builder.storage(&room, Place::Host(HostMemory::Managed), is_host);
+    let takes = builder.program.bytes_in(Place::Host(HostMemory::Managed));
+    if takes > MOST {
+        return Err(format!("takes {takes} of managed memory, and plans take at most {MOST}"));
+    }
+    let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_host(id)).or(managed);
+    let slot = builder.equipped(slot, &room);
+    let (comes, goes) = (builder.copied_in(), builder.copied_out());
+    let there = |builder: &Builder<'_>, chunk: &Chunk, id: BufferId| {
+        let here = builder.location(&slot, chunk, id).slice(&chunk.needs[id.0]);
+        let home = builder.home(chunk, id).expect("the host is its home");
+        [home.slice(&chunk.needs[id.0]), here]
+    };
+    for chunk in &chunks {
+        for &id in &comes {
+            let [from, to] = there(&builder, chunk, id);
+            builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+        }
+        if prefetch {
+            let all = comes.iter().chain(goes.iter().filter(|id| !comes.contains(id)));
+            let targets = all.map(|&id| there(&builder, chunk, id)[1]).collect();
+            send(&mut builder, stream, Residence::Device, targets);
+        }
+        builder.launch_all(stream, &slot, chunk)?;
+        if prefetch {
+            let targets = goes.iter().map(|&id| there(&builder, chunk, id)[1]).collect();
+            send(&mut builder, stream, Residence::Host, targets);
+        }
+        builder.issue(Call::Synchronize { stream });
+        for &id in &goes {
+            let [to, from] = there(&builder, chunk, id);
+            builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+        }
+    }
+    Ok(builder.finish())
+}
+
+fn send(builder: &mut Builder<'_>, stream: StreamId, to: Residence, targets: Vec<Slice>) {
+    for target in targets {
+        builder.issue(Call::Prefetch { stream, target, to });
+    }
+}

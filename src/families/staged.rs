@@ -1,0 +1,374 @@
+//! Pageable data through rings of pinned buffers: the CPU fills and empties them while the copy
+//! engines work.
+
+use super::ashore::Ashore;
+use super::builder::{Builder, Location, Slot, room};
+use super::chunk::Chunk;
+use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
+use super::definition::{Definition, Division};
+use super::shared::Shared;
+use crate::machine::{Direction, HostMemory, StreamId};
+use crate::program::{AllocationId, BufferId, Call, EventId, Place, Program, Slice, Threads};
+use crate::scenario::{FamilyName, Workload};
+use crate::units::Bytes;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Copies go in pieces through two rings of pinned buffers, one for each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Staged {
+    /// Pieces of one batch that are computed one after the other.
+    pub chunks: u64,
+    /// Buffers in each ring, and the bytes of each.
+    pub ring: usize,
+    pub piece: Bytes,
+    /// Who copies between the rings and the data's home.
+    pub threads: Threads,
+}
+
+/// Sizes of pieces to try: large enough that a call costs little beside its copy, and small enough
+/// that the caches keep what is between the CPU and the engine.
+const PIECES: [Bytes; 2] = [Bytes::mib(1), Bytes::mib(4)];
+const RINGS: [usize; 2] = [2, 4];
+/// Sets of device buffers: one chunk comes while another one is computed.
+const SLOTS: usize = 2;
+
+impl Definition for Staged {
+    fn name(&self) -> FamilyName {
+        FamilyName::Staged
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1, ring: 2, piece: PIECES[0], threads: Threads::One }
+    }
+
+    fn choices(_: &Workload, division: Division) -> Vec<Self> {
+        let by = [Threads::One, Threads::All];
+        match division {
+            Division::Whole => {
+                let pieces = PIECES.into_iter().flat_map(|piece| RINGS.map(|ring| (piece, ring)));
+                let all = pieces.flat_map(|(piece, ring)| by.map(|threads| (piece, ring, threads)));
+                all.map(|(piece, ring, threads)| Self { chunks: 1, ring, piece, threads }).collect()
+            }
+            // What is not cut is tried above.
+            Division::Chunks(chunks) if chunks > 1 => {
+                let (piece, ring) = (PIECES[1], RINGS[1]);
+                by.map(|threads| Self { chunks, ring, piece, threads }).into()
+            }
+            Division::Chunks(_) | Division::OverGpus { .. } => Vec::new(),
+        }
+    }
+
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
+        staged(builder, *self)
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let who = match self.threads {
+            Threads::One => "The thread that makes the calls copies",
+            Threads::All => "All threads of the CPU copy",
+        };
+        let rings = format!(
+            "{who} the data through pinned buffers: {} of {} for inputs, and as many for results. \
+             The copy engines empty and fill them meanwhile.",
+            self.ring, self.piece
+        );
+        let streams = "There is one stream for copies in, one for kernels and one for copies out, \
+             joined by events.";
+        vec![chunks_in_words(self.chunks), rings, streams.to_owned()]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        let Self { chunks, ring, piece, threads } = self;
+        let by = match threads {
+            Threads::One => "one",
+            Threads::All => "all",
+        };
+        Some(format!("{chunks} ring {ring} of {piece} by {by}"))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn is_on_request(&self) -> bool {
+        true
+    }
+
+    fn saves_device_memory(&self) -> bool {
+        self.chunks > 1
+    }
+
+    fn tries_pageable(&self, _: u64) -> bool {
+        true
+    }
+
+    /// Pinned data needs no staging.
+    fn tries_pinned(&self) -> bool {
+        false
+    }
+}
+
+fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
+    if builder.strategy.memory != HostMemory::Pageable {
+        return Err("pinned memory needs no staging".to_owned());
+    }
+    let all = dealt_chunks(&builder, plan.chunks)?;
+    let streams = [(); 3].map(|()| builder.stream());
+    let shared = Shared::new(&mut builder, plan.chunks, false, ONE_GPU);
+    let room = room(&all);
+    let slots = SLOTS.min(all.len());
+    let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
+    let ashore = Ashore::new(&mut builder, plan.chunks);
+    let mut pipeline = Pipeline::new(&mut builder, plan, streams, (&all, shared.ids()))?;
+    for (index, chunk) in all.iter().enumerate() {
+        let slot = &slots[index % slots.len()];
+        pipeline.bring(&mut builder, chunk, slot);
+        let computed = pipeline.compute(&mut builder, chunk, slot)?;
+        pipeline.empty(&mut builder);
+        pipeline.send(&mut builder, (chunk, slot, &ashore), computed);
+    }
+    pipeline.empty(&mut builder);
+    if pipeline.goes.is_empty() {
+        builder.issue(Call::Synchronize { stream: pipeline.kernels });
+    }
+    ashore.bring_home(&mut builder, &all, &all);
+    Ok(builder.finish())
+}
+
+/// A ring of pinned buffers for one direction.
+struct Ring {
+    stream: StreamId,
+    /// Each buffer, with the event behind the copy that used it last, if one has.
+    buffers: Vec<(AllocationId, Option<EventId>)>,
+    next: usize,
+}
+
+impl Ring {
+    /// A ring of so many buffers, or of as many as there are pieces to copy.
+    fn new(
+        builder: &mut Builder<'_>,
+        name: &str,
+        stream: StreamId,
+        (ring, pieces, bytes): (usize, u64, Bytes),
+    ) -> Self {
+        let place = Place::Host(HostMemory::Pinned);
+        let count = pieces.min(ring as u64);
+        let buffers =
+            (0..count).map(|_| (builder.allocate(name.to_owned(), place, bytes), None));
+        Self { stream, buffers: buffers.collect(), next: 0 }
+    }
+
+    /// The place of the next buffer to use.
+    fn turn(&mut self) -> usize {
+        let place = self.next;
+        self.next = (place + 1) % self.buffers.len();
+        place
+    }
+
+    /// Where a piece of a buffer, whose elements have so many bytes, lies in the ring.
+    fn slice(&self, place: usize, piece: &Range<u64>, size: u64) -> Slice {
+        let (allocation, _) = self.buffers[place];
+        Location { allocation, first: piece.start, offset: 0, size }.slice(piece)
+    }
+
+    /// Records that the copies so far are done with a buffer.
+    fn record(&mut self, builder: &mut Builder<'_>, place: usize) -> EventId {
+        let stream = self.stream;
+        let event = match self.buffers[place].1 {
+            Some(event) => {
+                builder.issue(Call::Record { stream, event });
+                event
+            }
+            None => builder.record(stream),
+        };
+        self.buffers[place].1 = Some(event);
+        event
+    }
+}
+
+/// A piece of a result that the GPU has: where it is there, and where it belongs.
+struct Outgoing {
+    there: Location,
+    home: Location,
+    piece: Range<u64>,
+}
+
+/// What the host does while the engines work.
+struct Pipeline {
+    threads: Threads,
+    /// The size of a piece.
+    piece: Bytes,
+    /// Buffers that come with the first chunk of each batch, with each chunk, and that go back.
+    shared: Vec<BufferId>,
+    comes: Vec<BufferId>,
+    goes: Vec<BufferId>,
+    inward: Ring,
+    outward: Ring,
+    kernels: StreamId,
+    /// For each chunk so far, the event behind its kernels.
+    computed: Vec<EventId>,
+    /// Pieces of results that no copy was issued for, and those that land in a buffer.
+    waiting: VecDeque<Outgoing>,
+    landing: VecDeque<(usize, Outgoing)>,
+}
+
+impl Pipeline {
+    fn new(
+        builder: &mut Builder<'_>,
+        plan: Staged,
+        [inward, kernels, outward]: [StreamId; 3],
+        (all, shared): (&[Chunk], &[BufferId]),
+    ) -> Result<Self, String> {
+        let piece = plan.piece;
+        let (comes, goes) = (builder.copied_in(), builder.copied_out());
+        let workload = builder.workload;
+        let size = |id: &BufferId| workload.buffer(*id).element_type.size();
+        let bytes = |id: &BufferId, range: &Range<u64>| (range.end - range.start) * size(id);
+        let mut lengths: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
+        for chunk in all {
+            let first = shared.iter().filter(|_| chunk.piece == 0);
+            let first = first.map(|id| workload.buffer(*id).elements * size(id));
+            let cut = comes.iter().map(|id| bytes(id, &chunk.needs[id.0]));
+            lengths[0].extend(first.chain(cut));
+            lengths[1].extend(goes.iter().map(|id| bytes(id, &chunk.owns[id.0])));
+        }
+        let pieces = |all: &Vec<u64>| all.iter().map(|length| length.div_ceil(piece.get())).sum();
+        let pieces: [u64; 2] = lengths.each_ref().map(pieces);
+        let largest = |all: Vec<u64>| Bytes::new(all.into_iter().max().unwrap_or(0)).min(piece);
+        let largest = lengths.map(largest);
+        let calls = 4 * pieces.iter().sum::<u64>();
+        if calls > Workload::MOST_CALLS {
+            let most = Workload::MOST_CALLS;
+            return Err(format!(
+                "{calls} calls for pieces of {} are more than the {most} that are gone through",
+                plan.piece
+            ));
+        }
+        let mut ring = |name, stream, way: usize| {
+            Ring::new(builder, name, stream, (plan.ring, pieces[way], largest[way]))
+        };
+        Ok(Self {
+            inward: ring("ring in", inward, 0),
+            outward: ring("ring out", outward, 1),
+            threads: plan.threads,
+            shared: shared.to_vec(),
+            computed: Vec::new(),
+            waiting: VecDeque::new(),
+            landing: VecDeque::new(),
+            piece,
+            comes,
+            goes,
+            kernels,
+        })
+    }
+
+    /// Copies a chunk's inputs to the ring and on to the GPU, piece by piece, and has the kernels
+    /// wait for the last one.
+    fn bring(&mut self, builder: &mut Builder<'_>, chunk: &Chunk, slot: &Slot) {
+        let stream = self.inward.stream;
+        // Where results go back, the host has waited for those that were in the slot before.
+        let before = self.computed.len().checked_sub(SLOTS).filter(|_| self.goes.is_empty());
+        if let (Some(before), false) = (before, self.comes.is_empty()) {
+            builder.issue(Call::Wait { stream, event: self.computed[before] });
+        }
+        let whole = |id: BufferId| 0..builder.workload.buffer(id).elements;
+        let first = self.shared.iter().filter(|_| chunk.piece == 0).map(|&id| (id, whole(id)));
+        let cut = self.comes.iter().map(|&id| (id, chunk.needs[id.0].clone()));
+        let mut last = None;
+        for (id, range) in first.chain(cut).collect::<Vec<_>>() {
+            let home = builder.home(chunk, id).expect("the host is its home");
+            let there = builder.location(slot, chunk, id);
+            for piece in pieces(range, self.piece, there.size) {
+                last = Some(self.bring_piece(builder, [home, there], &piece));
+            }
+        }
+        if let Some(event) = last {
+            builder.issue(Call::Wait { stream: self.kernels, event });
+        }
+    }
+
+    fn bring_piece(
+        &mut self,
+        builder: &mut Builder<'_>,
+        [home, there]: [Location; 2],
+        piece: &Range<u64>,
+    ) -> EventId {
+        let Self { inward, threads, .. } = self;
+        let place = inward.turn();
+        if let (_, Some(event)) = inward.buffers[place] {
+            builder.issue(Call::SynchronizeEvent { event });
+        }
+        let here = inward.slice(place, piece, there.size);
+        let (stream, direction) = (inward.stream, Direction::HostToDevice);
+        builder.issue(Call::HostCopy { from: home.slice(piece), to: here, threads: *threads });
+        builder.issue(Call::Copy { stream, direction, from: here, to: there.slice(piece) });
+        inward.record(builder, place)
+    }
+
+    fn compute(
+        &mut self,
+        builder: &mut Builder<'_>,
+        chunk: &Chunk,
+        slot: &Slot,
+    ) -> Result<EventId, String> {
+        builder.launch_all(self.kernels, slot, chunk)?;
+        let event = builder.record(self.kernels);
+        self.computed.push(event);
+        Ok(event)
+    }
+
+    /// Has the copy engine fill the ring with a chunk's results.
+    fn send(
+        &mut self,
+        builder: &mut Builder<'_>,
+        (chunk, slot, ashore): (&Chunk, &Slot, &Ashore),
+        computed: EventId,
+    ) {
+        for &id in &self.goes {
+            let home = builder.home(chunk, id).expect("the host is its home");
+            let home = ashore.target(builder, chunk, id).unwrap_or(home);
+            let there = builder.location(slot, chunk, id);
+            let outgoing = |piece| Outgoing { there, home, piece };
+            let all = pieces(chunk.owns[id.0].clone(), self.piece, there.size);
+            self.waiting.extend(all.map(outgoing));
+        }
+        if !self.waiting.is_empty() {
+            builder.issue(Call::Wait { stream: self.outward.stream, event: computed });
+        }
+        for _ in 0..self.outward.buffers.len() {
+            self.send_piece(builder);
+        }
+    }
+
+    /// Issues the copy of the next piece to the next buffer of the ring, which must be free.
+    fn send_piece(&mut self, builder: &mut Builder<'_>) {
+        let Some(outgoing) = self.waiting.pop_front() else { return };
+        let place = self.outward.turn();
+        let Outgoing { there, piece, .. } = &outgoing;
+        let (from, to) = (there.slice(piece), self.outward.slice(place, piece, there.size));
+        let (stream, direction) = (self.outward.stream, Direction::DeviceToHost);
+        builder.issue(Call::Copy { stream, direction, from, to });
+        self.outward.record(builder, place);
+        self.landing.push_back((place, outgoing));
+    }
+
+    /// Copies what lands in the ring home, and has the engine fill it again until all is there.
+    fn empty(&mut self, builder: &mut Builder<'_>) {
+        while let Some((place, Outgoing { home, piece, .. })) = self.landing.pop_front() {
+            let event = self.outward.buffers[place].1.expect("recorded behind the copy");
+            builder.issue(Call::SynchronizeEvent { event });
+            let from = self.outward.slice(place, &piece, home.size);
+            let to = home.slice(&piece);
+            builder.issue(Call::HostCopy { from, to, threads: self.threads });
+            self.send_piece(builder);
+        }
+    }
+}
+
+/// A range of elements of so many bytes, in pieces.
+fn pieces(range: Range<u64>, piece: Bytes, size: u64) -> impl Iterator<Item = Range<u64>> {
+    let length = (piece.get() / size).max(1);
+    let starts = (range.start..range.end).step_by(length as usize);
+    starts.map(move |start| start..(start + length).min(range.end))
+}
