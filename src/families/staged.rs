@@ -154,8 +154,7 @@ impl Ring {
     ) -> Self {
         let place = Place::Host(HostMemory::Pinned);
         let count = pieces.min(ring as u64);
-        let buffers =
-            (0..count).map(|_| (builder.allocate(name.to_owned(), place, bytes), None));
+        let buffers = (0..count).map(|_| (builder.allocate(name.to_owned(), place, bytes), None));
         Self { stream, buffers: buffers.collect(), next: 0 }
     }
 
@@ -220,7 +219,8 @@ impl Pipeline {
         [inward, kernels, outward]: [StreamId; 3],
         (all, shared): (&[Chunk], &[BufferId]),
     ) -> Result<Self, String> {
-        let piece = plan.piece;
+        // Any element fits into a piece.
+        let piece = plan.piece.max(Bytes::new(8));
         let (comes, goes) = (builder.copied_in(), builder.copied_out());
         let workload = builder.workload;
         let size = |id: &BufferId| workload.buffer(*id).element_type.size();
