@@ -115,7 +115,7 @@ fn zero_copy(mut builder: Builder<'_>, mapped: Mapped) -> Result<Program, String
 fn refuse(workload: &Workload, is_mapped: impl Fn(BufferId) -> bool) -> Result<(), String> {
     let mapped = |id: &BufferId| is_mapped(*id);
     let ids = || (0..workload.buffers.len()).map(BufferId);
-    if !ids().any(|id| is_mapped(id)) {
+    if !ids().any(&is_mapped) {
         return Err("no buffer of the host that kernels only read, or only write".to_owned());
     }
     if let Some(id) = ids().filter(mapped).find(|&id| workload.buffer(id).fresh) {
