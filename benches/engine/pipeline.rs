@@ -56,5 +56,6 @@ pub fn by_engine(chunks: usize) -> Program {
         kernels: Vec::new(),
         setup: Vec::new(),
         body,
+        threads: Vec::new(),
     }
 }

@@ -7,6 +7,7 @@ use super::call_costs::{CallCosts, Key};
 use super::entries::{Entries, Entry, EntryId};
 use super::host_times::{CallSite, HostTimes};
 use super::in_flight::waited_for;
+use super::threads::ThreadCalls;
 use super::work::{CallCost, WorkKind};
 use crate::profile::{Profile, Unknown};
 use crate::program::{Before, Call, Graph, Program, StreamKind, StreamTraits};
@@ -21,7 +22,9 @@ pub(crate) struct Body {
     hosts: Vec<Span>,
     pub recordings: usize,
     pub entries: Entries,
+    /// Empty if there are several host threads: none runs ahead of the others.
     pub bursts: Vec<Burst>,
+    pub threads: ThreadCalls,
     /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
     pub barrier: Vec<u16>,
     /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
@@ -52,16 +55,22 @@ impl Body {
             recordings: 0,
             entries: Entries::default(),
             bursts: Vec::new(),
+            threads: ThreadCalls::of(program),
             barrier: barrier(program),
             traits: program.streams.iter().copied().chain(branches).collect(),
             graphs: program.graphs().collect(),
         };
         body.add_calls(program, analysis, profile, host_times)?;
-        let (bursts, issued) = bursts((&body.calls, &body.costs), |call| body.host_of(call));
+        let (bursts, issued) = if body.threads.are_several() {
+            (Vec::new(), vec![Span::ZERO; body.calls.len()])
+        } else {
+            bursts((&body.calls, &body.costs), |call| body.host_of(call))
+        };
         body.bursts = bursts;
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
         body.entries = Entries::new(calls, &body.costs, program.lane_count(), has_barrier);
+        body.threads.note(&body.entries);
         Ok(body)
     }
 
@@ -114,8 +123,9 @@ impl Body {
                 true => waited_for(program, call),
                 false => self.traits.get(usize::from(stream)).map_or(0, |one| one.device.0),
             };
-            let site =
-                CallSite { stream, device, ends_copies: analysis.in_flight.ending.contains(&at) };
+            let ends_copies = analysis.in_flight.ending.contains(&at);
+            let thread = usize::from(program.thread_of(at).0);
+            let site = CallSite { thread, stream, device, ends_copies };
             let found = &self.costs[cost as usize];
             let kind = WorkKind::of(&found.work);
             self.hosts.extend(host_times.host_of(found, site, is_launch));

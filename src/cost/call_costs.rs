@@ -16,7 +16,7 @@ use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{DeviceLocality, HostCall, HostLocality, OperationKind, Profile, Unknown};
-use crate::program::{Before, Call, Graph, Program, Step, Threads};
+use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
 use std::slice::from_ref;
@@ -27,6 +27,7 @@ pub(super) enum Key {
     Synchronize,
     SynchronizeEvent,
     SynchronizeDevice(DeviceId),
+    SynchronizeThread(ThreadId),
     Record,
     Wait,
     Clear,
@@ -83,6 +84,7 @@ impl Key {
             Call::Synchronize { .. } => Self::Synchronize,
             Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
             Call::SynchronizeDevice(device) => Self::SynchronizeDevice(*device),
+            Call::SynchronizeThread(other) => Self::SynchronizeThread(*other),
             Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
@@ -234,6 +236,10 @@ impl<'a> CallCosts<'a> {
             Call::SynchronizeDevice(device) => {
                 let (only, then) = (Some(*device), Span::ZERO);
                 self.waiting(|wake| Waits::Device { only, wake, then })?
+            }
+            // A thread that waits looks at a flag, again and again: see `docs/simulator.md`.
+            Call::SynchronizeThread(other) => {
+                CallCost { waits: Waits::Thread(other.0), ..CallCost::on_host(Span::ZERO) }
             }
             Call::Record { .. } => CallCost {
                 work: Work::Record,

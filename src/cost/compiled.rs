@@ -62,7 +62,7 @@ impl<'p> CompiledProgram<'p> {
         check_fits(program, profile.machine.capacities(), Whose::Machine)?;
         check_shape(program, &analysis.in_flight)?;
         let phase = random.as_mut().map_or(0.5, RngExt::random);
-        let host_times = HostTimes::new(profile, random, program.devices().max(1));
+        let host_times = HostTimes::new(profile, random, program);
         let body = Body::new(program, analysis, profile, host_times)?;
         profile.alike(body.devices())?;
         let mut compiled = Self {
@@ -91,6 +91,7 @@ impl<'p> CompiledProgram<'p> {
     fn is_plain(&self) -> bool {
         let Self { body, polling, copies, links, waiting_kernels, channels, .. } = self;
         body.devices() == 1
+            && !body.threads.are_several()
             && body.barrier.is_empty()
             && polling.is_none()
             && links.is_empty()

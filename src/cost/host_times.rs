@@ -18,6 +18,7 @@ use super::antithetic::Antithetic;
 use super::work::{CallCost, Waits, Work};
 use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
+use crate::program::Program;
 use crate::units::{Bandwidth, Span};
 use rand::RngExt;
 use std::collections::BTreeSet;
@@ -33,8 +34,8 @@ pub(super) struct HostTimes<'p> {
     behind_wait: [Option<Span>; 2],
     /// The streams in which a wait is the latest call.
     waiting: BTreeSet<u16>,
-    /// When the host makes the next call, if it never waits.
-    time: Span,
+    /// When each host thread makes its next call, if it never waits for the device.
+    times: Vec<Span>,
     /// When the copy engines work, by device and direction.
     copying: Vec<[Copying; 2]>,
 }
@@ -42,6 +43,7 @@ pub(super) struct HostTimes<'p> {
 /// Where a call is made.
 #[derive(Clone, Copy)]
 pub(super) struct CallSite {
+    pub thread: usize,
     pub stream: u16,
     pub device: usize,
     /// Whether the call is a synchronisation after which no copy of the device is under way.
@@ -63,7 +65,7 @@ struct Copying {
 impl<'p> HostTimes<'p> {
     /// With launch times drawn one by one from `random`, or, without it, all equal to their
     /// estimate.
-    pub fn new(profile: &'p Profile, random: Option<Antithetic>, devices: usize) -> Self {
+    pub fn new(profile: &'p Profile, random: Option<Antithetic>, program: &Program) -> Self {
         let (calls, link) = (&profile.calls, &profile.link);
         let beside = |longer: Option<Estimate>, rate: Option<Bandwidth>| {
             Some((longer?.ns, 1e9 / rate?.bytes_per_second()))
@@ -77,8 +79,8 @@ impl<'p> HostTimes<'p> {
             behind_wait: [calls.launch_behind_wait, calls.copy_out_behind_wait]
                 .map(|longer| longer.map(|longer| longer.span())),
             waiting: BTreeSet::new(),
-            time: Span::ZERO,
-            copying: vec![Default::default(); devices],
+            times: vec![Span::ZERO; program.thread_count()],
+            copying: vec![Default::default(); program.devices().max(1)],
         }
     }
 
@@ -88,14 +90,13 @@ impl<'p> HostTimes<'p> {
         if self.spread.is_none() && self.beside == [None; 2] && self.behind_wait == [None; 2] {
             return None;
         }
-        let CallSite { stream, device, .. } = site;
         let mut host = cost.host;
         if is_launch {
-            host = self.drawn(cost.host) + self.longer(cost.host, device);
+            host = self.drawn(cost.host) + self.longer(cost.host, site);
         }
         if !cost.in_graph {
-            host += self.behind_wait(&cost.work, stream, is_launch);
-            self.time += host;
+            host += self.behind_wait(&cost.work, site.stream, is_launch);
+            self.times[site.thread] += host;
             self.note(cost, site);
         }
         Some(host)
@@ -126,29 +127,35 @@ impl<'p> HostTimes<'p> {
 
     /// How much longer a launch takes because of copies beside it. Copies in both directions cost
     /// no more than the costlier direction alone.
-    fn longer(&self, usual: Span, device: usize) -> Span {
+    fn longer(&self, usual: Span, CallSite { thread, device, .. }: CallSite) -> Span {
+        let time = self.times[thread];
         let all = usual.nanos_f64().max(1.0);
         let longer = self.copying[device].iter().zip(self.beside).map(|(copying, beside)| {
-            let part = copying.within(self.time, self.time + usual).nanos_f64() / all;
+            let part = copying.within(time, time + usual).nanos_f64() / all;
             beside.map_or(0.0, |(longer, _)| longer * part * copying.share)
         });
         Span::from_nanos_f64(longer.fold(0.0, f64::max))
     }
 
-    fn note(&mut self, cost: &CallCost, CallSite { stream, device, ends_copies }: CallSite) {
+    fn note(&mut self, cost: &CallCost, site: CallSite) {
+        let CallSite { thread, stream, device, ends_copies } = site;
         match cost.waits {
+            Waits::Thread(other) => {
+                self.times[thread] = self.times[thread].max(self.times[usize::from(other)]);
+            }
             Waits::Stream(_) => drop(self.waiting.remove(&stream)),
             Waits::Device { .. } => self.waiting.clear(),
             Waits::No | Waits::Event(_) | Waits::Staging => {}
         }
+        let time = self.times[thread];
         if ends_copies {
-            let over = Copying { until: self.time, ..Copying::default() };
+            let over = Copying { until: time, ..Copying::default() };
             self.copying[device] = [over; 2];
         }
         if let Work::Copy { direction, alone, bytes, .. } = cost.work {
             let per_byte = self.beside[direction as usize].map_or(0.0, |(_, per_byte)| per_byte);
             let copying = &mut self.copying[device][direction as usize];
-            let comes = self.time + cost.latency;
+            let comes = time + cost.latency;
             if comes > copying.until {
                 *copying = Copying { before: copying.until, from: comes, until: comes, ..*copying };
             }

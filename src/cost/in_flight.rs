@@ -22,6 +22,8 @@ pub(super) struct InFlight {
     /// Whether a kernel that uses the host's memory may run beside a copy, or beside another such
     /// kernel, on its device.
     pub meets_mapped: bool,
+    /// Whether several host threads may stage copies, compute or copy at once.
+    pub works_at_once: bool,
 }
 
 /// A copy between host and device that was issued: its lane and its number there, its device and
@@ -31,6 +33,8 @@ struct Issued {
     number: usize,
     way: (usize, Direction),
     is_pinned: bool,
+    /// Whether it is staged, and another thread may make calls meanwhile.
+    is_staged: bool,
 }
 
 /// A kernel that uses the host's memory: its lane, its number there, and its device.
@@ -51,11 +55,22 @@ impl InFlight {
         let mut found = Self::default();
         let (mut order, mut issued) = (Order::new(program), Vec::<Issued>::new());
         let mut mapping: Vec<Mapping> = Vec::new();
+        let mut working = vec![0; program.thread_count()];
         for at in 0..program.body.len() {
-            let Some((call, Passed { lane, number, known })) = order.pass() else { break };
+            let Some((call, passed)) = order.pass() else { break };
+            if works_hard(program, at, call) {
+                let mut others = working.iter().enumerate();
+                let is_done = |(thread, &number): (usize, &usize)| {
+                    thread == passed.thread || passed.has_been_made(thread, number)
+                };
+                found.works_at_once |= !others.all(is_done);
+                working[passed.thread] = passed.made;
+            }
+            let Passed { lane, number, known, .. } = passed;
             match call.crossing() {
                 None if call.facts().only_waits => {
-                    issued.retain(|copy| copy.is_under_way(order.known_to_host()));
+                    let done = order.known_to_all();
+                    issued.retain(|copy| copy.is_under_way(&done));
                     let device = waited_for(program, call);
                     if issued.iter().all(|copy| copy.way.0 != device) {
                         found.ending.insert(at);
@@ -69,14 +84,18 @@ impl InFlight {
                     let is_at_once =
                         direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
                     let mut same_way = issued.iter().filter(|copy| copy.way == way);
-                    found.stages |= !is_pinned
-                        && !is_at_once
-                        && same_way.any(|copy| copy.is_pinned && copy.is_under_way(known));
+                    // What is staged holds its thread until it is done.
+                    let is_staged = !is_pinned && !is_at_once;
+                    found.stages |= same_way.any(|copy| {
+                        let meets = if is_staged { copy.is_pinned } else { copy.is_staged };
+                        meets && copy.is_under_way(known)
+                    });
                     found.meets_mapped |= mapping
                         .iter()
                         .any(|kernel| kernel.device == way.0 && known[kernel.lane] < kernel.number);
                     let number = number.unwrap_or_default();
-                    issued.push(Issued { lane, number, way, is_pinned });
+                    let is_staged = is_staged && program.thread_count() > 1;
+                    issued.push(Issued { lane, number, way, is_pinned, is_staged });
                 }
                 None => {
                     let (stream, mapped) = match *call {
@@ -104,6 +123,11 @@ impl InFlight {
         }
         found
     }
+}
+
+/// Whether the host moves or computes data in a call.
+fn works_hard(program: &Program, at: usize, call: &Call) -> bool {
+    call.is_compute() || matches!(call, Call::HostCopy { .. }) || program.is_staged(at)
 }
 
 /// The device that a synchronisation is about.

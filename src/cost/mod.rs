@@ -36,6 +36,7 @@ mod polling;
 mod remote;
 mod setup;
 mod shape;
+mod threads;
 mod uses;
 mod waiting_kernels;
 mod work;

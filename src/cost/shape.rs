@@ -1,7 +1,9 @@
 //! Programs of a kind that was never measured are refused, whatever their calls cost.
 
 use super::call::{NO_STREAM, NONE};
+use super::channels::CHANNELS;
 use super::in_flight::InFlight;
+use crate::machine::DeviceId;
 use crate::profile::Unknown;
 use crate::program::{Call, Place, Program};
 
@@ -14,6 +16,12 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
         "plans of so many streams or calls"
     } else if program.has_graphs() && program.devices() > 1 {
         "graphs beside work on several GPUs"
+    } else if program.thread_count() > 1 && program.has_graphs() {
+        "graphs in a program of several host threads"
+    } else if program.thread_count() > 1 && shares_channels(program) {
+        "streams that share a channel in a program of several host threads"
+    } else if in_flight.works_at_once {
+        "what copies of pageable memory and work of the CPU cost in several host threads at once"
     } else if in_flight.stages {
         "what a copy of pageable memory costs beside one of pinned memory in its direction"
     } else if in_flight.meets_mapped {
@@ -24,6 +32,10 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
         return Ok(());
     };
     Err(Unknown::refused(what))
+}
+
+fn shares_channels(program: &Program) -> bool {
+    (0..program.devices()).any(|id| program.streams_of(DeviceId(id)) > CHANNELS)
 }
 
 /// Whether a kernel on a device uses memory of the host, or managed memory.

@@ -35,7 +35,7 @@ impl CallCost {
     pub const fn is_rare(&self) -> bool {
         self.may_go_inline
             || matches!(self.work, Work::OnDevice { .. })
-            || matches!(self.waits, Waits::Event(_) | Waits::Device { .. })
+            || matches!(self.waits, Waits::Event(_) | Waits::Device { .. } | Waits::Thread(_))
     }
 }
 
@@ -54,6 +54,8 @@ pub(crate) enum Waits {
         wake: Span,
         then: Span,
     },
+    /// All calls of another host thread that come before this one.
+    Thread(u16),
     /// The call's own operation, up to the point at which staging no longer needs the host.
     Staging,
 }

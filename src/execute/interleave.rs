@@ -162,39 +162,52 @@ impl Interpreter {
         // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
         // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
         let (host, lanes_of) = (program.lane_count(), program.lanes());
-        let mut ranks: Vec<u32> = (0..=host).map(|_| random.random()).collect();
-        let mut issued = 0;
+        let mut threads = calls_of_threads(program);
+        let all = host + threads.len();
+        let mut ranks: Vec<u32> = (0..all).map(|_| random.random()).collect();
         // Memory counts as it is when the host is done: what it has not waited for by then may
         // come too late.
-        while let Some(next) = program.body.get(issued) {
-            // The host's lane follows those of the device.
-            let mut lanes: Vec<usize> = (0..host).filter(|&s| self.can_run(s)).collect();
-            let host_may_go_on = match next {
-                Call::Synchronize { stream } => self.lanes[stream.0].is_empty(),
-                Call::SynchronizeEvent { event } => {
-                    self.events[event.0].is_none_or(|record| self.happened[record])
-                }
-                Call::SynchronizeDevice(device) => {
-                    let mut lanes = self.traits.iter().zip(&self.lanes);
-                    lanes.all(|(stream, lane)| stream.device != *device || lane.is_empty())
-                }
-                _ => true,
-            };
-            if host_may_go_on {
-                lanes.push(host);
-            }
-            // Every event that is waited for was recorded before, so some lane can go on.
-            let lane = lanes.into_iter().max_by_key(|&lane| ranks[lane]);
+        while threads.iter().any(|calls| !calls.is_empty()) {
+            // The lanes of host threads follow those of the device.
+            let lanes = (0..host).filter(|&lane| self.can_run(lane));
+            let going_on = (0..threads.len()).filter(|&thread| {
+                let next = threads[thread].front();
+                next.is_some_and(|&next| self.may_make(next, &program.body[next], &threads))
+            });
+            let lanes = lanes.chain(going_on.map(|thread| host + thread));
+            // Every event that is waited for was recorded before, and whoever waits for a thread
+            // waits for earlier calls, so some lane can go on.
+            let lane = lanes.max_by_key(|&lane| ranks[lane]);
             let lane = lane.expect("some lane can go on");
             if random.random_bool(REDRAWN) {
                 ranks[lane] = random.random();
             }
-            if lane == host {
-                self.issue((issued, next), lanes_of[issued].unwrap_or(host), team);
-                issued += 1;
-            } else {
+            let Some(thread) = lane.checked_sub(host) else {
                 self.run_head(lane, team);
+                continue;
+            };
+            if let Some(next) = threads[thread].pop_front() {
+                self.issue((next, &program.body[next]), lanes_of[next].unwrap_or(host), team);
             }
+        }
+    }
+
+    /// Whether a host thread may make a call now, or still has to wait in it. `threads` are the
+    /// calls that each thread still has to make.
+    fn may_make(&self, at: usize, call: &Call, threads: &[VecDeque<usize>]) -> bool {
+        match call {
+            Call::Synchronize { stream } => self.lanes[stream.0].is_empty(),
+            Call::SynchronizeEvent { event } => {
+                self.events[event.0].is_none_or(|record| self.happened[record])
+            }
+            Call::SynchronizeDevice(device) => {
+                let mut lanes = self.traits.iter().zip(&self.lanes);
+                lanes.all(|(stream, lane)| stream.device != *device || lane.is_empty())
+            }
+            Call::SynchronizeThread(other) => {
+                threads[usize::from(other.0)].front().is_none_or(|&next| next > at)
+            }
+            _ => true,
         }
     }
 
@@ -346,6 +359,15 @@ impl Interpreter {
     fn bytes_mut(&mut self, slice: &Slice) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.memory[slice.allocation.0])[range(slice)]
     }
+}
+
+/// The calls of the body, by the host thread that makes them.
+fn calls_of_threads(program: &Program) -> Vec<VecDeque<usize>> {
+    let mut threads = vec![VecDeque::new(); program.thread_count()];
+    for at in 0..program.body.len() {
+        threads[usize::from(program.thread_of(at).0)].push_back(at);
+    }
+    threads
 }
 
 fn range(slice: &Slice) -> std::ops::Range<usize> {

@@ -16,6 +16,7 @@ const MOST_MANAGED: Bytes = Bytes::mib(256);
 pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
     outputs(workload, program)?;
     check_kernels(program)?;
+    check_threads(program)?;
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
@@ -41,6 +42,19 @@ fn check_kernels(program: &Program) -> Result<(), ExecuteError> {
         true => format!("computes `{name}` on the CPU, for which hallway has no code"),
         false => format!("launches `{name}`, of which only the cost is known"),
     };
+    Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
+}
+
+/// Checks that one host thread makes all calls.
+///
+/// # Errors
+/// If there are several.
+fn check_threads(program: &Program) -> Result<(), ExecuteError> {
+    let threads = program.thread_count();
+    if threads == 1 {
+        return Ok(());
+    }
+    let problem = format!("makes its calls from {threads} host threads, and hallway has one");
     Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
 }
 

@@ -85,6 +85,7 @@ impl<'w> Builder<'w> {
             kernels: own_kernels(workload),
             setup: Vec::new(),
             body: Vec::new(),
+            threads: Vec::new(),
         };
         let shared = vec![Vec::new(); workload.buffers.len()];
         let (homes, current) = (Vec::new(), DeviceId::FIRST);

@@ -3,7 +3,7 @@
 //! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
 //! is described here once.
 
-use super::operands::{AllocationId, EventId, Rows, Slice, Step, Threads};
+use super::operands::{AllocationId, EventId, Rows, Slice, Step, ThreadId, Threads};
 use super::own_step::OwnStep;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
@@ -99,6 +99,8 @@ pub enum Call {
     },
     /// Wait on the host until everything issued to the streams of a device is done.
     SynchronizeDevice(DeviceId),
+    /// Wait until another host thread has made all of its calls before this one.
+    SynchronizeThread(ThreadId),
     /// Make a device's context current. Calls that follow name streams of that device only. The
     /// first device's context is current before the body and after it.
     Use(DeviceId),
@@ -153,6 +155,7 @@ impl Call {
             | Self::HostCopy { .. }
             | Self::SynchronizeEvent { .. }
             | Self::SynchronizeDevice(_)
+            | Self::SynchronizeThread(_)
             | Self::Use(_)
             | Self::Work { .. }
             | Self::Compute { .. }
@@ -202,6 +205,7 @@ impl Call {
             Self::SynchronizeDevice(device) => {
                 Facts { name: "cudaDeviceSynchronize", device: Some(*device), ..WAITS }
             }
+            Self::SynchronizeThread(_) => Facts { name: "wait for a thread", ..WAITS },
             Self::Use(device) => Facts {
                 name: "cudaSetDevice",
                 device: Some(*device),
@@ -299,7 +303,7 @@ pub struct Facts<'c> {
     pub name: &'static str,
     /// Whether the host does it by itself, without a call to the driver.
     pub is_host_work: bool,
-    /// Whether the host does nothing but wait for the device.
+    /// Whether the host does nothing but wait, for the device or for another thread.
     pub only_waits: bool,
     /// Memory that it takes, pins, renews, unpins or gives back.
     pub allocation: Option<AllocationId>,
@@ -318,7 +322,7 @@ pub struct Facts<'c> {
     pub bars: Option<&'static str>,
 }
 
-/// A call in which the host waits for the device.
+/// A call in which the host does nothing but wait.
 const WAITS: Facts<'static> = Facts {
     name: "",
     is_host_work: false,

@@ -3,7 +3,7 @@
 
 use super::call::Call;
 use super::graph::capturable;
-use super::operands::{AllocationId, Place, Slice, Step, StreamKind};
+use super::operands::{AllocationId, Place, Slice, Step, StreamKind, ThreadId};
 use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::kernels::Grid;
@@ -24,20 +24,23 @@ impl Program {
         self.parts()
             .into_iter()
             .find_map(|(part, calls)| {
-                let mut current = DeviceId::FIRST;
+                let mut current = vec![DeviceId::FIRST; self.thread_count()];
                 let in_calls = calls.iter().enumerate().find_map(|(at, call)| {
                     let problem = self.wrong_in(call).or_else(|| {
                         let in_body = part == Part::Body;
-                        self.out_of_place(call, in_body, &mut current)
+                        let thread = if in_body { self.thread_of(at) } else { ThreadId::MAIN };
+                        let current = &mut current[usize::from(thread.0)];
+                        self.out_of_place(call, in_body, current)
                     })?;
                     Some(Problem::of_call(part, at, problem))
                 });
                 in_calls.or_else(|| {
-                    let stays = part == Part::Body && current != DeviceId::FIRST;
+                    let elsewhere = current.iter().any(|&device| device != DeviceId::FIRST);
                     let problem = "body ends in the context of another GPU than the first";
-                    stays.then(|| problem.to_owned().into())
+                    (part == Part::Body && elsewhere).then(|| problem.to_owned().into())
                 })
             })
+            .or_else(|| self.wrong_threads())
             .or_else(|| self.wrong_lifetime())
             .or_else(|| self.wrong_graph())
             .or_else(|| self.wrong_event())

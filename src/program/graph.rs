@@ -159,6 +159,9 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     if program.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
         return Err("the legacy default stream cannot be captured".to_owned());
     }
+    if program.thread_count() > 1 {
+        return Err("calls of several host threads cannot be captured".to_owned());
+    }
     if program.devices() > 1 {
         return Err("graphs over several GPUs are not calibrated".to_owned());
     }

@@ -1,7 +1,8 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
 use super::operands::Touched;
-use super::order::{Clock, Order, Passed};
+use super::order::{Clock, Order};
+use super::threads::{Issue, Shared};
 use super::value::Program;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -16,6 +17,9 @@ pub enum Hazard {
     /// The body ends before the last call of a lane is known to be done.
     #[error("the body ends, and nothing has waited for call {last}, the last on stream {stream}")]
     Unfinished { last: usize, stream: usize },
+    /// Two host threads use one stream or event, and nothing says which call comes first.
+    #[error("two host threads make calls {first} and {second}, and nothing says which comes first")]
+    Unissued { first: usize, second: usize, shared: Shared },
 }
 
 struct Access {
@@ -55,7 +59,8 @@ impl Accesses {
 
 /// Checks that any two calls of the body that touch overlapping bytes, one of
 /// them writing, are ordered by a stream, an event or a synchronisation, and
-/// that the host waits for everything before the body ends.
+/// that the host waits for everything before the body ends. Of host threads that use one stream or
+/// one event, it must be known which comes first.
 ///
 /// Copies from pageable memory count as asynchronous, as the CUDA driver API's
 /// "API synchronization behavior" leaves open when they return.
@@ -66,12 +71,17 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
     let mut order = Order::new(program);
     let mut accesses: Vec<Accesses> =
         program.allocations.iter().map(|_| Accesses::default()).collect();
+    let mut issue = Issue::of(program);
     for index in 0.. {
-        let Some((call, Passed { lane, number, known })) = order.pass() else { break };
-        let Some(number) = number else { continue };
+        let Some((call, passed)) = order.pass() else { break };
+        if let Some((first, shared)) = issue.as_mut().and_then(|one| one.pass(index, call, &passed))
+        {
+            return Err(Hazard::Unissued { first, second: index, shared });
+        }
+        let Some(number) = passed.number else { continue };
         for (touched, writes) in program.accesses(call) {
-            let access = Access { touched, writes, call: index, lane, number };
-            note(program, known, &mut accesses[touched.slice.allocation.0], access)?;
+            let access = Access { touched, writes, call: index, lane: passed.lane, number };
+            note(program, passed.known, &mut accesses[touched.slice.allocation.0], access)?;
         }
     }
     check_finished(program, &order)
@@ -109,8 +119,7 @@ fn note(
 
 /// Checks that the host has waited for every lane's last operation when the body ends.
 fn check_finished(program: &Program, order: &Order<'_>) -> Result<(), Hazard> {
-    let unfinished = order.issued().zip(order.known_to_host()).position(|(all, done)| all > *done);
-    let Some(lane) = unfinished else { return Ok(()) };
+    let Some(lane) = order.unfinished().next() else { return Ok(()) };
     let last = program.lanes().iter().rposition(|&other| other == Some(lane));
     let (last, stream) = (last.unwrap_or(0), lane % program.streams.len());
     Err(Hazard::Unfinished { last, stream })

@@ -13,6 +13,7 @@ mod dangling;
 mod footprint;
 mod graph;
 mod hazards;
+mod identity;
 mod kernels;
 mod lifetimes;
 mod operands;
@@ -20,7 +21,7 @@ mod order;
 mod own_step;
 mod problem;
 pub mod spelled;
-mod text;
+mod threads;
 mod value;
 
 pub use any_step::AnyStep;
@@ -30,10 +31,10 @@ pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
     Allocation, AllocationId, BufferId, EventId, Place, Rows, Slice, Step, StreamKind,
-    StreamTraits, Threads, Touched,
+    StreamTraits, ThreadId, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
-pub use text::ProgramError;
+pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

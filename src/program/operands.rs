@@ -18,6 +18,17 @@ pub struct BufferId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventId(pub usize);
 
+/// A host thread that makes calls, counted from 0.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct ThreadId(pub u16);
+
+impl ThreadId {
+    /// The thread that makes the set-up, and all calls that name no other.
+    pub const MAIN: Self = Self(0);
+}
+
 /// How a stream stands to the legacy default stream (CUDA Runtime API, "Stream
 /// synchronization behavior").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -3,17 +3,22 @@
 use super::call::Call;
 use super::value::Program;
 
-/// For each lane (a stream, a branch of a graph or, last, the host), how many of its operations are
-/// known to be finished (Lamport 1978; Fidge 1988, Mattern 1989).
+/// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its
+/// operations are known to be finished (Lamport 1978; Fidge 1988, Mattern 1989). Of a host thread,
+/// how many calls are known to have been made.
 pub type Clock = Vec<usize>;
 
 /// Walks through the calls of a body and knows what each comes after.
 pub struct Order<'p> {
     program: &'p Program,
     lanes: Vec<Option<usize>>,
+    /// The lane of the first host thread.
+    host: usize,
     clocks: Vec<Clock>,
     /// What was done when each event was last recorded.
     events: Vec<Option<Clock>>,
+    /// The last call that put something into each stream: its thread, and its number there.
+    put: Vec<Option<(usize, usize)>>,
     next: usize,
 }
 
@@ -22,44 +27,75 @@ pub struct Passed<'o> {
     pub lane: usize,
     /// Its number among the operations of its lane, from 1; `None` if it does nothing itself.
     pub number: Option<usize>,
+    /// The host thread that makes it, and its number among the calls of that thread, from 1.
+    pub thread: usize,
+    pub made: usize,
     /// What is done when it begins, and itself.
     pub known: &'o Clock,
+    /// The lane of the first host thread, and what the call's thread knows when it makes it.
+    host: usize,
+    known_to_host: &'o Clock,
+}
+
+impl Passed<'_> {
+    /// Whether a call of a host thread has been made when this one is made.
+    pub fn has_been_made(&self, thread: usize, number: usize) -> bool {
+        self.known_to_host[self.host + thread] >= number
+    }
 }
 
 impl<'p> Order<'p> {
     pub fn new(program: &'p Program) -> Self {
-        let lanes = program.lane_count() + 1;
-        let (clocks, events) = (vec![vec![0; lanes]; lanes], vec![None; program.events]);
-        Self { program, lanes: program.lanes(), clocks, events, next: 0 }
+        let host = program.lane_count();
+        let lanes = host + program.thread_count();
+        Self {
+            program,
+            lanes: program.lanes(),
+            host,
+            clocks: vec![vec![0; lanes]; lanes],
+            events: vec![None; program.events],
+            put: vec![None; program.streams.len()],
+            next: 0,
+        }
     }
 
-    /// The lane of the host.
-    pub fn host(&self) -> usize {
-        self.clocks.len() - 1
+    /// What all host threads know to be done after the calls so far.
+    pub fn known_to_all(&self) -> Clock {
+        let [first, others @ ..] = &self.clocks[self.host..] else { return Clock::new() };
+        let mut known = first.clone();
+        for other in others {
+            known.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));
+        }
+        known
     }
 
-    /// What the host knows to be done after the calls so far.
-    pub fn known_to_host(&self) -> &Clock {
-        &self.clocks[self.host()]
-    }
-
-    /// How many operations each lane has so far.
-    pub fn issued(&self) -> impl Iterator<Item = usize> {
-        self.clocks.iter().enumerate().map(|(lane, clock)| clock[lane])
+    /// The lanes with operations that no host thread knows to be done after the calls so far.
+    pub fn unfinished(&self) -> impl Iterator<Item = usize> {
+        let is_known = |lane: usize, all: usize| {
+            self.clocks[self.host..].iter().any(|known| known[lane] >= all)
+        };
+        let lanes = self.clocks[..self.host].iter().enumerate();
+        lanes.filter(move |(lane, clock)| !is_known(*lane, clock[*lane])).map(|(lane, _)| lane)
     }
 
     /// Walks past the next call of the body.
     pub fn pass(&mut self) -> Option<(&'p Call, Passed<'_>)> {
         let call = self.program.body.get(self.next)?;
-        let host = self.host();
+        let thread = usize::from(self.program.thread_of(self.next).0);
+        let host = self.host + thread;
         let lane = self.lanes[self.next].unwrap_or(host);
         self.next += 1;
-        // A call comes after everything that the host has waited for before it.
-        self.learn(lane, host);
-        if !call.facts().only_waits {
-            self.pass_barrier(lane);
-        }
+        self.clocks[host][host] += 1;
+        let made = self.clocks[host][host];
         let mut number = None;
+        if !call.facts().only_waits {
+            // A call comes after everything that its thread has waited for before it.
+            self.learn(lane, host);
+            self.pass_barrier(lane);
+            if let Some(put) = self.put.get_mut(lane) {
+                *put = Some((thread, made));
+            }
+        }
         match call {
             Call::Record { event, .. } => self.events[event.0] = Some(self.clocks[lane].clone()),
             Call::Wait { event, .. } => {
@@ -75,17 +111,28 @@ impl<'p> Order<'p> {
                 }
             }
             Call::SynchronizeDevice(device) => {
-                let of_device = self.program.streams.iter().enumerate();
-                for (lane, _) in of_device.filter(|(_, stream)| stream.device == *device) {
-                    self.learn(host, lane);
+                for (lane, stream) in self.program.streams.iter().enumerate() {
+                    if stream.device == *device && self.is_issued_for(host, lane) {
+                        self.learn(host, lane);
+                    }
                 }
             }
+            Call::SynchronizeThread(other) => self.learn(host, self.host + usize::from(other.0)),
+            _ if lane == host => number = Some(made),
             _ => {
                 self.clocks[lane][lane] += 1;
                 number = Some(self.clocks[lane][lane]);
             }
         }
-        Some((call, Passed { lane, number, known: &self.clocks[lane] }))
+        let (known, known_to_host) = (&self.clocks[lane], &self.clocks[host]);
+        let host = self.host;
+        Some((call, Passed { lane, number, thread, made, known, host, known_to_host }))
+    }
+
+    /// Whether everything in a stream so far was issued before a host thread's latest call.
+    fn is_issued_for(&self, host: usize, stream: usize) -> bool {
+        let last = self.put[stream];
+        last.is_none_or(|(thread, made)| self.clocks[host][self.host + thread] >= made)
     }
 
     /// Orders calls by the legacy default stream: its operations come after all in blocking
@@ -101,9 +148,8 @@ impl<'p> Order<'p> {
 
     /// Whatever one lane knows to be done, another knows, too.
     fn learn(&mut self, lane: usize, from: usize) {
-        if lane != from {
-            let known = self.clocks[from].clone();
-            join(&mut self.clocks[lane], &known);
+        if let Ok([mine, theirs]) = self.clocks.get_disjoint_mut([lane, from]) {
+            join(mine, theirs);
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The program itself: memory, streams, events and calls.
 
 use super::call::{Call, Facts};
-use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, Touched};
+use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, ThreadId, Touched};
 use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// A complete program: set-up once, body as often as wanted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Program {
     /// What the program is called. It says nothing of what the program does.
     pub label: String,
@@ -15,9 +17,14 @@ pub struct Program {
     pub streams: Vec<StreamTraits>,
     pub events: usize,
     /// Kernels that are not of the library. Calls name them by their places here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<OwnKernel>,
     pub setup: Vec<Call>,
     pub body: Vec<Call>,
+    /// For each call of the body, the host thread that makes it. Empty if the main thread makes
+    /// all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadId>,
 }
 
 impl Program {

@@ -7,7 +7,7 @@ mod words;
 use super::table::{Column, table};
 use super::words::{BULLET, folded, plural, with_range};
 use crate::program::spelled::Names;
-use crate::program::{Call, Place, Program};
+use crate::program::{Call, Place, Program, ThreadId};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::Ranked;
@@ -35,11 +35,11 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
     let _ = write!(text, "Memory\n\n{}", memory(workload, program, &names, width));
     if !program.setup.is_empty() {
         let _ = write!(text, "\nSet-up, once: {}\n\n", plural(program.setup.len() as u64, "call"));
-        text += &listing(program, &names, &program.setup, shown);
+        text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), shown);
     }
     let calls = plural(program.body.len() as u64, "call");
     let _ = write!(text, "\nEach pass: {calls}\n\n");
-    text += &listing(program, &names, &program.body, shown);
+    text += &listing(program, &names, (&program.body, |at| program.thread_of(at)), shown);
     text += "\nThat is how scenarios spell calls out. A range such as x[0..4 MiB] is of bytes, the \
              end not\nincluded. `--program FILE` writes a scenario with all of them.\n";
     folded(&text, width)
@@ -103,7 +103,13 @@ fn place(place: Place) -> String {
     }
 }
 
-fn listing(program: &Program, names: &Names, calls: &[Call], shown: Calls) -> String {
+/// Some calls, each with the thread that makes it.
+fn listing(
+    program: &Program,
+    names: &Names,
+    (calls, thread_of): (&[Call], impl Fn(usize) -> ThreadId),
+    shown: Calls,
+) -> String {
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
         Calls::Shortened => {
@@ -117,7 +123,7 @@ fn listing(program: &Program, names: &Names, calls: &[Call], shown: Calls) -> St
     for piece in pieces {
         let _ = match piece {
             Piece::Call(at) => {
-                let call = calls::line(names, &calls[at], recorded[at]);
+                let call = calls::line(names, (&calls[at], thread_of(at)), recorded[at]);
                 writeln!(text, "{:>width$}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(

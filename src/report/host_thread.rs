@@ -1,7 +1,7 @@
 //! What the thread that issues calls does during a pass, and for how long it is held.
 
 use super::words::{percent, quoted, rounded};
-use crate::program::Program;
+use crate::program::{Program, ThreadId};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
 #[cfg(feature = "schema")]
@@ -41,11 +41,12 @@ impl HostTimes {
     }
 }
 
-/// What the host thread works at in a pass.
-pub(super) fn host_work(program: &Program, timeline: &Timeline) -> HostTimes {
+/// What a host thread works at in a pass, or all of them if none is named.
+pub(super) fn host_work(program: &Program, timeline: &Timeline, of: Option<ThreadId>) -> HostTimes {
+    let is_of = |call: usize| of.is_none_or(|thread| program.thread_of(call) == thread);
     let (mut compute, mut calls, mut staging) = (Vec::new(), Vec::new(), Vec::new());
     let copies = Staged::new(program, timeline);
-    for activity in timeline.lane(Lane::Host) {
+    for activity in timeline.lane(Lane::Host).filter(|activity| is_of(activity.call)) {
         let span = (activity.start, activity.end);
         match program.body.get(activity.call) {
             Some(call) if call.facts().only_waits => {}
@@ -57,7 +58,8 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline) -> HostTimes {
         }
     }
     // While one copy is under way, the call of the next may wait for it.
-    staging.extend(copies.0.values().map(|copy| (copy.start, copy.end)));
+    let copies = copies.0.values().filter(|copy| is_of(copy.call));
+    staging.extend(copies.map(|copy| (copy.start, copy.end)));
     let all = [&compute[..], &calls, &staging].concat();
     HostTimes {
         total: busy(all),
@@ -124,11 +126,20 @@ pub enum HeldBy {
 }
 
 impl HostThread {
+    /// Of several host threads, the one that begins and ends a pass.
     pub(super) fn of(program: &Program, timeline: &Timeline) -> Self {
-        let calls = || timeline.lane(Lane::Host).filter(|activity| !is_waiting(program, activity));
+        Self::of_thread(program, timeline, ThreadId::MAIN)
+    }
+
+    pub(super) fn of_thread(program: &Program, timeline: &Timeline, thread: ThreadId) -> Self {
+        let is_of = |activity: &&Activity| program.thread_of(activity.call) == thread;
+        let calls = || {
+            let made = timeline.lane(Lane::Host).filter(is_of);
+            made.filter(|activity| !is_waiting(program, activity))
+        };
         let held = busy(calls().map(|call| (call.start, call.end)));
         let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);
-        let work = host_work(program, timeline);
+        let work = host_work(program, timeline, Some(thread));
         let copies = Staged::new(program, timeline);
         let staged = calls().filter(|call| program.is_staged(call.call));
         let waiting = busy(staged.map(|call| (call.start, copies.works_from(call))));

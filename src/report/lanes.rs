@@ -64,7 +64,7 @@ pub(super) fn bottleneck(program: &Program, timeline: &Timeline) -> Bottleneck {
         let copies = timeline.lane(lane).filter(|copy| !program.is_staged(copy.call));
         busy(copies.map(|copy| (copy.start, copy.end))).nanos_f64() / makespan
     };
-    let host = host_work(program, timeline);
+    let host = host_work(program, timeline, None);
     let on_host = match host.most() {
         HostWork::Compute => Bottleneck::Cpu,
         HostWork::Calls => Bottleneck::HostCalls,

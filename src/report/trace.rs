@@ -8,7 +8,8 @@
 //! tools look for. Numbers of processes, rows, streams and calls are unique in a file.
 
 use crate::machine::Direction;
-use crate::program::{AllocationId, Call, Facts, Place, Program, Slice, Step};
+use crate::program::spelled::Names;
+use crate::program::{AllocationId, Call, Facts, Place, Program, Slice, Step, ThreadId};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -160,11 +161,18 @@ impl<'a> Process<'a> {
         })
     }
 
-    /// The host's first; streams before engines.
+    /// Those of host threads first, in their order; streams before engines.
     fn rows(&self) -> Vec<Row<'a>> {
-        let on_host = self.timeline.lane(Lane::Host).collect();
-        let mut rows =
-            vec![Row { name: "host thread".to_owned(), kind: Kind::Host, activities: on_host }];
+        let names = Names::of(self.program);
+        let several = self.program.thread_count() > 1;
+        let of_thread = |id: usize| {
+            let (thread, lane) = (ThreadId(id as u16), self.timeline.lane(Lane::Host));
+            let activities = lane.filter(|one| self.program.thread_of(one.call) == thread);
+            let which = if several { names.thread(thread) } else { String::new() };
+            let name = format!("host thread {which}").trim_end().to_owned();
+            Row { name, kind: Kind::Host, activities: activities.collect() }
+        };
+        let mut rows: Vec<Row<'_>> = (0..self.program.thread_count()).map(of_thread).collect();
         let (mut streams, mut engines) = (BTreeMap::new(), BTreeMap::new());
         let on_device = self.timeline.activities.iter().filter(|one| one.lane != Lane::Host);
         for activity in on_device {
@@ -250,7 +258,8 @@ impl<'a> Process<'a> {
         };
         let mut end = event("f", tid, operation.start);
         end["bp"] = json!("e");
-        vec![event("s", self.tid(0), begun), end]
+        let thread = self.program.thread_of(self.issuer(operation.call));
+        vec![event("s", self.tid(usize::from(thread.0)), begun), end]
     }
 
     fn id(&self, call: usize) -> usize {

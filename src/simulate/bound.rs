@@ -25,40 +25,48 @@ pub fn lower_bound(program: &Program, profile: &Profile) -> Result<Span, Compile
 /// Multiprocessing Timing Anomalies", 1969).
 fn bound(compiled: &CompiledProgram<'_>) -> Span {
     let multiprocessors = compiled.profile.machine.multiprocessors;
-    let (mut host, mut launched) = (Instant::START, Instant::START);
+    let threads = &compiled.body.threads;
+    let mut hosts = vec![Instant::START; threads.first.len().max(1)];
+    let mut launched = Instant::START;
     let mut streams = vec![Instant::START; compiled.body.streams()];
     let mut recordings = vec![Instant::START; compiled.body.recordings];
     let mut engines = vec![[EngineLoad::default(); ENGINES + 1]; compiled.body.devices()];
     let mut latest = Instant::START;
-    for call in &compiled.body.calls {
+    for (at, call) in compiled.body.calls.iter().enumerate() {
         let cost = &compiled.body.costs[call.cost as usize];
+        let thread = threads.of.get(at).copied().map_or(0, usize::from);
+        if let Waits::Thread(other) = cost.waits {
+            hosts[thread] = hosts[thread].max(hosts[usize::from(other)]);
+            continue;
+        }
+        let host = &mut hosts[thread];
         if cost.may_go_inline {
             // It may travel inline and need no engine, so the quicker of both ways bounds it.
             let inline = &compiled.body.costs[call.cost as usize + 1];
             let stream = &mut streams[usize::from(call.stream)];
             let end = |cost: &CallCost| {
                 let time = demand(&cost.work, multiprocessors).2;
-                (host + cost.host + cost.latency).max(*stream) + time
+                (*host + cost.host + cost.latency).max(*stream) + time
             };
             *stream = end(cost).min(end(inline));
-            host = host + cost.host.min(inline.host);
-            latest = latest.max(*stream).max(host);
+            *host = *host + cost.host.min(inline.host);
+            latest = latest.max(*stream).max(*host);
             continue;
         }
         let issued = if cost.in_graph {
             launched = launched + cost.host;
             launched
         } else {
-            launched = host + cost.latency;
-            host = host + cost.host;
-            host
+            launched = *host + cost.latency;
+            *host = *host + cost.host;
+            *host
         };
         let stream = streams.get_mut(usize::from(call.stream));
         let Some(stream) = stream.filter(|_| call.kind != WorkKind::Nothing) else {
             let recorded = recordings.get(call.recording as usize).copied();
             let awaited = awaited(compiled, call.stream, cost.waits, (&streams, recorded));
-            host = host.max(awaited);
-            latest = latest.max(host);
+            *host = (*host).max(awaited);
+            latest = latest.max(*host);
             continue;
         };
         match cost.work {
@@ -81,11 +89,11 @@ fn bound(compiled: &CompiledProgram<'_>) -> Span {
                 *stream = (*stream).max(from + gap + alone);
                 if cost.waits == Waits::Staging {
                     let end = stream.since_start();
-                    host = host.max(Instant::START + end.saturating_sub(early));
+                    *host = (*host).max(Instant::START + end.saturating_sub(early));
                 }
             }
         }
-        latest = latest.max(*stream).max(host);
+        latest = latest.max(*stream).max(*host);
     }
     engines.iter().flatten().map(EngineLoad::ends).fold(latest, Instant::max).since_start()
 }
@@ -105,7 +113,7 @@ fn awaited(
             let meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
             meant.map(|(&end, _)| end + then).max().unwrap_or(Instant::START)
         }
-        Waits::No | Waits::Staging => Instant::START,
+        Waits::No | Waits::Staging | Waits::Thread(_) => Instant::START,
     }
 }
 

@@ -1,6 +1,6 @@
-//! How much later calls are issued than if the host never waited.
+//! Which calls have been issued, and how much later than if the host never waited.
 
-use crate::cost::CallId;
+use crate::cost::{CallId, CompiledProgram, NONE};
 use crate::units::{Instant, Span};
 
 /// The delays of all calls so far.
@@ -12,13 +12,33 @@ pub(super) struct Delays {
     /// The last delay of the list, and its first call.
     from: CallId,
     delay: Span,
+    /// The first call that has not been issued, if one host thread makes all.
+    pub until: CallId,
+    /// If several do: when each call was issued, or [`Instant::NEVER`] if it has not been.
+    made: Vec<Instant>,
 }
 
 impl Delays {
     /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
         self.list.clear();
-        (self.from, self.delay) = (0, Span::ZERO);
+        (self.from, self.delay, self.until) = (0, Span::ZERO, 0);
+        self.made.clear();
+        if compiled.body.threads.are_several() {
+            self.made.resize(compiled.body.calls.len(), Instant::NEVER);
+            // No call has a delay of the list.
+            self.from = NONE;
+        }
+    }
+
+    #[inline]
+    pub fn is_issued(&self, call: CallId) -> bool {
+        call < self.until || self.made.get(call as usize).is_some_and(|&at| at != Instant::NEVER)
+    }
+
+    /// One of several host threads issues a call.
+    pub fn make(&mut self, call: CallId, now: Instant) {
+        self.made[call as usize] = now;
     }
 
     /// From the call `from` on, which comes after all before, calls are issued `delay` later.
@@ -39,6 +59,10 @@ impl Delays {
     #[cold]
     #[inline]
     fn before(&self, call: CallId) -> Span {
+        // Of several threads, none has a time at which it would make a call if it never waited.
+        if let Some(made) = self.made.get(call as usize) {
+            return made.since_start();
+        }
         let behind = self.list.partition_point(|&(from, _)| from <= call);
         self.list[behind - 1].1
     }

@@ -1,6 +1,7 @@
 //! The discrete-event engine: it moves simulated time forward.
 
 mod calls;
+mod threads;
 
 use super::channels::Channels;
 use super::copies::{Copies, QueuedCopy};
@@ -23,8 +24,10 @@ use crate::units::{Instant, Span};
 enum Event {
     /// The host enters a call whose cost depends on what its stream still has to do.
     HostEnters,
-    /// The host returns from its call.
-    HostReturns,
+    /// A host thread returns from its call.
+    HostReturns(u16),
+    /// One of several host threads has done its part of a call, which now takes effect.
+    TakesEffect(u16),
     /// An operation may join the queue of its engine.
     Joins(EntryId),
     /// An operation may go on, but its engine has to find out by polling.
@@ -51,7 +54,11 @@ pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, Compil
 pub struct Simulator {
     now: Instant,
     queue: Queue<Event>,
+    /// The host thread that makes calls now.
     host: Host,
+    thread: u16,
+    /// If there are several: the others, by their numbers.
+    threads: Vec<Host>,
     streams: Streams,
     channels: Channels,
     /// Kernels that their channel has just let pass.
@@ -89,13 +96,18 @@ impl Simulator {
         self.now = Instant::START;
         self.queue.reset();
         self.host = Host::default();
+        self.reset_threads(compiled);
         self.streams.reset(compiled);
         self.channels.reset(compiled);
         self.polling.reset(compiled);
         self.copies.reset(compiled);
         self.multiprocessors
             .reset(compiled.body.devices(), compiled.profile.machine.multiprocessors);
-        self.issue::<_, PLAIN>(compiled, observer);
+        if !PLAIN && compiled.body.threads.are_several() {
+            self.begin_threads(compiled);
+        } else {
+            self.issue::<_, PLAIN>(compiled, observer);
+        }
         loop {
             let next = self.queue.next().min(self.multiprocessors.next);
             let next = if PLAIN { next } else { next.min(self.polling.next) };
@@ -113,11 +125,7 @@ impl Simulator {
             self.now = next;
             self.step::<_, PLAIN>(compiled, observer);
         }
-        assert_eq!(
-            self.host.next as usize,
-            compiled.body.calls.len(),
-            "a checked plan runs to its end"
-        );
+        assert!(self.has_made_all(compiled), "a checked plan runs to its end");
         self.now.max(self.host.reached).since_start()
     }
 
@@ -185,11 +193,17 @@ impl Simulator {
                 self.host.blocked = Blocked::No;
                 self.issue::<O, PLAIN>(compiled, observer);
             }
-            Event::HostReturns => {
+            Event::HostReturns(thread) => {
+                if !PLAIN && compiled.body.threads.are_several() {
+                    self.turn_to(thread);
+                    self.host.reached = self.now;
+                    return self.leave_call(compiled, observer);
+                }
                 self.host.reached = self.now;
                 self.host.leave(observer);
                 self.issue::<O, PLAIN>(compiled, observer);
             }
+            Event::TakesEffect(thread) => self.take_effect(compiled, thread, observer),
             Event::Joins(id) => {
                 let work = &self.streams.cost_of::<PLAIN>(compiled, id).work;
                 self.join::<PLAIN>(compiled, (id, compiled.body.entry(id)), work);
@@ -357,7 +371,7 @@ impl Simulator {
         self.queue.schedule(end, Event::Ends(id));
         let device = compiled.body.device_of(entry.stream);
         self.copies.stage((device, direction), self.now, end);
-        if entry.call == self.host.next {
+        if self.turn_to_maker(compiled, entry.call) {
             let cause = self.streams.cause(compiled, entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                 self.host.cause = Cause { reason: Reason::Device, ..cause };
@@ -396,6 +410,9 @@ impl Simulator {
         self.advance::<O, PLAIN>(compiled, entry.stream);
         // Not only this stream may have drained: an event may have let another one drain.
         let ran_dry = std::mem::take(&mut self.streams.ran_dry);
+        if !PLAIN && !self.threads.is_empty() {
+            return self.release_threads(compiled, entry.call);
+        }
         self.release_host::<PLAIN>(compiled, entry.call, ran_dry);
     }
 

@@ -23,7 +23,7 @@ pub(super) enum Blocked {
     },
     /// An operation still needs the host for staging.
     Staging,
-    /// The call returns at a time that is known.
+    /// The call returns, or takes effect, at a time that is known.
     Returning,
 }
 
@@ -33,6 +33,8 @@ pub(super) enum Awaited {
     Recording(Recording),
     /// All streams of a device, or of all devices.
     Device(Option<DeviceId>),
+    /// The calls of a host thread that come before the waiting call.
+    Thread(u16),
 }
 
 /// The host thread and its place in the program.
@@ -52,6 +54,11 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// A thread that begins with a call.
+    pub fn at(next: CallId) -> Self {
+        Self { next, ..Self::default() }
+    }
+
     /// The burst that the next call is in, or right behind.
     #[inline]
     pub fn burst(&mut self, compiled: &CompiledProgram<'_>) -> Burst {

@@ -34,7 +34,7 @@
 mod clock;
 
 use super::streams::Streams;
-use crate::cost::{CompiledProgram, EntryId, NONE, PollTimes, place_of};
+use crate::cost::{CallId, CompiledProgram, EntryId, NONE, PollTimes, WorkKind, place_of};
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
 
@@ -60,6 +60,9 @@ struct PollingEngine {
     /// rung.
     arrived: usize,
     rung: usize,
+    /// If several host threads make calls: what has been issued for this engine so far, in the
+    /// order of its arrival.
+    issued: Vec<EntryId>,
     /// Operations that may go on, which the engine has not found out yet.
     waiting: Vec<EntryId>,
     /// The next poll, if something waits.
@@ -85,6 +88,20 @@ impl Polling {
             engine.back = (Instant::START, NONE);
             (engine.arrived, engine.rung) = (0, 0);
             engine.waiting.clear();
+            engine.issued.clear();
+        }
+    }
+
+    /// One of several host threads has issued a call.
+    pub fn note(&mut self, compiled: &CompiledProgram<'_>, call: CallId) {
+        let id = compiled.body.threads.entries[call as usize];
+        if id == NONE {
+            return;
+        }
+        let entry = compiled.body.entry(id);
+        if let WorkKind::Operation(kind) = entry.kind {
+            let device = compiled.body.device_of(entry.stream);
+            self.engines[place_of(device, kind)].issued.push(id);
         }
     }
 
@@ -173,8 +190,12 @@ impl PollingEngine {
         at: usize,
         (streams, now): (&Streams, Instant),
     ) -> Option<Instant> {
+        let arrivals = match compiled.body.threads.are_several() {
+            true => &self.issued,
+            false => &times.arrivals[at],
+        };
         let arrival = |index: usize| {
-            let &id = times.arrivals[at].get(index)?;
+            let &id = arrivals.get(index)?;
             if !streams.is_issued(compiled, id) {
                 return None;
             }
@@ -207,7 +228,7 @@ impl PollingEngine {
                 break;
             }
             if new.is_polled_for() {
-                self.back = (new.time + away, times.arrivals[at][self.arrived]);
+                self.back = (new.time + away, arrivals[self.arrived]);
             }
             self.arrived += 1;
         }

@@ -74,8 +74,6 @@ pub(super) struct Streams {
     endings: Vec<Ending>,
     /// For each entry, whether its data travelled along with its command; empty if no copy can.
     inline: Vec<bool>,
-    /// The first call that has not been issued.
-    until: CallId,
     /// The first stream in the list of those that may go on; the latest comes first.
     to_do: u16,
     /// Whether a stream had nothing more to do among what has been issued.
@@ -104,14 +102,14 @@ struct Head<'p> {
 impl Streams {
     /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        self.delays.reset();
+        self.delays.reset(compiled);
         // Every ending is written before it is read, so old ones need no clearing.
         self.endings.resize(compiled.body.entries.list.len(), Ending::START);
         self.inline.clear();
         if compiled.body.costs.iter().any(|cost| cost.may_go_inline) {
             self.inline.resize(compiled.body.entries.list.len(), false);
         }
-        (self.until, self.to_do, self.ran_dry) = (0, NO_STREAM, false);
+        (self.to_do, self.ran_dry) = (NO_STREAM, false);
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => compiled.body.entry(before).waits,
             None => 0,
@@ -143,7 +141,7 @@ impl Streams {
 
     #[inline]
     pub fn is_drained(&self, compiled: &CompiledProgram<'_>, stream: u16) -> bool {
-        self.streams[usize::from(stream)].head_until(compiled, self.until).is_none()
+        self.streams[usize::from(stream)].issued_head(compiled, &self.delays).is_none()
     }
 
     /// Makes the data of the operation issued next to a drained stream travel along with its
@@ -168,7 +166,7 @@ impl Streams {
 
     #[inline]
     pub fn is_issued(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> bool {
-        compiled.body.entry(id).call < self.until
+        self.delays.is_issued(compiled.body.entry(id).call)
     }
 
     #[inline]
@@ -257,11 +255,24 @@ impl Streams {
     pub fn next_issued(&mut self, compiled: &CompiledProgram<'_>, until: CallId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
             let (_, entry) = stream.head_until(compiled, until)?;
-            (entry.call >= self.until).then_some((entry.call, index))
+            (entry.call >= self.delays.until).then_some((entry.call, index))
         };
         let next = (0..).zip(&self.streams).filter_map(next).min();
-        self.until = next.map_or(until, |(call, _)| call + 1);
+        self.delays.until = next.map_or(until, |(call, _)| call + 1);
         next.map(|(_, stream)| stream)
+    }
+
+    /// One of several host threads issues a call now. Returns the stream that it is at the head of.
+    pub fn make(
+        &mut self,
+        compiled: &CompiledProgram<'_>,
+        call: CallId,
+        now: Instant,
+    ) -> Option<u16> {
+        self.delays.make(call, now);
+        let stream = compiled.body.calls[call as usize].stream;
+        let head = self.streams.get(usize::from(stream))?.head;
+        (compiled.body.entry(head).call == call).then_some(stream)
     }
 
     /// The operation at the head of a stream has ended.
@@ -333,7 +344,12 @@ impl Streams {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
-        let Some((id, entry)) = stream.head_until(compiled, self.until) else {
+        let head = if PLAIN {
+            stream.head_until(compiled, self.delays.until)
+        } else {
+            stream.issued_head(compiled, &self.delays)
+        };
+        let Some((id, entry)) = head else {
             self.ran_dry = true;
             return None;
         };
@@ -405,6 +421,17 @@ impl Stream {
         if issued >= self.cleared {
             self.seen = [false; OperationKind::COUNT];
         }
+    }
+
+    /// The head, if it has been issued.
+    #[inline]
+    fn issued_head<'p>(
+        &self,
+        compiled: &'p CompiledProgram<'_>,
+        delays: &Delays,
+    ) -> Option<(EntryId, &'p Entry)> {
+        let entry = compiled.body.entry(self.head);
+        delays.is_issued(entry.call).then_some((self.head, entry))
     }
 
     /// The head, if it is issued before the call `until`.

@@ -58,8 +58,8 @@ impl Timeline {
             let reason = before.and(activity.cause).map(|cause| cause.reason);
             let end_before = before.map_or(Span::ZERO, |before| before.end.since_start());
             let from = match reason {
-                // A call that waits for the device counts from the end of what it waits for.
-                Some(Reason::Device) => end_before,
+                // A call that waits counts from the end of what it waits for.
+                Some(Reason::Device | Reason::Thread) => end_before,
                 // The engine was busy until then, perhaps with several other operations.
                 Some(Reason::Engine) => start.min(end_before),
                 _ => start,
@@ -87,7 +87,7 @@ fn before<'t>(
 ) -> Option<&'t Activity> {
     let on_host = by_call.get(&(after, true)).copied();
     let before = match reason {
-        Reason::Issue => on_host,
+        Reason::Issue | Reason::Thread => on_host,
         // An event recorded in an idle stream happens as it is issued: only the host shows it.
         _ => by_call.get(&(after, false)).copied().or(on_host),
     };

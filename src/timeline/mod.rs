@@ -90,6 +90,8 @@ pub enum Reason {
     Engine,
     /// The host was waiting for the device.
     Device,
+    /// The host thread was waiting for another one.
+    Thread,
 }
 
 /// The activities of one pass over a plan's body.

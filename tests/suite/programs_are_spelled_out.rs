@@ -5,6 +5,7 @@ mod elements;
 mod memory;
 pub mod mistakes;
 mod shipped;
+mod threads;
 
 use super::workloads::read;
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};

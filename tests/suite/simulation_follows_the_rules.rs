@@ -123,6 +123,7 @@
 
 mod copies;
 mod graphs;
+mod host_threads;
 mod kernels;
 mod laws;
 mod memory;
@@ -171,6 +172,7 @@ fn tiny(body: Vec<Call>) -> Program {
         kernels: Vec::new(),
         setup: Vec::new(),
         body,
+        threads: Vec::new(),
     }
 }
 

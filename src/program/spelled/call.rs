@@ -14,8 +14,8 @@ use std::ops::Range;
 
 /// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
 /// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `synchronize_event`,
-/// `synchronize_device`, `allocate`, `free`, `pin`, `unpin`, `renew`, `prefetch`,
-/// `repeat` or `graph`.
+/// `synchronize_device`, `synchronize_thread`, `allocate`, `free`, `pin`, `unpin`, `renew`,
+/// `prefetch`, `repeat` or `graph`.
 #[derive(Debug, Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
@@ -93,6 +93,9 @@ pub struct RawCall {
     /// The GPU, counted from 0, that the host waits for.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub synchronize_device: Option<Spanned<i64>>,
+    /// The host thread that this one waits for, until it has made all its calls above this one.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub synchronize_thread: Option<Spanned<String>>,
     /// Memory of the program to allocate. With a `stream`, in its order (`cudaMallocAsync`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub allocate: Option<Spanned<String>>,
@@ -126,6 +129,10 @@ pub struct RawCall {
     /// The stream that the call goes to. Default: the legacy default stream.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub stream: Option<Spanned<String>>,
+    /// The host thread that makes the call, or the calls of a `repeat`. All threads begin with the
+    /// pass, and the pass ends when all have ended. Default: `main`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub thread: Option<Spanned<String>>,
 }
 
 /// A number of threads.
@@ -151,6 +158,7 @@ pub(super) enum Verb<'r> {
     Synchronize(&'r Spanned<String>),
     SynchronizeEvent(&'r Spanned<String>),
     SynchronizeDevice(&'r Spanned<i64>),
+    SynchronizeThread(&'r Spanned<String>),
     Allocate(&'r Spanned<String>),
     Free(&'r Spanned<String>),
     Pin(&'r Spanned<String>),
@@ -204,7 +212,7 @@ impl Writes<'_> {
 
 /// Every key that says which call a table is, with those that must and those that may stand beside
 /// it.
-const CALLS: [(&str, &[&str], &[&str]); 18] = [
+const CALLS: [(&str, &[&str], &[&str]); 19] = [
     ("copy", &["to"], &["stream", "rows", "row", "pitch", "to_pitch", "threads"]),
     ("launch", &["reads", "writes"], &["arguments", "elements", "type", "lead", "stream"]),
     ("compute", &["reads", "writes"], &["arguments", "elements", "lead"]),
@@ -215,6 +223,7 @@ const CALLS: [(&str, &[&str], &[&str]); 18] = [
     ("synchronize", &[], &[]),
     ("synchronize_event", &[], &[]),
     ("synchronize_device", &[], &[]),
+    ("synchronize_thread", &[], &[]),
     ("allocate", &[], &["stream"]),
     ("free", &[], &["stream"]),
     ("pin", &[], &[]),
@@ -245,6 +254,7 @@ impl RawCall {
             of("synchronize", &self.synchronize),
             of("synchronize_event", &self.synchronize_event),
             of("synchronize_device", &self.synchronize_device),
+            of("synchronize_thread", &self.synchronize_thread),
             of("allocate", &self.allocate),
             of("free", &self.free),
             of("pin", &self.pin),
@@ -268,6 +278,7 @@ impl RawCall {
             of("index", &self.index),
             of("calls", &self.calls),
             of("stream", &self.stream),
+            of("thread", &self.thread),
         ];
         keys.into_iter().flatten().collect()
     }
@@ -291,7 +302,8 @@ impl RawCall {
             return Err(Fault::new(message, second.clone(), "a second call", help)
                 .and(span.clone(), "the first"));
         }
-        let is_known = |key: &str| key == *call || needs.contains(&key) || takes.contains(&key);
+        let is_known =
+            |key: &str| [call, "thread"].contains(&key) || [*needs, takes].concat().contains(&key);
         if let Some((key, place)) = keys.iter().find(|(key, _)| !is_known(key)) {
             let known: Vec<String> =
                 needs.iter().chain(*takes).map(|key| format!("`{key}`")).collect();
@@ -362,6 +374,7 @@ impl RawCall {
             .or_else(|| self.synchronize.as_ref().map(Verb::Synchronize))
             .or_else(|| self.synchronize_event.as_ref().map(Verb::SynchronizeEvent))
             .or_else(|| self.synchronize_device.as_ref().map(Verb::SynchronizeDevice))
+            .or_else(|| self.synchronize_thread.as_ref().map(Verb::SynchronizeThread))
             .or_else(|| self.allocate.as_ref().map(Verb::Allocate))
             .or_else(|| self.free.as_ref().map(Verb::Free))
             .or_else(|| self.pin.as_ref().map(Verb::Pin))

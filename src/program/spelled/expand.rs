@@ -5,10 +5,13 @@ use super::expression::Indices;
 use super::own::DeclaredKernel;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
+use super::threads::HostThreads;
 use crate::files::{Fault, Spanned};
 use crate::kernels::{Kernel, OwnKernel};
 use crate::machine::{DeviceId, StreamId};
-use crate::program::{AllocationId, Call, Hazard, Part, Place, Program, Slice, check_hazards};
+use crate::program::{
+    AllocationId, Call, Hazard, Part, Place, Program, Shared, Slice, ThreadId, check_hazards,
+};
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,8 +36,9 @@ pub fn expand(
         kernels: Vec::new(),
         indices: Indices::new(),
         workspaces: BTreeMap::new(),
-        current: DeviceId::FIRST,
+        threads: HostThreads::default(),
         calls: Vec::new(),
+        made_by: Vec::new(),
         in_setup: true,
         in_graph: false,
         overhead: raw.overhead.as_ref().map(span_of).transpose()?,
@@ -45,11 +49,15 @@ pub fn expand(
         expansion.add(call, &whole)?;
     }
     let setup = std::mem::take(&mut expansion.calls);
+    expansion.made_by.clear();
     expansion.in_setup = false;
     for call in &raw.calls {
         expansion.add(call, &whole)?;
     }
-    expansion.make_current(DeviceId::FIRST, &whole);
+    for thread in expansion.threads.all() {
+        expansion.threads.making = thread;
+        expansion.make_current(DeviceId::FIRST, &whole);
+    }
     expansion.finish(raw, setup)
 }
 
@@ -66,9 +74,10 @@ pub(super) struct Expansion<'k> {
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only
     /// itself can begin with.
     pub workspaces: BTreeMap<(StreamId, Kernel, u64), AllocationId>,
-    /// The GPU whose context is current.
-    current: DeviceId,
+    pub(super) threads: HostThreads,
     calls: Vec<Placed>,
+    /// The thread that makes each of the calls.
+    made_by: Vec<ThreadId>,
     pub(super) in_setup: bool,
     in_graph: bool,
     /// What a framework adds to each call.
@@ -79,6 +88,16 @@ pub(super) struct Expansion<'k> {
 
 impl Expansion<'_> {
     fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
+        let outer = self.threads.making;
+        if let Some(name) = &raw.thread {
+            self.threads.making = self.thread(name)?;
+        }
+        let added = self.add_call(raw, within);
+        self.threads.making = outer;
+        added
+    }
+
+    fn add_call(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
@@ -117,6 +136,10 @@ impl Expansion<'_> {
                 self.make_current(device, &span);
                 self.push(Call::SynchronizeDevice(device), &span)?;
             }
+            Verb::SynchronizeThread(name) => {
+                let thread = self.awaited_thread(name)?;
+                self.push(Call::SynchronizeThread(thread), &span)?;
+            }
             Verb::Allocate(memory) => return self.allocate(memory, stream, &span),
             Verb::Free(memory) => return self.free(memory, stream, &span),
             Verb::Pin(memory) => return self.pin(memory, &span),
@@ -141,15 +164,16 @@ impl Expansion<'_> {
             && !self.in_setup
             && !self.in_graph
             && !call.facts().is_host_work
+            && !matches!(call, Call::SynchronizeThread(_))
         {
-            self.calls.push((Call::Work { time }, span.clone()));
+            self.note(Call::Work { time }, span);
         }
         self.put(call, span)
     }
 
     /// Adds a call as it is.
     pub(super) fn put(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
-        self.calls.push((call, span.clone()));
+        self.note(call, span);
         if self.calls.len() > Program::MOST_CALLS {
             let message = format!("the program makes more than {} calls", Program::MOST_CALLS);
             let help = "repeat fewer times: beyond some hundreds, more calls of a kind change \
@@ -159,12 +183,22 @@ impl Expansion<'_> {
         Ok(())
     }
 
+    fn note(&mut self, call: Call, span: &Range<usize>) {
+        self.calls.push((call, span.clone()));
+        self.made_by.push(self.threads.making);
+    }
+
+    /// The GPU whose context is current.
+    fn current(&mut self) -> &mut DeviceId {
+        &mut self.threads.current[usize::from(self.threads.making.0)]
+    }
+
     /// Makes the context of a GPU current, as `cudaSetDevice` does.
     fn make_current(&mut self, device: DeviceId, span: &Range<usize>) {
         // The executor makes each call of the set-up in the context of its stream.
-        if !self.in_setup && self.current != device {
-            self.calls.push((Call::Use(device), span.clone()));
-            self.current = device;
+        if !self.in_setup && *self.current() != device {
+            self.note(Call::Use(device), span);
+            *self.current() = device;
         }
     }
 
@@ -186,7 +220,10 @@ impl Expansion<'_> {
     pub fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
-            None => Ok(self.scope.default_stream(self.current)),
+            None => {
+                let device = *self.current();
+                Ok(self.scope.default_stream(device))
+            }
         }
     }
 
@@ -283,6 +320,8 @@ impl Expansion<'_> {
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
         let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();
         let events = self.scope.events();
+        let is_main = |thread: &ThreadId| *thread == ThreadId::MAIN;
+        let threads = if self.made_by.iter().all(is_main) { Vec::new() } else { self.made_by };
         let program = Program {
             label: raw.name.get_ref().clone(),
             allocations: self.scope.allocations,
@@ -291,6 +330,7 @@ impl Expansion<'_> {
             kernels: self.kernels,
             setup,
             body,
+            threads,
         };
         program.check().map_err(|problem| {
             let place = |(part, at): (Part, usize)| match part {
@@ -315,6 +355,19 @@ impl Expansion<'_> {
                     );
                     let help = "put them into one stream, or let the second wait for an event \
                                 that is recorded after the first";
+                    Fault::new(message, place(second), "the second", help)
+                        .and(place(first), "the first")
+                }
+                Hazard::Unissued { first, second, shared } => {
+                    let what = match shared {
+                        Shared::Stream(_) => "stream",
+                        Shared::Event(_) => "event",
+                    };
+                    let message = format!(
+                        "two host threads use one {what}, and nothing says which call comes first"
+                    );
+                    let help = "have the thread of the second wait with `synchronize_thread` \
+                                behind the first";
                     Fault::new(message, place(second), "the second", help)
                         .and(place(first), "the first")
                 }

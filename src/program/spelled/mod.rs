@@ -16,6 +16,7 @@ mod own;
 mod raw;
 mod raw_kernel;
 mod scope;
+mod threads;
 mod values;
 mod write;
 mod write_kernels;

@@ -1,11 +1,12 @@
 //! Writes programs as a person would spell them out.
 
+use super::threads::MAIN;
 use super::values::Number;
 use crate::kernels::GpuSide;
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
     Allocation, AllocationId, Call, OwnStep, Place, Program, Slice, Step, StreamKind, StreamTraits,
-    Threads,
+    ThreadId, Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -61,9 +62,17 @@ impl<'p> Names<'p> {
         }
     }
 
-    /// A call on one line. The calls of a `graph` are not in it.
-    pub fn call(&self, call: &Call) -> String {
-        let keys = self.keys(call);
+    /// The name of a host thread.
+    pub fn thread(&self, ThreadId(id): ThreadId) -> String {
+        if id == 0 { MAIN.to_owned() } else { format!("t{id}") }
+    }
+
+    /// A call on one line, and the thread that makes it. The calls of a `graph` are not in it.
+    pub fn call(&self, call: &Call, thread: ThreadId) -> String {
+        let mut keys = self.keys(call);
+        if thread != ThreadId::MAIN {
+            keys.push(("thread", text(&self.thread(thread))));
+        }
         let written: Vec<String> =
             keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         format!("{{ {} }}", written.join(", "))
@@ -113,6 +122,9 @@ impl<'p> Names<'p> {
             Call::SynchronizeEvent { event: id } => vec![("synchronize_event", event(id.0))],
             Call::SynchronizeDevice(DeviceId(device)) => {
                 vec![("synchronize_device", device.to_string())]
+            }
+            Call::SynchronizeThread(other) => {
+                vec![("synchronize_thread", text(&self.thread(*other)))]
             }
             Call::Launch { step, .. } => self.step("launch", step),
             Call::Compute { step } => self.step("compute", step),
@@ -258,9 +270,10 @@ pub fn write(program: &Program) -> String {
         let target = facts.allocation.or(facts.to.map(|slice| slice.allocation));
         matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
     };
-    list(&mut table, "setup", lines(&names, &program.setup, &is_own).into_iter());
+    let main = |_| ThreadId::MAIN;
+    list(&mut table, "setup", lines(&names, (0, &program.setup), &main, &is_own).into_iter());
     let _ = writeln!(table, "calls = [");
-    for line in lines(&names, &program.body, &is_own) {
+    for line in lines(&names, (0, &program.body), &|at| program.thread_of(at), &is_own) {
         let _ = writeln!(table, "    {line},");
     }
     table + "]\n"
@@ -284,21 +297,33 @@ fn list(table: &mut String, key: &str, items: impl Iterator<Item = String>) {
     }
 }
 
-/// Calls, one a line. The calls of a graph are inside it.
-fn lines(names: &Names<'_>, calls: &[Call], is_left_out: &dyn Fn(&&Call) -> bool) -> Vec<String> {
+/// Calls from a place on, one a line. The calls of a graph are inside it.
+fn lines(
+    names: &Names<'_>,
+    (mut at, calls): (usize, &[Call]),
+    thread_of: &dyn Fn(usize) -> ThreadId,
+    is_left_out: &dyn Fn(&&Call) -> bool,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = calls;
     while let Some((call, mut after)) = rest.split_first() {
         if let Call::Replay { stream, calls } = *call {
             let (inside, behind) = after.split_at(calls.min(after.len()));
-            let inside = self::lines(names, inside, is_left_out).join(",\n        ");
-            let stream = text(&names.stream(stream));
-            lines.push(format!("{{ graph = [\n        {inside},\n    ], stream = {stream} }}"));
-            after = behind;
+            // The thread of a graph is that of its calls.
+            let inside = self::lines(names, (at + 1, inside), &|_| ThreadId::MAIN, is_left_out);
+            let (inside, stream) = (inside.join(",\n        "), text(&names.stream(stream)));
+            let thread = match thread_of(at) {
+                ThreadId::MAIN => String::new(),
+                other => format!(", thread = {}", text(&names.thread(other))),
+            };
+            lines.push(format!(
+                "{{ graph = [\n        {inside},\n    ], stream = {stream}{thread} }}"
+            ));
+            (at, after) = (at + calls, behind);
         } else if !is_left_out(&call) {
-            lines.push(names.call(call));
+            lines.push(names.call(call, thread_of(at)));
         }
-        rest = after;
+        (at, rest) = (at + 1, after);
     }
     lines
 }

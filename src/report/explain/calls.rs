@@ -1,7 +1,7 @@
 //! One call of a plan on one line, in the grammar in which scenarios spell programs out.
 
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, Program};
+use crate::program::{Call, Facts, Program, ThreadId};
 use std::collections::BTreeMap;
 
 /// Equal for calls that do the same to other pieces, in whichever stream.
@@ -27,8 +27,12 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
 
 /// The call as it is spelled out, and behind it what that does not say; `recorded`: which call
 /// recorded the event that it waits for.
-pub(super) fn line(names: &Names<'_>, call: &Call, recorded: Option<usize>) -> String {
-    let line = names.call(call);
+pub(super) fn line(
+    names: &Names<'_>,
+    (call, thread): (&Call, ThreadId),
+    recorded: Option<usize>,
+) -> String {
+    let line = names.call(call, thread);
     match (call, recorded) {
         (Call::Wait { .. }, Some(at)) => format!("{line}  # recorded by call {}", at + 1),
         (Call::Wait { .. }, None) => format!("{line}  # recorded in the pass before"),

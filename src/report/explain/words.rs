@@ -2,7 +2,8 @@
 
 use super::calls::recorded;
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{Call, Place, Program};
+use crate::program::spelled::Names;
+use crate::program::{Call, Place, Program, ThreadId};
 use crate::report::words::plural;
 use crate::scenario::Workload;
 use crate::search::Plan;
@@ -57,9 +58,10 @@ fn host_memory(plan: &Plan) -> Option<String> {
 }
 
 pub(super) fn what_waits(program: &Program) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let mut sentences = Vec::from_iter(who_calls(program));
     if !program.needs_device() {
-        return vec!["Each call of the host waits for the one before it.".to_owned()];
+        sentences.push("Each call of the host waits for the one before it.".to_owned());
+        return sentences;
     }
     sentences.push("In a stream, each operation waits for the one before it.".to_owned());
     for ((waits, awaited), times) in waits_by_event(program) {
@@ -80,6 +82,23 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         }
     });
     sentences
+}
+
+/// Which host threads make the calls, if there are several.
+fn who_calls(program: &Program) -> Option<String> {
+    let threads = program.thread_count();
+    if threads == 1 {
+        return None;
+    }
+    let names = Names::of(program);
+    let calls = |thread| program.threads.iter().filter(|&&one| one == thread).count() as u64;
+    let makes =
+        |thread| format!("{} makes {}", names.thread(thread), plural(calls(thread), "call"));
+    let each: Vec<String> = (0..threads).map(|id| makes(ThreadId(id as u16))).collect();
+    Some(format!(
+        "{threads} host threads make calls, each one after the other: {}.",
+        each.join(", ")
+    ))
 }
 
 /// How many times which operations wait for which, by way of an event.

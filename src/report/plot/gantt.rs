@@ -4,7 +4,8 @@ use super::axis::{Axis, Margins, chart, even_marks, time_like};
 use super::style::{
     Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write,
 };
-use crate::program::Program;
+use crate::program::spelled::Names;
+use crate::program::{Program, ThreadId};
 use crate::report::host_thread::{HostThread, is_waiting};
 use crate::report::verdict::Verdict;
 use crate::report::words::{percent, plural, with_range};
@@ -63,7 +64,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
     let title = format!("{}: {}, {} per pass", of.scenario, plan.name(), of.drawn.makespan());
     let lines = of.lines();
-    let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes().len() as i32 + FOOT;
+    let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes(&plan.program).len() as i32 + FOOT;
     svg((WIDTH, heading(&lines) + panels.iter().map(height).sum::<i32>()), |area| {
         let mut rest = titled(area, &title, &lines)?;
         for panel in &panels {
@@ -103,18 +104,22 @@ struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// The lane of copies between devices is left out if there are none.
-    fn lanes(&self) -> Vec<Lane> {
+    /// Each host thread has a lane of its own. That of copies between devices is left out if there
+    /// are none.
+    fn lanes(&self, program: &Program) -> Vec<(Lane, ThreadId)> {
         let is_drawn =
             |lane: &Lane| *lane != Lane::PeerCopy || self.timeline.lane(*lane).next().is_some();
-        Lane::ALL.into_iter().filter(is_drawn).collect()
+        let threads = |lane| if lane == Lane::Host { program.thread_count() as u16 } else { 1 };
+        let lanes = Lane::ALL.into_iter().filter(is_drawn);
+        lanes.flat_map(|lane| (0..threads(lane)).map(move |id| (lane, ThreadId(id)))).collect()
     }
 
     fn draw(&self, area: &Area<'_>, program: &Program, longest: Span) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
-        let lanes = self.lanes().len() as f64;
+        let drawn = self.lanes(program);
+        let (names, lanes) = (Names::of(program), drawn.len() as f64);
         let x = Axis {
             low: 0.0,
             high: end,
@@ -133,13 +138,17 @@ impl Panel<'_> {
         let mut chart = chart(area, margins, x, y)?;
         let pixels = chart.plotting_area().get_x_axis_pixel_range();
         let pixel = end / f64::from(pixels.end - pixels.start);
-        for (index, lane) in self.lanes().into_iter().enumerate() {
+        for (index, (lane, thread)) in drawn.into_iter().enumerate() {
             let bottom = lanes - 1.0 - index as f64;
-            chart.draw_series(self.bars(program, lane, bottom, pixel))?;
+            chart.draw_series(self.bars(program, (lane, thread), bottom, pixel))?;
             let y = HEAD + LANE * index as i32 + LANE / 2;
-            write(area, lane.name(), (left - 10, y), BODY, HPos::Right)?;
+            let name = match thread {
+                ThreadId::MAIN => lane.name().to_owned(),
+                other => format!("host {}", names.thread(other)),
+            };
+            write(area, &name, (left - 10, y), BODY, HPos::Right)?;
             let busy = match lane {
-                Lane::Host => HostThread::of(program, self.timeline).held,
+                Lane::Host => HostThread::of_thread(program, self.timeline, thread).held,
                 _ => self.timeline.utilisation(lane),
             };
             let x = WIDTH - right + 10;
@@ -153,11 +162,12 @@ impl Panel<'_> {
     fn bars(
         &self,
         program: &Program,
-        lane: Lane,
+        (lane, thread): (Lane, ThreadId),
         bottom: f64,
         pixel: f64,
     ) -> Vec<Rectangle<(f64, f64)>> {
-        let activities: Vec<&Activity> = self.timeline.lane(lane).collect();
+        let is_here = |one: &&Activity| lane != Lane::Host || program.thread_of(one.call) == thread;
+        let activities: Vec<&Activity> = self.timeline.lane(lane).filter(is_here).collect();
         let rows = rows(&activities);
         let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
         let mut reached = [f64::NEG_INFINITY; ROWS];

@@ -111,7 +111,7 @@ impl Simulator {
         }
     }
 
-    fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
+    pub(super) fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
         match what {
             Awaited::Recording(Recording { entry: NONE, .. }) => true,
             Awaited::Recording(Recording { entry, stream, .. }) => {
@@ -122,6 +122,7 @@ impl Simulator {
                 let mut meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
                 meant.all(|(stream, _)| self.streams.is_drained(compiled, stream))
             }
+            Awaited::Thread(other) => self.threads[usize::from(other)].next > self.host.next,
         }
     }
 
@@ -168,6 +169,6 @@ impl Simulator {
     #[inline]
     pub(super) fn return_at(&mut self, time: Instant) {
         self.host.blocked = Blocked::Returning;
-        self.queue.schedule(time, Event::HostReturns);
+        self.queue.schedule(time, Event::HostReturns(self.thread));
     }
 }

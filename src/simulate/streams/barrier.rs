@@ -19,7 +19,7 @@ impl Streams {
     pub(super) fn holds_back(&mut self, compiled: &CompiledProgram<'_>, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];
         let id = compiled.body.entry(stream.head).call;
-        if id >= self.until {
+        if !self.delays.is_issued(id) {
             return false;
         }
         let traits = |index: usize| &compiled.body.traits[index];

@@ -59,14 +59,14 @@ impl Streams {
     /// how many of these, from the head on, wait for nothing but each other. The time `now` must
     /// never go back from call to call.
     fn held(&mut self, compiled: &CompiledProgram<'_>, index: u16, now: Instant) -> (u32, u32) {
-        let Self { streams, delays, until, .. } = self;
+        let Self { streams, delays, .. } = self;
         let stream = &mut streams[usize::from(index)];
-        let Some((head, entry)) = stream.head_until(compiled, *until) else { return (0, 0) };
+        let Some((head, entry)) = stream.issued_head(compiled, delays) else { return (0, 0) };
         let list = &compiled.body.entries.list;
         let is_kernel = |id: EntryId| list[id as usize].kind == WorkKind::KERNEL;
         let is_launched = |id: EntryId| {
             let entry = &list[id as usize];
-            entry.call < *until && delays.issued(entry.call, entry.issued) <= now
+            delays.is_issued(entry.call) && delays.issued(entry.call, entry.issued) <= now
         };
         for id in stream.passed..head {
             stream.held -= u32::from(id < stream.launched && is_kernel(id));

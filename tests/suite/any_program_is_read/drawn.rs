@@ -3,6 +3,7 @@
 
 mod others;
 mod own;
+mod threads;
 
 use super::order::race;
 use hallway::kernels::{Arguments, Grid, Kernel};
@@ -14,6 +15,7 @@ use hallway::program::{
 use hallway::units::Bytes;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
+use threads::over_threads;
 
 /// Buffers of the workload that allocations may hold.
 pub const BUFFERS: usize = 2;
@@ -60,6 +62,7 @@ pub fn drawn(seed: u64) -> Program {
         kernels: own::kernels(),
         setup: Vec::new(),
         body: Vec::new(),
+        threads: Vec::new(),
     };
     let (workspaces, current) = (Vec::new(), DeviceId::FIRST);
     let (taken, pinned) = (Vec::new(), Vec::new());
@@ -81,7 +84,13 @@ pub fn drawn(seed: u64) -> Program {
     drawing.finish();
     // A graph of it, where one can be captured.
     let Drawing { mut random, program, .. } = drawing;
-    if random.random_bool(0.3) { captured(program.clone()).unwrap_or(program) } else { program }
+    if random.random_bool(0.3) {
+        return captured(program.clone()).unwrap_or(program);
+    }
+    if random.random_bool(0.3) && program.devices() == 1 {
+        return over_threads(&mut random, program);
+    }
+    program
 }
 
 fn streams(random: &mut ChaCha8Rng) -> Vec<StreamTraits> {

@@ -7,53 +7,109 @@ use std::collections::BTreeSet;
 
 type Set = BTreeSet<usize>;
 
-/// For each call of the body, the calls that are done when it begins; and those that are done when
-/// the host has made all calls.
+/// For each call of the body, the calls that are done when it begins, and those that have been made
+/// when it is; and those that are done when all threads have made their calls.
 pub struct Order {
     pub before: Vec<Set>,
+    made: Vec<Set>,
     pub at_end: Set,
+}
+
+/// What is done, and which calls have been made.
+#[derive(Clone, Default)]
+struct Known {
+    done: Set,
+    made: Set,
+}
+
+impl Known {
+    fn learn(&mut self, other: &Self) {
+        self.done.extend(&other.done);
+        self.made.extend(&other.made);
+    }
 }
 
 impl Order {
     pub fn of(program: &Program) -> Self {
         let lanes = program.lanes();
-        let mut lane_done = vec![Set::new(); program.lane_count()];
-        let mut events = vec![Set::new(); program.events];
-        let (mut host, mut before) = (Set::new(), Vec::new());
+        let mut in_lane = vec![Known::default(); program.lane_count()];
+        let mut last = vec![None; program.lane_count()];
+        let mut events = vec![Known::default(); program.events];
+        let mut hosts = vec![Known::default(); program.thread_count()];
+        let (mut before, mut made) = (Vec::new(), Vec::new());
         for (at, call) in program.body.iter().enumerate() {
-            let mut done = host.clone();
+            let thread = usize::from(program.thread_of(at).0);
+            let mut host = hosts[thread].clone();
+            let mut known = host.clone();
+            made.push(host.made.clone());
+            host.made.insert(at);
             match (call, lanes[at]) {
-                (Call::Synchronize { stream }, _) => host.extend(&lane_done[stream.0]),
-                (Call::SynchronizeEvent { event }, _) => host.extend(&events[event.0]),
+                (Call::Synchronize { stream }, _) => host.learn(&in_lane[stream.0]),
+                (Call::SynchronizeEvent { event }, _) => host.learn(&events[event.0]),
                 (Call::SynchronizeDevice(device), _) => {
                     for (lane, stream) in program.streams.iter().enumerate() {
-                        if stream.device == *device {
-                            host.extend(&lane_done[lane]);
+                        let is_issued = last[lane].is_none_or(|last| host.made.contains(&last));
+                        if stream.device == *device && is_issued {
+                            host.learn(&in_lane[lane]);
                         }
                     }
                 }
+                (Call::SynchronizeThread(other), _) => host.learn(&hosts[usize::from(other.0)]),
                 (_, None) => {
-                    host.insert(at);
+                    host.done.insert(at);
                 }
                 (_, Some(lane)) => {
-                    done.extend(&lane_done[lane]);
+                    known.made.insert(at);
+                    known.learn(&in_lane[lane]);
                     for other in barrier(program, lane) {
-                        done.extend(&lane_done[other]);
+                        known.learn(&in_lane[other]);
                     }
                     if let Call::Wait { event, .. } = call {
-                        done.extend(&events[event.0]);
+                        known.learn(&events[event.0]);
                     }
-                    lane_done[lane].extend(&done);
-                    lane_done[lane].insert(at);
+                    in_lane[lane].learn(&known);
+                    in_lane[lane].done.insert(at);
+                    last[lane] = Some(at);
                     if let Call::Record { event, .. } = call {
-                        events[event.0].clone_from(&lane_done[lane]);
+                        events[event.0].clone_from(&in_lane[lane]);
                     }
                 }
             }
-            before.push(done);
+            before.push(known.done);
+            hosts[thread] = host;
         }
-        Self { before, at_end: host }
+        let at_end = hosts.into_iter().flat_map(|host| host.done).collect();
+        Self { before, made, at_end }
     }
+}
+
+/// Whether it depends on the order of two calls what they do: one puts something into a stream
+/// that the other uses, or records an event that the other names.
+fn depend(program: &Program, one: &Call, other: &Call) -> bool {
+    let puts = |call: &Call| call.stream().is_some() && !call.facts().only_waits;
+    let streams = one.stream().zip(other.stream());
+    let same = streams
+        .is_some_and(|(a, b)| a == b || program.streams[a.0].waits_for(&program.streams[b.0]));
+    let event = one.facts().event.is_some_and(|event| other.facts().event == Some(event));
+    let records = |call: &Call| matches!(call, Call::Record { .. });
+    same && puts(one) || event && (records(one) || records(other))
+}
+
+/// The first pair of calls of two threads of which the first need not be made first, and what they
+/// do depends on it.
+pub fn unissued(program: &Program) -> Option<(usize, usize)> {
+    let order = Order::of(program);
+    for (second, made) in order.made.iter().enumerate() {
+        let others = (0..second).filter(|&first| {
+            program.thread_of(first) != program.thread_of(second) && !made.contains(&first)
+        });
+        let calls = |first: usize| (&program.body[first], &program.body[second]);
+        let mut unissued = others.filter(|&first| depend(program, calls(first).0, calls(first).1));
+        if let Some(first) = unissued.next() {
+            return Some((first, second));
+        }
+    }
+    None
 }
 
 /// The streams that a stream waits for because of the legacy default stream.
@@ -138,6 +194,9 @@ pub fn race(program: &Program) -> Option<(usize, usize)> {
 /// The program without one call.
 pub fn without(program: &Program, at: usize) -> Program {
     let mut program = program.clone();
+    if !program.threads.is_empty() {
+        program.threads.remove(at);
+    }
     for (launch, call) in program.body[..at].iter_mut().enumerate() {
         if let Call::Replay { calls, .. } = call {
             *calls -= usize::from(at <= launch + *calls);

@@ -2,7 +2,7 @@
 
 use super::super::any_program_is_read::{drawn::drawn, readers::read as read_by_all};
 use super::super::machines::machine_of_two;
-use super::workload;
+use super::{from_text, read_back, workload};
 use hallway::execute::check_orders;
 use hallway::families::{
     Buffered, ByChunk, ByEngine, Cpu, Each, Family, Issue, MultiGpu, Resident, RoundTrip, Spread,
@@ -47,21 +47,22 @@ fn program(label: &str) -> &'static Program {
     found.unwrap_or_else(|| panic!("no {label}"))
 }
 
+fn value(program: &Program) -> Value {
+    serde_json::to_value(program).expect("plain data")
+}
+
 fn refusal(text: &str) -> String {
-    Program::from_text("p.json", text).expect_err("no program").to_string()
+    from_text(text).expect_err("no program")
 }
 
 #[test]
 fn what_is_cut_off_is_refused_wherever_the_cut_is() {
-    let text = program("resident").to_text();
+    let text = value(program("resident")).to_string();
     for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {
-        let error = refusal(&text[..end]);
-        assert!(error.starts_with("p.json:1:"), "cut at {end}: {error}");
+        refusal(&text[..end]);
     }
-    let error = refusal(&text.replace("\"hallway_program\":1", "\"hallway_program\":2"));
-    assert_eq!(error, "p.json has a program of format 2; this hallway reads format 1");
-    let error = refusal("{\n  \"label\": 3\n}");
-    assert!(error.starts_with("p.json:3:1: not a program: missing field"), "{error}");
+    let error = refusal("{\n  \"label\": \"x\"\n}");
+    assert!(error.contains("missing field `allocations`"), "{error}");
 }
 
 /// The place of the first call of a kind in the body.
@@ -73,7 +74,7 @@ fn first(of: &Value, kind: &str) -> usize {
 /// Changes a program of this label where the path leads, and expects to read this.
 #[track_caller]
 fn refused(label: &str, change: impl Fn(&mut Value), expected: &str) {
-    let mut value: Value = serde_json::from_str(&program(label).to_text()).expect("JSON");
+    let mut value = value(program(label));
     change(&mut value);
     let error = refusal(&value.to_string());
     assert!(error.contains(expected), "`{expected}` is not in: {error}");
@@ -82,7 +83,7 @@ fn refused(label: &str, change: impl Fn(&mut Value), expected: &str) {
 /// Changes the first call of a kind in the body.
 #[track_caller]
 fn refused_call(label: &str, kind: &str, change: impl Fn(&mut Value), expected: &str) {
-    let at = first(&serde_json::from_str(&program(label).to_text()).expect("JSON"), kind);
+    let at = first(&value(program(label)), kind);
     refused(label, |value| change(&mut value["body"][at][kind]), &format!("body[{at}] {expected}"));
 }
 
@@ -251,8 +252,7 @@ fn change(value: &mut Value, place: prop::sample::Index, kind: usize, number: u6
 #[test]
 fn costs_that_are_none_are_refused() {
     let with_kernels = PROGRAMS.iter().find(|program| !program.kernels.is_empty());
-    let text = with_kernels.expect("a drawn one has some").to_text();
-    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    let mut value = value(with_kernels.expect("a drawn one has some"));
     let costs = [
         (json!({ "points": [] }), "no point"),
         (json!({ "points": [[7, 1], [7, 2]] }), "a point of 7 elements after 7"),
@@ -277,13 +277,12 @@ proptest! {
             (any::<prop::sample::Index>(), 0..10_usize, any::<u64>()), 1..4,
         ),
     ) {
-        let mut value: Value = serde_json::from_str(&of.get(&PROGRAMS).to_text()).expect("JSON");
+        let mut value = value(of.get(&PROGRAMS));
         for (place, kind, number) in changes {
             change(&mut value, place, kind, number);
         }
-        let Ok(program) = Program::from_text("p.json", &value.to_string()) else { return Ok(()) };
-        let again = Program::from_text("p.json", &program.to_text()).ok();
-        prop_assert_eq!(again.as_ref(), Some(&program));
+        let Ok(program) = from_text(&value.to_string()) else { return Ok(()) };
+        prop_assert_eq!(read_back(&program), Ok(program.clone()));
         let profile = machine_of_two([8.0, 8.0, 16.0]);
         let _ = read_by_all(&program, &profile, &workload());
         // This one takes all memory that the program names.

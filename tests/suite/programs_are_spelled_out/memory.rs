@@ -3,9 +3,10 @@
 use super::mistakes::refuses;
 use super::{MIB, program, read, scenario, slice};
 use crate::machines::{machine, per_element_of_bytes};
+use crate::programs_are_plain_values::read_back;
 use hallway::cost::first_use;
 use hallway::machine::{HostMemory, Residence, StreamId};
-use hallway::program::{Call, Place, Program};
+use hallway::program::{Call, Place};
 use hallway::report::Assessment;
 use hallway::search::{candidates, rank};
 use hallway::simulate::simulate;
@@ -35,7 +36,7 @@ fn kernels_may_use_the_host_s_memory_where_devices_see_it() {
     let place = |name: &str| place(name).expect("named").place;
     assert_eq!(place("w"), Place::Host(HostMemory::WriteCombined));
     assert_eq!(place("m"), Place::Host(HostMemory::Managed));
-    assert_eq!(Program::from_text("p", &found.to_text()).expect("it is one"), found);
+    assert_eq!(read_back(&found).as_ref(), Ok(&found));
     // Two of them are page-locked besides the buffer, and managed memory may be on the device.
     assert_eq!(found.pinned_bytes().get(), 3 * 16 * MIB);
     assert_eq!(found.device_bytes().get(), 2 * 16 * MIB);
@@ -54,7 +55,7 @@ fn managed_memory_is_prefetched_to_either_side() {
     let prefetch = |length, to| Call::Prefetch { stream, target: slice(4, 0, length), to };
     assert_eq!(found.body[0], prefetch(4 * MIB, Residence::Device));
     assert_eq!(found.body[2], prefetch(16 * MIB, Residence::Host));
-    assert_eq!(Program::from_text("p", &found.to_text()).expect("it is one"), found);
+    assert_eq!(read_back(&found).as_ref(), Ok(&found));
 }
 
 #[test]
