@@ -103,9 +103,17 @@ pub(super) fn run(
     }
     let before = samples.measurements.len();
     let timeout = Duration::from_secs(arguments.timeout);
-    measure_kernels(&wanted.kernels, (gpu, timeout), &found, &mut samples.measurements)?;
+    // What failed takes nothing from what did not.
+    let mut failed =
+        measure_kernels(&wanted.kernels, (gpu, timeout), &found, &mut samples.measurements)?;
     for job in &wanted.commands {
-        samples.measurements.push(timed(job, timeout)?);
+        match timed(job, timeout) {
+            Ok(measurement) => samples.measurements.push(measurement),
+            Err(failure) => failed = failed.or(Some(failure)),
+        }
+    }
+    if samples.measurements.len() == before {
+        return failed.map_or(Ok(Outcome::Done), Err);
     }
     for measurement in &samples.measurements[before..] {
         let _ = writeln!(text, "{}: {}", measurement.quantity, of_one(measurement));
@@ -114,7 +122,8 @@ pub(super) fn run(
     save(&samples, &samples_path)?;
     profile.save(&profile_path)?;
     let _ = writeln!(text, "Added to {}", profile_path.display());
-    deliver(&text, None).map(|()| Outcome::Done)
+    deliver(&text, None)?;
+    failed.map_or(Ok(Outcome::Done), Err)
 }
 
 fn save(samples: &Samples, path: &Path) -> Result<(), Failure> {
@@ -133,50 +142,64 @@ fn of_one(measurement: &Measurement) -> Span {
     Span::from_nanos(middle.nanos() / measurement.count.max(1))
 }
 
-/// Measures all jobs in a child process. A kernel that fails ends it: what others took is lost,
-/// and takes a second to measure again.
+/// Measures all jobs in child processes: a kernel that fails ends its own, and another one goes on
+/// with the rest. Returns the first failure.
+///
+/// # Errors
+/// If there is no GPU or another one than the profile's, or no process.
 fn measure_kernels(
     jobs: &[OwnJob],
     (gpu, timeout): (usize, Duration),
     found: &LoadedProfile,
     measured: &mut Vec<Measurement>,
-) -> Result<(), Failure> {
-    if jobs.is_empty() {
-        return Ok(());
+) -> Result<Option<Failure>, Failure> {
+    if !jobs.is_empty() {
+        check_machine(gpu, found)?;
     }
-    check_machine(gpu, found)?;
+    let (mut rest, mut first) = (jobs, None);
+    while !rest.is_empty() {
+        let mut child = child()?;
+        let answers = child.answers(&Request { gpu, jobs: rest.to_vec() })?;
+        while let Some((job, others)) = rest.split_first() {
+            rest = others;
+            let failure = match answers.recv_timeout(timeout) {
+                Ok(Answer::Measured(found)) => {
+                    measured.extend(found);
+                    continue;
+                }
+                Ok(Answer::NoGpu(why)) => return Err(Failure::NoGpu(why)),
+                Ok(Answer::Failed(why)) => failed(job, &why),
+                Err(RecvTimeoutError::Timeout) => endless(job, timeout),
+                Err(RecvTimeoutError::Disconnected) => {
+                    failed(job, &format!("its process ended: {}", child.last_words()))
+                }
+            };
+            first = first.or(Some(failure));
+            break;
+        }
+    }
+    Ok(first)
+}
+
+fn child() -> Result<Guarded, Failure> {
     let this = std::env::current_exe().map_err(Failure::machine)?;
-    let request = Request { gpu, jobs: jobs.to_vec() };
-    let request = serde_json::to_vec(&request).map_err(Failure::machine)?;
     let child = Command::new(this)
         .arg(MEASURE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let mut child = Guarded(child.map_err(Failure::machine)?);
-    let answers = child.answers(request);
-    for job in jobs {
-        let name = &job.kernel.name;
-        match answers.recv_timeout(timeout) {
-            Ok(Answer::Measured(found)) => measured.extend(found),
-            Ok(Answer::NoGpu(why)) => return Err(Failure::NoGpu(why)),
-            Ok(Answer::Failed(why)) => return Err(failed(job, &why)),
-            Err(RecvTimeoutError::Timeout) => {
-                let seconds = timeout.as_secs();
-                return Err(Failure::Machine(miette!(
-                    help = "correct a loop that does not end, make the launch smaller, or give it \
-                            more time with --timeout",
-                    "kernel `{name}` did not end within {seconds} s"
-                )));
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                let why = format!("its process ended: {}", child.last_words());
-                return Err(failed(job, &why));
-            }
-        }
-    }
-    Ok(())
+    child.map(Guarded).map_err(Failure::machine)
+}
+
+/// Says that a kernel does not end.
+fn endless(job: &OwnJob, timeout: Duration) -> Failure {
+    let (name, seconds) = (&job.kernel.name, timeout.as_secs());
+    Failure::Machine(miette!(
+        help = "correct a loop that does not end, make the launch smaller, or give it more time \
+                with --timeout",
+        "kernel `{name}` did not end within {seconds} s"
+    ))
 }
 
 /// Says what happened to a kernel, and what to do.
@@ -219,7 +242,8 @@ struct Guarded(Child);
 
 impl Guarded {
     /// Hands the child its request, and reads its answers as they come.
-    fn answers(&mut self, request: Vec<u8>) -> Receiver<Answer> {
+    fn answers(&mut self, request: &Request) -> Result<Receiver<Answer>, Failure> {
+        let request = serde_json::to_vec(request).map_err(Failure::machine)?;
         let (send, receive) = channel();
         let (input, output) = (self.0.stdin.take(), self.0.stdout.take());
         std::thread::spawn(move || {
@@ -235,7 +259,7 @@ impl Guarded {
                 }
             }
         });
-        receive
+        Ok(receive)
     }
 
     /// How a child that ended by itself did so.

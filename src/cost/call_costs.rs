@@ -234,13 +234,10 @@ impl<'a> CallCosts<'a> {
             Call::Synchronize { .. } => self.waiting(Waits::Stream)?,
             Call::SynchronizeEvent { .. } => self.waiting(Waits::Event)?,
             Call::SynchronizeDevice(device) => {
-                let (only, then) = (Some(*device), Span::ZERO);
-                self.waiting(|wake| Waits::Device { only, wake, then })?
+                let only = Some(*device);
+                self.waiting(|wake| Waits::Device { only, wake, then: Span::ZERO })?
             }
-            // A thread that waits looks at a flag, again and again: see `docs/simulator.md`.
-            Call::SynchronizeThread(other) => {
-                CallCost { waits: Waits::Thread(other.0), ..CallCost::on_host(Span::ZERO) }
-            }
+            Call::SynchronizeThread(other) => CallCost::until_thread(*other),
             Call::Record { .. } => CallCost {
                 work: Work::Record,
                 ..CallCost::on_host(profile.call(HostCall::Record)?)

@@ -3,6 +3,7 @@
 use super::multiprocessors::Blocks;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::OperationKind;
+use crate::program::ThreadId;
 use crate::units::{Bytes, Span};
 
 /// What calls of one kind and size cost.
@@ -29,6 +30,11 @@ impl CallCost {
     pub const fn on_host(host: Span) -> Self {
         let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
         Self { host, latency, work, waits, in_graph: false, may_go_inline: false }
+    }
+
+    /// The cost of a wait for another thread: the waiting one looks at a flag, again and again.
+    pub const fn until_thread(other: ThreadId) -> Self {
+        Self { waits: Waits::Thread(other.0), ..Self::on_host(Span::ZERO) }
     }
 
     /// Whether the engine for plain programs leaves out what the call needs.

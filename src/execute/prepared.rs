@@ -192,10 +192,9 @@ impl<'d> Prepared<'d> {
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
             }
-            Call::SynchronizeThread(_) => {
-                unreachable!("one thread makes all calls: checked before")
+            Call::SynchronizeThread(_) | Call::ComputeOwn { .. } => {
+                unreachable!("one thread makes all calls, the CPU has no code: checked before")
             }
-            Call::ComputeOwn { .. } => unreachable!("no code for the CPU: checked before"),
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },

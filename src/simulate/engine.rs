@@ -355,31 +355,6 @@ impl Simulator {
         self.copies.enqueue((device, engine), copy);
     }
 
-    /// Runs an operation that occupies no engine, and releases the host when its part is done.
-    #[cold]
-    fn go_without_engine(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (id, entry): (EntryId, &Entry),
-        work: &Work,
-    ) {
-        let Work::Staged { direction, duration, early, .. } = *work else {
-            return self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
-        };
-        let since = self.streams.staged_since(compiled, (id, entry), self.now);
-        let end = self.now.max(since + duration);
-        self.queue.schedule(end, Event::Ends(id));
-        let device = compiled.body.device_of(entry.stream);
-        self.copies.stage((device, direction), self.now, end);
-        if self.turn_to_maker(compiled, entry.call) {
-            let cause = self.streams.cause(compiled, entry.stream);
-            if cause.reason != Reason::Issue && cause.ready > self.host.reached {
-                self.host.cause = Cause { reason: Reason::Device, ..cause };
-            }
-            self.return_at(self.now.max(since + duration.saturating_sub(early)));
-        }
-    }
-
     /// An operation has ended: its stream goes on, and perhaps the host.
     #[inline(always)]
     fn finish<O: Observer, const PLAIN: bool>(

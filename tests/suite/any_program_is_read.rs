@@ -103,8 +103,9 @@ fn each_is_refused_without_a_wait_that_it_needs() {
             assert_eq!(
                 race.is_some(),
                 found.is_err(),
-                "{} without call {at}: {race:?}, but {found:?}",
-                program.label
+                "{} without call {at}: {race:?}, but {found:?}: {:?}",
+                program.label,
+                broken.threads.iter().zip(&broken.body).collect::<Vec<_>>()
             );
             if race.is_none() {
                 not_needed += 1;

@@ -74,7 +74,7 @@ pub(super) struct Expansion<'k> {
     /// Kernels of one stream run one after the other; but each leaves in its workspace what only
     /// itself can begin with.
     pub workspaces: BTreeMap<(StreamId, Kernel, u64), AllocationId>,
-    pub(super) threads: HostThreads,
+    threads: HostThreads,
     calls: Vec<Placed>,
     /// The thread that makes each of the calls.
     made_by: Vec<ThreadId>,
@@ -90,7 +90,7 @@ impl Expansion<'_> {
     fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
         let outer = self.threads.making;
         if let Some(name) = &raw.thread {
-            self.threads.making = self.thread(name)?;
+            self.threads.making = self.threads.thread(name, &self.indices, self.in_setup)?;
         }
         let added = self.add_call(raw, within);
         self.threads.making = outer;
@@ -137,7 +137,7 @@ impl Expansion<'_> {
                 self.push(Call::SynchronizeDevice(device), &span)?;
             }
             Verb::SynchronizeThread(name) => {
-                let thread = self.awaited_thread(name)?;
+                let thread = self.threads.awaited(name, &self.indices)?;
                 self.push(Call::SynchronizeThread(thread), &span)?;
             }
             Verb::Allocate(memory) => return self.allocate(memory, stream, &span),
@@ -188,17 +188,12 @@ impl Expansion<'_> {
         self.made_by.push(self.threads.making);
     }
 
-    /// The GPU whose context is current.
-    fn current(&mut self) -> &mut DeviceId {
-        &mut self.threads.current[usize::from(self.threads.making.0)]
-    }
-
     /// Makes the context of a GPU current, as `cudaSetDevice` does.
     fn make_current(&mut self, device: DeviceId, span: &Range<usize>) {
         // The executor makes each call of the set-up in the context of its stream.
-        if !self.in_setup && *self.current() != device {
+        if !self.in_setup && *self.threads.current() != device {
             self.note(Call::Use(device), span);
-            *self.current() = device;
+            *self.threads.current() = device;
         }
     }
 
@@ -221,7 +216,7 @@ impl Expansion<'_> {
         match name {
             Some(name) => self.scope.stream(name, &self.indices),
             None => {
-                let device = *self.current();
+                let device = *self.threads.current();
                 Ok(self.scope.default_stream(device))
             }
         }
@@ -346,40 +341,41 @@ impl Expansion<'_> {
             }
         })?;
         check_hazards(&program).map_err(|hazard| {
-            let place = |at: usize| body_places.get(at).cloned().unwrap_or(whole.clone());
-            match hazard {
-                Hazard::Unordered { first, second, allocation } => {
-                    let message = format!(
-                        "two calls use `{allocation}`, one of them writes it, and nothing orders \
-                         them"
-                    );
-                    let help = "put them into one stream, or let the second wait for an event \
-                                that is recorded after the first";
-                    Fault::new(message, place(second), "the second", help)
-                        .and(place(first), "the first")
-                }
-                Hazard::Unissued { first, second, shared } => {
-                    let what = match shared {
-                        Shared::Stream(_) => "stream",
-                        Shared::Event(_) => "event",
-                    };
-                    let message = format!(
-                        "two host threads use one {what}, and nothing says which call comes first"
-                    );
-                    let help = "have the thread of the second wait with `synchronize_thread` \
-                                behind the first";
-                    Fault::new(message, place(second), "the second", help)
-                        .and(place(first), "the first")
-                }
-                Hazard::Unfinished { last, .. } => {
-                    let message = "a pass ends before this call is known to be done";
-                    let help = "end `calls` with a `synchronize` of its stream, or a \
-                                `synchronize_device`";
-                    Fault::new(message, place(last), "nobody waits for it", help)
-                }
-            }
+            fault_of(hazard, &|at| body_places.get(at).cloned().unwrap_or(whole.clone()))
         })?;
         Ok(program)
+    }
+}
+
+/// What a program lacks, at the places of its calls.
+fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
+    match hazard {
+        Hazard::Unordered { first, second, allocation } => {
+            let message = format!(
+                "two calls use `{allocation}`, one of them writes it, and nothing orders \
+                 them"
+            );
+            let help = "put them into one stream, or let the second wait for an event \
+                        that is recorded after the first";
+            Fault::new(message, place(second), "the second", help).and(place(first), "the first")
+        }
+        Hazard::Unissued { first, second, shared } => {
+            let what = match shared {
+                Shared::Stream(_) => "stream",
+                Shared::Event(_) => "event",
+            };
+            let message =
+                format!("two host threads use one {what}, and nothing says which call comes first");
+            let help = "have the thread of the second wait with `synchronize_thread` \
+                        behind the first";
+            Fault::new(message, place(second), "the second", help).and(place(first), "the first")
+        }
+        Hazard::Unfinished { last, .. } => {
+            let message = "a pass ends before this call is known to be done";
+            let help = "end `calls` with a `synchronize` of its stream, or a \
+                        `synchronize_device`";
+            Fault::new(message, place(last), "nobody waits for it", help)
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //! wait.
 
 use super::{Event, Simulator};
-use crate::cost::{Burst, CallId, CompiledProgram, NONE, Recording, Waits, WorkKind};
+use crate::cost::{
+    Burst, CallId, CompiledProgram, Entry, EntryId, NONE, Recording, Waits, Work, WorkKind,
+};
 use crate::simulate::host::{Awaited, Blocked, Host};
 use crate::simulate::observer::{Cause, Observer};
 use crate::timeline::Reason;
@@ -163,6 +165,31 @@ impl Simulator {
                 self.host.cause = Cause { reason: Reason::Device, before: ended, ready: self.now };
             }
             self.return_at(if still_awake { self.host.reached } else { self.now + wake });
+        }
+    }
+
+    /// Runs an operation that occupies no engine, and releases the host when its part is done.
+    #[cold]
+    pub(super) fn go_without_engine(
+        &mut self,
+        compiled: &CompiledProgram<'_>,
+        (id, entry): (EntryId, &Entry),
+        work: &Work,
+    ) {
+        let Work::Staged { direction, duration, early, .. } = *work else {
+            return self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
+        };
+        let since = self.streams.staged_since(compiled, (id, entry), self.now);
+        let end = self.now.max(since + duration);
+        self.queue.schedule(end, Event::Ends(id));
+        let device = compiled.body.device_of(entry.stream);
+        self.copies.stage((device, direction), self.now, end);
+        if self.turn_to_maker(compiled, entry.call) {
+            let cause = self.streams.cause(compiled, entry.stream);
+            if cause.reason != Reason::Issue && cause.ready > self.host.reached {
+                self.host.cause = Cause { reason: Reason::Device, ..cause };
+            }
+            self.return_at(self.now.max(since + duration.saturating_sub(early)));
         }
     }
 

@@ -99,7 +99,9 @@ impl Simulator {
             self.advance::<O, false>(compiled, stream);
         }
         if let Some(times) = &compiled.polling {
-            self.polling.issued(compiled, times, (&self.streams, self.now));
+            // A doorbell that rings now has not been heard yet.
+            let before = self.now.earlier_by(Span::from_nanos(1));
+            self.polling.issued(compiled, times, (&self.streams, before));
         }
         self.release_threads(compiled, id);
         self.turn_to(thread);

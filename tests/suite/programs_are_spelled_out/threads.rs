@@ -65,7 +65,9 @@ fn a_written_program_has_its_threads() {
 #[test]
 fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several() {
     let small = calls(LOADER).replace("MiB", "KiB").replace("4_194_304", "4_096");
-    let found = program(&small);
+    let small = small + "[[program]]\nname = \"r\"\ncalls = [ { copy = \"x\", to = \"y\" } ]\n";
+    let workload = read(&small);
+    let found = workload.programs[0].clone();
     let team = Team::new(1).expect("a thread");
     for seed in 0..20 {
         check_orders(&found, &team, seed).expect("ordered");
@@ -75,8 +77,6 @@ fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several()
     broken.body.remove(5);
     broken.threads.remove(5);
     assert!((0..40).any(|seed| check_orders(&broken, &team, seed).is_err()));
-    let workload =
-        read(&(small + "[[program]]\nname = \"r\"\ncalls = [{ copy = \"x\", to = \"y\" }]"));
     let executor = Executor::new(None, &team, &workload, 1);
     let error = executor.run(&workload.programs[0], Effort::SHORT).expect_err("refused");
     assert!(matches!(error, ExecuteError::OnlyPredicted { .. }), "{error}");
