@@ -238,13 +238,8 @@ impl<'a> CallCosts<'a> {
                 self.waiting(|wake| Waits::Device { only, wake, then: Span::ZERO })?
             }
             Call::SynchronizeThread(other) => CallCost::until_thread(*other),
-            Call::Record { .. } => CallCost {
-                work: Work::Record,
-                ..CallCost::on_host(profile.call(HostCall::Record)?)
-            },
-            Call::Wait { .. } => {
-                CallCost { work: Work::Wait, ..CallCost::on_host(profile.call(HostCall::Wait)?) }
-            }
+            Call::Record { .. } => self.mark(Work::Record, HostCall::Record)?,
+            Call::Wait { .. } => self.mark(Work::Wait, HostCall::Wait)?,
             Call::Clear { .. } => CallCost {
                 latency: profile.start(OperationKind::Kernel)?,
                 work: clearing(profile, profile.kernel_gap()?),
@@ -283,6 +278,10 @@ impl<'a> CallCosts<'a> {
             Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
         })
+    }
+
+    fn mark(&self, work: Work, call: HostCall) -> Result<CallCost, Unknown> {
+        Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
     /// The cost of a call that only waits, given what it waits for and how long waking up takes.

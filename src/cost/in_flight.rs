@@ -57,16 +57,14 @@ impl InFlight {
         let mut mapping: Vec<Mapping> = Vec::new();
         let mut working = vec![0; program.thread_count()];
         for at in 0..program.body.len() {
-            let Some((call, passed)) = order.pass() else { break };
-            if works_hard(program, at, call) {
+            if works_hard(program, at) {
+                let thread = usize::from(program.thread_of(at).0);
                 let mut others = working.iter().enumerate();
-                let is_done = |(thread, &number): (usize, &usize)| {
-                    thread == passed.thread || passed.has_been_made(thread, number)
-                };
-                found.works_at_once |= !others.all(is_done);
-                working[passed.thread] = passed.made;
+                found.works_at_once |=
+                    !others.all(|(other, &number)| order.knows_made(thread, other, number));
+                working[thread] = order.made(thread) + 1;
             }
-            let Passed { lane, number, known, .. } = passed;
+            let Some((call, Passed { lane, number, known, .. })) = order.pass() else { break };
             match call.crossing() {
                 None if call.facts().only_waits => {
                     let done = order.known_to_all();
@@ -126,7 +124,8 @@ impl InFlight {
 }
 
 /// Whether the host moves or computes data in a call.
-fn works_hard(program: &Program, at: usize, call: &Call) -> bool {
+fn works_hard(program: &Program, at: usize) -> bool {
+    let call = &program.body[at];
     call.is_compute() || matches!(call, Call::HostCopy { .. }) || program.is_staged(at)
 }
 

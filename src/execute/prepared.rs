@@ -146,9 +146,7 @@ impl<'d> Prepared<'d> {
                 Self::Local(LocalCopy::new(call, memories))
             }
             Call::SynchronizeEvent { event } => Self::SynchronizeEvent { event: event.0 },
-            Call::SynchronizeDevice(DeviceId(id)) => {
-                Self::SynchronizeDevice(need(device)?.nth(*id)?)
-            }
+            Call::SynchronizeDevice(id) => Self::SynchronizeDevice(need(device)?.nth(id.0)?),
             Call::Renew(id) => Self::Renew(id.0),
             Call::Clear { stream, target } => Self::Clear {
                 stream: stream.0,

@@ -73,11 +73,10 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
         program.allocations.iter().map(|_| Accesses::default()).collect();
     let mut issue = Issue::of(program);
     for index in 0.. {
-        let Some((call, passed)) = order.pass() else { break };
-        if let Some((first, shared)) = issue.as_mut().and_then(|one| one.pass(index, call, &passed))
-        {
+        if let Some((first, shared)) = issue.as_mut().and_then(|one| one.pass(index, &order)) {
             return Err(Hazard::Unissued { first, second: index, shared });
         }
+        let Some((call, passed)) = order.pass() else { break };
         let Some(number) = passed.number else { continue };
         for (touched, writes) in program.accesses(call) {
             let access = Access { touched, writes, call: index, lane: passed.lane, number };

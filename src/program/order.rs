@@ -1,6 +1,7 @@
 //! What is done before what: the order that streams, events and synchronisations give to calls.
 
 use super::call::Call;
+use super::operands::ThreadId;
 use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its
@@ -27,21 +28,8 @@ pub struct Passed<'o> {
     pub lane: usize,
     /// Its number among the operations of its lane, from 1; `None` if it does nothing itself.
     pub number: Option<usize>,
-    /// The host thread that makes it, and its number among the calls of that thread, from 1.
-    pub thread: usize,
-    pub made: usize,
     /// What is done when it begins, and itself.
     pub known: &'o Clock,
-    /// The lane of the first host thread, and what the call's thread knows when it makes it.
-    host: usize,
-    known_to_host: &'o Clock,
-}
-
-impl Passed<'_> {
-    /// Whether a call of a host thread has been made when this one is made.
-    pub fn has_been_made(&self, thread: usize, number: usize) -> bool {
-        self.known_to_host[self.host + thread] >= number
-    }
 }
 
 impl<'p> Order<'p> {
@@ -59,14 +47,27 @@ impl<'p> Order<'p> {
         }
     }
 
-    /// What all host threads know to be done after the calls so far.
+    /// What all host threads that make calls know to be done after the calls so far.
     pub fn known_to_all(&self) -> Clock {
-        let [first, others @ ..] = &self.clocks[self.host..] else { return Clock::new() };
-        let mut known = first.clone();
-        for other in others {
-            known.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));
+        let threads = &self.program.threads;
+        let makes_calls = |id: usize| threads.is_empty() || threads.contains(&ThreadId(id as u16));
+        let hosts = self.clocks[self.host..].iter().enumerate();
+        let mut hosts = hosts.filter(|(id, _)| makes_calls(*id)).map(|(_, known)| known);
+        let mut all = hosts.next().cloned().unwrap_or_default();
+        for known in hosts {
+            all.iter_mut().zip(known).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));
         }
-        known
+        all
+    }
+
+    /// How many calls a host thread has made so far.
+    pub fn made(&self, thread: usize) -> usize {
+        self.clocks[self.host + thread][self.host + thread]
+    }
+
+    /// Whether a host thread knows that another one has made so many calls, after the calls so far.
+    pub fn knows_made(&self, thread: usize, other: usize, number: usize) -> bool {
+        self.clocks[self.host + thread][self.host + other] >= number
     }
 
     /// The lanes with operations that no host thread knows to be done after the calls so far.
@@ -111,11 +112,12 @@ impl<'p> Order<'p> {
                 }
             }
             Call::SynchronizeDevice(device) => {
-                for (lane, stream) in self.program.streams.iter().enumerate() {
-                    if stream.device == *device && self.is_issued_for(host, lane) {
-                        self.learn(host, lane);
-                    }
-                }
+                let streams = self.program.streams.iter().enumerate();
+                let here = streams.filter(|(_, stream)| stream.device == *device);
+                let here = here.map(|(lane, _)| lane);
+                let issued: Vec<usize> =
+                    here.filter(|&lane| self.is_issued_for(thread, lane)).collect();
+                issued.into_iter().for_each(|lane| self.learn(host, lane));
             }
             Call::SynchronizeThread(other) => self.learn(host, self.host + usize::from(other.0)),
             _ if lane == host => number = Some(made),
@@ -124,15 +126,12 @@ impl<'p> Order<'p> {
                 number = Some(self.clocks[lane][lane]);
             }
         }
-        let (known, known_to_host) = (&self.clocks[lane], &self.clocks[host]);
-        let host = self.host;
-        Some((call, Passed { lane, number, thread, made, known, host, known_to_host }))
+        Some((call, Passed { lane, number, known: &self.clocks[lane] }))
     }
 
-    /// Whether everything in a stream so far was issued before a host thread's latest call.
-    fn is_issued_for(&self, host: usize, stream: usize) -> bool {
-        let last = self.put[stream];
-        last.is_none_or(|(thread, made)| self.clocks[host][self.host + thread] >= made)
+    /// Whether a host thread knows that everything in a stream so far was issued.
+    fn is_issued_for(&self, thread: usize, stream: usize) -> bool {
+        self.put[stream].is_none_or(|(other, made)| self.knows_made(thread, other, made))
     }
 
     /// Orders calls by the legacy default stream: its operations come after all in blocking

@@ -10,7 +10,7 @@
 use super::call::Call;
 use super::graph::Graph;
 use super::operands::{EventId, ThreadId};
-use super::order::Passed;
+use super::order::Order;
 use super::problem::{Part, Problem};
 use super::value::Program;
 use crate::machine::StreamId;
@@ -106,11 +106,13 @@ impl<'p> Issue<'p> {
         })
     }
 
-    /// Walks past a call. Returns an earlier one of another thread that may come later than this
-    /// one, and what both use.
-    pub fn pass(&mut self, at: usize, call: &Call, passed: &Passed<'_>) -> Option<(usize, Shared)> {
-        let comes_after = |&(thread, number, _): &Made| passed.has_been_made(thread, number);
-        let made = (passed.thread, passed.made, at);
+    /// Walks past the call that the order comes to next. Returns an earlier one of another thread
+    /// that may come later than this one, and what both use.
+    pub fn pass(&mut self, at: usize, order: &Order<'_>) -> Option<(usize, Shared)> {
+        let call = self.program.body.get(at)?;
+        let thread = usize::from(self.program.thread_of(at).0);
+        let comes_after = |&(other, number, _): &Made| order.knows_made(thread, other, number);
+        let made = (thread, order.made(thread) + 1, at);
         if let Some(stream) = call.stream() {
             let mine = self.program.streams[stream.0];
             let others = self.program.streams.iter().enumerate();
@@ -134,7 +136,7 @@ impl<'p> Issue<'p> {
             waiting.clear();
             self.recorded[event.0] = Some(made);
         } else {
-            waiting.retain(|one| one.0 != passed.thread);
+            waiting.retain(|one| one.0 != thread);
             waiting.push(made);
         }
         None

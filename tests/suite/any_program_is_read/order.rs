@@ -48,7 +48,7 @@ impl Order {
                 (Call::SynchronizeEvent { event }, _) => host.learn(&events[event.0]),
                 (Call::SynchronizeDevice(device), _) => {
                     for (lane, stream) in program.streams.iter().enumerate() {
-                        let is_issued = last[lane].is_none_or(|last| host.made.contains(&last));
+                        let is_issued = last[lane].is_none_or(|last| made[at].contains(&last));
                         if stream.device == *device && is_issued {
                             host.learn(&in_lane[lane]);
                         }
