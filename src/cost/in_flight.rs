@@ -33,8 +33,8 @@ struct Issued {
     number: usize,
     way: (usize, Direction),
     is_pinned: bool,
-    /// Whether it is staged, and another thread may make calls meanwhile.
-    is_staged: bool,
+    /// The host thread that stages it, if it is staged: it makes no other call meanwhile.
+    staged_by: Option<usize>,
 }
 
 /// A kernel that uses the host's memory: its lane, its number there, and its device.
@@ -57,8 +57,8 @@ impl InFlight {
         let mut mapping: Vec<Mapping> = Vec::new();
         let mut working = vec![0; program.thread_count()];
         for at in 0..program.body.len() {
+            let thread = usize::from(program.thread_of(at).0);
             if works_hard(program, at) {
-                let thread = usize::from(program.thread_of(at).0);
                 let mut others = working.iter().enumerate();
                 found.works_at_once |=
                     !others.all(|(other, &number)| order.knows_made(thread, other, number));
@@ -85,15 +85,16 @@ impl InFlight {
                     // What is staged holds its thread until it is done.
                     let is_staged = !is_pinned && !is_at_once;
                     found.stages |= same_way.any(|copy| {
-                        let meets = if is_staged { copy.is_pinned } else { copy.is_staged };
+                        let by_other = copy.staged_by.is_some_and(|other| other != thread);
+                        let meets = if is_staged { copy.is_pinned } else { by_other };
                         meets && copy.is_under_way(known)
                     });
                     found.meets_mapped |= mapping
                         .iter()
                         .any(|kernel| kernel.device == way.0 && known[kernel.lane] < kernel.number);
                     let number = number.unwrap_or_default();
-                    let is_staged = is_staged && program.thread_count() > 1;
-                    issued.push(Issued { lane, number, way, is_pinned, is_staged });
+                    let staged_by = is_staged.then_some(thread);
+                    issued.push(Issued { lane, number, way, is_pinned, staged_by });
                 }
                 None => {
                     let (stream, mapped) = match *call {
