@@ -2,8 +2,9 @@
 
 use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
+use super::super::programs_are_plain_values::read_back;
 use super::super::programs_are_spelled_out::mistakes::refuses_in;
-use hallway::program::{Call, Program};
+use hallway::program::Call;
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::units::Span;
@@ -73,7 +74,7 @@ fn plans_are_spelled_out_and_read_back() {
             let read = self::workload(&spelled);
             assert_eq!(read.spelled_out(&read.programs[0]), spelled, "{}", program.label);
             assert_eq!(read.programs[0].kernels, program.kernels, "{spelled}");
-            assert_eq!(Program::from_text("p", &program.to_text()).expect("reads back"), program);
+            assert_eq!(read_back(&program).as_ref(), Ok(&program));
         }
     }
 }
