@@ -68,6 +68,7 @@
 //! | [`fit`] | samples to profile |
 //! | [`cost`] | program and profile to compiled program: every call with its price, no time yet |
 //! | [`simulate`] | compiled program to timeline, and to an interval around it |
+//! | [`schedule`] | tasks and a profile to a program: task graphs over processors and memory |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
 //! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
@@ -86,8 +87,8 @@
 //!   [`simulate`]: neither side of a comparison can lean towards the other. What
 //!   the trials of a calibration find moves the ends of ranges and no prediction.
 //! - No guess in a [`profile`]: what was not measured is refused by name.
-//! - No profile behind the candidates of [`search`]: two machines get the same plans, and differ
-//!   only in their answers.
+//! - No profile behind the plans of [`families`]: two machines get the same ones, and differ only
+//!   in their answers. What [`schedule`] makes depends on a profile, and is kept as a program.
 //! - No time in [`cost`]: it says what every call takes, and [`simulate`] says when it happens.
 //! - No clock and no randomness of its own in [`simulate`]: intervals come from
 //!   seeded draws, and equal inputs give equal bytes with any number of threads.
@@ -116,6 +117,7 @@ pub mod report;
 pub mod runs;
 pub mod samples;
 pub mod scenario;
+pub mod schedule;
 pub mod search;
 pub mod simulate;
 pub mod stats;

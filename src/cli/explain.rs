@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Calls, explain, folded, prediction};
-use crate::scenario::Workload;
+use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, candidates_for, candidates_over};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -29,7 +29,8 @@ pub(super) struct ExplainArguments {
     /// changed, predicted and run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
-    /// Profile that decides who wins, or its folder; not needed with --plan
+    /// Profile that decides who wins, or its folder; not needed with --plan,
+    /// but for plans by task
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
@@ -41,7 +42,9 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
     let (first, plan) = match &arguments.plan {
-        Some(name) => (String::new(), named(&workload, candidates(arguments, &workload)?, name)?),
+        Some(name) => {
+            (String::new(), named(&workload, candidates(arguments, &workload, name)?, name)?)
+        }
         None => winner(arguments, &workload, width)?,
     };
     if let Some(path) = &arguments.program {
@@ -56,12 +59,17 @@ fn predicting(arguments: &ExplainArguments) -> Predicting {
     Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
 }
 
-/// The plans for a machine, if a profile is named, or else for any machine.
-fn candidates(arguments: &ExplainArguments, workload: &Workload) -> Result<Candidates, Failure> {
-    match arguments.profile {
-        Some(_) => Ok(candidates_for(workload, &predicting(arguments).profile()?.profile)),
-        None => Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>())),
+/// The plans for a machine, if a profile is named or the plan needs one, or else for any machine.
+fn candidates(
+    arguments: &ExplainArguments,
+    workload: &Workload,
+    name: &str,
+) -> Result<Candidates, Failure> {
+    let needs_prices = name.starts_with(&FamilyName::ByTask.to_string());
+    if arguments.profile.is_some() || needs_prices {
+        return Ok(candidates_for(workload, &predicting(arguments).profile()?.profile));
     }
+    Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()))
 }
 
 /// The plan that is predicted to be the fastest, and a sentence that says so.

@@ -4,6 +4,7 @@
 use super::builder::{Builder, Location};
 use super::chunk::Chunk;
 use super::partials::Partials;
+use super::parts::Part;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, Place, Slice, Step, Threads};
@@ -25,9 +26,18 @@ struct Landing {
 
 impl Ashore {
     pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Self {
-        let partials = Partials::new(builder, chunks);
+        Self::where_cut(builder, chunks, |_| true)
+    }
+
+    /// For a workload of which some buffers are cut.
+    pub fn where_cut(
+        builder: &mut Builder<'_>,
+        chunks: u64,
+        is_cut: impl Fn(BufferId) -> bool,
+    ) -> Self {
+        let partials = Partials::new(builder, chunks, &is_cut);
         let (workload, memory) = (builder.workload, builder.strategy.memory);
-        let is_combined = |id: BufferId| chunks > 1 && workload.is_reduced(id);
+        let is_combined = |id: BufferId| chunks > 1 && workload.is_reduced(id) && is_cut(id);
         let needs_landing = |id: &BufferId| {
             let buffer = workload.buffer(*id);
             let is_pageable = buffer.home == Home::Host(HostMemory::Pageable);
@@ -71,8 +81,31 @@ impl Ashore {
     /// results have not come home.
     pub fn bring_home(&self, builder: &mut Builder<'_>, chunks: &[Chunk], left: &[Chunk]) {
         Partials::combine(&self.partials, builder, chunks);
+        self.bring_home_some(builder, left, |_| true);
+    }
+
+    /// Copies home what some chunks have left of some buffers.
+    fn bring_home_some(
+        &self,
+        builder: &mut Builder<'_>,
+        left: &[Chunk],
+        is_meant: impl Fn(BufferId) -> bool,
+    ) {
         for chunk in left {
-            self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
+            let landings = self.landings.iter().filter(|landing| is_meant(landing.id));
+            landings.for_each(|landing| landing.bring_home(builder, chunk));
+        }
+    }
+
+    /// Like [`Self::bring_home`], after parts of a workload that are cut one by one.
+    pub fn bring_home_parts(&self, builder: &mut Builder<'_>, parts: &[Part]) {
+        let workload = builder.workload;
+        // Any part has the first piece of each batch.
+        Partials::combine(&self.partials, builder, &parts[0].chunks);
+        for Part { tasks, chunks, .. } in parts {
+            let writes =
+                |id: BufferId| tasks.iter().any(|&task| workload.task(task).writes.contains(&id));
+            self.bring_home_some(builder, chunks, writes);
         }
     }
 }

@@ -164,7 +164,7 @@ impl<'w> Builder<'w> {
     }
 
     /// Records a new event on a stream.
-    pub(super) fn record(&mut self, stream: StreamId) -> EventId {
+    pub(crate) fn record(&mut self, stream: StreamId) -> EventId {
         let event = EventId(self.program.events);
         self.program.events += 1;
         self.issue(Call::Record { stream, event });

@@ -24,7 +24,7 @@ pub(crate) struct Chunk {
 ///
 /// # Errors
 /// The reason why the workload cannot be cut.
-pub(crate) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), Workload::MOST_CALLS);
     if chunks > 1 && calls > most {
@@ -53,6 +53,19 @@ pub(crate) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
     Ok(all)
 }
 
+/// Cuts every batch like [`cut`], for plans whose kernels run on devices.
+///
+/// # Errors
+/// The reason why the workload cannot be cut.
+pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+    let stays =
+        |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
+    if chunks > 1 && (0..workload.buffers.len()).any(stays) {
+        return Err("a reduction that stays on the device is not cut".to_owned());
+    }
+    cut(workload, chunks)
+}
+
 /// The one length that all cut buffers share.
 fn common_length(workload: &Workload) -> Result<u64, String> {
     if let Some(task) = workload.tasks.iter().find(|task| !task.splittable) {
@@ -71,6 +84,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
     }
     let mut lengths: Vec<u64> = (0..workload.buffers.len())
         .filter(|&id| is_cut(workload, BufferId(id)))
+        .filter(|&id| workload.tasks.iter().any(|task| task.uses(BufferId(id))))
         .map(|id| workload.buffers[id].elements)
         .collect();
     lengths.sort_unstable();

@@ -2,11 +2,9 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot};
-use super::chunk::{Chunk, cut};
+use super::chunk::{Chunk, chunks_of};
 use super::shared::Spread;
 use crate::machine::{Direction, StreamId};
-use crate::program::BufferId;
-use crate::scenario::{Home, Workload};
 
 /// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
 /// read.
@@ -45,16 +43,6 @@ pub(super) fn copy_out(
 
 pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chunk>, String> {
     chunks_of(builder.workload, chunks)
-}
-
-/// The chunks of every batch.
-pub(crate) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
-    let stays =
-        |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
-    if chunks > 1 && (0..workload.buffers.len()).any(stays) {
-        return Err("a reduction that stays on the device is not cut".to_owned());
-    }
-    cut(workload, chunks)
 }
 
 /// Into how many pieces each batch is cut, in words.

@@ -12,6 +12,7 @@ mod build;
 mod builder;
 mod by_chunk;
 mod by_engine;
+mod by_task;
 mod chunk;
 mod cpu;
 mod dealt;
@@ -20,6 +21,7 @@ mod hybrid;
 mod managed;
 mod multi_gpu;
 mod partials;
+mod parts;
 mod resident;
 mod round_trip;
 mod shared;
@@ -32,6 +34,7 @@ pub use buffered::Buffered;
 pub use build::{Refusal, build};
 pub use by_chunk::{ByChunk, Issue};
 pub use by_engine::ByEngine;
+pub use by_task::ByTask;
 pub use cpu::Cpu;
 pub use definition::{AsGraph, Division};
 pub use hybrid::Hybrid;
@@ -43,6 +46,12 @@ pub use shared::Spread;
 pub use staged::Staged;
 pub use strategy::Strategy;
 pub use zero_copy::{Mapped, ZeroCopy};
+
+pub(crate) use ashore::Ashore;
+pub(crate) use build::accepted;
+pub(crate) use builder::{Builder, Location, TaskMemory};
+pub(crate) use chunk::Chunk;
+pub(crate) use parts::{Part, parts};
 
 use crate::scenario::Workload;
 use definition::{Definition, families};
@@ -72,4 +81,6 @@ families! {
     ZeroCopy,
     /// Managed memory.
     Managed,
+    /// Tasks scheduled one by one, by their prices.
+    ByTask,
 }

@@ -18,12 +18,17 @@ pub(super) struct Partials {
 
 impl Partials {
     /// Takes memory for the partial results of each reduction whose result goes to the host.
-    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Vec<Self> {
+    pub fn new(
+        builder: &mut Builder<'_>,
+        chunks: u64,
+        is_cut: impl Fn(BufferId) -> bool,
+    ) -> Vec<Self> {
         if chunks == 1 {
             return Vec::new();
         }
         let reductions: Vec<BufferId> = builder.copied_out();
-        let reductions = reductions.into_iter().filter(|&id| builder.workload.is_reduced(id));
+        let reductions =
+            reductions.into_iter().filter(|&id| builder.workload.is_reduced(id) && is_cut(id));
         let place = Place::Host(builder.strategy.memory);
         let mut all = Vec::new();
         for id in reductions.collect::<Vec<_>>() {

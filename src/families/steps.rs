@@ -5,7 +5,7 @@ use super::chunk::{Chunk, iteration_range, widened};
 use crate::kernels::{Arguments, Kernel, Shape};
 use crate::machine::StreamId;
 use crate::program::spelled::Launched;
-use crate::program::{AnyStep, BufferId, OwnStep, Slice, Step};
+use crate::program::{AnyStep, BufferId, Call, OwnStep, Slice, Step};
 use crate::scenario::{OwnWork, Task, TaskId, TaskKernel};
 use crate::units::Bytes;
 use std::ops::Range;
@@ -54,6 +54,24 @@ impl Builder<'_> {
                 Ok(vec![step; task.iterations as usize])
             }
         }
+    }
+
+    /// The calls of a task on a chunk: launches in a stream, or what the CPU computes.
+    ///
+    /// # Errors
+    /// If a kernel of the user's own cannot be launched on so many elements.
+    pub(crate) fn calls_in(
+        &self,
+        memory: TaskMemory,
+        (chunk, id): (&Chunk, TaskId),
+        stream: Option<StreamId>,
+    ) -> Result<Vec<Call>, String> {
+        let steps = self.steps_in(memory, chunk, id)?.into_iter();
+        let call = |step: AnyStep| match stream {
+            Some(stream) => step.launched(stream),
+            None => step.computed(),
+        };
+        Ok(steps.map(call).collect())
     }
 
     /// A launch of a kernel of the user's own.

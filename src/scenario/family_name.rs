@@ -16,11 +16,12 @@ pub enum FamilyName {
     Hybrid,
     ZeroCopy,
     Managed,
+    ByTask,
     /// Plans of other families, captured as CUDA graphs.
     Graph,
 }
 
-const NAMES: [(FamilyName, &str); 12] = [
+const NAMES: [(FamilyName, &str); 13] = [
     (FamilyName::Cpu, "cpu"),
     (FamilyName::RoundTrip, "round-trip"),
     (FamilyName::Resident, "resident"),
@@ -32,6 +33,7 @@ const NAMES: [(FamilyName, &str); 12] = [
     (FamilyName::Hybrid, "hybrid"),
     (FamilyName::ZeroCopy, "zero-copy"),
     (FamilyName::Managed, "managed"),
+    (FamilyName::ByTask, "by-task"),
     (FamilyName::Graph, "graph"),
 ];
 

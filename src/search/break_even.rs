@@ -1,6 +1,7 @@
 //! At which sizes the GPU wins.
 
 use super::candidates::candidates_over;
+use super::scheduled::add_schedules_quickly;
 use crate::cost::CompileError;
 use crate::kernels::Shape;
 use crate::profile::Profile;
@@ -26,8 +27,9 @@ pub struct Sizes {
     pub until: Option<u64>,
 }
 
-/// At which sizes which side wins, with the plans that [`candidates_over`] tries. Other plans may
-/// win, or fit, where none of these does.
+/// At which sizes which side wins, with the plans that [`candidates_over`]
+/// tries, and tasks scheduled without much search. Other plans may win, or fit, where none of these
+/// does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BreakEven {
     /// Where the best plan on the GPU beats the one on the CPU: nowhere if there are none.
@@ -137,7 +139,8 @@ enum Lead {
 
 fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    let candidates = candidates_over(&scaled, &profile.gpu_counts());
+    let mut candidates = candidates_over(&scaled, &profile.gpu_counts());
+    add_schedules_quickly(&mut candidates, &scaled, profile);
     let side_of = |is_on_cpu: bool| usize::from(!is_on_cpu);
     // For the CPU and the GPU: the shortest time, whether a plan's time is unknown, and whether a
     // plan does not fit.

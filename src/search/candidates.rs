@@ -3,7 +3,7 @@
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::HostMemory;
 use crate::program::Program;
-use crate::scenario::{Home, Workload};
+use crate::scenario::{FamilyName, Home, Workload};
 
 /// Numbers of chunks to try where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -94,6 +94,8 @@ pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
 fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refusal> {
     let is_missing = |family: &Family| {
         let is_asked_for = workload.plans.families.contains(&family.name());
+        // Whoever has a profile schedules tasks: see `scheduled`.
+        let is_asked_for = is_asked_for && family.name() != FamilyName::ByTask;
         is_asked_for && !tried.iter().any(|strategy| strategy.family.name() == family.name())
     };
     let refusal = |family: Family| {
@@ -114,25 +116,28 @@ fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refus
 }
 
 /// Whether two programs differ in their label alone, if at all.
-fn same_program(one: &Program, other: &Program) -> bool {
+pub(super) fn same_program(one: &Program, other: &Program) -> bool {
     one.body == other.body && one.setup == other.setup && one.allocations == other.allocations
 }
 
-fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
-    let chosen = &workload.plans;
-    let chunks: Vec<u64> = if chosen.chunks.is_empty() {
-        let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
-        let sensible = |chunks: &u64| {
-            let items = chunks * workload.batches;
-            let is_cut_well = items <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE;
-            // Whole batches can overlap, however many and however small they are.
-            items >= 2 && (is_cut_well || *chunks == 1)
-        };
-        CHUNKS.into_iter().filter(sensible).collect()
-    } else {
-        chosen.chunks.clone()
+/// Numbers of chunks to try: those that the scenario names, or else sensible ones.
+pub(super) fn chunk_counts(workload: &Workload) -> Vec<u64> {
+    let chosen = &workload.plans.chunks;
+    if !chosen.is_empty() {
+        return chosen.clone();
+    }
+    let elements = workload.buffers.iter().map(|buffer| buffer.elements).max().unwrap_or(0);
+    let sensible = |chunks: &u64| {
+        let items = chunks * workload.batches;
+        let is_cut_well = items <= MOST_ITEMS && elements / chunks >= SMALLEST_PIECE;
+        // Whole batches can overlap, however many and however small they are.
+        items >= 2 && (is_cut_well || *chunks == 1)
     };
-    let asked = &chosen.families;
+    CHUNKS.into_iter().filter(sensible).collect()
+}
+
+fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
+    let (chunks, asked) = (chunk_counts(workload), &workload.plans.families);
     // Asking for graphs alone does not ask for those of families that are tried on request.
     let is_due = |strategy: &Strategy| {
         !strategy.family.is_on_request() || asked.contains(&strategy.family.name())

@@ -2,12 +2,14 @@
 //!
 //! Invariant: candidates depend on the workload and the number of GPUs alone, never
 //! on what a profile says they cost, so that two machines are asked about the same
-//! plans. Only shares of the CPU are found with a profile, in `shares`.
+//! plans. Only shares of the CPU are found with a profile, in `shares`, and schedules of tasks, in
+//! `scheduled`: these are programs, so another machine can be asked about the same one.
 
 mod break_even;
 mod candidates;
 mod ranking;
 mod room;
+mod scheduled;
 mod shares;
 mod simplicity;
 mod turning;

@@ -4,6 +4,7 @@
 //! which both sides are done at the same time, and its neighbours are tried.
 
 use super::candidates::{Candidates, Plan, candidates_over};
+use super::scheduled::add_schedules;
 use crate::families::{Family, Hybrid, Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -13,7 +14,8 @@ use crate::timeline::Lane;
 use crate::units::Instant;
 use std::collections::BTreeSet;
 
-/// The plans for a machine: those of [`candidates_over`], and shares of the CPU that fit it.
+/// The plans for a machine: those of [`candidates_over`], shares of the CPU that fit it, and tasks
+/// scheduled by its prices.
 pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
     let mut found = candidates_over(workload, &profile.gpu_counts());
     let hybrid = |plan: &Plan| match plan.strategy {
@@ -40,6 +42,7 @@ pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
             found.plans.extend(program.map(|program| Plan { strategy: Some(strategy), program }));
         }
     }
+    add_schedules(&mut found, workload, profile);
     found
 }
 

@@ -20,6 +20,19 @@ pub fn lower_bound(program: &Program, profile: &Profile) -> Result<Span, Compile
     Ok(bound(&CompiledProgram::new(program, profile)?))
 }
 
+/// For each call of a program's body, how long it takes by itself on the host, and what it starts
+/// on a device.
+///
+/// # Errors
+/// As [`lower_bound`].
+pub fn times_alone(program: &Program, profile: &Profile) -> Result<Vec<[Span; 2]>, CompileError> {
+    let compiled = CompiledProgram::new(program, profile)?;
+    let multiprocessors = profile.machine.multiprocessors;
+    let calls = compiled.body.calls.iter();
+    let costs = calls.map(|call| &compiled.body.costs[call.cost as usize]);
+    Ok(costs.map(|cost| [cost.host, demand(&cost.work, multiprocessors).2]).collect())
+}
+
 /// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
 /// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
 /// Multiprocessing Timing Anomalies", 1969).

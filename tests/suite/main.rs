@@ -36,6 +36,7 @@ mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
 mod studies_keep_every_run;
 mod tables_fit_the_terminal;
+mod tasks_are_scheduled;
 mod terminals;
 mod the_example_decides;
 mod traces_open_elsewhere;

@@ -1,6 +1,7 @@
-//! Every plan orders the calls that touch the same bytes, and computes what the CPU
-//! computes in any order that it allows. A plan that lacks a wait does neither.
+//! Every plan orders the calls that touch the same bytes, and computes what the CPU computes in any
+//! order that it allows. A plan that lacks a wait does neither.
 
+mod by_task;
 mod in_graphs;
 mod of_other_memory;
 mod over_several_gpus;
@@ -302,8 +303,7 @@ fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
     }
 }
 
-/// The chunks of a reduction meet in one number. Without a wait before the final
-/// addition, parts are missing from it.
+/// The chunks of a reduction meet in one number. Without a wait before, parts are missing from it.
 #[test]
 fn a_reduction_waits_for_all_its_parts() {
     let mut workload = simple(Kernel::Scale, 101, "");

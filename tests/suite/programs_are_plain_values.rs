@@ -18,8 +18,9 @@ fn repository() -> &'static Path {
 
 fn shipped() -> Vec<PathBuf> {
     let of = |folder: &str| std::fs::read_dir(repository().join(folder)).expect("it is there");
-    let folders = ["scenarios", "scenarios/faq", "scenarios/memory", "scenarios/programs"];
-    let files = folders.into_iter().flat_map(of);
+    let folders = ["", "/faq", "/graphs", "/memory", "/programs"];
+    let folders = folders.map(|folder| format!("scenarios{folder}"));
+    let files = folders.iter().flat_map(|folder| of(folder));
     let paths = files.map(|file| file.expect("readable").path());
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     paths.sort();

@@ -8,8 +8,8 @@ use hallway::profile::Profile;
 use hallway::report::{Assessment, Bottleneck};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
-use hallway::search::Ranking;
-use hallway::units::Span;
+use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::units::{Bytes, Span};
 use std::path::PathBuf;
 
 fn case(file: &str) -> PathBuf {
@@ -82,6 +82,32 @@ fn case_12_overlapped_copies_are_as_good_as_reading_in_place() {
     let labels: Vec<&str> =
         too_large.plans.iter().map(|ranked| ranked.plan.program.label.as_str()).collect();
     assert!(labels.iter().all(|label| label.starts_with("buffered")), "{labels:?}");
+}
+
+/// With a layer's weights sent while the layer before is computed, 48 layers took 46 s and not 85.
+/// A chain of layers takes as long as so many that know nothing of each other, also if there is
+/// room for two layers only.
+#[test]
+fn case_15_layers_stream_through_little_memory() {
+    let scheduled = |workload: &Workload| {
+        let ranking = rank(candidates_for(workload, &PROFILE), &PROFILE, 10, 1);
+        let is_meant = |ranked: &&Ranked| ranked.plan.name().starts_with("by-task");
+        let found = ranking.plans.iter().find(is_meant).expect("it is scheduled");
+        (found.makespan().nanos_f64(), found.plan.program.device_bytes())
+    };
+    let load =
+        |file: &str| Workload::load(&case("15-layers-streamed").join(file)).expect("a scenario");
+    let mut batches = load("as-batches.toml");
+    (batches.batches, batches.plans.families) = (8, Vec::new());
+    let (independent, _) = scheduled(&batches);
+    let mut chain = load("chain.toml");
+    assert_eq!(chain.limits.device_memory, Some(Bytes::mib(256)));
+    for limit in [256, 2 * 64 + 3 * 8] {
+        chain.limits.device_memory = Some(Bytes::mib(limit));
+        let (time, memory) = scheduled(&chain);
+        assert!((time / independent - 1.0).abs() < 0.05, "{time} ns, {independent} ns");
+        assert!(memory <= Bytes::mib(limit), "{memory}");
+    }
 }
 
 /// Copies by the engine leave the multiprocessors to others. A kernel that reads as much from the

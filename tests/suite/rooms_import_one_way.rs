@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 24] = [
+const ROOMS: [(&str, &[&str]); 25] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -28,10 +28,17 @@ const ROOMS: [(&str, &[&str]); 24] = [
     ("cost", &["units", "stats", "machine", "kernels", "program", "profile"]),
     ("simulate", &["units", "stats", "machine", "program", "timeline", "profile", "cost"]),
     (
+        "schedule",
+        &[
+            "units", "machine", "kernels", "program", "scenario", "families", "profile", "cost",
+            "simulate",
+        ],
+    ),
+    (
         "search",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "profile", "cost", "simulate",
+            "profile", "cost", "simulate", "schedule",
         ],
     ),
     ("compare", &["units", "stats", "timeline", "profile"]),

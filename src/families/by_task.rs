@@ -1,0 +1,80 @@
+//! Tasks scheduled one by one: each on the processor, and at the moment, that a profile's prices
+//! speak for. What no profile is needed for stands here; `schedule` makes the programs.
+
+use super::builder::Builder;
+use super::dealt::chunks_in_words;
+use super::definition::{Definition, Division};
+use crate::program::Program;
+use crate::scenario::{FamilyName, Workload};
+
+/// Tasks scheduled one by one, by their prices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByTask {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    pub devices: usize,
+    /// Whether the CPU has some of the tasks.
+    pub with_cpu: bool,
+}
+
+impl Definition for ByTask {
+    fn name(&self) -> FamilyName {
+        FamilyName::ByTask
+    }
+
+    fn smallest() -> Self {
+        Self { chunks: 1, devices: 1, with_cpu: false }
+    }
+
+    /// None: which there are depends on a profile.
+    fn choices(_: &Workload, _: Division) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn build(&self, _: Builder<'_>) -> Result<Program, String> {
+        Err("tasks are scheduled by the prices of a profile, and none is given".to_owned())
+    }
+
+    fn in_words(&self, _: &Workload) -> Vec<String> {
+        let over = match self.devices {
+            1 => String::new(),
+            devices => format!(" over {devices} GPUs"),
+        };
+        let with = match (self.with_cpu, self.devices) {
+            (false, _) => "",
+            (true, 1) => " over the GPU and the CPU",
+            (true, _) => " and the CPU",
+        };
+        let order = format!(
+            "Tasks are scheduled one by one{over}{with}: in the order, and on the processor, that the \
+             profile's prices speak for. Copies have streams of their own and come as early as \
+             memory allows."
+        );
+        let memory = "Device memory is one allocation. A buffer has a place in it from its copy in \
+                      or its first write to its last use; if there is no room, the buffer that is \
+                      needed last gives way.";
+        vec![chunks_in_words(self.chunks), order, memory.to_owned()]
+    }
+
+    fn parameters(&self) -> Option<String> {
+        let over = if self.devices > 1 { format!(" on {}", self.devices) } else { String::new() };
+        let with = if self.with_cpu { " with cpu" } else { "" };
+        Some(format!("{}{over}{with}", self.chunks))
+    }
+
+    fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    fn devices(&self) -> usize {
+        self.devices
+    }
+
+    fn shares_with_cpu(&self) -> bool {
+        self.with_cpu
+    }
+
+    fn saves_device_memory(&self) -> bool {
+        true
+    }
+}

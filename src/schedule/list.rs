@@ -1,0 +1,309 @@
+//! List scheduling: HEFT, and a variant that looks ahead.
+//!
+//! Each node gets an upward rank: the time from its start to the end of the work, along the longest
+//! way, at average prices. By falling rank, each goes where it ends first, into a gap if there is
+//! one (Topcuoglu, Hariri and Wu, "Performance-Effective and Low-Complexity Task Scheduling for
+//! Heterogeneous Computing", 2002). Looking ahead, a node goes where the nodes behind it end first
+//! (Bittencourt, Sakellariou and Madeira, "DAG Scheduling Using a Lookahead Variant of the
+//! Heterogeneous Earliest Finish Time Algorithm", 2010). Copies take their turns on the links.
+
+use super::graph::{ItemId, NodeId, TaskGraph};
+use super::prices::{Prices, Processor};
+use crate::machine::{DeviceId, Direction};
+use crate::scenario::Home;
+use crate::units::{Instant, Span};
+use std::cmp::Reverse;
+
+/// How a list scheduler chooses where a node goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Where it ends first.
+    EarliestFinish,
+    /// Where the nodes behind it end first.
+    LookAhead,
+}
+
+/// An order of nodes and a processor for each.
+pub(super) type Listed = (Vec<NodeId>, Vec<Processor>);
+
+/// Schedules a graph on some of its processors. `None` if a node cannot be on any of them.
+pub(super) fn list(
+    graph: &TaskGraph<'_>,
+    prices: &Prices,
+    processors: &[Processor],
+    choice: Choice,
+) -> Option<Listed> {
+    let ranks = ranks(graph, prices, processors)?;
+    let mut by_rank: Vec<NodeId> = (0..graph.nodes.len()).collect();
+    // Nodes are numbered so that each comes after those before it.
+    by_rank.sort_by_key(|&node| (Reverse(ranks[node]), node));
+    let mut state = State::new(graph, prices);
+    let mut placed: Vec<(Instant, Processor)> =
+        vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
+    for &node in &by_rank {
+        let candidates = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
+        let &on = candidates.min_by_key(|&&on| {
+            state.tried(node, on, |state, end| match choice {
+                Choice::EarliestFinish => (end, end),
+                Choice::LookAhead => (state.children_end(node, processors).max(end), end),
+            })
+        })?;
+        let (start, _) = state.place(node, on);
+        placed[node] = (start, on);
+    }
+    let mut order = by_rank;
+    let place: Vec<usize> = {
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &node)| place[node] = at);
+        place
+    };
+    order.sort_by_key(|&node| (placed[node].0, place[node]));
+    Some((order, placed.into_iter().map(|(_, on)| on).collect()))
+}
+
+/// The upward rank of each node.
+fn ranks(graph: &TaskGraph<'_>, prices: &Prices, processors: &[Processor]) -> Option<Vec<Span>> {
+    let crosses = processors.len() > 1;
+    let mut ranks = vec![Span::ZERO; graph.nodes.len()];
+    for (id, node) in graph.nodes.iter().enumerate().rev() {
+        let known: Vec<Span> =
+            processors.iter().filter_map(|&on| prices.of(graph, id, on)).collect();
+        let sum = known.iter().copied().sum::<Span>().nanos();
+        let mean = Span::from_nanos(sum.checked_div(known.len() as u64)?);
+        let mut behind = Span::ZERO;
+        for &item in &node.writes {
+            let goes_out = prices.copy(item, Direction::DeviceToHost);
+            if graph.items[item].goes_home.is_some() {
+                behind = behind.max(goes_out);
+            }
+            // Two of a processor's neighbours are on the same side on average.
+            let moves = if crosses { Span::from_nanos(goes_out.nanos() / 2) } else { Span::ZERO };
+            for &reader in graph.items[item].readers.iter().filter(|&&reader| reader != id) {
+                behind = behind.max(moves + ranks[reader]);
+            }
+        }
+        let others = node.behind.iter().map(|&other| ranks[other]).max().unwrap_or_default();
+        ranks[id] = mean + behind.max(others);
+    }
+    Some(ranks)
+}
+
+/// When a processor or a link is taken: sorted, without overlaps.
+#[derive(Clone, Default)]
+struct Calendar(Vec<(Instant, Instant)>);
+
+impl Calendar {
+    /// Takes the first gap of a length that begins no earlier than `ready`. Returns its place among
+    /// the others, unless it is empty.
+    fn take(&mut self, ready: Instant, length: Span) -> (Option<usize>, (Instant, Instant)) {
+        let first = self.0.partition_point(|&(_, end)| end <= ready);
+        let (mut start, mut at) = (ready, first);
+        for &(from, until) in &self.0[first..] {
+            if start + length <= from {
+                break;
+            }
+            start = start.max(until);
+            at += 1;
+        }
+        let taken = (start, start + length);
+        if length == Span::ZERO {
+            return (None, taken);
+        }
+        self.0.insert(at, taken);
+        (Some(at), taken)
+    }
+}
+
+/// Who or what is taken for a while.
+#[derive(Debug, Clone, Copy)]
+enum Resource {
+    Processor(Processor),
+    /// A device's link: to it (0), from it (1), on to other devices (2).
+    Link(usize, usize),
+}
+
+/// Something that placing a node has changed, as it was before.
+enum Change {
+    Taken(Resource, usize),
+    OnHost(ItemId, Option<Instant>),
+    OnDevice(usize, ItemId, Option<Instant>),
+    End(NodeId),
+}
+
+/// What is where, and when, while nodes are placed.
+struct State<'a> {
+    graph: &'a TaskGraph<'a>,
+    prices: &'a Prices,
+    cpu: Calendar,
+    gpus: Vec<Calendar>,
+    links: Vec<[Calendar; 3]>,
+    /// For each item, since when it is on the host and on each device.
+    on_host: Vec<Option<Instant>>,
+    on_device: Vec<Vec<Option<Instant>>>,
+    /// When each node ends.
+    ends: Vec<Option<Instant>>,
+    changes: Vec<Change>,
+}
+
+impl<'a> State<'a> {
+    fn new(graph: &'a TaskGraph<'a>, prices: &'a Prices) -> Self {
+        let items = graph.items.iter();
+        let at = |is_there: bool| is_there.then_some(Instant::START);
+        let on_host = items.clone().map(|item| at(item.is_input && item.home != Home::Device));
+        let on_first = items.map(|item| at(item.is_input && item.home == Home::Device));
+        let mut on_device = vec![vec![None; graph.items.len()]; prices.devices];
+        on_device[0] = on_first.collect();
+        Self {
+            cpu: Calendar::default(),
+            gpus: vec![Calendar::default(); prices.devices],
+            links: vec![[(); 3].map(|()| Calendar::default()); prices.devices],
+            on_host: on_host.collect(),
+            on_device,
+            ends: vec![None; graph.nodes.len()],
+            changes: Vec::new(),
+            graph,
+            prices,
+        }
+    }
+
+    /// What follows if a node is placed, without placing it.
+    fn tried<T>(
+        &mut self,
+        node: NodeId,
+        on: Processor,
+        then: impl FnOnce(&mut Self, Instant) -> T,
+    ) -> T {
+        let before = self.changes.len();
+        let (_, end) = self.place(node, on);
+        let found = then(self, end);
+        self.undo(before);
+        found
+    }
+
+    fn undo(&mut self, before: usize) {
+        for change in self.changes.split_off(before).into_iter().rev() {
+            match change {
+                Change::Taken(resource, at) => {
+                    self.calendar(resource).0.remove(at);
+                }
+                Change::OnHost(item, since) => self.on_host[item] = since,
+                Change::OnDevice(device, item, since) => self.on_device[device][item] = since,
+                Change::End(node) => self.ends[node] = None,
+            }
+        }
+    }
+
+    fn calendar(&mut self, resource: Resource) -> &mut Calendar {
+        match resource {
+            Resource::Processor(Processor::Cpu) => &mut self.cpu,
+            Resource::Processor(Processor::Gpu(device)) => &mut self.gpus[device.0],
+            Resource::Link(device, way) => &mut self.links[device][way],
+        }
+    }
+
+    fn take(&mut self, resource: Resource, ready: Instant, length: Span) -> (Instant, Instant) {
+        let (at, taken) = self.calendar(resource).take(ready, length);
+        self.changes.extend(at.map(|at| Change::Taken(resource, at)));
+        taken
+    }
+
+    fn set_on_host(&mut self, item: ItemId, since: Option<Instant>) {
+        let before = std::mem::replace(&mut self.on_host[item], since);
+        self.changes.push(Change::OnHost(item, before));
+    }
+
+    fn set_on_device(&mut self, device: usize, item: ItemId, since: Option<Instant>) {
+        let before = std::mem::replace(&mut self.on_device[device][item], since);
+        self.changes.push(Change::OnDevice(device, item, before));
+    }
+
+    /// Places a node and the copies that it needs. Returns when it starts, and when its results are
+    /// where they have to be.
+    fn place(&mut self, id: NodeId, on: Processor) -> (Instant, Instant) {
+        let node = &self.graph.nodes[id];
+        let mut ready = Instant::START;
+        for &before in &node.before {
+            ready = ready.max(self.ends[before].unwrap_or(Instant::START));
+        }
+        for &read in &node.reads {
+            ready = ready.max(match on {
+                Processor::Cpu => self.bring_to_host(read),
+                Processor::Gpu(device) => self.bring_to_device(read, device.0),
+            });
+        }
+        let length = self.prices.of(self.graph, id, on).unwrap_or_default();
+        let (start, end) = self.take(Resource::Processor(on), ready, length);
+        self.ends[id] = Some(end);
+        self.changes.push(Change::End(id));
+        let mut home = end;
+        for &written in &node.writes {
+            self.set_on_host(written, (on == Processor::Cpu).then_some(end));
+            for device in 0..self.on_device.len() {
+                let is_here = on == Processor::Gpu(DeviceId(device));
+                self.set_on_device(device, written, is_here.then_some(end));
+            }
+            let item = &self.graph.items[written];
+            if item.goes_home.is_some() {
+                home = home.max(match item.home {
+                    Home::Device => self.bring_to_device(written, DeviceId::FIRST.0),
+                    _ => self.bring_to_host(written),
+                });
+            }
+        }
+        (start, home)
+    }
+
+    fn bring_to_host(&mut self, item: ItemId) -> Instant {
+        if let Some(there) = self.on_host[item] {
+            return there;
+        }
+        let Some(device) = self.device_with(item) else { return Instant::START };
+        let ready = self.on_device[device][item].unwrap_or(Instant::START);
+        let length = self.prices.copy(item, Direction::DeviceToHost);
+        let (_, end) = self.take(Resource::Link(device, 1), ready, length);
+        self.set_on_host(item, Some(end));
+        end
+    }
+
+    fn bring_to_device(&mut self, item: ItemId, device: usize) -> Instant {
+        if let Some(there) = self.on_device[device][item] {
+            return there;
+        }
+        let other = self.device_with(item).filter(|_| self.prices.goes_by_peers(item));
+        let (_, end) = match other {
+            Some(other) => {
+                let ready = self.on_device[other][item].unwrap_or(Instant::START);
+                let length = self.prices.peer_copy(item).unwrap_or_default();
+                self.take(Resource::Link(other, 2), ready, length)
+            }
+            None => {
+                let ready = self.bring_to_host(item);
+                let length = self.prices.copy(item, Direction::HostToDevice);
+                self.take(Resource::Link(device, 0), ready, length)
+            }
+        };
+        self.set_on_device(device, item, Some(end));
+        end
+    }
+
+    fn device_with(&self, item: ItemId) -> Option<usize> {
+        self.on_device.iter().position(|there| there[item].is_some())
+    }
+
+    /// When the nodes right behind one end, each where it ends first, if what else they wait for is
+    /// placed.
+    fn children_end(&mut self, id: NodeId, processors: &[Processor]) -> Instant {
+        let before = self.changes.len();
+        let (graph, prices) = (self.graph, self.prices);
+        let mut latest = Instant::START;
+        for &child in &graph.nodes[id].behind {
+            let allowed = processors.iter().filter(|&&on| prices.of(graph, child, on).is_some());
+            let first = allowed.min_by_key(|&&on| self.tried(child, on, |_, end| end));
+            if let Some(&on) = first {
+                latest = latest.max(self.place(child, on).1);
+            }
+        }
+        self.undo(before);
+        latest
+    }
+}

@@ -1,0 +1,196 @@
+//! What lies where.
+
+use super::arena::Arena;
+use super::graph::{BlockId, ItemId, TaskGraph};
+use super::issue::OpId;
+use crate::families::Location;
+use crate::machine::HostMemory;
+use crate::program::{AllocationId, Call, Place, Program};
+
+/// What is in the memory of a device.
+pub(super) struct OnDevice {
+    pub arena: Arena,
+    /// The arena's memory, once it is used.
+    pub allocation: Option<AllocationId>,
+    /// For each item, what is known of it there.
+    residents: Vec<Option<Resident>>,
+    /// For each block, its place in the arena.
+    pub places: Vec<Option<Placed>>,
+}
+
+/// A block's place in the arena.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub offset: u64,
+    /// What has to be done before it is used.
+    pub after: Vec<OpId>,
+    /// What used it, of items that have left.
+    pub left: Vec<OpId>,
+    /// How many of its items are there.
+    pub items: usize,
+}
+
+/// An item in the memory of a device.
+#[derive(Clone)]
+struct Resident {
+    location: Location,
+    /// Its block, unless it is of a buffer that lives on the device.
+    block: Option<BlockId>,
+    /// Whether what lies there is the item as it is now.
+    is_valid: bool,
+    /// The operations that brought it.
+    ready: Vec<OpId>,
+    /// The operations that used it since.
+    uses: Vec<OpId>,
+}
+
+impl OnDevice {
+    /// Nothing is there yet.
+    pub fn new(graph: &TaskGraph<'_>, limit: u64) -> Self {
+        Self {
+            arena: Arena::new(limit),
+            allocation: None,
+            residents: vec![None; graph.items.len()],
+            places: vec![None; graph.blocks.len()],
+        }
+    }
+
+    /// A buffer that is at home on the device.
+    pub fn live_there(&mut self, id: ItemId, location: Location, is_valid: bool) {
+        self.settle(id, location, None);
+        self.residents[id].iter_mut().for_each(|one| one.is_valid = is_valid);
+    }
+
+    pub fn settle(&mut self, id: ItemId, location: Location, block: Option<BlockId>) {
+        let (ready, uses) = (Vec::new(), Vec::new());
+        self.residents[id] = Some(Resident { location, block, is_valid: false, ready, uses });
+    }
+
+    pub fn has_place(&self, id: ItemId) -> bool {
+        self.residents[id].is_some()
+    }
+
+    pub fn is_valid(&self, id: ItemId) -> bool {
+        self.residents[id].as_ref().is_some_and(|one| one.is_valid)
+    }
+
+    /// The operations after which it is there.
+    pub fn ready(&self, id: ItemId) -> &[OpId] {
+        self.residents[id].as_ref().map_or(&[], |one| &one.ready)
+    }
+
+    /// All operations that have used it so far.
+    pub fn used(&self, id: ItemId) -> impl Iterator<Item = OpId> {
+        let there = self.residents[id].iter();
+        there.flat_map(|one| one.uses.iter().chain(&one.ready)).copied()
+    }
+
+    /// # Panics
+    /// If it has no place there.
+    pub fn location(&self, id: ItemId) -> Location {
+        self.residents[id].as_ref().expect("it has a place").location
+    }
+
+    pub fn used_by(&mut self, id: ItemId, op: OpId) {
+        if let Some(resident) = &mut self.residents[id] {
+            resident.uses.push(op);
+        }
+    }
+
+    pub fn written_by(&mut self, id: ItemId, op: OpId) {
+        if let Some(resident) = &mut self.residents[id] {
+            resident.is_valid = true;
+            resident.ready = vec![op];
+            resident.uses.clear();
+        }
+    }
+
+    /// Somebody else has written it.
+    pub fn is_outdated(&mut self, id: ItemId) {
+        if let Some(resident) = &mut self.residents[id] {
+            resident.is_valid = false;
+        }
+    }
+
+    /// Forgets an item. The place of its block is given back with the last of its items, to be used
+    /// again after what has used it.
+    pub fn leave(&mut self, id: ItemId) {
+        let lives_there = |one: &Resident| one.block.is_none();
+        let Some(Resident { block: Some(block), ready, uses, .. }) =
+            self.residents[id].take_if(|one| !lives_there(one))
+        else {
+            return;
+        };
+        let Some(place) = &mut self.places[block] else { return };
+        place.left.extend(uses.into_iter().chain(ready));
+        place.items -= 1;
+        if place.items == 0
+            && let Some(Placed { offset, left, .. }) = self.places[block].take()
+        {
+            self.arena.give_back(offset, left);
+        }
+    }
+}
+
+/// What is in host memory.
+pub(super) struct OnHost {
+    /// For each item, whether it is there as it is now.
+    there: Vec<bool>,
+    /// For each item, the operation that brings it, if one does.
+    brought_by: Vec<Option<OpId>>,
+    /// For each block that is not at home on the host, its memory there.
+    memory: Vec<Option<AllocationId>>,
+}
+
+impl OnHost {
+    pub fn new(graph: &TaskGraph<'_>) -> Self {
+        let items = graph.items.len();
+        Self {
+            there: vec![false; items],
+            brought_by: vec![None; items],
+            memory: vec![None; graph.blocks.len()],
+        }
+    }
+
+    pub fn has(&mut self, id: ItemId, after: Option<OpId>) {
+        self.there[id] = true;
+        self.brought_by[id] = after;
+    }
+
+    pub fn is_outdated(&mut self, id: ItemId) {
+        self.there[id] = false;
+    }
+
+    pub fn is_valid(&self, id: ItemId) -> bool {
+        self.there[id]
+    }
+
+    /// The operation after which it is there, if one brings it.
+    pub fn ready(&self, id: ItemId) -> Option<OpId> {
+        self.brought_by[id]
+    }
+
+    pub fn memory(&mut self, id: BlockId, take: impl FnOnce() -> AllocationId) -> AllocationId {
+        *self.memory[id].get_or_insert_with(take)
+    }
+
+    /// Takes the pins from memory that no copy uses.
+    pub fn finish(self, mut program: Program) -> Program {
+        let [inward, outward] = program.copied();
+        let is_copied = |id: AllocationId| inward[id.0] || outward[id.0];
+        let is_idle = |call: &Call| matches!(call, Call::Pin(id) if !is_copied(*id));
+        let own = self.memory.into_iter().flatten();
+        let unpinned: Vec<AllocationId> = program
+            .setup
+            .iter()
+            .filter(|call| is_idle(call))
+            .filter_map(|call| call.facts().allocation)
+            .chain(own.filter(|&id| !is_copied(id)))
+            .collect();
+        for id in unpinned {
+            program.allocations[id.0].place = Place::Host(HostMemory::Pageable);
+        }
+        program.setup.retain(|call| !is_idle(call));
+        program
+    }
+}

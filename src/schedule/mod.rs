@@ -1,0 +1,27 @@
+//! Tasks and a profile to a program: task graphs scheduled over both processors, streams, copies
+//! and memory.
+//!
+//! A graph (`graph`) has a node for every task on every chunk. Prices (`prices`) come from the
+//! profile. A list scheduler (`list`) finds an order and a processor for each node; small changes
+//! (`improve`) make it better, with the simulator as the judge. Each schedule becomes a program
+//! (`decoder`, `moves`): data gets places in one allocation of each device (`arena`, `memory`), and
+//! events order what streams do not (`streams`, `issue`).
+//!
+//! Invariant: the same workload and profile give the same program.
+
+mod arena;
+mod decoder;
+mod graph;
+mod improve;
+mod issue;
+mod list;
+mod memory;
+mod moves;
+mod plans;
+mod prices;
+mod random;
+mod streams;
+
+pub use plans::{Choice, Scheduled, schedule};
+pub use prices::Processor;
+pub use random::random_schedule;

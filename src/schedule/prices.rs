@@ -1,0 +1,187 @@
+//! What each task and each copy takes by itself, by the profile. A schedule is found with these
+//! prices and judged by the simulator.
+
+use super::graph::{Item, ItemId, Node, TaskGraph};
+use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory};
+use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::profile::Profile;
+use crate::program::{Call, Place, Slice};
+use crate::simulate::times_alone;
+use crate::units::{Bytes, Span};
+use std::collections::BTreeMap;
+
+/// Who does a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Processor {
+    Cpu,
+    Gpu(DeviceId),
+}
+
+/// Prices of a graph's nodes and copies.
+#[derive(Debug, Clone)]
+pub(crate) struct Prices {
+    pub devices: usize,
+    /// For each node, on the CPU and on a GPU; nothing where it cannot be, or nobody knows.
+    cpu: Vec<Option<Span>>,
+    gpu: Vec<Option<Span>>,
+    /// For each item, to a device and from one.
+    copies: Vec<[Span; 2]>,
+    /// For each item, from one device to another, where the profile knows it.
+    peers: Vec<Option<Span>>,
+}
+
+impl Prices {
+    /// Looks up what a graph's tasks and copies take with host memory of a kind.
+    pub fn new(
+        graph: &TaskGraph<'_>,
+        profile: &Profile,
+        (memory, devices): (HostMemory, usize),
+    ) -> Self {
+        let of = Pricing { graph, profile, memory };
+        let mut known = BTreeMap::new();
+        let mut both = |node: &Node| {
+            let sizes: Vec<Bytes> = node.items().iter().map(|&id| graph.items[id].bytes).collect();
+            *known.entry((node.task, sizes)).or_insert_with(|| {
+                [Processor::Cpu, Processor::Gpu(DeviceId::FIRST)].map(|on| of.node(node, on))
+            })
+        };
+        let (mut cpu, mut gpu) = (Vec::new(), Vec::new());
+        for node in &graph.nodes {
+            let [on_cpu, on_gpu] = both(node);
+            cpu.push(on_cpu.filter(|_| node.may_be_on_cpu));
+            gpu.push(on_gpu);
+        }
+        let mut known = BTreeMap::new();
+        let mut copy = |item: ItemId| {
+            let bytes = of.length(item);
+            *known.entry(bytes).or_insert_with(|| {
+                let copies = Direction::BOTH.map(|direction| of.copy(bytes, direction));
+                (copies, (devices > 1).then(|| of.peer_copy(bytes)).flatten())
+            })
+        };
+        let (copies, peers) = (0..graph.items.len()).map(&mut copy).unzip();
+        Self { devices, cpu, gpu, copies, peers }
+    }
+
+    pub fn processors(&self) -> Vec<Processor> {
+        let gpus = (0..self.devices).map(|device| Processor::Gpu(DeviceId(device)));
+        std::iter::once(Processor::Cpu).chain(gpus).collect()
+    }
+
+    /// What a node takes on a processor, if it can be there.
+    pub fn of(&self, graph: &TaskGraph<'_>, node: usize, on: Processor) -> Option<Span> {
+        match on {
+            Processor::Cpu => self.cpu[node],
+            Processor::Gpu(DeviceId::FIRST) => self.gpu[node],
+            Processor::Gpu(_) => self.gpu[node].filter(|_| graph.nodes[node].may_be_on_others),
+        }
+    }
+
+    /// What it takes to copy an item.
+    pub fn copy(&self, item: ItemId, direction: Direction) -> Span {
+        self.copies[item][direction as usize]
+    }
+
+    /// What it takes to copy an item from one device to another without the host.
+    pub fn peer_copy(&self, item: ItemId) -> Option<Span> {
+        self.peers[item]
+    }
+
+    /// Whether an item goes from one device to another without the host.
+    pub fn goes_by_peers(&self, item: ItemId) -> bool {
+        let through_host = self.copies[item][0] + self.copies[item][1];
+        self.peers[item].is_some_and(|span| span < through_host)
+    }
+}
+
+/// Looks up single prices.
+struct Pricing<'a> {
+    graph: &'a TaskGraph<'a>,
+    profile: &'a Profile,
+    memory: HostMemory,
+}
+
+impl Pricing<'_> {
+    /// A program without calls and memory so far.
+    fn builder(&self) -> Builder<'_> {
+        let family = ByTask { chunks: self.graph.pieces, devices: 1, with_cpu: false }.into();
+        let strategy = Strategy { family, memory: self.memory, graph: false };
+        let mut builder = Builder::new(self.graph.workload, strategy);
+        builder.program.allocations.clear();
+        builder.program.setup.clear();
+        builder.program.body.clear();
+        builder
+    }
+
+    fn length(&self, id: ItemId) -> Bytes {
+        let item = &self.graph.items[id];
+        let size = self.graph.element_size(id);
+        Bytes::new((item.needs.end - item.needs.start) * size)
+    }
+
+    fn node(&self, node: &Node, on: Processor) -> Option<Span> {
+        let mut builder = self.builder();
+        let (place, stream) = match on {
+            Processor::Cpu => (Place::Host(HostMemory::Pageable), None),
+            Processor::Gpu(device) => (Place::Device(device), Some(builder.stream_on(device))),
+        };
+        let (mut memory, mut places) = (BTreeMap::new(), BTreeMap::new());
+        for id in node.items() {
+            let Item { block, in_block: offset, window, .. } = &self.graph.items[id];
+            let take = || builder.allocate(String::new(), place, self.graph.blocks[*block]);
+            let allocation = *memory.entry(*block).or_insert_with(take);
+            let (first, size) = (window.start, self.graph.element_size(id));
+            places.insert(id, Location { allocation, first, offset: *offset, size });
+        }
+        let spare = node.spare.map(|bytes| {
+            let allocation = builder.allocate(String::new(), place, bytes);
+            Location { allocation, offset: 0, ..places[&node.writes[0]] }
+        });
+        let workspace = node.workspace.filter(|_| stream.is_some()).map(Bytes::of_f32);
+        let workspace = workspace.map(|bytes| builder.allocate(String::new(), place, bytes));
+        let memory = TaskMemory {
+            inputs: node.operands.iter().map(|read| places[read]).collect(),
+            outputs: node.writes.iter().map(|written| places[written]).collect(),
+            spare,
+            workspace,
+        };
+        let chunk = &self.graph.chunks[node.chunk];
+        let calls = builder.calls_in(memory, (chunk, node.task), stream).ok()?;
+        calls.into_iter().for_each(|call| builder.issue(call));
+        self.sum(builder, usize::from(stream.is_some()))
+    }
+
+    fn copy(&self, bytes: Bytes, direction: Direction) -> Span {
+        let mut builder = self.builder();
+        let stream = builder.stream_on(DeviceId::FIRST);
+        let [ashore, there] = [Place::Host(self.memory), Place::FIRST_DEVICE].map(|place| {
+            let allocation = builder.allocate(String::new(), place, bytes);
+            Slice { allocation, offset: Bytes::ZERO, length: bytes }
+        });
+        let (from, to) = match direction {
+            Direction::HostToDevice => (ashore, there),
+            Direction::DeviceToHost => (there, ashore),
+        };
+        builder.issue(Call::Copy { stream, direction, from, to });
+        self.sum(builder, 1).unwrap_or_default()
+    }
+
+    fn peer_copy(&self, bytes: Bytes) -> Option<Span> {
+        let mut builder = self.builder();
+        let [first, second] = [DeviceId::FIRST, DeviceId(1)];
+        let streams = [first, second].map(|device| builder.stream_on(device));
+        let [from, to] = [first, second].map(|device| {
+            let allocation = builder.allocate(String::new(), Place::Device(device), bytes);
+            Slice { allocation, offset: Bytes::ZERO, length: bytes }
+        });
+        builder.issue(Call::PeerCopy { stream: streams[0], from, to });
+        self.sum(builder, 1)
+    }
+
+    /// The sum over all calls of what they take on the host (0) or on a device (1), if the profile
+    /// knows it.
+    fn sum(&self, builder: Builder<'_>, side: usize) -> Option<Span> {
+        let times = times_alone(&builder.program, self.profile).ok()?;
+        Some(times.into_iter().map(|both| both[side]).sum())
+    }
+}

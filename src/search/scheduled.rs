@@ -1,0 +1,50 @@
+//! Plans by task, beside those of families.
+
+use super::candidates::{Candidates, Plan, chunk_counts, same_program};
+use crate::profile::Profile;
+use crate::scenario::{FamilyName, Workload};
+use crate::schedule::{Choice, schedule};
+
+/// About how many calls are simulated to schedule tasks for one plan.
+const BUDGET: u64 = 200_000;
+
+/// Adds plans by task, if the scenario asks for them.
+pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
+    let mut chunks = chunk_counts(workload);
+    if workload.plans.chunks.is_empty() && !chunks.contains(&1) {
+        chunks.insert(0, 1);
+    }
+    add(found, workload, profile, (chunks, BUDGET));
+}
+
+/// Like [`add_schedules`], for a quick look: schedules are taken as lists give them.
+pub(super) fn add_schedules_quickly(
+    found: &mut Candidates,
+    workload: &Workload,
+    profile: &Profile,
+) {
+    let counts = chunk_counts(workload);
+    let typical = counts.get(counts.len() / 2).copied().unwrap_or(1);
+    add(found, workload, profile, (vec![typical], 0));
+}
+
+fn add(
+    found: &mut Candidates,
+    workload: &Workload,
+    profile: &Profile,
+    (chunks, budget): (Vec<u64>, u64),
+) {
+    let asked = &workload.plans.families;
+    if workload.tasks.is_empty() || !(asked.is_empty() || asked.contains(&FamilyName::ByTask)) {
+        return;
+    }
+    let gpus = std::iter::once(1).chain(profile.gpu_counts()).collect();
+    let scheduled = schedule(workload, profile, &Choice { chunks, gpus, budget });
+    found.refused.extend(scheduled.refused);
+    for (strategy, program) in scheduled.plans {
+        let is_known = |other: &Plan| same_program(&other.program, &program);
+        if !found.plans.iter().any(is_known) {
+            found.plans.push(Plan { strategy: Some(strategy), program });
+        }
+    }
+}
