@@ -100,7 +100,13 @@ fn subjects(
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let ranking = predicting.ranking(&workload, found, (progress, 0));
+        let ranking = match &runs {
+            Some(runs) => {
+                let candidates = found.candidates_with(&workload, runs);
+                predicting.ranking_of(&workload, candidates, found, (progress, 0))
+            }
+            None => predicting.ranking(&workload, found, (progress, 0)),
+        };
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };

@@ -37,6 +37,13 @@ impl LoadedProfile {
         self.saved_runs_at(workload, &self.runs_of(workload))
     }
 
+    /// The plans to compare with runs. A schedule that was not run then is none of them.
+    pub fn candidates_with(&self, workload: &Workload, runs: &RunSet) -> Candidates {
+        let mut candidates = candidates_for(workload, &self.profile);
+        candidates.retain_schedules(|plan| runs.run_of(&plan.identity()).is_some());
+        candidates
+    }
+
     /// The runs of a scenario in a file.
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {

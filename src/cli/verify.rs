@@ -168,11 +168,16 @@ impl Subjects {
         };
         let Some(plans) = random else {
             let all = predicting.workloads()?.into_iter();
+            let folder = in_part(runs);
             let all = all.map(|workload| {
-                let plans = candidates_for(&workload, &found.profile);
+                let kept = arguments.recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
+                let plans = match kept {
+                    Some(Ok(runs)) => found.candidates_with(&workload, &runs),
+                    _ => candidates_for(&workload, &found.profile),
+                };
                 (workload, plans)
             });
-            return Ok(Self { all: all.collect(), folder: in_part(runs), texts: Vec::new() });
+            return Ok(Self { all: all.collect(), folder, texts: Vec::new() });
         };
         let folder = runs.join(format!("random-{}", predicting.seed));
         let (mut all, mut texts) = (Vec::new(), Vec::new());

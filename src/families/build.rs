@@ -23,6 +23,7 @@ pub struct Refusal {
 /// the workload's limits.
 pub fn build(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
+    check_memory_kind(workload, strategy).map_err(refuse)?;
     let builder = Builder::new(workload, strategy);
     let program = strategy.family.build(builder);
     let program = program.and_then(|one| if strategy.graph { captured(one) } else { Ok(one) });
@@ -37,7 +38,6 @@ pub(crate) fn accepted(
     mut program: Program,
 ) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
-    check_memory_kind(workload, strategy).map_err(refuse)?;
     let limits = Capacities::from(&workload.limits);
     check_fits(&program, limits, Whose::Scenario)
         .map_err(|error| Refusal { is_too_large: true, ..refuse(error.to_string()) })?;
@@ -46,7 +46,11 @@ pub(crate) fn accepted(
     Ok(program)
 }
 
-fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), String> {
+/// Whether a strategy's kind of host memory is one that the workload's buffers can be in.
+///
+/// # Errors
+/// Why it is not.
+pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Result<(), String> {
     if strategy.is_on_cpu() {
         return Ok(());
     }

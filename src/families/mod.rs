@@ -48,7 +48,7 @@ pub use strategy::Strategy;
 pub use zero_copy::{Mapped, ZeroCopy};
 
 pub(crate) use ashore::Ashore;
-pub(crate) use build::accepted;
+pub(crate) use build::{accepted, check_memory_kind};
 pub(crate) use builder::{Builder, Location, TaskMemory};
 pub(crate) use chunk::Chunk;
 pub(crate) use parts::{Part, parts};

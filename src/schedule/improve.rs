@@ -18,7 +18,9 @@ use rand::{RngExt, SeedableRng};
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
 /// How many changes without any gain end the search.
-const IDLE: usize = 400;
+const IDLE: usize = 1000;
+/// How many changes ago a schedule may have been worse.
+const EARLIER: usize = 16;
 
 /// What a schedule comes to. Less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +68,9 @@ impl<'a> Search<'a> {
     /// # Errors
     /// If it has no program, or none that can be predicted.
     fn worth(&mut self, schedule: &Schedule) -> Result<Worth, Impossible> {
+        if schedule.on.iter().all(|&on| on == Processor::Cpu) {
+            return Err(Impossible::Other("the CPU has a family of its own".to_owned()));
+        }
         let program = self.program(schedule)?;
         let compiled =
             CompiledProgram::new(&program, self.profile).map_err(|error| match error {
@@ -84,13 +89,15 @@ impl<'a> Search<'a> {
     /// If none of them can be made and predicted.
     pub fn first(&mut self) -> Result<(Worth, Schedule), Impossible> {
         let all = self.prices.processors();
-        let gpus = &all[1..];
+        let gpus = &all[usize::from(self.prices.with_cpu)..];
         let mut listed: Vec<Listed> = Vec::new();
         let mut try_list = |processors: &[Processor], choice| {
             listed.extend(list(self.graph, self.prices, processors, choice));
         };
         try_list(gpus, Choice::EarliestFinish);
-        try_list(&all, Choice::EarliestFinish);
+        if self.prices.with_cpu {
+            try_list(&all, Choice::EarliestFinish);
+        }
         if self.graph.nodes.len() <= MOST_TO_LOOK_AHEAD {
             try_list(&all, Choice::LookAhead);
         }
@@ -132,9 +139,6 @@ impl<'a> Search<'a> {
         best: &mut Option<(Worth, Schedule)>,
         schedule: Schedule,
     ) -> Result<bool, Impossible> {
-        if schedule.on.iter().all(|&on| on == Processor::Cpu) {
-            return Ok(false);
-        }
         let worth = self.worth(&schedule)?;
         let is_better = best.as_ref().is_none_or(|(known, _)| worth < *known);
         if is_better {
@@ -177,20 +181,34 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Changes a schedule for the better until so many calls are simulated.
+    /// Changes a schedule for the better until so many calls are simulated. A change may also be for
+    /// the worse, if it was better some changes ago (Burke and Bykov, "The Late Acceptance
+    /// Hill-Climbing Heuristic", 2017).
     pub fn improve(&mut self, first: (Worth, Schedule), budget: u64) -> (Worth, Schedule) {
+        if budget == 0 {
+            return first;
+        }
         let mut random = ChaCha8Rng::seed_from_u64(self.graph.pieces);
-        let (mut best, end) = (Some(first), self.simulated + budget);
-        let mut idle = 0;
-        while self.simulated < end && idle < IDLE {
+        let (mut best, mut current) = (first.clone(), first);
+        let mut earlier = [current.0; EARLIER];
+        let (mut idle, end) = (0, self.simulated + budget);
+        for step in 0.. {
+            if self.simulated >= end || idle >= IDLE {
+                break;
+            }
             idle += 1;
-            let Some((_, schedule)) = &best else { break };
-            let Some(changed) = self.changed(schedule, &mut random) else { continue };
-            if self.keep_better(&mut best, changed) == Ok(true) {
+            let Some(changed) = self.changed(&current.1, &mut random) else { continue };
+            let Ok(worth) = self.worth(&changed) else { continue };
+            if worth <= current.0 || worth.makespan <= earlier[step % EARLIER].makespan {
+                current = (worth, changed);
+            }
+            earlier[step % EARLIER] = current.0;
+            if current.0 < best.0 {
+                best = current.clone();
                 idle = 0;
             }
         }
-        self.with_less_memory(best.expect("it only gets better"))
+        self.with_less_memory(best)
     }
 
     /// The same in as little device memory as costs no time.

@@ -4,7 +4,7 @@ use super::decoder::{Impossible, strategy};
 use super::graph::TaskGraph;
 use super::improve::{Search, Worth};
 use super::prices::Prices;
-use crate::families::{ByTask, Refusal, Strategy, accepted};
+use crate::families::{ByTask, Refusal, Strategy, accepted, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -19,6 +19,8 @@ pub struct Choice {
     pub chunks: Vec<u64>,
     /// Numbers of GPUs.
     pub gpus: Vec<usize>,
+    /// Whether to look for plans in which the CPU has some of the tasks, too.
+    pub with_cpu: bool,
     /// About how many calls are simulated for each plan.
     pub budget: u64,
 }
@@ -34,19 +36,23 @@ pub struct Scheduled {
 const FINALISTS: usize = 2;
 
 /// Schedules a workload by the prices of a profile: for each number of GPUs the best plan that is
-/// found. The same inputs give the same plans.
+/// found without the CPU, and the best one with it. The same inputs give the same plans.
 pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Scheduled {
     let mut scheduled = Scheduled::default();
     for &devices in &choice.gpus {
-        let with = |memory| best(workload, profile, choice, (memory, devices));
-        // Where there is too little memory to pin, the driver may stage copies.
-        let found = with(HostMemory::Pinned).or_else(|refusal| {
-            let staged = if refusal.is_too_large { with(HostMemory::Pageable).ok() } else { None };
-            staged.ok_or(refusal)
-        });
-        match found {
-            Ok(plan) => scheduled.plans.push(plan),
-            Err(refusal) => scheduled.refused.push(refusal),
+        let with = |with_cpu, memory| best(workload, profile, choice, (memory, devices, with_cpu));
+        let found = |with_cpu| {
+            with(with_cpu, HostMemory::Pinned).or_else(|refusal| {
+                // Where there is too little memory to pin, the driver may stage copies.
+                let staged = || with(with_cpu, HostMemory::Pageable).ok();
+                refusal.is_too_large.then(staged).flatten().ok_or(refusal)
+            })
+        };
+        let without = found(false);
+        let both = choice.with_cpu.then(|| found(true).ok()).flatten();
+        match (without, both) {
+            (Err(refusal), None) => scheduled.refused.push(refusal),
+            (without, both) => scheduled.plans.extend(without.into_iter().chain(both)),
         }
     }
     scheduled
@@ -56,12 +62,19 @@ fn best(
     workload: &Workload,
     profile: &Profile,
     choice: &Choice,
-    (memory, devices): (HostMemory, usize),
+    (memory, devices, with_cpu): (HostMemory, usize, bool),
 ) -> Result<(Strategy, Program), Refusal> {
     let limit = device_limit(workload, profile);
+    let family = ByTask { chunks: 1, devices, with_cpu: false }.into();
+    let refused = Strategy { family, memory, graph: false };
+    let refuse = |why: Impossible| {
+        let is_too_large = matches!(why, Impossible::TooLarge(_));
+        Refusal { strategy: refused, reason: why.to_string(), is_too_large }
+    };
+    check_memory_kind(workload, refused).map_err(|why| refuse(why.into()))?;
     let first = |&pieces: &u64| {
         let graph = TaskGraph::new(workload, pieces)?;
-        let prices = Prices::new(&graph, profile, (memory, devices));
+        let prices = Prices::new(&graph, profile, (memory, devices, with_cpu));
         let found = Search::new(&graph, &prices, profile, (memory, limit)).first();
         Ok((found?, graph, prices))
     };
@@ -77,14 +90,12 @@ fn best(
     });
     let improved: Vec<(Worth, Strategy, Result<Program, Impossible>)> = improved.collect();
     let best = improved.into_iter().min_by_key(|(worth, strategy, _)| (*worth, *strategy));
-    let Some((_, strategy, Ok(program))) = best else {
-        let family = ByTask { chunks: 1, devices, with_cpu: false }.into();
-        let strategy = Strategy { family, memory, graph: false };
-        let why = why.unwrap_or_else(|| Impossible::Other("none of it can be cut".to_owned()));
-        let (reason, is_too_large) = (why.to_string(), matches!(why, Impossible::TooLarge(_)));
-        return Err(Refusal { strategy, reason, is_too_large });
-    };
-    Ok((strategy, accepted(workload, strategy, program)?))
+    match best {
+        Some((_, strategy, program)) => {
+            Ok((strategy, accepted(workload, strategy, program.map_err(refuse)?)?))
+        }
+        None => Err(refuse(why.unwrap_or_else(|| "no number of chunks to try".to_owned().into()))),
+    }
 }
 
 /// How much memory a plan may take of a device.

@@ -21,6 +21,8 @@ pub enum Processor {
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
     pub devices: usize,
+    /// Whether the CPU may have tasks.
+    pub with_cpu: bool,
     /// For each node, on the CPU and on a GPU; nothing where it cannot be, or nobody knows.
     cpu: Vec<Option<Span>>,
     gpu: Vec<Option<Span>>,
@@ -35,7 +37,7 @@ impl Prices {
     pub fn new(
         graph: &TaskGraph<'_>,
         profile: &Profile,
-        (memory, devices): (HostMemory, usize),
+        (memory, devices, with_cpu): (HostMemory, usize, bool),
     ) -> Self {
         let of = Pricing { graph, profile, memory };
         let mut known = BTreeMap::new();
@@ -60,12 +62,12 @@ impl Prices {
             })
         };
         let (copies, peers) = (0..graph.items.len()).map(&mut copy).unzip();
-        Self { devices, cpu, gpu, copies, peers }
+        Self { devices, with_cpu, cpu, gpu, copies, peers }
     }
 
     pub fn processors(&self) -> Vec<Processor> {
         let gpus = (0..self.devices).map(|device| Processor::Gpu(DeviceId(device)));
-        std::iter::once(Processor::Cpu).chain(gpus).collect()
+        self.with_cpu.then_some(Processor::Cpu).into_iter().chain(gpus).collect()
     }
 
     /// What a node takes on a processor, if it can be there.

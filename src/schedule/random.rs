@@ -25,7 +25,7 @@ pub fn random_schedule(
 ) -> Result<Program, String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let graph = TaskGraph::new(workload, pieces)?;
-    let prices = Prices::new(&graph, profile, (HostMemory::Pinned, devices));
+    let prices = Prices::new(&graph, profile, (HostMemory::Pinned, devices, true));
     let mut left: Vec<usize> = graph.nodes.iter().map(|node| node.before.len()).collect();
     let mut ready: Vec<usize> = (0..left.len()).filter(|&node| left[node] == 0).collect();
     let mut order = Vec::new();

@@ -14,10 +14,15 @@ pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile
     if workload.plans.chunks.is_empty() && !chunks.contains(&1) {
         chunks.insert(0, 1);
     }
-    add(found, workload, profile, (chunks, BUDGET));
+    add(
+        found,
+        workload,
+        profile,
+        &Choice { chunks, with_cpu: true, budget: BUDGET, gpus: gpus(profile) },
+    );
 }
 
-/// Like [`add_schedules`], for a quick look: schedules are taken as lists give them.
+/// Like [`add_schedules`], for a quick look: schedules without the CPU, as lists give them.
 pub(super) fn add_schedules_quickly(
     found: &mut Candidates,
     workload: &Workload,
@@ -25,26 +30,35 @@ pub(super) fn add_schedules_quickly(
 ) {
     let counts = chunk_counts(workload);
     let typical = counts.get(counts.len() / 2).copied().unwrap_or(1);
-    add(found, workload, profile, (vec![typical], 0));
+    let choice = Choice { chunks: vec![typical], with_cpu: false, budget: 0, gpus: gpus(profile) };
+    add(found, workload, profile, &choice);
 }
 
-fn add(
-    found: &mut Candidates,
-    workload: &Workload,
-    profile: &Profile,
-    (chunks, budget): (Vec<u64>, u64),
-) {
+fn gpus(profile: &Profile) -> Vec<usize> {
+    std::iter::once(1).chain(profile.gpu_counts()).collect()
+}
+
+fn add(found: &mut Candidates, workload: &Workload, profile: &Profile, choice: &Choice) {
     let asked = &workload.plans.families;
     if workload.tasks.is_empty() || !(asked.is_empty() || asked.contains(&FamilyName::ByTask)) {
         return;
     }
-    let gpus = std::iter::once(1).chain(profile.gpu_counts()).collect();
-    let scheduled = schedule(workload, profile, &Choice { chunks, gpus, budget });
+    let scheduled = schedule(workload, profile, choice);
     found.refused.extend(scheduled.refused);
     for (strategy, program) in scheduled.plans {
         let is_known = |other: &Plan| same_program(&other.program, &program);
         if !found.plans.iter().any(is_known) {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
+    }
+}
+
+impl Candidates {
+    /// Leaves out plans by task that are not known to somebody: which there are depends on more than
+    /// the scenario.
+    pub fn retain_schedules(&mut self, is_known: impl Fn(&Plan) -> bool) {
+        let is_scheduled =
+            |plan: &Plan| plan.strategy.is_some_and(|one| one.family.name() == FamilyName::ByTask);
+        self.plans.retain(|plan| !is_scheduled(plan) || is_known(plan));
     }
 }

@@ -79,7 +79,7 @@ fn graphs_are_right_of_which_parts_are_cut() {
         ];
         let case = Case::new(read(&text.concat()));
         let found = right(&case, 0..20).unwrap_or_else(|e| panic!("{home}, {halo}: {e}"));
-        assert!(found > 50, "only {found}");
+        assert!(found >= 20, "only {found}");
     }
 }
 
