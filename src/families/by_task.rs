@@ -46,8 +46,8 @@ impl Definition for ByTask {
             (true, _) => " and the CPU",
         };
         let order = format!(
-            "Tasks are scheduled one by one{over}{with}: in the order, and on the processor, that the \
-             profile's prices speak for. Copies have streams of their own and come as early as \
+            "Tasks are scheduled one by one{over}{with}, in the order that the profile's prices \
+             speak for. Copies have streams of their own and come as early as \
              memory allows."
         );
         let memory = "Device memory is one allocation. A buffer has a place in it from its copy in \

@@ -181,9 +181,9 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Changes a schedule for the better until so many calls are simulated. A change may also be for
-    /// the worse, if it was better some changes ago (Burke and Bykov, "The Late Acceptance
-    /// Hill-Climbing Heuristic", 2017).
+    /// Changes a schedule for the better until so many calls are simulated. A change for the worse
+    /// is taken, too, if the schedule was no better some changes ago (Burke and Bykov, "The Late
+    /// Acceptance Hill-Climbing Heuristic", 2017).
     pub fn improve(&mut self, first: (Worth, Schedule), budget: u64) -> (Worth, Schedule) {
         if budget == 0 {
             return first;

@@ -68,8 +68,8 @@ impl Decoder<'_> {
         self.on_host.has(id, Some(op));
     }
 
-    /// Takes room for an item on a device, with the other items of its block. Returns what has to be
-    /// done before it is used.
+    /// Takes room for an item on a device, with the other items of its block. Returns what has to
+    /// be done before it is used.
     pub(super) fn room(
         &mut self,
         id: ItemId,

@@ -54,8 +54,8 @@ fn add(found: &mut Candidates, workload: &Workload, profile: &Profile, choice: &
 }
 
 impl Candidates {
-    /// Leaves out plans by task that are not known to somebody: which there are depends on more than
-    /// the scenario.
+    /// Leaves out plans by task that are not known to somebody: which there are depends on more
+    /// than the scenario.
     pub fn retain_schedules(&mut self, is_known: impl Fn(&Plan) -> bool) {
         let is_scheduled =
             |plan: &Plan| plan.strategy.is_some_and(|one| one.family.name() == FamilyName::ByTask);
