@@ -147,8 +147,6 @@ fn every_graph_has_a_plan_by_task_that_can_be_kept() {
         let plans: Vec<&Plan> = found.plans.iter().filter(by_task).collect();
         assert!(!plans.is_empty(), "{name}: {:?}", found.refused);
         for plan in &plans {
-            let read = Program::from_text("p.json", &plan.program.to_text()).expect("it is whole");
-            assert_eq!(read, plan.program, "{name}");
             let text = workload.spelled_out(&plan.program);
             let read =
                 Workload::from_toml("s.toml", &text).unwrap_or_else(|e| panic!("{name}: {e}"));
