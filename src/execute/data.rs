@@ -162,9 +162,9 @@ impl Contents {
 
 /// Where a batch lies, in bytes.
 fn batch_range(workload: &Workload, id: BufferId, batch: u64) -> Range<usize> {
-    let length = workload.buffer(id).bytes(1).as_usize();
-    let first = batch as usize * length;
-    first..first + length
+    let buffer = workload.buffer(id);
+    let first = (buffer.start_of(batch) * buffer.element_type.size()) as usize;
+    first..first + buffer.bytes(1).as_usize()
 }
 
 /// How far values of a type may be off, relative to the largest: eight units in the last place of

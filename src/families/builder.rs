@@ -68,8 +68,8 @@ pub struct Builder<'w> {
     pub program: Program,
     /// For each buffer, the allocation of its home; `None` for scratch.
     homes: Vec<Option<AllocationId>>,
-    /// For each buffer, its copy on each device if all chunks of a batch read it whole; empty
-    /// for any other buffer.
+    /// For each buffer, its copy on each device if all chunks of a batch read it whole, or all
+    /// batches share it; empty for any other buffer.
     pub(super) shared: Vec<Vec<AllocationId>>,
     /// The device whose context is current when the next call is issued.
     current: DeviceId,
@@ -264,12 +264,13 @@ impl<'w> Builder<'w> {
         chunk: &Chunk,
         id: BufferId,
     ) -> Location {
-        let Buffer { elements, element_type, .. } = self.workload.buffer(id);
-        let (offset, size) = (chunk.batch * elements, element_type.size());
+        let buffer = self.workload.buffer(id);
+        let (offset, size) = (buffer.start_of(chunk.batch), buffer.element_type.size());
         Location { allocation, first: 0, offset, size }
     }
 
-    /// Where a device has its copy of a buffer that all chunks of its batch read whole.
+    /// Where a device has its copy of a buffer that all chunks of its batch read whole, or that all
+    /// batches share.
     pub(super) fn shared(&self, device: DeviceId, chunk: &Chunk, id: BufferId) -> Option<Location> {
         let allocation = *self.shared[id.0].get(device.0)?;
         Some(self.batch_of(allocation, chunk, id))

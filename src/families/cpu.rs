@@ -78,7 +78,9 @@ fn fetch(
     direction: Direction,
 ) {
     let Some(stream) = stream else { return };
-    for &id in on_device {
+    // What all batches share stays where the first has brought it.
+    let comes = |id: &&BufferId| chunk.batch == 0 || !builder.workload.buffer(**id).shared;
+    for &id in on_device.iter().filter(comes).collect::<Vec<_>>() {
         let home = builder.home(chunk, id).expect("the device is its home");
         let here = builder.location(slot, chunk, id);
         let range = chunk.needs[id.0].clone();

@@ -44,10 +44,11 @@ impl Definition for MultiGpu {
         if !evenly || chunks * workload.batches < devices as u64 {
             return Vec::new();
         }
-        let is_whole =
-            |id: usize| workload.is_input(BufferId(id)) && workload.is_read_whole(BufferId(id));
-        let has_whole = (0..workload.buffers.len()).any(is_whole);
-        let spreads = if has_whole && chunks > 1 {
+        let is_common = |id: usize| {
+            let whole = chunks > 1 && workload.is_read_whole(BufferId(id));
+            workload.is_input(BufferId(id)) && (whole || workload.buffers[id].shared)
+        };
+        let spreads = if (0..workload.buffers.len()).any(is_common) {
             vec![Spread::Host, Spread::Peers]
         } else {
             vec![Spread::Host]

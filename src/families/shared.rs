@@ -1,5 +1,6 @@
 //! Operands that all chunks of a batch read whole, such as weights. They are copied to each device
-//! once a batch, with the first chunk there, and stay for the other chunks.
+//! once a batch, with the first chunk there, and stay for the other chunks. What all batches share
+//! is copied once, with the first chunk of all.
 
 use super::builder::Builder;
 use super::chunk::Chunk;
@@ -16,7 +17,14 @@ pub enum Spread {
 }
 
 pub(super) struct Shared {
+    groups: [Group; 2],
+}
+
+/// Operands that come together.
+struct Group {
     ids: Vec<BufferId>,
+    /// Whether they come once in a pass, rather than once a batch.
+    once: bool,
     /// Whether the chunks of a device lie in several streams, so that events have to order them
     /// behind the copies.
     across: bool,
@@ -27,7 +35,7 @@ pub(super) struct Shared {
     onward: Option<StreamId>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 struct There {
     /// Recorded once all operands have arrived.
     arrival: Option<EventId>,
@@ -45,8 +53,35 @@ impl Shared {
         (devices, spread): (usize, Spread),
     ) -> Self {
         let workload = builder.workload;
-        let mut ids = builder.copied_in();
-        ids.retain(|&id| chunks > 1 && workload.is_read_whole(id));
+        let (once, mut each): (Vec<_>, Vec<_>) =
+            builder.copied_in().into_iter().partition(|&id| workload.buffer(id).shared);
+        each.retain(|&id| chunks > 1 && workload.is_read_whole(id));
+        let mut group = |ids, once| Group::new(builder, (ids, once), across, (devices, spread));
+        Self { groups: [group(each, false), group(once, true)] }
+    }
+
+    /// The operands that come so.
+    pub fn ids(&self) -> impl Iterator<Item = BufferId> {
+        self.groups.iter().flat_map(|group| group.ids.iter().copied())
+    }
+
+    /// Orders the stream behind the arrival of the operands of the chunk's batch. Issues the copies
+    /// of those that have not come yet. Returns whether there is something new to wait for.
+    pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {
+        let [each, once] = &mut self.groups;
+        let brings = each.bring(builder, stream, chunk);
+        once.bring(builder, stream, chunk) || brings
+    }
+}
+
+impl Group {
+    fn new(
+        builder: &mut Builder<'_>,
+        (ids, once): (Vec<BufferId>, bool),
+        across: bool,
+        (devices, spread): (usize, Spread),
+    ) -> Self {
+        let workload = builder.workload;
         for &id in &ids {
             let buffer = workload.buffer(id);
             let bytes = buffer.bytes(workload.batches);
@@ -58,21 +93,20 @@ impl Shared {
         }
         let goes_on = devices > 1 && spread == Spread::Peers && !ids.is_empty();
         let onward = goes_on.then(|| builder.stream());
-        Self { ids, across, there: vec![There::default(); devices], onward }
+        Self { ids, once, across, there: vec![There::default(); devices], onward }
     }
 
-    pub fn ids(&self) -> &[BufferId] {
-        &self.ids
-    }
-
-    /// Orders the stream behind the arrival of the operands of the chunk's batch. For the first
-    /// chunk of a batch on a device it also issues their copies, and returns `true`.
-    pub fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {
+    /// Orders the stream behind the arrival of the operands. For the first chunk of a batch on a
+    /// device, or the first of all, it also issues their copies.
+    fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {
         if self.ids.is_empty() {
             return false;
         }
         let device = builder.program.device_of(stream);
-        let is_first = chunk.piece < self.there.len() as u64;
+        let is_first = match self.once {
+            true => self.there[device.0] == There::default(),
+            false => chunk.piece < self.there.len() as u64,
+        };
         if is_first && (self.onward.is_none() || device == DeviceId::FIRST) {
             self.copy_in(builder, stream, chunk);
             return true;
@@ -81,6 +115,7 @@ impl Shared {
         if let (Some(event), false) = (there.arrival, there.informed.contains(&stream)) {
             builder.issue(Call::Wait { stream, event });
             there.informed.push(stream);
+            return true;
         }
         is_first
     }

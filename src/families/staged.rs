@@ -120,7 +120,8 @@ fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
     let slots = SLOTS.min(all.len());
     let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
     let ashore = Ashore::new(&mut builder, plan.chunks);
-    let mut pipeline = Pipeline::new(&mut builder, plan, streams, (&all, shared.ids()))?;
+    let shared: Vec<BufferId> = shared.ids().collect();
+    let mut pipeline = Pipeline::new(&mut builder, plan, streams, (&all, &shared))?;
     for (index, chunk) in all.iter().enumerate() {
         let slot = &slots[index % slots.len()];
         pipeline.bring(&mut builder, chunk, slot);
@@ -134,6 +135,12 @@ fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
     }
     ashore.bring_home(&mut builder, &all, &all);
     Ok(builder.finish())
+}
+
+/// Whether an operand of all chunks comes with this one: the first of its batch, or the first of
+/// all if all batches share it.
+fn comes_with(workload: &Workload, chunk: &Chunk, id: BufferId) -> bool {
+    chunk.piece == 0 && (chunk.batch == 0 || !workload.buffer(id).shared)
 }
 
 /// A ring of pinned buffers for one direction.
@@ -227,7 +234,7 @@ impl Pipeline {
         let bytes = |id: &BufferId, range: &Range<u64>| (range.end - range.start) * size(id);
         let mut lengths: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
         for chunk in all {
-            let first = shared.iter().filter(|_| chunk.piece == 0);
+            let first = shared.iter().filter(|id| comes_with(workload, chunk, **id));
             let first = first.map(|id| workload.buffer(*id).elements * size(id));
             let cut = comes.iter().map(|id| bytes(id, &chunk.needs[id.0]));
             lengths[0].extend(first.chain(cut));
@@ -273,7 +280,8 @@ impl Pipeline {
             builder.issue(Call::Wait { stream, event: self.computed[before] });
         }
         let whole = |id: BufferId| 0..builder.workload.buffer(id).elements;
-        let first = self.shared.iter().filter(|_| chunk.piece == 0).map(|&id| (id, whole(id)));
+        let first = self.shared.iter().filter(|id| comes_with(builder.workload, chunk, **id));
+        let first = first.map(|&id| (id, whole(id)));
         let cut = self.comes.iter().map(|&id| (id, chunk.needs[id.0].clone()));
         let mut last = None;
         for (id, range) in first.chain(cut).collect::<Vec<_>>() {

@@ -77,7 +77,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let batches = faults.keep(count("`batches`", raw.batches.as_ref()));
     let runs = faults.keep(count("`runs`", raw.runs.as_ref()));
     let ids = unique_names("buffer", raw.buffers.iter().map(|buffer| &buffer.name), faults);
-    unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
+    let task_ids = unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
     unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
     let kernel = |raw| faults.keep(DeclaredKernel::new(raw, folder).map(Arc::new));
@@ -97,7 +97,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         (buffers.filter(|_| has_all_buffers)?, batches?.unwrap_or(1), runs?.unwrap_or(100));
     faults.keep(total_size(&raw.buffers, &buffers, batches))?;
     let declared = kernels.as_deref().unwrap_or_default();
-    let scope = Scope { raw_buffers: &raw.buffers, buffers: &buffers, ids: &ids, declared };
+    let (raw_buffers, buffers_there, tasks) = (&raw.buffers[..], &buffers[..], &task_ids);
+    let scope = Scope { raw_buffers, buffers: buffers_there, ids: &ids, tasks, declared };
     let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
     let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let tasks = tasks.filter(|_| has_all_tasks)?;
@@ -247,6 +248,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
             RawHome::Scratch => Home::Scratch,
         },
         fresh: host.is_some_and(|host| host.state == Some(HostState::Fresh)),
+        shared: raw.shared.as_ref().is_some_and(|shared| *shared.get_ref()),
     })
 }
 
@@ -255,6 +257,7 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let mut room = i64::MAX as u64;
     for (raw, buffer) in raw.iter().zip(buffers) {
         let each = buffer.element_type.size();
+        let batches = if buffer.shared { 1 } else { batches };
         let size = buffer.elements.checked_mul(each).and_then(|bytes| bytes.checked_mul(batches));
         room = size.and_then(|size| room.checked_sub(size)).ok_or_else(|| {
             Fault::new(

@@ -5,7 +5,7 @@
 
 use super::error::Faults;
 use super::raw::RawScenario;
-use super::{Buffer, Home, Task};
+use super::{Buffer, Home, Task, TaskId};
 use crate::files::Fault;
 use crate::program::{BufferId, Program};
 use petgraph::Direction::{Incoming, Outgoing};
@@ -56,6 +56,9 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
     let mut uses = vec![Uses::default(); buffers.len()];
     for (place, task) in tasks.iter().enumerate() {
         for write in &task.writes {
+            if buffers[write.0].shared {
+                faults.note(written_and_shared(raw, write.0, place));
+            }
             let Some(first) = uses[write.0].writer.replace(place) else { continue };
             let (one, other) = (&tasks[first].name, &task.name);
             let fault = Fault::new(
@@ -71,6 +74,14 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
         }
     }
     uses
+}
+
+fn written_and_shared(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
+    let (buffer, task) = (&raw.buffers[buffer], &raw.tasks[writer]);
+    let shared = buffer.shared.as_ref().map_or(buffer.name.span(), crate::files::Spanned::span);
+    let message = format!("task `{}` writes `{}`, which all batches share", task.name, buffer.name);
+    let help = "take `shared` out, so that each batch has its own, or write to another buffer";
+    Fault::new(message, shared, "only read", help).and(task.writes.span(), "written here")
 }
 
 fn unused(raw: &RawScenario, buffer: usize) -> Fault {
@@ -131,8 +142,21 @@ pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, F
     }
     match graph.node_indices().find(|task| waits_for[task.index()] > 0) {
         Some(stuck) => Err(cycle(raw, &graph, &waits_for, stuck)),
-        None => Ok(order.into_iter().map(|place| tasks[place].clone()).collect()),
+        None => Ok(reordered(tasks, &order)),
     }
+}
+
+/// The tasks in another order, in which they name each other by their new places.
+fn reordered(tasks: &[Task], order: &[usize]) -> Vec<Task> {
+    let mut places = vec![TaskId(0); order.len()];
+    for (place, &before) in order.iter().enumerate() {
+        places[before] = TaskId(place);
+    }
+    let task = |&before: &usize| {
+        let after = tasks[before].after.iter().map(|id| places[id.0]).collect();
+        Task { after, ..tasks[before].clone() }
+    };
+    order.iter().map(task).collect()
 }
 
 fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
@@ -147,6 +171,9 @@ fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
             if *writer != reader {
                 graph.add_edge(*writer, reader, ());
             }
+        }
+        for first in &task.after {
+            graph.add_edge(NodeIndex::new(first.0), reader, ());
         }
     }
     graph
@@ -175,6 +202,14 @@ fn cycle(
     let names: Vec<String> =
         around.iter().map(|task| format!("`{}`", raw.tasks[task.index()].name)).collect();
     let first = around.first().copied().unwrap_or(stuck);
+    let after: Vec<_> = around.iter().flat_map(|task| &raw.tasks[task.index()].after).collect();
+    let is_named =
+        |name: &str| around.iter().any(|one| raw.tasks[one.index()].name.get_ref() == name);
+    if let Some(name) = after.into_iter().find(|name| is_named(name.get_ref())) {
+        let message = format!("tasks {} each wait for the next one, in a circle", names.join(", "));
+        let help = "take this out, or let one of them read a buffer that none of them writes";
+        return Fault::new(message, name.span(), "waits for itself", help);
+    }
     Fault::new(
         format!("tasks {} each read what the next one writes, in a circle", names.join(", ")),
         raw.tasks[first.index()].reads.span(),

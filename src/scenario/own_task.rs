@@ -36,6 +36,7 @@ impl Scope<'_> {
             kernel: TaskKernel::Own(work),
             reads,
             writes,
+            after: self.after(raw)?,
             iterations: iterations.unwrap_or(1),
             splittable: raw.split.is_some(),
         };

@@ -96,6 +96,11 @@ pub(super) struct RawBuffer {
     pub elements: Spanned<i64>,
     /// Where the contents are before the workload, and must be after it.
     pub home: RawHome,
+    /// Whether all batches read the same contents, such as weights: they are there once, and cross
+    /// once in a pass. Only for inputs that no task writes. Default: each batch has its own.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
+    pub shared: Option<Spanned<bool>>,
     /// How the host holds the buffer. Only for `home = "host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
@@ -170,6 +175,11 @@ pub(super) struct RawTask {
     /// table, which may write several.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
+    /// Names of tasks that this one runs after, besides those that write what it reads. Default:
+    /// none.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub after: Vec<Spanned<String>>,
     /// How many times the kernel runs. Each run reads what the one before wrote. One of a
     /// `[[kernel]]` table runs again on the same memory. Default: 1.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]

@@ -2,7 +2,7 @@
 
 use super::raw::{RawBuffer, RawTask};
 use super::values::count;
-use super::{Buffer, Task, TaskKernel};
+use super::{Buffer, Task, TaskId, TaskKernel};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, Kernel, NotTaken, Shape};
 use crate::program::BufferId;
@@ -17,6 +17,8 @@ pub(super) struct Scope<'a> {
     pub buffers: &'a [Buffer],
     /// Index of each buffer by its name.
     pub ids: &'a BTreeMap<&'a Spanned<String>, usize>,
+    /// Index of each task by its name.
+    pub tasks: &'a BTreeMap<&'a Spanned<String>, usize>,
     /// The scenario's own kernels.
     pub declared: &'a [Arc<DeclaredKernel>],
 }
@@ -40,6 +42,7 @@ impl Scope<'_> {
             kernel: TaskKernel::Library { kernel, arguments },
             reads: self.reads(raw, kernel)?,
             writes: self.writes(raw)?,
+            after: self.after(raw)?,
             iterations: iterations(raw, kernel)?,
             splittable: raw.split.is_some(),
         };
@@ -58,6 +61,22 @@ impl Scope<'_> {
             let all: Vec<&str> = Kernel::ALL.map(Kernel::name).into_iter().chain(own).collect();
             unknown("kernel", name.get_ref(), name.span(), &all)
         })
+    }
+
+    /// The tasks that this one runs after, by their places in the file.
+    pub(super) fn after(&self, raw: &RawTask) -> Result<Vec<TaskId>, Fault> {
+        let find = |name: &Spanned<String>| {
+            let known = || self.tasks.keys().map(|task| task.get_ref().as_str());
+            let found = self.tasks.get(name).copied().map(TaskId).ok_or_else(|| {
+                unknown("task", name.get_ref(), name.span(), &known().collect::<Vec<_>>())
+            });
+            if name.get_ref() == raw.name.get_ref() {
+                let message = format!("task `{name}` is to run `after` itself");
+                return Err(Fault::new(message, name.span(), "itself", "take it out"));
+            }
+            found
+        };
+        raw.after.iter().map(find).collect()
     }
 
     pub(super) fn find(&self, name: &Spanned<String>) -> Result<BufferId, Fault> {

@@ -41,12 +41,20 @@ pub struct Buffer {
     /// Whether every run of the workload gets new host memory, whose pages were never touched.
     /// Only outputs can be fresh.
     pub fresh: bool,
+    /// Whether all batches read the same contents. No task writes them.
+    pub shared: bool,
 }
 
 impl Buffer {
     /// Bytes of so many batches.
     pub const fn bytes(&self, batches: u64) -> Bytes {
-        Bytes::new(self.elements * batches * self.element_type.size())
+        let copies = if self.shared { 1 } else { batches };
+        Bytes::new(self.elements * copies * self.element_type.size())
+    }
+
+    /// How many elements lie in front of a batch, counted from 0.
+    pub const fn start_of(&self, batch: u64) -> u64 {
+        if self.shared { 0 } else { self.elements * batch }
     }
 }
 
@@ -67,6 +75,8 @@ pub struct Task {
     pub reads: Vec<BufferId>,
     /// One buffer if the kernel is of the library.
     pub writes: Vec<BufferId>,
+    /// Tasks that it runs after, besides those that write what it reads.
+    pub after: Vec<TaskId>,
     /// Dependent repetitions: each reads what the one before wrote.
     pub iterations: u64,
     /// May be cut into chunks along the elements.

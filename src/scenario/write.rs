@@ -30,7 +30,7 @@ impl Workload {
 }
 
 fn table(buffer: &Buffer) -> String {
-    let Buffer { name, element_type, elements, home, .. } = buffer;
+    let Buffer { name, element_type, elements, home, shared, .. } = buffer;
     let name = toml::Value::from(name.as_str());
     let element_type = toml::Value::try_from(element_type).expect("a word");
     let home = match home {
@@ -39,8 +39,10 @@ fn table(buffer: &Buffer) -> String {
         Home::Host(HostMemory::Pageable) => "\"host\"".to_owned(),
         Home::Host(memory) => format!("\"host\"\nhost = {{ memory = \"{memory}\" }}"),
     };
+    let shared = if *shared { "shared = true\n" } else { "" };
     format!(
-        "[[buffer]]\nname = {name}\ntype = {element_type}\nelements = {elements}\nhome = {home}\n"
+        "[[buffer]]\nname = {name}\ntype = {element_type}\nelements = {elements}\nhome = {home}\n\
+         {shared}"
     )
 }
 

@@ -166,8 +166,12 @@ impl Items<'_> {
     }
 
     /// What is for one chunk alone or, of what several parts use or a chunk reads whole, for all
-    /// chunks of a batch.
+    /// chunks of a batch; what batches share is for all chunks.
     fn of_chunk(&mut self, id: BufferId, (part, chunk): At) -> ItemId {
+        if self.workload.buffer(id).shared {
+            let all = 0..self.workload.buffer(id).elements;
+            return self.item((id, chunk), (id.0, usize::MAX), all, None);
+        }
         let batch = self.chunks[chunk].batch;
         let is_whole = self.parts[part].pieces > 1 && self.workload.is_read_whole(id);
         if is_whole || self.parts_with(id).count() > 1 {
@@ -313,7 +317,33 @@ impl<'w> TaskGraph<'w> {
                 self.nodes[writer].behind.push(reader);
             }
         }
+        for (reader, writer) in self.rules() {
+            self.nodes[reader].before.push(writer);
+            self.nodes[writer].behind.push(reader);
+        }
         self.tidy();
+    }
+
+    /// Pairs of nodes of which the first is to come behind the second without its data: on the same
+    /// chunk, if both tasks are cut alike, or else in the same batch.
+    fn rules(&self) -> Vec<(NodeId, NodeId)> {
+        let mut rules = Vec::new();
+        for (id, node) in self.nodes.iter().enumerate() {
+            let batch = |node: &Node| self.chunks[node.chunk].batch;
+            for &first in &self.workload.task(node.task).after {
+                let others = self.nodes.iter().enumerate();
+                let others: Vec<NodeId> = others
+                    .filter(|(_, other)| other.task == first && batch(other) == batch(node))
+                    .map(|(other, _)| other)
+                    .collect();
+                let same = others.iter().find(|&&other| self.nodes[other].chunk == node.chunk);
+                match same {
+                    Some(&other) => rules.push((id, other)),
+                    None => rules.extend(others.into_iter().map(|other| (id, other))),
+                }
+            }
+        }
+        rules
     }
 
     fn tidy(&mut self) {

@@ -1,11 +1,13 @@
 //! Every plan orders the calls that touch the same bytes, and computes what the CPU computes in any
 //! order that it allows. A plan that lacks a wait does neither.
 
+mod after_others;
 mod by_task;
 mod in_graphs;
 mod of_other_memory;
 mod over_several_gpus;
 pub(super) mod own_kernels;
+mod shared_by_batches;
 
 use self::of_other_memory::of_other_memory;
 use self::over_several_gpus::{check_contexts, over_several};
@@ -316,45 +318,6 @@ fn a_reduction_waits_for_all_its_parts() {
     case.runs(&plan, 1).expect("the unchanged plan is right");
     let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
-}
-
-/// Ten rows in each of two batches, times one matrix.
-fn rows() -> Workload {
-    read(
-        "schema_version = 1\nname = \"rows\"\nquestion = \"?\"\nbatches = 2\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 64\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\n\
-         writes = [\"out\"]\narguments = { inner = 8 }\nsplit = { along = \"elements\" }\n",
-    )
-}
-
-/// All chunks of a batch use its weights, which therefore cross the link once per batch.
-#[test]
-fn what_is_read_whole_comes_once_for_each_batch() {
-    let case = Case::new(rows());
-    for family in [
-        Family::ByEngine(ByEngine { chunks: 5 }),
-        Family::Buffered(Buffered { chunks: 5, ring: 2 }),
-        Family::ByChunk(ByChunk { chunks: 5, streams: 3, issue: Issue::DepthFirst }),
-        Family::ByChunk(ByChunk { chunks: 5, streams: 3, issue: Issue::BreadthFirst }),
-    ] {
-        let plan = build(&case.workload, pinned(family)).expect("ten rows");
-        case.runs(&plan, 1).expect("the unchanged plan is right");
-        let weights = Bytes::of_f32(64);
-        let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
-        assert_eq!(places(&plan, comes).len(), 2, "{}", plan.label);
-        // Breadth-first, a stream that waits for the next batch's weights has already
-        // waited for this batch's.
-        let every_wait_counts = !plan.label.contains("breadth");
-        for index in places(&plan, |call| every_wait_counts && matches!(call, Call::Wait { .. })) {
-            is_found(&case, &without(&plan, index), &format!("wait {index}"));
-        }
-    }
-    // Rows are never cut.
-    let refusal = build(&case.workload, pinned(ByEngine { chunks: 11 })).expect_err("ten");
-    assert!(refusal.to_string().contains("8 of which stay together"), "{refusal}");
 }
 
 #[test]

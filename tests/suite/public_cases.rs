@@ -8,7 +8,7 @@ use hallway::profile::Profile;
 use hallway::report::{Assessment, Bottleneck};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::search::{Ranked, Ranking, Sizes, break_even, candidates_for, rank};
 use hallway::units::{Bytes, Span};
 use std::path::PathBuf;
 
@@ -121,6 +121,25 @@ fn case_14_a_kernel_that_gathers_takes_processors_from_others() {
     assert!((3.0e6..5.0e6).contains(&alone), "{alone} ns");
     assert!(copies / alone < 1.05, "{copies} ns beside copies, {alone} ns alone");
     assert!(kernel / alone > 1.4, "{kernel} ns beside the kernel, {alone} ns alone");
+}
+
+/// Weights of 64 MiB in host memory are sent to the GPU once a batch has 32 rows. That is about
+/// right over a wide slot, and too early over a slow one: there, 34 rows take 7 times as long.
+#[test]
+fn case_18_a_batch_pays_for_its_weights_from_some_rows_on() {
+    let pays_from = |file: &str, profile: &Profile| {
+        let workload = Workload::load(&case(file)).expect("a scenario");
+        let sizes = break_even(&workload, profile).expect("both sides are known");
+        let [Sizes { from: Some(from), until: None }] = sizes.gpu_wins[..] else {
+            panic!("{sizes:?}")
+        };
+        from / 4096
+    };
+    let wide = pays_from("18-batch-that-pays-for-its-weights/rows-0032.toml", &PROFILE);
+    assert!((35..=55).contains(&wide), "from {wide} rows on");
+    let slow = table("18-batch-that-pays-for-its-weights/rtx3090-gen3-x8.csv");
+    let narrow = pays_from("18-batch-that-pays-for-its-weights/x8-rows-0034.toml", &slow);
+    assert!((130..=160).contains(&narrow), "from {narrow} rows on");
 }
 
 /// The call of a copy to pageable memory returns after the kernel before it, half a second later;

@@ -125,6 +125,7 @@ fn argument_text(kernel: Kernel) -> String {
 }
 
 fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> String {
+    let rows = elements as usize / 4;
     // Each buffer's name, elements and home, and the arrays that tasks can read.
     let mut buffers: Vec<(String, u64, usize)> = Vec::new();
     let mut arrays: Vec<usize> = Vec::new();
@@ -178,10 +179,14 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         let (is_read, is_written) = (read.contains(&id), written.contains(&id));
         // A scenario must not have scratch that nobody reads, or an unused input.
         let home = if *home == 0 && !is_read { HOMES[2] } else { HOMES[*home] };
+        // Batches share some of what is only read.
+        let is_shared = !is_written && (id + rows).is_multiple_of(3);
+        let shared = if is_shared { "shared = true\n" } else { "" };
         if is_read || is_written {
             write!(
                 text,
-                "[[buffer]]\nname = {name:?}\ntype = \"f32\"\nelements = {elements}\n{home}\n"
+                "[[buffer]]\nname = {name:?}\ntype = \"f32\"\nelements = {elements}\n{shared}\
+                 {home}\n"
             )
             .expect("writing to a string cannot fail");
         }

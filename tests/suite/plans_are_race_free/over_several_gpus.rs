@@ -1,6 +1,7 @@
 //! Plans over several GPUs are free of races, too, and each call is made in the right
 //! context.
 
+use super::shared_by_batches::rows;
 use super::*;
 use hallway::machine::DeviceId;
 use hallway::program::Place;

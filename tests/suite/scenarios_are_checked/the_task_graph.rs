@@ -1,6 +1,7 @@
 //! Tasks are put in an order that respects their dependencies.
 
 use super::*;
+use hallway::scenario::TaskId;
 
 /// A scenario of `scale` tasks, each given as name, what it reads and what it writes.
 fn chain(tasks: &[(&str, &str, &str)]) -> String {
@@ -57,4 +58,52 @@ fn has_no_circle() {
     let two = chain(&[("a", "c", "b"), ("b", "b", "c")]);
     let message = "tasks `a`, `b` each read what the next one writes, in a circle";
     refuses(&two, "[\"c\"]\nwrites", message, "read a buffer that none of them writes");
+}
+
+/// A chain in which some tasks are to run after others.
+fn after(tasks: &[(&str, &str, &str)], rules: &[(&str, &str)]) -> String {
+    rules.iter().fold(chain(tasks), |text, (name, after)| {
+        let key = format!("name = \"{name}\"\nkernel");
+        assert_eq!(text.matches(&key).count(), 1);
+        text.replace(&key, &format!("name = \"{name}\"\nafter = [{after}]\nkernel"))
+    })
+}
+
+#[test]
+fn may_say_that_a_task_runs_after_others_without_their_data() {
+    let tasks = [("one", "x", "a"), ("two", "y", "b"), ("three", "z", "c")];
+    let text = after(&tasks, &[("one", "\"three\", \"two\""), ("two", "\"three\"")]);
+    let workload = read(&text).expect("valid");
+    let names: Vec<&str> = workload.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["three", "two", "one"]);
+    let after: Vec<_> = workload.tasks.iter().map(|task| task.after.clone()).collect();
+    let places = |all: &[usize]| all.iter().copied().map(TaskId).collect::<Vec<_>>();
+    assert_eq!(after, [places(&[]), places(&[0]), places(&[0, 1])]);
+}
+
+#[test]
+fn has_no_circle_of_rules_either() {
+    let tasks = [("one", "x", "a"), ("two", "a", "b"), ("three", "z", "c")];
+    let text = after(&tasks, &[("one", "\"two\"")]);
+    let message = "tasks `one`, `two` each wait for the next one, in a circle";
+    refuses(&text, "\"two\"]", message, "take this out");
+    let text = after(&tasks, &[("three", "\"three\"")]);
+    refuses(&text, "\"three\"]", "task `three` is to run `after` itself", "take it out");
+    let text = after(&tasks, &[("three", "\"tow\"")]);
+    refuses(&text, "\"tow\"", "unknown task `tow`", "`one`, `three`, `two`");
+}
+
+#[test]
+fn leaves_alone_what_all_batches_share() {
+    let text = chain(&[("one", "x", "a")]);
+    let shared = |name: &str| {
+        let key = format!("name = \"{name}\"\ntype = \"f32\"\n");
+        assert_eq!(text.matches(&key).count(), 1);
+        text.replace(&key, &format!("{key}shared = true\n"))
+    };
+    let workload = read(&shared("x").replace("question", "batches = 3\nquestion")).expect("valid");
+    let bytes: Vec<u64> = workload.buffers.iter().map(|one| one.bytes(3).get()).collect();
+    assert_eq!(bytes, [3 * 32, 32], "`a` and `x`");
+    let message = "task `one` writes `a`, which all batches share";
+    refuses(&shared("a"), "true", message, "take `shared` out");
 }
