@@ -8,7 +8,7 @@ use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measure
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::{Ranked, Ranking};
+use crate::search::{Plan, Ranked, Ranking};
 use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
@@ -100,13 +100,7 @@ fn subjects(
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let ranking = match &runs {
-            Some(runs) => {
-                let candidates = found.candidates_with(&workload, runs);
-                predicting.ranking_of(&workload, candidates, found, (progress, 0))
-            }
-            None => predicting.ranking(&workload, found, (progress, 0)),
-        };
+        let ranking = predicting.ranking(&workload, found, (progress, 0));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };
@@ -117,7 +111,13 @@ fn subjects(
 /// it, one whose calls were timed is preferred, as it can be drawn beside its measurement.
 fn draw(subject: &Subject) -> Option<String> {
     let Subject { workload, ranking, runs } = subject;
-    let best = ranking.best_on_gpu().or(ranking.winner())?;
+    // A schedule that was not run is left to others, if there are runs.
+    let was_due = |plan: &Plan| match runs {
+        Some(runs) => !plan.is_scheduled() || runs.run_of(&plan.identity()).is_some(),
+        None => true,
+    };
+    let best = ranking.choice(|ranked| !ranked.is_cpu() && was_due(&ranked.plan));
+    let best = best.or(ranking.winner())?;
     let (_, high) = best.forecast.interval();
     let traced = |ranked: &&Ranked| {
         let is_as_good = !ranked.is_cpu() && ranked.forecast.interval().0 <= high;

@@ -226,17 +226,19 @@ impl<'a> Search<'a> {
         (worth, schedule)
     }
 
-    /// A schedule that differs in one thing.
+    /// A schedule that differs in one thing, in how work is dealt over streams, or in both: what
+    /// one gains may depend on the other.
     fn changed(&self, schedule: &Schedule, random: &mut ChaCha8Rng) -> Option<Schedule> {
         let mut changed = schedule.clone();
-        match random.random_range(0..10) {
+        let kinds = if self.prices.processors().len() > 1 { 10 } else { 5 };
+        match random.random_range(0..kinds) {
             0..=4 => self.move_node(&mut changed, random),
-            5..=6 => self.move_to(&mut changed, random, |_, _| false),
-            7 => self.move_to(&mut changed, random, |one, other| one.0 == other.0),
-            8 => self.move_to(&mut changed, random, |one, other| one.1 == other.1),
-            _ => {
-                changed.streams = Layout::ALL[random.random_range(0..Layout::ALL.len())];
-            }
+            5..=7 => self.move_to(&mut changed, random, |_, _| false),
+            8 => self.move_to(&mut changed, random, |one, other| one.0 == other.0),
+            _ => self.move_to(&mut changed, random, |one, other| one.1 == other.1),
+        }
+        if random.random_bool(0.25) {
+            changed.streams = Layout::ALL[random.random_range(0..Layout::ALL.len())];
         }
         (changed != *schedule).then_some(changed)
     }

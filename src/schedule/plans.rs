@@ -32,6 +32,13 @@ pub struct Scheduled {
     pub refused: Vec<Refusal>,
 }
 
+/// A plan with what it comes to.
+struct Found {
+    worth: Worth,
+    strategy: Strategy,
+    program: Program,
+}
+
 /// How many numbers of chunks are looked into after a first look at all.
 const FINALISTS: usize = 2;
 
@@ -52,7 +59,15 @@ pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Sche
         let both = choice.with_cpu.then(|| found(true).ok()).flatten();
         match (without, both) {
             (Err(refusal), None) => scheduled.refused.push(refusal),
-            (without, both) => scheduled.plans.extend(without.into_iter().chain(both)),
+            // Also where the CPU may have tasks, it may be better to give it none.
+            (Ok(one), Some(other)) if one.strategy == other.strategy => {
+                let better = if other.worth < one.worth { other } else { one };
+                scheduled.plans.push((better.strategy, better.program));
+            }
+            (without, both) => {
+                let plans = without.into_iter().chain(both);
+                scheduled.plans.extend(plans.map(|found| (found.strategy, found.program)));
+            }
         }
     }
     scheduled
@@ -63,7 +78,7 @@ fn best(
     profile: &Profile,
     choice: &Choice,
     (memory, devices, with_cpu): (HostMemory, usize, bool),
-) -> Result<(Strategy, Program), Refusal> {
+) -> Result<Found, Refusal> {
     let limit = device_limit(workload, profile);
     let family = ByTask { chunks: 1, devices, with_cpu: false }.into();
     let refused = Strategy { family, memory, graph: false };
@@ -91,8 +106,9 @@ fn best(
     let improved: Vec<(Worth, Strategy, Result<Program, Impossible>)> = improved.collect();
     let best = improved.into_iter().min_by_key(|(worth, strategy, _)| (*worth, *strategy));
     match best {
-        Some((_, strategy, program)) => {
-            Ok((strategy, accepted(workload, strategy, program.map_err(refuse)?)?))
+        Some((worth, strategy, program)) => {
+            let program = accepted(workload, strategy, program.map_err(refuse)?)?;
+            Ok(Found { worth, strategy, program })
         }
         None => Err(refuse(why.unwrap_or_else(|| "no number of chunks to try".to_owned().into()))),
     }

@@ -6,7 +6,7 @@ use crate::scenario::{FamilyName, Workload};
 use crate::schedule::{Choice, schedule};
 
 /// About how many calls are simulated to schedule tasks for one plan.
-const BUDGET: u64 = 200_000;
+const BUDGET: u64 = 100_000;
 
 /// Adds plans by task, if the scenario asks for them.
 pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
@@ -14,12 +14,10 @@ pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile
     if workload.plans.chunks.is_empty() && !chunks.contains(&1) {
         chunks.insert(0, 1);
     }
-    add(
-        found,
-        workload,
-        profile,
-        &Choice { chunks, with_cpu: true, budget: BUDGET, gpus: gpus(profile) },
-    );
+    // No runs have been scored yet of plans that share the work with the CPU.
+    let with_cpu = workload.plans.families.contains(&FamilyName::ByTask);
+    let gpus = gpus(profile);
+    add(found, workload, profile, &Choice { chunks, gpus, with_cpu, budget: BUDGET });
 }
 
 /// Like [`add_schedules`], for a quick look: schedules without the CPU, as lists give them.
@@ -53,12 +51,17 @@ fn add(found: &mut Candidates, workload: &Workload, profile: &Profile, choice: &
     }
 }
 
+impl Plan {
+    /// Whether its tasks were scheduled by the prices of a profile.
+    pub fn is_scheduled(&self) -> bool {
+        self.strategy.is_some_and(|one| one.family.name() == FamilyName::ByTask)
+    }
+}
+
 impl Candidates {
     /// Leaves out plans by task that are not known to somebody: which there are depends on more
     /// than the scenario.
     pub fn retain_schedules(&mut self, is_known: impl Fn(&Plan) -> bool) {
-        let is_scheduled =
-            |plan: &Plan| plan.strategy.is_some_and(|one| one.family.name() == FamilyName::ByTask);
-        self.plans.retain(|plan| !is_scheduled(plan) || is_known(plan));
+        self.plans.retain(|plan| !plan.is_scheduled() || is_known(plan));
     }
 }
