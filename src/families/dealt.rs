@@ -17,7 +17,9 @@ pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, 
     for id in builder.copied_in() {
         let home = builder.home(chunk, id).expect("the host is its home");
         let here = builder.location(slot, chunk, id);
-        if here.allocation != home.allocation {
+        // What all batches share stays once it is there.
+        let is_there = chunk.batch > 0 && builder.workload.buffer(id).shared;
+        if here.allocation != home.allocation && !is_there {
             builder.copy(stream, Direction::HostToDevice, (home, here), &chunk.needs[id.0]);
         }
     }

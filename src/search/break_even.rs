@@ -185,7 +185,7 @@ pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
     scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
 }
 
-fn largest(workload: &Workload) -> u64 {
+pub(super) fn largest(workload: &Workload) -> u64 {
     largest_scaled(workload).map_or(1, |buffer| buffer.elements)
 }
 
@@ -193,7 +193,7 @@ fn largest(workload: &Workload) -> u64 {
 /// buffers that keep their size stay. `None` if a task goes element by element through a buffer
 /// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
 /// are spelled out name ranges of bytes, and are left out.
-fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
+pub(super) fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
         let outputs = task.writes.iter().filter(|_| task.kernel.shape() == Shape::Map);

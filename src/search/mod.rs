@@ -12,6 +12,7 @@ mod room;
 mod scheduled;
 mod shares;
 mod simplicity;
+mod task_bound;
 mod turning;
 
 pub use break_even::{
@@ -22,4 +23,5 @@ pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
 pub use shares::candidates_for;
 pub use simplicity::Simplicity;
+pub use task_bound::task_bound;
 pub use turning::{Turning, turnings};

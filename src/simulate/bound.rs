@@ -33,6 +33,43 @@ pub fn times_alone(program: &Program, profile: &Profile) -> Result<Vec<[Span; 2]
     Ok(costs.map(|cost| [cost.host, demand(&cost.work, multiprocessors).2]).collect())
 }
 
+/// What a call of a body takes at least, whatever goes on beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand {
+    /// Of the host thread.
+    pub host: Span,
+    /// Of an engine or of the multiprocessors, from start to end.
+    pub alone: Span,
+    /// Nanoseconds of the whole engine or of all multiprocessors: a kernel may need only part.
+    pub load: f64,
+}
+
+/// What each call of a program's body takes at least.
+///
+/// # Errors
+/// As [`lower_bound`].
+pub fn demands(program: &Program, profile: &Profile) -> Result<Vec<Demand>, CompileError> {
+    let compiled = CompiledProgram::new(program, profile)?;
+    let multiprocessors = profile.machine.multiprocessors;
+    let of = |cost: &CallCost| {
+        let alone = demand(&cost.work, multiprocessors).2;
+        Demand { host: cost.host, alone, load: work_of(&cost.work, alone, multiprocessors) }
+    };
+    let calls = compiled.body.calls.iter().map(|call| {
+        let usual = of(&compiled.body.costs[call.cost as usize]);
+        if !compiled.body.costs[call.cost as usize].may_go_inline {
+            return usual;
+        }
+        let inline = of(&compiled.body.costs[call.cost as usize + 1]);
+        Demand {
+            host: usual.host.min(inline.host),
+            alone: usual.alone.min(inline.alone),
+            load: usual.load.min(inline.load),
+        }
+    });
+    Ok(calls.collect())
+}
+
 /// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
 /// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
 /// Multiprocessing Timing Anomalies", 1969).

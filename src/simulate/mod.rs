@@ -27,7 +27,7 @@ mod queue;
 mod streams;
 mod tally;
 
-pub use bound::{lower_bound, times_alone};
+pub use bound::{Demand, demands, lower_bound, times_alone};
 pub use engine::{Simulator, simulate};
 pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};
 pub use tally::Tally;

@@ -30,6 +30,7 @@ mod reports_say_it_plainly;
 mod rooms_import_one_way;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;
+mod schedules_are_near_the_optimum;
 mod searches_say_where_the_gpu_wins;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;

@@ -1,0 +1,153 @@
+//! The least load of the busiest of the CPU, the GPUs and the links, if every task may be divided
+//! among the sides.
+
+use super::path::{CPU, GPU, Paths};
+use super::work::{Data, Work};
+use crate::scenario::Home;
+use microlp::{
+    ComparisonOp, LinearExpr, OptimizationDirection, Problem, SolutionStatus, SolveOutcome,
+    Variable,
+};
+
+/// What floating point may have added to the least load: see [`Work::least_load`].
+const ROUNDING: f64 = 1e-6;
+/// With more tasks, solving the relaxation takes too long.
+const MOST_NODES: usize = 400;
+
+impl Work {
+    /// The optimum of a linear program: for each task the share that GPUs do, such that the largest
+    /// load is least. Every schedule is a solution of it, with shares of 0 and 1, or with those of
+    /// the pieces. So none has a lower load, and none ends before its largest load.
+    ///
+    /// A schedule that ends within `within` has no task on a side where the path through it is
+    /// longer than that.
+    pub fn least_load(&self, paths: &Paths, within: f64) -> f64 {
+        if self.nodes.len() > MOST_NODES {
+            return self.even_load();
+        }
+        let mut program = Problem::new(OptimizationDirection::Minimize);
+        let time = program.add_var(1.0, (0.0, f64::INFINITY));
+        let share = |node: usize| {
+            let [cpu, gpu] = [CPU, GPU].map(|side| paths.through(node, side) <= within);
+            (f64::from(u8::from(!cpu)), f64::from(u8::from(gpu)))
+        };
+        // Nothing ends in time if a task can be on neither side.
+        let shares: Vec<(f64, f64)> = (0..self.nodes.len()).map(share).collect();
+        if shares.iter().any(|(least, most)| least > most) {
+            return f64::INFINITY;
+        }
+        let shares: Vec<Variable> =
+            shares.into_iter().map(|range| program.add_var(0.0, range)).collect();
+        self.add_processors(&mut program, time, &shares);
+        self.add_links(&mut program, time, &shares);
+        match program.solve() {
+            Ok(SolveOutcome::Solution(found)) if found.status() == SolutionStatus::Optimal => {
+                found.objective() * (1.0 - ROUNDING)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The load of processors that share all work evenly, each task on its better side.
+    fn even_load(&self) -> f64 {
+        let least = self.nodes.iter().map(|node| {
+            let gpu = node.gpu.map_or(f64::INFINITY, |gpu| gpu.load);
+            node.cpu.unwrap_or(f64::INFINITY).min(gpu)
+        });
+        least.sum::<f64>() * self.batches / (self.gpus as f64 + 1.0)
+    }
+
+    fn add_processors(&self, program: &mut Problem, time: Variable, shares: &[Variable]) {
+        let (mut cpu, mut gpu) = (LinearExpr::empty(), LinearExpr::empty());
+        let mut all_on_cpu = 0.0;
+        for (node, &share) in self.nodes.iter().zip(shares) {
+            let on_cpu = node.cpu.unwrap_or(0.0) * self.batches;
+            all_on_cpu += on_cpu;
+            cpu.add(share, -on_cpu);
+            gpu.add(share, node.gpu.map_or(0.0, |gpu| gpu.load) * self.batches);
+        }
+        cpu.add(time, -1.0);
+        program.add_constraint(cpu, ComparisonOp::Le, -all_on_cpu);
+        gpu.add(time, -(self.gpus as f64));
+        program.add_constraint(gpu, ComparisonOp::Le, 0.0);
+    }
+
+    /// What is read on another side than it was written, or than it is at home, crosses once at
+    /// least.
+    fn add_links(&self, program: &mut Problem, time: Variable, shares: &[Variable]) {
+        let mut links = [LinearExpr::empty(), LinearExpr::empty()];
+        for (id, data) in self.data.iter().enumerate() {
+            for (way, link) in links.iter_mut().enumerate() {
+                let load = data.copy[way];
+                let mut crosses = |rules: Vec<Rule>, times: f64| {
+                    if rules.is_empty() || load == 0.0 {
+                        return;
+                    }
+                    let crossing = program.add_var(0.0, (0.0, 1.0));
+                    link.add(crossing, load * times);
+                    for Rule { more, less, least } in rules {
+                        // crossing >= least + more - less
+                        let mut rule = LinearExpr::empty();
+                        rule.add(crossing, 1.0);
+                        more.into_iter().for_each(|node| rule.add(shares[node], -1.0));
+                        less.into_iter().for_each(|node| rule.add(shares[node], 1.0));
+                        program.add_constraint(rule, ComparisonOp::Ge, least);
+                    }
+                };
+                crosses(self.first_crossings(id, data, way), data.arrivals);
+                crosses(self.later_crossings(id, data, way), self.batches);
+            }
+        }
+        for mut link in links {
+            link.add(time, -(self.gpus as f64));
+            program.add_constraint(link, ComparisonOp::Le, 0.0);
+        }
+    }
+
+    /// Of the contents before the workload.
+    fn first_crossings(&self, id: usize, data: &Data, way: usize) -> Vec<Rule> {
+        let readers = (0..self.nodes.len()).filter(|&node| self.nodes[node].takes.contains(&id));
+        let rule = |reader| match (data.home, way) {
+            (Home::Host(_), 0) => Some(Rule::on_gpu(reader)),
+            (Home::Device, 1) => Some(Rule::on_cpu(reader)),
+            _ => None,
+        };
+        readers.filter_map(rule).collect()
+    }
+
+    /// Of what a task writes.
+    fn later_crossings(&self, id: usize, data: &Data, way: usize) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for (writer, node) in self.nodes.iter().enumerate() {
+            for &(reader, _) in node.behind.iter().filter(|(_, data)| *data == Some(id)) {
+                let (more, less) = if way == 0 { (reader, writer) } else { (writer, reader) };
+                rules.push(Rule { more: Some(more), less: Some(less), least: 0.0 });
+            }
+            if node.leaves.contains(&id) {
+                match (data.home, way) {
+                    (Home::Host(_), 1) => rules.push(Rule::on_gpu(writer)),
+                    (Home::Device, 0) => rules.push(Rule::on_cpu(writer)),
+                    _ => {}
+                }
+            }
+        }
+        rules
+    }
+}
+
+/// That data cross by at least `least` and the share of one task without that of another.
+struct Rule {
+    more: Option<usize>,
+    less: Option<usize>,
+    least: f64,
+}
+
+impl Rule {
+    const fn on_gpu(node: usize) -> Self {
+        Self { more: Some(node), less: None, least: 0.0 }
+    }
+
+    const fn on_cpu(node: usize) -> Self {
+        Self { more: None, less: Some(node), least: 1.0 }
+    }
+}

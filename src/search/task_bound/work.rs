@@ -1,0 +1,231 @@
+//! What the tasks of a workload take at least, and what has to move between host and device.
+
+use super::super::break_even::{largest, scaled};
+use crate::families::{Cpu, Family, Resident, Strategy, build};
+use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::profile::Profile;
+use crate::program::{
+    Allocation, AllocationId, BufferId, Call, Place, Program, Slice, StreamTraits,
+};
+use crate::scenario::{Home, Limits, Task, TaskId, Workload};
+use crate::simulate::{Demand, demands};
+use crate::units::Bytes;
+
+/// Pieces down to a 64th are looked at: smaller ones cost more for each element, since every launch
+/// and every copy has a fixed part.
+const HALVINGS: u32 = 6;
+
+/// The tasks of one batch. Times are nanoseconds.
+pub(super) struct Work {
+    pub nodes: Vec<Node>,
+    pub data: Vec<Data>,
+    pub gpus: usize,
+    pub batches: f64,
+    /// Whether kernels may use the host's memory where it is, so that nothing has to arrive first.
+    pub maps: bool,
+}
+
+/// One task.
+pub(super) struct Node {
+    /// On the CPU, with all its threads.
+    pub cpu: Option<f64>,
+    pub gpu: Option<OnGpu>,
+    /// Whether it can be cut into pieces, each of which waits for pieces of others only.
+    pub is_cut: bool,
+    /// Tasks that it waits for, and those that wait for it, each with the data between them.
+    pub before: Vec<(usize, Option<usize>)>,
+    pub behind: Vec<(usize, Option<usize>)>,
+    /// Data that it reads as they are before the workload, and data that it leaves at home.
+    pub takes: Vec<usize>,
+    pub leaves: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct OnGpu {
+    /// From start to end.
+    pub alone: f64,
+    /// Of a whole GPU: a kernel may need part of it.
+    pub load: f64,
+}
+
+/// One buffer of a batch.
+pub(super) struct Data {
+    pub home: Home,
+    /// To a device, and from one.
+    pub copy: [f64; 2],
+    /// How often its first contents and its last are there in a pass.
+    pub arrivals: f64,
+}
+
+impl Work {
+    /// `None` if a task has no price on either side, or there is no task.
+    pub fn new(workload: &Workload, profile: &Profile) -> Option<Self> {
+        let gpus = profile.gpu_counts().into_iter().max().unwrap_or(1);
+        let maps = profile.mapped(Bytes::mib(1), Bytes::ZERO).is_ok();
+        let data = workload.buffers.iter().map(|buffer| Data {
+            home: buffer.home,
+            copy: Direction::BOTH.map(|way| least_copy(buffer.bytes(1), way, profile)),
+            arrivals: if buffer.shared { 1.0 } else { workload.batches as f64 },
+        });
+        let mut nodes = Vec::new();
+        for (index, task) in workload.tasks.iter().enumerate() {
+            let sizes = pieces(workload, task);
+            let cpu = least(&sizes, Side::Cpu, profile).map(|(host, _)| host);
+            let gpu = least(&sizes, Side::Gpu, profile);
+            if cpu.is_none() && gpu.is_none() {
+                return None;
+            }
+            let gpu = gpu.map(|(alone, load)| OnGpu { alone, load });
+            let (takes, leaves) = ends(workload, TaskId(index));
+            let (before, behind) = (waits_for(workload, index), Vec::new());
+            let is_cut = task.splittable;
+            nodes.push(Node { cpu, gpu, is_cut, before, behind, takes, leaves });
+        }
+        for node in 0..nodes.len() {
+            for (before, data) in nodes[node].before.clone() {
+                nodes[before].behind.push((node, data));
+            }
+        }
+        let batches = workload.batches as f64;
+        let work = Self { nodes, data: data.collect(), gpus, batches, maps };
+        (!work.nodes.is_empty()).then_some(work)
+    }
+}
+
+fn waits_for(workload: &Workload, index: usize) -> Vec<(usize, Option<usize>)> {
+    let task = &workload.tasks[index];
+    let writer = |id: &BufferId| Some((workload.writer_of(*id)?.0, Some(id.0)));
+    let after = task.after.iter().map(|id| (id.0, None));
+    let all = task.reads.iter().filter_map(writer).chain(after);
+    all.filter(|(before, _)| *before != index).collect()
+}
+
+/// What a task reads of the workload's inputs, and what it writes of its results.
+fn ends(workload: &Workload, id: TaskId) -> (Vec<usize>, Vec<usize>) {
+    let task = workload.task(id);
+    let is_first = |read: &BufferId| workload.writer_of(*read).is_none_or(|writer| writer == id);
+    let mut takes: Vec<usize> =
+        task.reads.iter().filter(|read| is_first(read)).map(|read| read.0).collect();
+    takes.sort_unstable();
+    takes.dedup();
+    let lives = |write: &&BufferId| workload.buffer(**write).home != Home::Scratch;
+    (takes, task.writes.iter().filter(lives).map(|write| write.0).collect())
+}
+
+/// A task by itself at some sizes, each with how many such pieces make the whole. If it can be cut
+/// but not be made smaller by rule, there are none: nothing is known of its pieces.
+fn pieces(workload: &Workload, task: &Task) -> Vec<(Workload, f64)> {
+    let alone = by_itself(workload, task);
+    if !task.splittable {
+        return vec![(alone, 1.0)];
+    }
+    let whole = largest(&alone);
+    let sizes = (0..=HALVINGS).filter_map(|halvings| {
+        let piece = scaled(&alone, (whole >> halvings).max(1))?;
+        let share = largest(&piece) as f64 / whole as f64;
+        Some((piece, 1.0 / share))
+    });
+    sizes.collect()
+}
+
+fn by_itself(workload: &Workload, task: &Task) -> Workload {
+    let mut alone = workload.clone();
+    alone.tasks = vec![Task { after: Vec::new(), ..task.clone() }];
+    (alone.batches, alone.limits) = (1, Limits::default());
+    alone.programs.clear();
+    for (id, buffer) in alone.buffers.iter_mut().enumerate() {
+        (buffer.fresh, buffer.home) = (false, Home::Device);
+        if !task.uses(BufferId(id)) {
+            buffer.elements = 1;
+        }
+    }
+    alone
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Cpu,
+    Gpu,
+}
+
+/// The least that a task takes on a side, from start to end and of all of the side, whichever way
+/// it is cut.
+fn least(sizes: &[(Workload, f64)], side: Side, profile: &Profile) -> Option<(f64, f64)> {
+    if sizes.is_empty() {
+        return Some((0.0, 0.0));
+    }
+    let mut found = sizes.iter().map(|(workload, times)| {
+        let (alone, load) = price(workload, side, profile)?;
+        Some((alone * times, load * times))
+    });
+    let first = found.next()??;
+    Some(found.flatten().fold(first, |(alone, load), (a, l)| (alone.min(a), load.min(l))))
+}
+
+fn price(workload: &Workload, side: Side, profile: &Profile) -> Option<(f64, f64)> {
+    let mut workload = workload.clone();
+    let family = match side {
+        Side::Cpu => {
+            let pageable = Home::Host(HostMemory::Pageable);
+            workload.buffers.iter_mut().for_each(|buffer| buffer.home = pageable);
+            Family::Cpu(Cpu)
+        }
+        Side::Gpu => Family::Resident(Resident),
+    };
+    let memory = HostMemory::Pageable;
+    let program = build(&workload, Strategy { family, memory, graph: false }).ok()?;
+    let demands = demands(&program, profile).ok()?;
+    Some(match side {
+        Side::Cpu => {
+            let host = demands.iter().map(|one| one.host.nanos_f64()).sum();
+            (host, host)
+        }
+        Side::Gpu => {
+            let launches = program.body.iter().zip(&demands).filter(|(call, _)| call.is_launch());
+            let sum = |of: fn(&Demand) -> f64| launches.clone().map(|(_, one)| of(one)).sum();
+            (sum(|one| one.alone.nanos_f64()), sum(|one| one.load))
+        }
+    })
+}
+
+/// The least time in which so many bytes cross the link, in pieces or as one, by a copy of pinned
+/// memory or by a kernel that uses it where it is. Nothing if the profile knows no copies.
+fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> f64 {
+    let times = (0..=HALVINGS).map(|halvings| {
+        let piece = Bytes::new((bytes.get() >> halvings).max(1));
+        let times = bytes.as_f64() / piece.as_f64();
+        let copied = copy(piece, direction, profile).unwrap_or(0.0);
+        let [read, written] = match direction {
+            Direction::HostToDevice => [piece, Bytes::ZERO],
+            Direction::DeviceToHost => [Bytes::ZERO, piece],
+        };
+        let used = profile.mapped(read, written).map_or(copied, |(time, _)| time);
+        times * copied.min(used)
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
+
+fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<f64> {
+    let [ashore, there] =
+        [0, 1].map(|at| Slice { allocation: AllocationId(at), offset: Bytes::ZERO, length: bytes });
+    let (from, to) = match direction {
+        Direction::HostToDevice => (ashore, there),
+        Direction::DeviceToHost => (there, ashore),
+    };
+    let memory = |place| Allocation { name: String::new(), place, bytes, holds: None };
+    let stream = crate::machine::StreamId(0);
+    let program = Program {
+        label: String::new(),
+        allocations: vec![
+            memory(Place::Host(HostMemory::Pinned)),
+            memory(Place::Device(DeviceId::FIRST)),
+        ],
+        streams: vec![StreamTraits::default()],
+        events: 0,
+        kernels: Vec::new(),
+        threads: Vec::new(),
+        setup: Vec::new(),
+        body: vec![Call::Copy { stream, direction, from, to }, Call::Synchronize { stream }],
+    };
+    Some(demands(&program, profile).ok()?[0].alone.nanos_f64())
+}
