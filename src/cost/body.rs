@@ -7,6 +7,7 @@ use super::call_costs::{CallCosts, Key};
 use super::entries::{Entries, Entry, EntryId};
 use super::host_times::{CallSite, HostTimes};
 use super::in_flight::waited_for;
+use super::streaming::Streaming;
 use super::threads::ThreadCalls;
 use super::work::{CallCost, WorkKind};
 use crate::profile::{Profile, Unknown};
@@ -25,6 +26,8 @@ pub(crate) struct Body {
     /// Empty if there are several host threads: none runs ahead of the others.
     pub bursts: Vec<Burst>,
     pub threads: ThreadCalls,
+    /// When the host streams through memory beside copies.
+    pub streaming: Streaming,
     /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
     pub barrier: Vec<u16>,
     /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
@@ -56,6 +59,7 @@ impl Body {
             entries: Entries::default(),
             bursts: Vec::new(),
             threads: ThreadCalls::of(program),
+            streaming: Streaming::default(),
             barrier: barrier(program),
             traits: program.streams.iter().copied().chain(branches).collect(),
             graphs: program.graphs().collect(),
@@ -67,6 +71,7 @@ impl Body {
             bursts((&body.calls, &body.costs), |call| body.host_of(call))
         };
         body.bursts = bursts;
+        body.streaming = Streaming::new(&body, &issued, profile);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
         body.entries = Entries::new(calls, &body.costs, program.lane_count(), has_barrier);

@@ -214,16 +214,7 @@ impl<'a> CallCosts<'a> {
             Call::Replay { .. } => {
                 return Err(Unknown::refused("the launch of a graph in a program's set-up"));
             }
-            Call::Compute { step } => {
-                let (kernel, n) = (step.kernel, step.elements());
-                let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
-                let around = *locality.around.ok_or_else(what)?;
-                let twin = profile.twin(kernel, &step.arguments, n, around)?;
-                let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
-                let combined = self.combined(combined, step.is_shared(program.host_footprint()))?;
-                let time = twin.max(combined) + self.touch_time(locality)? + self.back(locality)?;
-                CallCost::on_host(Span::from_nanos_f64(time.max(0.0)))
-            }
+            Call::Compute { step } => self.compute(step, locality)?,
             Call::Allocate(_)
             | Call::Pin(_)
             | Call::Renew(_)
@@ -282,6 +273,20 @@ impl<'a> CallCosts<'a> {
 
     fn mark(&self, work: Work, call: HostCall) -> Result<CallCost, Unknown> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
+    }
+
+    fn compute(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+        let Self { program, profile, .. } = *self;
+        let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
+        let around = *locality.around.ok_or_else(what)?;
+        let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
+        let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
+        let combined = self.combined(combined, step.is_shared(program.host_footprint()))?;
+        let time = twin.max(combined) + self.touch_time(locality)? + self.back(locality)?;
+        let time = time.max(0.0);
+        let bytes = step.slices().map(|slice| slice.length).sum();
+        let streams = profile.streams(bytes, around.footprint, time);
+        Ok(CallCost { streams, ..CallCost::on_host(Span::from_nanos_f64(time)) })
     }
 
     /// The cost of a call that only waits, given what it waits for and how long waking up takes.

@@ -80,6 +80,12 @@ impl<'p> CompiledProgram<'p> {
         Ok(compiled)
     }
 
+    /// Whether anything but other copies and kernels that run may slow copies.
+    #[inline]
+    pub(crate) fn slows_copies_down(&self) -> bool {
+        !self.waiting_kernels.refetched.is_empty() || !self.body.streaming.is_nowhere()
+    }
+
     /// Whether the program is plain: most rules do not apply to it.
     ///
     /// A plain program has copies and kernels of one device, ordered only by their streams and by
@@ -93,6 +99,7 @@ impl<'p> CompiledProgram<'p> {
         body.devices() == 1
             && !body.threads.are_several()
             && body.barrier.is_empty()
+            && body.streaming.is_nowhere()
             && polling.is_none()
             && links.is_empty()
             && !channels.are_shared()

@@ -13,6 +13,8 @@
 //! Launches take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
 //! do copies to the host (by 0.05 to 0.1 us), because they are the calls that find the stream
 //! waiting.
+//!
+//! Calls in which the CPU streams through memory take longer beside copies: see `streaming`.
 
 use super::antithetic::Antithetic;
 use super::work::{CallCost, Waits, Work};
@@ -32,6 +34,9 @@ pub(super) struct HostTimes<'p> {
     beside: [Option<(f64, f64)>; 2],
     /// How much longer launches, and copies to the host, take right behind a wait.
     behind_wait: [Option<Span>; 2],
+    /// How many times as long the host takes that streams through memory beside copies of each
+    /// direction; 1 if that was not measured.
+    streaming: [f64; 2],
     /// The streams in which a wait is the latest call.
     waiting: BTreeSet<u16>,
     /// When each host thread makes its next call, if it never waits for the device.
@@ -78,6 +83,9 @@ impl<'p> HostTimes<'p> {
             ],
             behind_wait: [calls.launch_behind_wait, calls.copy_out_behind_wait]
                 .map(|longer| longer.map(|longer| longer.span())),
+            streaming: Direction::BOTH.map(|way| {
+                profile.beside_cpu(way).map_or(1.0, |found| found.load_slowdown.max(1.0))
+            }),
             waiting: BTreeSet::new(),
             times: vec![Span::ZERO; program.thread_count()],
             copying: vec![Default::default(); program.devices().max(1)],
@@ -87,12 +95,16 @@ impl<'p> HostTimes<'p> {
     /// How long the next call keeps the host, from entry to return, when it need not wait. `None`
     /// if every call takes what its cost says.
     pub fn host_of(&mut self, cost: &CallCost, site: CallSite, is_launch: bool) -> Option<Span> {
-        if self.spread.is_none() && self.beside == [None; 2] && self.behind_wait == [None; 2] {
+        let is_usual = self.spread.is_none() && self.beside == [None; 2];
+        if is_usual && self.behind_wait == [None; 2] && self.streaming == [1.0; 2] {
             return None;
         }
         let mut host = cost.host;
         if is_launch {
             host = self.drawn(cost.host) + self.longer(cost.host, site);
+        }
+        if cost.streams > 0.0 {
+            host += self.slowed((self.times[site.thread], cost.host), cost.streams);
         }
         if !cost.in_graph {
             host += self.behind_wait(&cost.work, site.stream, is_launch);
@@ -134,6 +146,20 @@ impl<'p> HostTimes<'p> {
             let part = copying.within(time, time + usual).nanos_f64() / all;
             beside.map_or(0.0, |(longer, _)| longer * part * copying.share)
         });
+        Span::from_nanos_f64(longer.fold(0.0, f64::max))
+    }
+
+    /// How much longer a call takes that streams through memory for a share of its time, because of
+    /// copies beside it. Copies in both directions cost no more than the costlier direction alone.
+    fn slowed(&self, (from, usual): (Span, Span), share: f64) -> Span {
+        let longer = |copying: &Copying, slowdown: f64| {
+            let slowdown = 1.0 + (slowdown - 1.0) * share;
+            let at_most = Span::from_nanos_f64(usual.nanos_f64() * slowdown);
+            let beside = copying.within(from, from + at_most).nanos_f64();
+            beside * (1.0 - 1.0 / slowdown)
+        };
+        let all = self.copying.iter().flat_map(|ways| ways.iter().zip(self.streaming));
+        let longer = all.map(|(copying, slowdown)| longer(copying, slowdown));
         Span::from_nanos_f64(longer.fold(0.0, f64::max))
     }
 

@@ -36,6 +36,7 @@ mod polling;
 mod remote;
 mod setup;
 mod shape;
+mod streaming;
 mod threads;
 mod uses;
 mod waiting_kernels;
@@ -43,7 +44,7 @@ mod work;
 
 pub use compiled::{CompileError, CompiledProgram};
 pub use links::LinkId;
-pub use pinning::{Pinning, pinning, unpinned};
+pub use pinning::{Pinning, Taken, pinning, taken, unpinned};
 pub use setup::{FirstUse, first_use, setup_time};
 
 pub(crate) use analysis::Analysis;

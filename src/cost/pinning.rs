@@ -3,7 +3,7 @@
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;
 use crate::profile::{HostLocality, MOST_OPERANDS, MemoryCost, Profile, Reuse};
-use crate::program::{AllocationId, Call, Place, Program};
+use crate::program::{Allocation, AllocationId, Call, Place, Program};
 use crate::units::{Bytes, Span};
 
 /// The prices of pinning the host memory that a program's set-up pins. The program has the first
@@ -31,6 +31,42 @@ pub fn unpinned(program: &Program) -> Option<Program> {
         }
     }
     (other.setup.len() < program.setup.len() && !program.has_graphs()).then_some(other)
+}
+
+/// Memory of its own that a program takes in the set-up so that data travels through it: pinned,
+/// write-combined or managed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub bytes: Bytes,
+    /// `None` if the profile does not know it.
+    pub costs: Option<Span>,
+}
+
+/// Prices what a program takes like that; nothing if it takes none.
+pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
+    let is_taken = |(id, one): &(usize, &Allocation)| {
+        let is_own = program.setup.contains(&Call::Allocate(AllocationId(*id)));
+        let is_combined = one.place == Place::Host(HostMemory::WriteCombined);
+        (is_own && one.place.is_managed() || is_own && one.place.is_pinned())
+            || (one.holds.is_some() && is_combined)
+    };
+    let all: Vec<(Bytes, MemoryCost)> = program
+        .allocations
+        .iter()
+        .enumerate()
+        .filter(is_taken)
+        .map(|(_, one)| match one.place.is_managed() {
+            true => (one.bytes, MemoryCost::ManagedAllocate),
+            false => (one.bytes, MemoryCost::PinnedAllocate),
+        })
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    let price = |&(bytes, cost): &(Bytes, MemoryCost)| profile.memory(cost, bytes).ok();
+    let costs = all.iter().map(price).sum::<Option<f64>>();
+    let costs = costs.map(|costs| Span::from_nanos_f64(costs.max(0.0)));
+    Some(Taken { bytes: all.iter().map(|(bytes, _)| *bytes).sum(), costs })
 }
 
 /// Prices what a program pins; nothing if it pins nothing.

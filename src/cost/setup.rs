@@ -33,7 +33,16 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
         let cost = |call| profile.graph_call(call, graph.nodes);
         Ok(cost(GraphCall::Capture)? + cost(GraphCall::Instantiate)?)
     });
-    calls.chain(graphs).sum()
+    // A buffer that a plan holds in write-combined memory lives there from the start.
+    let combined = program
+        .allocations
+        .iter()
+        .filter(|one| one.holds.is_some() && one.place == Place::Host(HostMemory::WriteCombined));
+    let taken = combined.map(|one| {
+        let time = profile.memory(MemoryCost::PinnedAllocate, one.bytes)?;
+        Ok(Span::from_nanos_f64(time.max(0.0)))
+    });
+    calls.chain(graphs).chain(taken).sum()
 }
 
 /// What a process pays once, besides its set-up, because it does something for the first time.

@@ -17,6 +17,8 @@ pub(crate) struct CallCost {
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
+    /// For which share of its time the host streams through memory with all threads.
+    pub streams: f64,
     /// Whether the call is in a graph, where the host makes only the graph's launch.
     pub in_graph: bool,
     /// Whether the next cost in the list applies if the stream is empty: the data then travels with
@@ -29,7 +31,8 @@ impl CallCost {
     #[inline]
     pub const fn on_host(host: Span) -> Self {
         let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
-        Self { host, latency, work, waits, in_graph: false, may_go_inline: false }
+        let (streams, in_graph, may_go_inline) = (0.0, false, false);
+        Self { host, latency, work, waits, streams, in_graph, may_go_inline }
     }
 
     /// The cost of a wait for another thread: the waiting one looks at a flag, again and again.

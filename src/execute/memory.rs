@@ -77,8 +77,14 @@ impl Memories {
             let values = contents.of(id);
             memories.push(match workload.buffer(id).home {
                 Home::Device => device_memory(need(device)?, allocation, values)?,
-                Home::Host(HostMemory::Pinned) if program.needs_device() => {
-                    let pinned = PinnedMemory::new(need(device)?, room(allocation))?;
+                Home::Host(home)
+                    if program.needs_device() && (home.is_pinned() || is_combined(allocation)) =>
+                {
+                    let (device, bytes) = (need(device)?, room(allocation));
+                    let pinned = match is_combined(allocation) {
+                        true => PinnedMemory::write_combined(device, bytes)?,
+                        false => PinnedMemory::new(device, bytes)?,
+                    };
                     // SAFETY: the memory was just allocated with room for all values, and
                     // nobody else uses it.
                     unsafe {
@@ -294,6 +300,10 @@ impl Memories {
         }
         Ok(Cow::Owned(values))
     }
+}
+
+fn is_combined(allocation: &Allocation) -> bool {
+    allocation.place == Place::Host(HostMemory::WriteCombined)
 }
 
 /// What an allocation takes: contents are set and read in whole `f32` values.

@@ -71,6 +71,9 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
             (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
                 program.calls().any(is_pin)
             }
+            (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::WriteCombined)) => {
+                !workload.is_output(*id)
+            }
             (Home::Host(home), place) => place == Place::Host(home),
             (Home::Scratch, _) => false,
         };

@@ -323,8 +323,12 @@ mod tests {
     use crate::machine::HostMemory;
     use crate::scenario::Workload;
 
-    const ON_CPU: Strategy =
-        Strategy { family: Family::Cpu(Cpu), memory: HostMemory::Pageable, graph: false };
+    const ON_CPU: Strategy = Strategy {
+        family: Family::Cpu(Cpu),
+        memory: HostMemory::Pageable,
+        graph: false,
+        each_pass: false,
+    };
 
     fn saxpy_into(output: &str, elements: u64) -> Workload {
         let names = ["x", "y", "z"].into_iter().filter(|&name| name != "z" || output == "z");
@@ -361,8 +365,12 @@ mod tests {
     #[test]
     fn plans_whose_data_the_cpu_goes_through_warm_up_longer() {
         let workload = saxpy_into("z", 1_000);
-        let round_trip =
-            |memory| Strategy { family: Family::RoundTrip(RoundTrip), memory, graph: false };
+        let round_trip = |memory| Strategy {
+            family: Family::RoundTrip(RoundTrip),
+            memory,
+            graph: false,
+            each_pass: false,
+        };
         let [pageable, pinned] = [HostMemory::Pageable, HostMemory::Pinned].map(round_trip);
         for (strategy, passes) in [(ON_CPU, 20), (pageable, 20), (pinned, 3)] {
             let program = build(&workload, strategy).expect("it can be done");

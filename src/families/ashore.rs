@@ -36,7 +36,7 @@ impl Ashore {
         is_cut: impl Fn(BufferId) -> bool,
     ) -> Self {
         let partials = Partials::new(builder, chunks, &is_cut);
-        let (workload, memory) = (builder.workload, builder.strategy.memory);
+        let (workload, memory) = (builder.workload, builder.strategy.own_memory());
         let is_combined = |id: BufferId| chunks > 1 && workload.is_reduced(id) && is_cut(id);
         let needs_landing = |id: &BufferId| {
             let buffer = workload.buffer(*id);

@@ -3,7 +3,7 @@
 use super::builder::{Builder, refuse_fresh};
 use super::strategy::Strategy;
 use crate::machine::{Capacities, HostMemory};
-use crate::program::{Program, Whose, captured, check_fits, check_hazards};
+use crate::program::{BufferId, Program, Whose, captured, check_fits, check_hazards};
 use crate::scenario::{Buffer, Home, Workload};
 
 /// Why a strategy has no plan for a workload.
@@ -54,7 +54,19 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
     if strategy.is_on_cpu() {
         return Ok(());
     }
-    if strategy.memory == HostMemory::Pinned {
+    let pageable = |id: BufferId| {
+        let buffer = workload.buffer(id);
+        buffer.home == Home::Host(HostMemory::Pageable) && !buffer.fresh
+    };
+    let mut ids = (0..workload.buffers.len()).map(BufferId);
+    if strategy.each_pass && !ids.clone().any(pageable) {
+        return Err("no buffer is there for a pass to pin".to_owned());
+    }
+    let combined = |id| strategy.held(workload, id) == HostMemory::WriteCombined;
+    if strategy.memory == HostMemory::WriteCombined && !ids.any(|id| pageable(id) && combined(id)) {
+        return Err("no pageable buffer is only read".to_owned());
+    }
+    if strategy.own_memory() == HostMemory::Pinned {
         return refuse_fresh(workload, |home| home == HostMemory::Pinned);
     }
     let is_pinned = |buffer: &&Buffer| buffer.home == Home::Host(HostMemory::Pinned);

@@ -102,7 +102,10 @@ impl<'w> Builder<'w> {
         let buffer = self.workload.buffer(id);
         // The CPU copies nothing from there, and new pages would have to be pinned in every pass.
         let stays_pageable = self.strategy.is_on_cpu() || buffer.fresh;
-        let wanted = if stays_pageable { HostMemory::Pageable } else { self.strategy.memory };
+        let wanted = match stays_pageable {
+            true => HostMemory::Pageable,
+            false => self.strategy.held(self.workload, id),
+        };
         let (place, pin) = match buffer.home {
             Home::Scratch => return None,
             Home::Device => (Place::FIRST_DEVICE, false),
@@ -113,7 +116,11 @@ impl<'w> Builder<'w> {
         let home =
             self.add(Allocation { name: buffer.name.clone(), place, bytes, holds: Some(id) });
         if pin {
-            self.program.setup.push(Call::Pin(home));
+            let calls = match self.strategy.each_pass {
+                true => &mut self.program.body,
+                false => &mut self.program.setup,
+            };
+            calls.push(Call::Pin(home));
         }
         if buffer.fresh {
             self.program.body.push(Call::Renew(home));
@@ -160,6 +167,12 @@ impl<'w> Builder<'w> {
     /// Returns the plan after all calls are issued.
     pub(crate) fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
+        let pinned = |call: &Call| match call {
+            Call::Pin(id) => Some(Call::Unpin(*id)),
+            _ => None,
+        };
+        let unpin: Vec<Call> = self.program.body.iter().filter_map(pinned).collect();
+        self.program.body.extend(unpin);
         self.program
     }
 

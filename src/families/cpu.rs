@@ -50,7 +50,7 @@ impl Definition for Cpu {
 
 fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
     let chunks = cut(builder.workload, 1)?;
-    let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.memory));
+    let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.own_memory()));
     let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
         .map(BufferId)
         .filter(|&id| builder.workload.buffer(id).home == Home::Device)

@@ -29,7 +29,7 @@ impl Partials {
         let reductions: Vec<BufferId> = builder.copied_out();
         let reductions =
             reductions.into_iter().filter(|&id| builder.workload.is_reduced(id) && is_cut(id));
-        let place = Place::Host(builder.strategy.memory);
+        let place = Place::Host(builder.strategy.own_memory());
         let mut all = Vec::new();
         for id in reductions.collect::<Vec<_>>() {
             let buffer = builder.workload.buffer(id);

@@ -49,7 +49,7 @@ impl Definition for RoundTrip {
 fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     let workload = builder.workload;
     // Naive code copies straight to where results belong, and would have to pin that.
-    if builder.strategy.memory == HostMemory::Pinned {
+    if builder.strategy.own_memory() == HostMemory::Pinned {
         refuse_fresh(workload, |_| true)?;
     }
     let chunks = cut(workload, 1)?;
@@ -57,7 +57,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     let room = room(&chunks);
     let slot = builder.slot(&room, Place::FIRST_DEVICE);
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
-    let ashore = builder.storage(&room, Place::Host(builder.strategy.memory), travels);
+    let ashore = builder.storage(&room, Place::Host(builder.strategy.own_memory()), travels);
     for chunk in &chunks {
         for (index, task) in workload.tasks.iter().enumerate() {
             for &id in task.reads.iter().filter(|&&id| travels(id)) {

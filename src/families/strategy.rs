@@ -2,8 +2,8 @@
 
 use super::Family;
 use crate::machine::HostMemory;
-use crate::program::Program;
-use crate::scenario::FamilyName;
+use crate::program::{BufferId, Program};
+use crate::scenario::{FamilyName, Workload};
 use crate::units::Bytes;
 use std::fmt;
 
@@ -14,6 +14,8 @@ pub struct Strategy {
     pub memory: HostMemory,
     /// Captured once and then launched as one graph, rather than call by call.
     pub graph: bool,
+    /// Whether each pass pins the buffers and unpins them, rather than the set-up once.
+    pub each_pass: bool,
 }
 
 impl Strategy {
@@ -36,6 +38,24 @@ impl Strategy {
         }
     }
 
+    /// The kind of host memory that a buffer is held in if the scenario has it pageable. What the
+    /// CPU reads is not write-combined: it would read it very slowly.
+    pub(super) fn held(self, workload: &Workload, id: BufferId) -> HostMemory {
+        let is_only_read = workload.is_input(id) && !workload.is_output(id);
+        match self.memory {
+            HostMemory::WriteCombined if !is_only_read => HostMemory::Pinned,
+            memory => memory,
+        }
+    }
+
+    /// The kind of host memory that the plan takes for itself.
+    pub(super) fn own_memory(self) -> HostMemory {
+        match self.memory {
+            HostMemory::WriteCombined => HostMemory::Pinned,
+            memory => memory,
+        }
+    }
+
     /// The name of the plan that this program is: without the kind of host memory where it uses
     /// none.
     pub(super) fn name_of(self, program: &Program) -> String {
@@ -55,6 +75,7 @@ impl fmt::Display for Strategy {
         if self.is_on_cpu() && self.memory == HostMemory::Pageable {
             return f.pad(&text);
         }
-        f.pad(&format!("{text}, {}", self.memory))
+        let when = if self.each_pass { " each pass" } else { "" };
+        f.pad(&format!("{text}, {}{when}", self.memory))
     }
 }

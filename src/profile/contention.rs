@@ -1,12 +1,12 @@
 //! The link between host and device, and how much those that use it at once slow each other.
 
-use super::caches::blend;
+use super::caches::{Warmth, blend};
 use super::checked_numbers::{if_known, not_negative};
 use super::draws::Draws;
 use super::unknown::Unknown;
-use super::{Curve, Profile};
+use super::{Curve, Profile, TwinModel};
 use crate::machine::Direction;
-use crate::samples::Load;
+use crate::samples::{Load, STREAMING_TWIN};
 use crate::stats::interpolate;
 use crate::units::{Bandwidth, Bytes};
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,36 @@ pub struct Interference {
     pub scatter: f64,
 }
 
+impl Interference {
+    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
+        let longer = draws.factor(self.scatter);
+        for slowdown in [&mut self.copy_slowdown, &mut self.load_slowdown] {
+            *slowdown = 1.0 + (*slowdown - 1.0) * longer;
+        }
+    }
+}
+
 impl Profile {
+    /// What large copies of a direction and threads of the CPU that stream through memory take from
+    /// each other; nothing if it was not measured.
+    pub fn beside_cpu(&self, direction: Direction) -> Option<&Interference> {
+        let found = |one: &&Interference| (one.load, one.direction) == (Load::Cpu, direction);
+        self.interference.iter().find(found)
+    }
+
+    /// For which share of so many nanoseconds all threads of the CPU stream through memory, if they
+    /// go through so many bytes of a program that uses `footprint` bytes in turn: as far as is
+    /// known, at the rate at which they stream beside copies.
+    pub fn streams(&self, bytes: Bytes, footprint: Bytes, nanos: f64) -> f64 {
+        let (variant, elements) = STREAMING_TWIN;
+        let fits = |model: &&TwinModel| (model.variant, model.found) == (variant, Warmth::Memory);
+        let model = self.twins.iter().find(fits);
+        let per_byte = model
+            .map_or(0.0, |model| model.time.at(elements as f64) / variant.bytes(elements) as f64);
+        let misses = self.caches.twins(footprint).unwrap_or(1.0);
+        (bytes.as_f64() * misses * per_byte / nanos.max(1.0)).clamp(0.0, 1.0)
+    }
+
     /// How much longer copies of a direction take while the other direction is busy.
     ///
     /// # Errors

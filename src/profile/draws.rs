@@ -73,6 +73,7 @@ impl Profile {
         self.memory.draw_spelled(draws);
         self.host_copies.iter_mut().for_each(|model| model.draw(draws));
         self.rows.iter_mut().for_each(|model| model.draw(draws));
+        self.interference.iter_mut().for_each(|found| found.draw(draws));
         self
     }
 }

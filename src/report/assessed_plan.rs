@@ -3,7 +3,7 @@
 use super::host_thread::HostThread;
 use super::lanes::{Bottleneck, bottleneck};
 use super::words::rounded;
-use crate::cost::Pinning;
+use crate::cost::{Pinning, Taken};
 use crate::machine::HostMemory;
 use crate::search::Ranked;
 use crate::timeline::{Lane, Timeline};
@@ -60,6 +60,9 @@ pub struct AssessedPlan {
     pub setup_ns: Option<Span>,
     /// `null` where set-up pins nothing.
     pub pinning: Option<PinningPrices>,
+    /// Left out where set-up takes no memory of the host that devices see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<TakenPrices>,
     /// First use (as far as it is known), set-up, and as many passes as the program has.
     pub program_ns: Option<Span>,
 }
@@ -96,6 +99,29 @@ impl PinningPrices {
             unpinned_pass_ns: ranked.unpinned,
             pays_from_runs: ranked.pinning_pays_from(),
         })
+    }
+}
+
+/// What it costs that a plan's set-up takes pinned, write-combined or managed memory of its own.
+/// `null` is what the profile does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct TakenPrices {
+    /// Size of all that set-up takes.
+    pub bytes: Bytes,
+    /// Taking it. `setup_ns` has this.
+    pub costs_ns: Option<Span>,
+    /// Time of a pass of the fastest plan on the GPU whose set-up takes and pins nothing.
+    pub without_pass_ns: Option<Span>,
+    /// From how many passes on set-up takes less time than it saves. `null` if it saves nothing.
+    pub pays_from_runs: Option<u64>,
+}
+
+impl TakenPrices {
+    fn of(ranked: &Ranked) -> Option<Self> {
+        let &Taken { bytes, costs } = ranked.taken.as_ref()?;
+        let pays_from_runs = ranked.taking_pays_from();
+        Some(Self { bytes, costs_ns: costs, without_pass_ns: ranked.unpinned, pays_from_runs })
     }
 }
 
@@ -180,6 +206,7 @@ impl AssessedPlan {
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),
             setup_ns: setup.as_ref().ok().copied(),
             pinning: PinningPrices::of(ranked),
+            taken: TakenPrices::of(ranked),
             program_ns: ranked.program(runs),
         }
     }

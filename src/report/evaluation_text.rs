@@ -70,6 +70,7 @@ impl Assessment {
             self.program_note(),
             self.first_use_note(),
             self.reuse_note(),
+            self.taking_note(),
             self.pinning_note(),
             self.break_even_note(),
             self.untried_note(),
@@ -238,6 +239,33 @@ impl Assessment {
             };
             let saves = without.saturating_sub(with);
             Some(format!("Pinning in `{name}` costs {costs} and saves {saves} a pass: {pays}."))
+        });
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join(" "))
+    }
+
+    /// After how many passes memory pays that set-up takes, in the fastest plan of each family.
+    fn taking_note(&self) -> Option<String> {
+        let mut families = BTreeSet::new();
+        let said = self.plans.iter().filter_map(|one| {
+            let taken = one.taken.as_ref()?;
+            let (costs, without) = (taken.costs_ns?, taken.without_pass_ns?);
+            if one.family == SPELLED_OUT || !families.insert(&one.family) {
+                return None;
+            }
+            let (name, bytes, with) = (&one.plan, taken.bytes, one.predicted_ns);
+            let takes = format!("Set-up of `{name}` takes {bytes} of host memory for {costs}");
+            Some(match taken.pays_from_runs {
+                Some(from) => {
+                    let saves = without.saturating_sub(with);
+                    let from = match from {
+                        1 => "in the first pass".to_owned(),
+                        from => format!("from {} passes on", count(from)),
+                    };
+                    format!("{takes} and saves {saves} a pass: it pays {from}.")
+                }
+                None => format!("{takes} and saves nothing: without, a pass takes {without}."),
+            })
         });
         let said: Vec<String> = said.collect();
         (!said.is_empty()).then(|| said.join(" "))

@@ -30,7 +30,7 @@ mod verification_text;
 mod words;
 
 pub use agreement::agreement;
-pub use assessed_plan::{AssessedPlan, Busy, PinningPrices};
+pub use assessed_plan::{AssessedPlan, Busy, PinningPrices, TakenPrices};
 pub use calibration::calibration;
 pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};

@@ -3,6 +3,7 @@
 use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
+use super::plan_memory::PlanMemory;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
@@ -335,5 +336,11 @@ fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
     let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
     let chunks = raw.chunks.iter();
     let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
-    PlanChoice { families, chunks: chunks.flatten().flatten().collect() }
+    let memory = |name: &Spanned<String>| {
+        let fault = || unknown("kind of memory", name.get_ref(), name.span(), &PlanMemory::all());
+        PlanMemory::named(name.get_ref()).ok_or_else(fault)
+    };
+    let chunks = chunks.flatten().flatten().collect();
+    let memory = raw.memory.iter().filter_map(|name| faults.keep(memory(name))).collect();
+    PlanChoice { families, chunks, memory }
 }

@@ -12,6 +12,7 @@ mod error;
 mod family_name;
 mod graph;
 mod own_task;
+mod plan_memory;
 mod raw;
 mod read;
 #[cfg(feature = "schema")]
@@ -27,6 +28,7 @@ mod write;
 pub use derived::derived_schema;
 pub use error::ScenarioError;
 pub use family_name::FamilyName;
+pub use plan_memory::PlanMemory;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};

@@ -254,4 +254,8 @@ pub(super) struct RawPlans {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
     pub chunks: Vec<Spanned<i64>>,
+    /// How plans hold data that is pageable. Default: `pinned`, and `pageable` for a few of them.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
+    pub memory: Vec<Spanned<String>>,
 }

@@ -1,6 +1,7 @@
 //! Parts of the JSON Schema of scenarios that are not derived from a type.
 
 use super::family_name::FamilyName;
+use super::plan_memory::PlanMemory;
 use super::values::{LARGEST_COUNT, LONGEST_NAME};
 use crate::kernels::{Extent, Kernel, Numbers};
 use crate::machine::MOST_CPU_THREADS;
@@ -34,6 +35,10 @@ pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::all() } })
+}
+
+pub(super) fn plan_memory(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::all() } })
 }
 
 pub(super) fn chunks(generator: &mut SchemaGenerator) -> Schema {

@@ -1,6 +1,7 @@
 //! The checked form of a scenario.
 
 use super::family_name::FamilyName;
+use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
 use crate::kernels::Shape;
 use crate::machine::{Capacities, HostMemory};
@@ -120,6 +121,7 @@ pub struct PlanChoice {
     pub families: Vec<FamilyName>,
     /// Pieces into which each batch is cut.
     pub chunks: Vec<u64>,
+    pub memory: Vec<PlanMemory>,
 }
 
 impl From<&Limits> for Capacities {

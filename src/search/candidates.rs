@@ -3,7 +3,7 @@
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::HostMemory;
 use crate::program::Program;
-use crate::scenario::{FamilyName, Home, Workload};
+use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
 
 /// Numbers of chunks to try where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -109,7 +109,8 @@ fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refus
                  elements; `chunks` under `[plans]` says how many to cut, whatever their size"
             )
         };
-        let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false };
+        let strategy =
+            Strategy { family, memory: HostMemory::Pinned, graph: false, each_pass: false };
         Refusal { strategy, reason, is_too_large: false }
     };
     Family::all().into_iter().filter(is_missing).map(refusal).collect()
@@ -159,10 +160,13 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         // If two strategies come to the same calls, the first gives its name to the plan.
         families.sort_by_key(|family| family.yields(workload));
         for family in families {
-            for memory in memories(workload, family, typical) {
-                strategies.push(Strategy { family, memory, graph: false });
+            for (memory, each_pass) in memories(workload, family, typical) {
+                strategies.push(Strategy { family, memory, graph: false, each_pass });
+                if each_pass || memory == HostMemory::WriteCombined {
+                    continue;
+                }
                 if family.as_graph() != AsGraph::Never && memory == HostMemory::Pinned {
-                    strategies.push(Strategy { family, memory, graph: true });
+                    strategies.push(Strategy { family, memory, graph: true, each_pass: false });
                 }
             }
         }
@@ -171,9 +175,25 @@ fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     strategies
 }
 
-/// Kinds of host memory to try. A user can move from pageable memory to pinned memory; the other
-/// way never pays.
-fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
+/// Kinds of host memory to try, and whether each pass pins. A user can move from pageable memory to
+/// pinned memory; the other way never pays.
+fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<(HostMemory, bool)> {
+    let usual = usual_memories(workload, family, typical);
+    let asked = &workload.plans.memory;
+    if asked.is_empty() || family.is_on_cpu() || !family.tries_pinned() {
+        return usual.into_iter().map(|memory| (memory, false)).collect();
+    }
+    let held = |memory: &PlanMemory| match memory {
+        PlanMemory::Pageable => (HostMemory::Pageable, false),
+        PlanMemory::Pinned => (HostMemory::Pinned, false),
+        PlanMemory::PinnedEachPass => (HostMemory::Pinned, true),
+        PlanMemory::WriteCombined => (HostMemory::WriteCombined, false),
+    };
+    let held = asked.iter().map(held);
+    held.filter(|(memory, _)| *memory != HostMemory::Pageable || usual.contains(memory)).collect()
+}
+
+fn usual_memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
     let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
     if family.is_on_cpu() && !has(Home::Device) {
         // Pinned memory is of use to the CPU only if data has to be copied from the device.

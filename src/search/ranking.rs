@@ -2,8 +2,11 @@
 
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
-use crate::cost::{CompileError, FirstUse, Pinning, first_use, pinning, setup_time, unpinned};
+use crate::cost::{
+    CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken, unpinned,
+};
 use crate::families::{Refusal, Strategy};
+use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
 use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound, simulate};
@@ -20,9 +23,11 @@ pub struct Ranked {
     pub first_use: FirstUse,
     /// Nothing if set-up pins nothing.
     pub pinning: Option<Pinning>,
+    /// Nothing if set-up takes no memory of the host that devices see.
+    pub taken: Option<Taken>,
     /// Predicted time of a pass without the pinning: of the same calls, or, of a plan that a family
-    /// has made, of the fastest plan on its side that pins nothing. `None` if set-up pins nothing,
-    /// or if that cannot be predicted.
+    /// has made, of the fastest plan on its side that pins and takes nothing. `None` if set-up does
+    /// neither, or if that cannot be predicted.
     pub unpinned: Option<Span>,
     /// The least that the body's calls take in the order that this plan has them in.
     pub bound: Span,
@@ -34,6 +39,15 @@ impl Ranked {
         let register = self.pinning.as_ref()?.register?.nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
         Some(register.checked_div(saved)? + 1)
+    }
+
+    /// From how many passes on memory that set-up takes, and pins, costs less time than it saves,
+    /// if it ever does.
+    pub fn taking_pays_from(&self) -> Option<u64> {
+        let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), |pinning| pinning.register)?;
+        let costs = (self.taken.as_ref()?.costs? + pinning).nanos();
+        let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
+        Some(costs.checked_div(saved)? + 1)
     }
 
     /// Predicted time of one pass over the body.
@@ -216,12 +230,19 @@ pub fn rank_counted(
                 let other = other.and_then(|other| simulate(&other, profile).ok());
                 let unpinned = other.map(|timeline| timeline.makespan);
                 let (first_use, pinning) = (first_use(program, profile), pinning(program, profile));
+                // Other plans take next to nothing: what a reduction leaves in parts.
+                let takes = |one: Strategy| {
+                    one.family.is_on_request() || one.memory == HostMemory::WriteCombined
+                };
+                let takes = plan.strategy.is_some_and(takes);
+                let taken = takes.then(|| taken(program, profile)).flatten();
                 ranking.plans.push(Ranked {
                     plan,
                     forecast,
                     setup,
                     first_use,
                     pinning,
+                    taken,
                     unpinned,
                     bound,
                 });
@@ -239,10 +260,12 @@ pub fn rank_counted(
         }
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
-    let pins_nothing = |one: &&Ranked| !one.is_cpu() && one.pinning.is_none();
+    let pins_nothing =
+        |one: &&Ranked| !one.is_cpu() && one.pinning.is_none() && one.taken.is_none();
     let fastest = ranking.plans.iter().find(pins_nothing).map(Ranked::makespan);
     for ranked in &mut ranking.plans {
-        if ranked.pinning.is_some() && ranked.plan.strategy.is_some() {
+        let prepares = ranked.pinning.is_some() || ranked.taken.is_some();
+        if prepares && ranked.plan.strategy.is_some() {
             ranked.unpinned = fastest;
         }
     }

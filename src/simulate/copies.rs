@@ -83,7 +83,7 @@ impl Copies {
         let takes_time = |&switch: &f64| switch > 0.0;
         self.is_fluid = !compiled.links.is_empty()
             || compiled.copies.switch.as_flattened().iter().any(takes_time)
-            || !compiled.waiting_kernels.refetched.is_empty();
+            || compiled.slows_copies_down();
         self.engines.resize_with(compiled.body.devices(), Default::default);
         self.kernels.clear();
         self.kernels.resize(compiled.body.devices(), 0);
@@ -92,7 +92,7 @@ impl Copies {
             engine.rest.clear();
             (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
             engine.serving = None;
-            (engine.speed, engine.refetching, engine.flow) = (1.0, 1.0, None);
+            (engine.speed, engine.slowdown, engine.flow) = (1.0, 1.0, None);
             engine.row = [Instant::START; 2];
         }
     }
@@ -187,10 +187,10 @@ impl Copies {
         down.first.is_some() && !down.is_busy()
     }
 
-    /// Makes copies to a device that start from now on take `refetching` times longer.
+    /// Makes copies of a device and a direction that start from now on take so many times longer.
     #[inline]
-    pub fn slow_down(&mut self, device: usize, refetching: f64) {
-        self.engines[device][Direction::HostToDevice as usize].refetching = refetching;
+    pub fn slow_down(&mut self, (device, direction): (usize, Direction), slowdown: f64) {
+        self.engines[device][direction as usize].slowdown = slowdown;
     }
 
     /// A kernel of a device runs from now on, beside the copies under way.

@@ -1,6 +1,7 @@
 //! The discrete-event engine: it moves simulated time forward.
 
 mod calls;
+mod slowdowns;
 mod threads;
 
 use super::channels::Channels;
@@ -113,7 +114,7 @@ impl Simulator {
             let next = if PLAIN { next } else { next.min(self.polling.next) };
             // Engines are filled once everything that becomes ready at this moment is known.
             if self.copies.changed && next > self.now {
-                if !PLAIN && !compiled.waiting_kernels.refetched.is_empty() {
+                if !PLAIN && compiled.slows_copies_down() {
                     self.slow_down_copies(compiled);
                 }
                 self.copies.fill::<PLAIN>(compiled, self.now);
@@ -127,18 +128,6 @@ impl Simulator {
         }
         assert!(self.has_made_all(compiled), "a checked plan runs to its end");
         self.now.max(self.host.reached).since_start()
-    }
-
-    /// Sets by how much waiting kernels slow the copies to each device that start now. Changes
-    /// while a copy is under way are left out.
-    #[cold]
-    fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
-        for device in 0..compiled.body.devices() {
-            if self.copies.begins_down(device) {
-                let slowdown = self.streams.refetching(compiled, device, self.now);
-                self.copies.slow_down(device, slowdown);
-            }
-        }
     }
 
     /// Handles everything that is due now: ends before beginnings.

@@ -43,6 +43,10 @@ pub(super) struct Host {
     pub next: CallId,
     /// The place of the burst that the next call is in, or right behind.
     burst: usize,
+    /// How much later than if it never waited the host makes the calls of the latest burst, and
+    /// when it would be done with them if it never waited.
+    late: Span,
+    until: Span,
     pub blocked: Blocked,
     /// When the current call was entered.
     pub entered: Instant,
@@ -83,6 +87,7 @@ impl Host {
         observer: &mut O,
     ) {
         let [start, end] = burst.times;
+        (self.late, self.until) = (self.reached.since_start().saturating_sub(start), end);
         let reached = self.reached + (end - start);
         while O::LISTENS && self.next < burst.until {
             // The host made all calls of the graph with the graph's launch.
@@ -94,6 +99,21 @@ impl Host {
             }
         }
         (self.next, self.reached) = (burst.until, reached);
+    }
+
+    /// For which share of the time the only host thread streams through memory now.
+    pub fn streams(&self, compiled: &CompiledProgram<'_>, now: Instant) -> f64 {
+        let at = now.since_start().saturating_sub(self.late);
+        // Behind its burst, the host waits.
+        if at < self.until { compiled.body.streaming.share_at(at) } else { 0.0 }
+    }
+
+    /// For which share of the time one of several threads streams through memory in its call.
+    pub fn streams_in_call(&self, compiled: &CompiledProgram<'_>, now: Instant) -> f64 {
+        let call = compiled.body.calls.get(self.next as usize);
+        let is_in_it = self.entered <= now && now < self.reached;
+        let call = call.filter(|_| is_in_it);
+        call.map_or(0.0, |call| compiled.body.costs[call.cost as usize].streams)
     }
 
     /// Goes on to the next call.
@@ -115,6 +135,8 @@ impl Default for Host {
         Self {
             next: 0,
             burst: 0,
+            late: Span::ZERO,
+            until: Span::ZERO,
             blocked: Blocked::No,
             entered: start,
             reached: start,

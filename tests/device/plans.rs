@@ -27,7 +27,7 @@ fn workload(kernel: Kernel, home: &str, arguments: &str) -> Workload {
 }
 
 fn planned(workload: &Workload, family: Family, graph: bool) -> Program {
-    let strategy = Strategy { family, memory: HostMemory::Pinned, graph };
+    let strategy = Strategy { family, memory: HostMemory::Pinned, graph, each_pass: false };
     build(workload, strategy).expect("fits")
 }
 

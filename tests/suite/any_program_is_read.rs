@@ -167,8 +167,12 @@ fn the_executor_refuses_what_it_cannot_run() {
     let workload = simple(Kernel::Scale, 4096, "");
     let team = Team::new(1).expect("a thread");
     let executor = Executor::new(None, &team, &workload, 1);
-    let strategy =
-        Strategy { family: Family::Cpu(Cpu), memory: HostMemory::Pageable, graph: false };
+    let strategy = Strategy {
+        family: Family::Cpu(Cpu),
+        memory: HostMemory::Pageable,
+        graph: false,
+        each_pass: false,
+    };
     let plan = build(&workload, strategy).expect("there is always a plan for the CPU");
     executor.run(&plan, Effort::SHORT).expect("it runs");
     let refused = |change: &dyn Fn(&mut Program), expected: &str| {

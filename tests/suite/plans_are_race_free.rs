@@ -101,12 +101,13 @@ fn strategies() -> Vec<Strategy> {
     }
     let ways =
         [(HostMemory::Pageable, false), (HostMemory::Pinned, false), (HostMemory::Pinned, true)];
-    let with = |family| ways.map(|(memory, graph)| Strategy { family, memory, graph });
+    let with =
+        |family| ways.map(|(memory, graph)| Strategy { family, memory, graph, each_pass: false });
     families.into_iter().flat_map(with).collect()
 }
 
 fn pinned(family: impl Into<Family>) -> Strategy {
-    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false }
+    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false, each_pass: false }
 }
 
 #[test]

@@ -142,6 +142,38 @@ fn case_18_a_batch_pays_for_its_weights_from_some_rows_on() {
     assert!((130..=160).contains(&narrow), "from {narrow} rows on");
 }
 
+/// Copied on at 9.9 GB/s, weights take 6.8 ms longer than from the host for each. Over NVLink, it
+/// makes no difference, but where both GPUs share a slot.
+#[test]
+fn case_22_peers_lose_where_they_are_slower_than_the_host() {
+    let times = |file: &str| {
+        let ranking = answered("22-peers-slower-than-host/weights.toml", &table(file));
+        ["multi-gpu 8 on 2 by-engine, pinned", "multi-gpu 8 on 2 by-engine peers, pinned"]
+            .map(|plan| time_of(&ranking, plan).nanos_f64() * 1e-6)
+    };
+    let [host, peers] = times("22-peers-slower-than-host/pcie-only.csv");
+    assert!((6.4..7.2).contains(&(peers - host)), "{host} ms from the host, {peers} ms from a GPU");
+    let [host, peers] = times("22-peers-slower-than-host/nvlink.csv");
+    assert!((peers / host - 1.0).abs() < 0.05, "{host} ms from the host, {peers} ms from a GPU");
+    let [host, peers] = times("22-peers-slower-than-host/one-slot.csv");
+    assert!(peers < 0.95 * host, "{host} ms from the host, {peers} ms from a GPU");
+}
+
+/// A step takes 0.752 s, and 1.187 s with half of the optimizer on the host, or 1.216 s if its
+/// copies overlap: time grows with the share, and overlap gains nothing.
+#[test]
+fn case_24_a_step_grows_with_the_share_of_the_host() {
+    let ranking = answered("24-half-on-the-host/optimizer.toml", &PROFILE);
+    let plans = ["none", "half", "half, overlapped", "all, overlapped"];
+    let [none, half, overlapped, all] =
+        plans.map(|plan| time_of(&ranking, plan).nanos_f64() * 1e-9);
+    for (share, step) in [(0.0, none), (0.5, overlapped), (1.0, all)] {
+        let wanted = 0.752 + 0.92 * share;
+        assert!((step / wanted - 1.0).abs() < 0.02, "{step} s with {share} on the host");
+    }
+    assert!((overlapped / half - 1.0).abs() < 0.03, "{half} s, overlapped {overlapped} s");
+}
+
 /// The call of a copy to pageable memory returns after the kernel before it, half a second later;
 /// that of one to pinned memory after some microseconds. The pass takes equally long, and the
 /// kernel bounds it.

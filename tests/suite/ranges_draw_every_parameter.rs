@@ -9,14 +9,7 @@ use std::path::Path;
 const NOT_DRAWN: [(&str, &[&str]); 6] = [
     (
         "no plan needs it",
-        &[
-            "idle_calls.",
-            "interference.",
-            "memory.two_ways.",
-            "registered_copy.",
-            "setup.event",
-            "setup.stream",
-        ],
+        &["idle_calls.", "memory.two_ways.", "registered_copy.", "setup.event", "setup.stream"],
     ),
     ("it is paid once, not in each pass", &["setup.context", "setup.module"]),
     (

@@ -43,6 +43,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
             setup: Ok(setup),
             first_use: FirstUse::default(),
             pinning: None,
+            taken: None,
             unpinned: None,
             bound: Span::ZERO,
         }

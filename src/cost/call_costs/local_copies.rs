@@ -81,7 +81,8 @@ impl CallCosts<'_> {
         let copy = self.profile.host_copy(all, from.length, footprint)?;
         let combined = Mapped::combined(self.program, from_ref(from), from_ref(to));
         let time = copy.max(self.combined(combined, all)?);
-        let time = time + self.touch_time(locality)? + self.back(locality)?;
-        Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))
+        let time = (time + self.touch_time(locality)? + self.back(locality)?).max(0.0);
+        let streams = self.profile.streams(from.length + to.length, footprint, time);
+        Ok(CallCost { streams, ..CallCost::on_host(Span::from_nanos_f64(time)) })
     }
 }

@@ -36,8 +36,9 @@ pub(super) struct CopyEngine {
     pub left: f64,
     pub since: Instant,
     pub speed: f64,
-    /// How many times longer a copy that starts now takes because of kernels that wait.
-    pub refetching: f64,
+    /// How many times longer a copy that starts now takes because of kernels that wait, and of the
+    /// CPU.
+    pub slowdown: f64,
     /// The copy under way as a flow, where copies slow each other.
     pub flow: Option<CopyFlow>,
 }
@@ -115,10 +116,10 @@ impl CopyEngine {
         self.started = now;
         if !PLAIN {
             self.go_on(now, now);
-            (self.since, self.left) = (now, alone.nanos_f64() * self.refetching + switch);
+            (self.since, self.left) = (now, alone.nanos_f64() * self.slowdown + switch);
         }
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        let is_usual = PLAIN || switch == 0.0 && self.refetching == 1.0;
+        let is_usual = PLAIN || switch == 0.0 && self.slowdown == 1.0;
         self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
     }
 
@@ -151,7 +152,7 @@ impl Default for CopyEngine {
             left: 0.0,
             since: start,
             speed: 1.0,
-            refetching: 1.0,
+            slowdown: 1.0,
             flow: None,
         }
     }

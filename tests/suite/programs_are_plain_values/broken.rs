@@ -35,7 +35,12 @@ static PROGRAMS: LazyLock<Vec<Program>> = LazyLock::new(|| {
     ];
     let memory =
         |family| if family == Family::Cpu(Cpu) { HostMemory::Pageable } else { HostMemory::Pinned };
-    let plain = families.map(|family| Strategy { family, memory: memory(family), graph: false });
+    let plain = families.map(|family| Strategy {
+        family,
+        memory: memory(family),
+        graph: false,
+        each_pass: false,
+    });
     let graph = Strategy { graph: true, ..plain[2] };
     let built = plain.into_iter().chain([graph]).map(|strategy| build(&workload, strategy));
     let built = built.map(|program| program.expect("it can be done"));

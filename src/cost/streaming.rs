@@ -1,0 +1,64 @@
+//! Threads of the CPU that stream through memory beside copies: each slows the other.
+//!
+//! Both need the host's memory. The calibrator lets all threads stream through arrays that no cache
+//! holds, beside large copies, and sees how many times as long each takes. A call that needs memory
+//! for a part of its time only, since it computes or finds its data in caches, counts for that part.
+//! What it takes longer itself is in `host_times`.
+
+use super::body::Body;
+use super::work::Work;
+use crate::machine::Direction;
+use crate::profile::Profile;
+use crate::units::Span;
+
+/// When the host streams through memory beside copies, in the time of a host that never waits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Streaming {
+    /// From when, until when, and for which share of that time. Empty if there are several host
+    /// threads: which calls they are in, the simulator knows.
+    calls: Vec<(Span, Span, f64)>,
+    is_somewhere: bool,
+    /// How many times as long copies take beside it, by direction.
+    slowdown: [f64; 2],
+}
+
+impl Streaming {
+    /// `issued` is when each call has returned, if the host never waits.
+    pub fn new(body: &Body, issued: &[Span], profile: &Profile) -> Self {
+        let slowdown = Direction::BOTH
+            .map(|way| profile.beside_cpu(way).map_or(1.0, |found| found.copy_slowdown.max(1.0)));
+        let is_copy = |work: &Work| matches!(work, Work::Copy { .. });
+        if slowdown == [1.0; 2] || !body.costs.iter().any(|cost| is_copy(&cost.work)) {
+            return Self::default();
+        }
+        let calls = (0..).zip(issued).filter_map(|(call, &until)| {
+            let (cost, host) = (body.cost_of(call), body.host_of(call));
+            // One that takes no longer than alone has no copies beside it.
+            let counts = cost.streams > 0.0 && host > cost.host;
+            counts.then(|| (until.saturating_sub(host), until, cost.streams))
+        });
+        let mut calls: Vec<_> = calls.collect();
+        let is_somewhere = !calls.is_empty();
+        if body.threads.are_several() {
+            calls.clear();
+        }
+        Self { calls, is_somewhere, slowdown }
+    }
+
+    #[inline]
+    pub fn is_nowhere(&self) -> bool {
+        !self.is_somewhere
+    }
+
+    /// For which share of the time the host streams at a moment.
+    pub fn share_at(&self, at: Span) -> f64 {
+        let next = self.calls.partition_point(|&(_, until, _)| until <= at);
+        let now = self.calls.get(next).filter(|&&(from, ..)| from <= at);
+        now.map_or(0.0, |&(.., share)| share)
+    }
+
+    /// How many times as long copies of each direction take beside that.
+    pub fn slowdowns(&self, share: f64) -> [f64; 2] {
+        self.slowdown.map(|slowdown| 1.0 + (slowdown - 1.0) * share)
+    }
+}
