@@ -103,7 +103,15 @@ fn strategies() -> Vec<Strategy> {
         [(HostMemory::Pageable, false), (HostMemory::Pinned, false), (HostMemory::Pinned, true)];
     let with =
         |family| ways.map(|(memory, graph)| Strategy { family, memory, graph, each_pass: false });
-    families.into_iter().flat_map(with).collect()
+    // Of data that each pass pins, and of write-combined inputs.
+    let held = |family| {
+        let strategy =
+            Strategy { family, memory: HostMemory::Pinned, graph: false, each_pass: true };
+        let memory = HostMemory::WriteCombined;
+        [strategy, Strategy { memory, each_pass: false, ..strategy }]
+    };
+    let held: Vec<Strategy> = families.iter().copied().flat_map(held).collect();
+    families.into_iter().flat_map(with).chain(held).collect()
 }
 
 fn pinned(family: impl Into<Family>) -> Strategy {

@@ -1,0 +1,233 @@
+//! Plans that share the work with the CPU, stage data themselves, or use memory of the other side:
+//! tried where a scenario asks for them, and predicted from what a profile knows.
+
+use super::machines::machine;
+use super::predicted::{PROFILE, repository};
+use super::workloads::{read, simple};
+use hallway::kernels::Kernel;
+use hallway::machine::Direction;
+use hallway::profile::Profile;
+use hallway::report::{AssessedPlan, Assessment};
+use hallway::samples::Load;
+use hallway::scenario::{FamilyName, PlanMemory, Workload};
+use hallway::search::{Ranked, Ranking, candidates, candidates_for, rank};
+use hallway::units::Bytes;
+use std::sync::LazyLock;
+
+/// A machine whose copies by the CPU and managed memory were measured, too.
+static BUSY: LazyLock<Profile> = LazyLock::new(|| {
+    let path = repository().join("calibration/others/busy-h200/profile.toml");
+    Profile::load(&path).expect("committed")
+});
+
+fn shipped(name: &str) -> Workload {
+    Workload::load(&repository().join("scenarios/memory").join(name)).expect("a scenario")
+}
+
+fn answered(workload: &Workload, profile: &Profile) -> Ranking {
+    rank(candidates_for(workload, profile), profile, 10, 1)
+}
+
+/// The fastest plan whose name begins so.
+fn best<'r>(ranking: &'r Ranking, begin: &str) -> &'r Ranked {
+    let found = ranking.plans.iter().find(|one| one.plan.name().starts_with(begin));
+    found.unwrap_or_else(|| panic!("no `{begin}`: {:?} {:?}", ranking.refused, ranking.unknown))
+}
+
+fn micros(ranked: &Ranked) -> f64 {
+    ranked.makespan().nanos_f64() * 1e-3
+}
+
+#[test]
+fn nobody_who_does_not_ask_gets_them() {
+    let asks_nobody = simple(Kernel::Scale, 1 << 20, "");
+    let mut graphs = asks_nobody.clone();
+    graphs.plans.families = vec![FamilyName::Resident, FamilyName::Graph];
+    for workload in [asks_nobody, graphs] {
+        for plan in candidates(&workload).plans {
+            let name = plan.name();
+            let is_new = ["staged", "hybrid", "zero-copy", "managed"].map(|new| name.contains(new));
+            assert_eq!(is_new, [false; 4], "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_scenario_of_memory_gets_what_it_asks_for() {
+    let folder = std::fs::read_dir(repository().join("scenarios/memory")).expect("there");
+    let paths = folder.map(|entry| entry.expect("readable").path());
+    let mut asked = [0; 4];
+    for path in paths {
+        let workload = Workload::load(&path).expect("a scenario");
+        let text = std::fs::read_to_string(&path).expect("readable");
+        assert!(
+            text.starts_with("# ") && text.lines().next().is_some_and(|one| one.ends_with('?'))
+        );
+        let ranking = answered(&workload, &BUSY);
+        assert!(ranking.unknown.is_empty(), "{path:?}: {:?}", ranking.unknown);
+        let new = ["staged", "hybrid", "zero-copy", "managed"];
+        for (family, count) in new.into_iter().zip(&mut asked) {
+            let is_asked = workload.plans.families.iter().any(|name| name.to_string() == family);
+            let is_there = ranking.plans.iter().any(|one| one.plan.name().contains(family));
+            assert_eq!(is_asked, is_there, "{path:?}: {family}");
+            *count += usize::from(is_asked);
+        }
+    }
+    assert!(asked[0] >= 4 && asked[1] >= 2 && asked[2] >= 4 && asked[3] >= 1, "{asked:?}");
+}
+
+/// What a profile has not measured is named, and nothing else changes.
+#[test]
+fn what_a_profile_lacks_is_named() {
+    let upload = answered(&shipped("staged-upload.toml"), &PROFILE);
+    let (plan, unknown) = upload.unknown.first().expect("the quiet H200 has no copies by the CPU");
+    assert!(plan.name().starts_with("staged"), "{}", plan.name());
+    assert!(unknown.what().contains("copies by"), "{}", unknown.what());
+    assert!(upload.plans.iter().any(|one| one.plan.name() == "resident, pageable"));
+    let product = read(
+        "schema_version = 1\nname = \"m\"\nquestion = \"?\"\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
+         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
+         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
+         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\nwrites = [\"out\"]\n\
+         arguments = { inner = 256 }\n[plans]\nfamilies = [\"zero-copy\"]\n",
+    );
+    let product = answered(&product, &PROFILE);
+    assert!(product.plans.is_empty(), "a product goes through its factors again and again");
+    let what = product.unknown[0].1.what();
+    assert!(what.contains("uses some of it again"), "{what}");
+}
+
+/// All threads fill a ring faster than the driver's one thread; beyond the link nothing is gained.
+#[test]
+fn a_ring_of_ones_own_beats_the_drivers_staging() {
+    let ranking = answered(&shipped("staged-upload.toml"), &BUSY);
+    let [all, one, driver, pinned] = [
+        "staged 1 ring 4 of 4 MiB by all",
+        "staged 1 ring 4 of 4 MiB by one",
+        "resident, pageable",
+        "resident, pinned",
+    ]
+    .map(|plan| micros(best(&ranking, plan)));
+    assert!(all < one && one < 1.2 * driver && 2.0 * all < driver, "{all}, {one}, {driver} us");
+    assert!((1.0..1.2).contains(&(all / pinned)), "{all} us, pinned {pinned} us");
+}
+
+/// In place, both directions of the link are busy at once.
+#[test]
+fn reading_and_writing_in_place_is_as_good_as_overlap() {
+    let ranking = answered(&shipped("in-place-large.toml"), &PROFILE);
+    let [place, copied, overlapped] =
+        ["zero-copy, pinned", "resident", "by-engine"].map(|plan| micros(best(&ranking, plan)));
+    assert!(place < 0.7 * copied, "{place} us in place, {copied} us copied");
+    assert!((0.8..1.25).contains(&(place / overlapped)), "{place} us, overlapped {overlapped} us");
+}
+
+/// The share is found at which both sides are done at the same time, and its neighbours are tried.
+#[test]
+fn the_share_of_the_cpu_comes_from_the_profile() {
+    let workload = shipped("both-options.toml");
+    let ranking = answered(&workload, &PROFILE);
+    let winner = ranking.plans.first().expect("predicted");
+    assert!(winner.plan.name().starts_with("hybrid"), "{}", winner.plan.name());
+    for pure in ["cpu", "by-engine", "buffered"] {
+        assert!(micros(winner) < micros(best(&ranking, pure)), "{pure}");
+    }
+    let of_family = |all: &Ranking| {
+        let names = all.plans.iter().map(|one| one.plan.name());
+        names.filter(|name| name.starts_with("hybrid")).collect::<Vec<_>>()
+    };
+    let few = rank(candidates(&workload), &PROFILE, 10, 1);
+    assert!(of_family(&few).len() < of_family(&ranking).len(), "no share was added");
+    assert!(micros(winner) < micros(&few.plans[0]), "a share of the profile's is better");
+}
+
+/// Without what copies and threads take from each other, both would be done sooner.
+#[test]
+fn copies_and_threads_that_need_memory_slow_each_other() {
+    let alone = |profile: &Profile| {
+        let mut alone = profile.clone();
+        alone.interference.clear();
+        alone
+    };
+    let beside = PROFILE.beside_cpu(Direction::HostToDevice).expect("measured");
+    assert_eq!(beside.load, Load::Cpu);
+    let slower = |scenario: &str, plan: &str| {
+        let workload = shipped(scenario);
+        let together = micros(best(&answered(&workload, &PROFILE), plan));
+        together / micros(best(&answered(&workload, &alone(&PROFILE)), plan))
+    };
+    let (memory, arithmetic) = (
+        slower("both-stencil.toml", "hybrid 8 cpu 4"),
+        slower("both-polynomial.toml", "hybrid 8 cpu 4"),
+    );
+    assert!(memory > 1.1 && memory < beside.load_slowdown.max(2.7), "{memory}");
+    assert!((0.999..1.05).contains(&arithmetic), "{arithmetic}");
+}
+
+#[test]
+fn managed_memory_has_a_limit_and_prefetching_gains() {
+    let ranking = answered(&shipped("managed.toml"), &BUSY);
+    let [faults, prefetched] =
+        ["managed, ", "managed prefetch, "].map(|plan| micros(best(&ranking, plan)));
+    assert!(prefetched < faults, "{faults} us with page faults, {prefetched} us without");
+    let mut large = simple(Kernel::Scale, 33_554_433, "");
+    large.plans.families = vec![FamilyName::Managed];
+    let reasons: Vec<String> = candidates(&large).refused.iter().map(ToString::to_string).collect();
+    assert!(reasons[0].contains("plans take at most 256 MiB"), "{reasons:?}");
+}
+
+#[test]
+fn plans_hold_data_as_the_scenario_asks() {
+    let workload = shipped("kinds-of-memory.toml");
+    let ranking = answered(&workload, &BUSY);
+    let [pageable, pinned, each, combined] = [
+        "resident, pageable",
+        "resident, pinned",
+        "resident, pinned each pass",
+        "resident, write-combined",
+    ]
+    .map(|name| {
+        let is_it = |one: &&Ranked| one.plan.name() == name;
+        ranking.plans.iter().find(is_it).unwrap_or_else(|| panic!("no `{name}`"))
+    });
+    // Pinning each time costs more than the copy, and less than staging.
+    assert!(micros(each) > 1.5 * micros(pinned) && micros(each) < micros(pageable));
+    assert!((micros(combined) / micros(pinned) - 1.0).abs() < 0.02);
+    assert_eq!(combined.plan.program.pinned_bytes(), Bytes::of_f32((1 << 24) + 1));
+    assert!(combined.setup.as_ref().expect("known") > pinned.setup.as_ref().expect("known"));
+    let assessment = Assessment::new(&workload, 1, &ranking, None);
+    let of = |name: &str| -> &AssessedPlan {
+        assessment.plans.iter().find(|one| one.plan == name).expect("there")
+    };
+    let taken = of("resident, write-combined").taken.as_ref().expect("it takes memory");
+    let (costs, without) = (taken.costs_ns.expect("known"), taken.without_pass_ns.expect("known"));
+    let saved = without.nanos() - of("resident, write-combined").predicted_ns.nanos();
+    let from = taken.pays_from_runs.expect("it pays");
+    assert!(saved * from > costs.nanos() && saved * (from - 1) <= costs.nanos() + saved, "{from}");
+    assert!(of("resident, pinned each pass").taken.is_none());
+    let mut few = simple(Kernel::Scale, 1 << 16, "");
+    few.tasks[0].reads = few.tasks[0].writes.clone();
+    few.plans.memory = vec![PlanMemory::WriteCombined];
+    let refused = candidates(&few).refused;
+    assert!(refused.iter().any(|one| one.reason.contains("no pageable buffer is only read")));
+}
+
+#[test]
+fn a_kind_that_is_not_there_is_told() {
+    let text = std::fs::read_to_string(repository().join("scenarios/memory/kinds-of-memory.toml"));
+    let text = text.expect("there").replace("\"pinned-each-pass\"", "\"pinned-each-time\"");
+    let error = Workload::from_toml("k.toml", &text).expect_err("no such kind").to_string();
+    assert!(error.contains("kind of memory") && error.contains("pinned-each-time"), "{error}");
+}
+
+/// A synthetic machine has no quirks: in place, a kernel takes as long as its bytes on the link.
+#[test]
+fn a_plain_machine_predicts_what_its_rates_say() {
+    let mut workload = simple(Kernel::Scale, 1 << 22, "");
+    workload.plans.families = vec![FamilyName::Hybrid, FamilyName::Cpu, FamilyName::ByEngine];
+    workload.plans.chunks = vec![8];
+    let ranking = answered(&workload, &machine());
+    let [cpu, gpu, both] = ["cpu", "by-engine", "hybrid"].map(|plan| micros(best(&ranking, plan)));
+    assert!(both < cpu.min(gpu) && both > 1.0 / (1.0 / cpu + 1.0 / gpu), "{cpu}, {gpu}: {both} us");
+}
