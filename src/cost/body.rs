@@ -71,7 +71,10 @@ impl Body {
             bursts((&body.calls, &body.costs), |call| body.host_of(call))
         };
         body.bursts = bursts;
-        body.streaming = Streaming::new(&body, &issued, profile);
+        let calls = (0..)
+            .zip(&issued)
+            .map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
+        body.streaming = Streaming::new(calls, !body.threads.are_several(), profile);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
         body.entries = Entries::new(calls, &body.costs, program.lane_count(), has_barrier);

@@ -5,8 +5,7 @@
 //! for a part of its time only, since it computes or finds its data in caches, counts for that part.
 //! What it takes longer itself is in `host_times`.
 
-use super::body::Body;
-use super::work::Work;
+use super::work::{CallCost, Work};
 use crate::machine::Direction;
 use crate::profile::Profile;
 use crate::units::Span;
@@ -23,23 +22,28 @@ pub(crate) struct Streaming {
 }
 
 impl Streaming {
-    /// `issued` is when each call has returned, if the host never waits.
-    pub fn new(body: &Body, issued: &[Span], profile: &Profile) -> Self {
+    /// Of calls with their costs, how long each occupies the host, and when it has returned if the
+    /// host never waits. `is_alone`: whether there is one host thread.
+    pub fn new<'c>(
+        calls: impl Iterator<Item = (&'c CallCost, Span, Span)>,
+        is_alone: bool,
+        profile: &Profile,
+    ) -> Self {
         let slowdown = Direction::BOTH
             .map(|way| profile.beside_cpu(way).map_or(1.0, |found| found.copy_slowdown.max(1.0)));
-        let is_copy = |work: &Work| matches!(work, Work::Copy { .. });
-        if slowdown == [1.0; 2] || !body.costs.iter().any(|cost| is_copy(&cost.work)) {
+        if slowdown == [1.0; 2] {
             return Self::default();
         }
-        let calls = (0..).zip(issued).filter_map(|(call, &until)| {
-            let (cost, host) = (body.cost_of(call), body.host_of(call));
+        let mut copies = false;
+        let calls = calls.filter_map(|(cost, host, until)| {
+            copies |= matches!(cost.work, Work::Copy { .. });
             // One that takes no longer than alone has no copies beside it.
             let counts = cost.streams > 0.0 && host > cost.host;
             counts.then(|| (until.saturating_sub(host), until, cost.streams))
         });
         let mut calls: Vec<_> = calls.collect();
-        let is_somewhere = !calls.is_empty();
-        if body.threads.are_several() {
+        let is_somewhere = copies && !calls.is_empty();
+        if !is_alone || !copies {
             calls.clear();
         }
         Self { calls, is_somewhere, slowdown }
