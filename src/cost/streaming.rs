@@ -2,7 +2,7 @@
 //!
 //! Both need the host's memory. The calibrator lets all threads stream through arrays that no cache
 //! holds, beside large copies, and sees how many times as long each takes. A call that needs memory
-//! for a part of its time only, since it computes or finds its data in caches, counts for that part.
+//! for a part of its time only, since it computes or finds data in caches, counts for that part.
 //! What it takes longer itself is in `host_times`.
 
 use super::work::{CallCost, Work};

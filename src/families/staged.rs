@@ -110,10 +110,10 @@ impl Definition for Staged {
 }
 
 fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
+    let all = dealt_chunks(&builder, plan.chunks)?;
     if builder.strategy.memory != HostMemory::Pageable {
         return Err("pinned memory needs no staging".to_owned());
     }
-    let all = dealt_chunks(&builder, plan.chunks)?;
     let streams = [(); 3].map(|()| builder.stream());
     let shared = Shared::new(&mut builder, plan.chunks, false, ONE_GPU);
     let room = room(&all);

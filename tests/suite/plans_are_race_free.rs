@@ -9,7 +9,7 @@ mod over_several_gpus;
 pub(super) mod own_kernels;
 mod shared_by_batches;
 
-use self::of_other_memory::of_other_memory;
+use self::of_other_memory::{held_otherwise, of_other_memory};
 use self::over_several_gpus::{check_contexts, over_several};
 use super::workloads::{any_workload, committed, read, simple};
 use hallway::execute::{Contents, run_in_random_order};
@@ -103,14 +103,7 @@ fn strategies() -> Vec<Strategy> {
         [(HostMemory::Pageable, false), (HostMemory::Pinned, false), (HostMemory::Pinned, true)];
     let with =
         |family| ways.map(|(memory, graph)| Strategy { family, memory, graph, each_pass: false });
-    // Of data that each pass pins, and of write-combined inputs.
-    let held = |family| {
-        let strategy =
-            Strategy { family, memory: HostMemory::Pinned, graph: false, each_pass: true };
-        let memory = HostMemory::WriteCombined;
-        [strategy, Strategy { memory, each_pass: false, ..strategy }]
-    };
-    let held: Vec<Strategy> = families.iter().copied().flat_map(held).collect();
+    let held: Vec<Strategy> = families.iter().copied().flat_map(held_otherwise).collect();
     families.into_iter().flat_map(with).chain(held).collect()
 }
 

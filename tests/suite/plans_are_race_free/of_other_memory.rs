@@ -26,6 +26,12 @@ pub(super) fn of_other_memory() -> Vec<Family> {
     zero_copy.into_iter().chain(managed).chain(staged).chain(hybrid).collect()
 }
 
+/// Plans of data that each pass pins, and of write-combined inputs.
+pub(super) fn held_otherwise(family: Family) -> [Strategy; 2] {
+    let combined = Strategy { memory: HostMemory::WriteCombined, ..pinned(family) };
+    [Strategy { each_pass: true, ..pinned(family) }, combined]
+}
+
 fn pageable(family: impl Into<Family>) -> Strategy {
     Strategy { memory: HostMemory::Pageable, ..pinned(family) }
 }
