@@ -357,5 +357,5 @@ pub(super) fn strategy(
 ) -> Strategy {
     let with_cpu = schedule.on.contains(&Processor::Cpu);
     let family = ByTask { chunks: graph.pieces, devices, with_cpu }.into();
-    Strategy { family, memory, graph: false }
+    Strategy { family, memory, graph: false, each_pass: false }
 }

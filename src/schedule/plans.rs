@@ -81,7 +81,7 @@ fn best(
 ) -> Result<Found, Refusal> {
     let limit = device_limit(workload, profile);
     let family = ByTask { chunks: 1, devices, with_cpu: false }.into();
-    let refused = Strategy { family, memory, graph: false };
+    let refused = Strategy { family, memory, graph: false, each_pass: false };
     let refuse = |why: Impossible| {
         let is_too_large = matches!(why, Impossible::TooLarge(_));
         Refusal { strategy: refused, reason: why.to_string(), is_too_large }

@@ -107,7 +107,7 @@ impl Pricing<'_> {
     /// A program without calls and memory so far.
     fn builder(&self) -> Builder<'_> {
         let family = ByTask { chunks: self.graph.pieces, devices: 1, with_cpu: false }.into();
-        let strategy = Strategy { family, memory: self.memory, graph: false };
+        let strategy = Strategy { family, memory: self.memory, graph: false, each_pass: false };
         let mut builder = Builder::new(self.graph.workload, strategy);
         builder.program.allocations.clear();
         builder.program.setup.clear();
