@@ -69,7 +69,8 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
     if strategy.own_memory() == HostMemory::Pinned {
         return refuse_fresh(workload, |home| home == HostMemory::Pinned);
     }
-    let is_pinned = |buffer: &&Buffer| buffer.home == Home::Host(HostMemory::Pinned);
+    let is_pinned =
+        |buffer: &&Buffer| matches!(buffer.home, Home::Host(memory) if memory.is_pinned());
     match workload.buffers.iter().find(is_pinned) {
         Some(buffer) => Err(format!("`{}` is pinned already", buffer.name)),
         None => Ok(()),

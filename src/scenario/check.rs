@@ -237,6 +237,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let host = raw.host.as_ref().map(Spanned::get_ref);
     let memory = match host.and_then(|host| host.memory) {
         Some(BufferMemory::Pinned) => HostMemory::Pinned,
+        Some(BufferMemory::WriteCombined) => HostMemory::WriteCombined,
         Some(BufferMemory::Pageable) | None => HostMemory::Pageable,
     };
     Ok(Buffer {

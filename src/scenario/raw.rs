@@ -143,6 +143,8 @@ pub(super) enum BufferMemory {
     Pageable,
     /// Page-locked: the copy engine reads and writes it directly.
     Pinned,
+    /// Page-locked, and left out by the CPU's caches: it writes fast and reads very slowly.
+    WriteCombined,
 }
 
 /// Whether host memory was in use before.

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Home, Limits, Workload};
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Program, spelled};
+use crate::program::{BufferId, Place, Program, spelled};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -19,14 +19,22 @@ impl Workload {
         let accesses = program.calls().flat_map(|call| program.accesses(call));
         let used = accesses.filter_map(|(one, _)| program.allocation(one.slice.allocation).holds);
         let used: BTreeSet<BufferId> = used.collect();
-        for (_, buffer) in
-            self.buffers.iter().enumerate().filter(|(id, _)| used.contains(&BufferId(*id)))
-        {
-            let _ = writeln!(text, "{}", table(buffer));
+        for &id in &used {
+            let mut buffer = self.buffer(id).clone();
+            if is_combined(program, id) {
+                buffer.home = Home::Host(HostMemory::WriteCombined);
+            }
+            let _ = writeln!(text, "{}", table(&buffer));
         }
         let limits = table_of_limits(limits);
         text + &limits + &spelled::write_kernels(program) + &spelled::write(program)
     }
+}
+
+/// Whether a program holds a buffer in write-combined memory: no call brings it there.
+fn is_combined(program: &Program, id: BufferId) -> bool {
+    let place = Place::Host(HostMemory::WriteCombined);
+    program.allocations.iter().any(|one| one.holds == Some(id) && one.place == place)
 }
 
 fn table(buffer: &Buffer) -> String {

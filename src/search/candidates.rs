@@ -195,12 +195,14 @@ fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<(HostMemor
 
 fn usual_memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {
     let has = |home| workload.buffers.iter().any(|buffer| buffer.home == home);
+    let has_pinned = [HostMemory::Pinned, HostMemory::WriteCombined].map(Home::Host).map(has);
+    let has_pinned = has_pinned.contains(&true);
     if family.is_on_cpu() && !has(Home::Device) {
         // Pinned memory is of use to the CPU only if data has to be copied from the device.
         vec![HostMemory::Pageable]
     } else if !family.tries_pinned() {
         vec![HostMemory::Pageable]
-    } else if family.tries_pageable(typical) && !has(Home::Host(HostMemory::Pinned)) {
+    } else if family.tries_pageable(typical) && !has_pinned {
         vec![HostMemory::Pageable, HostMemory::Pinned]
     } else {
         vec![HostMemory::Pinned]
