@@ -56,7 +56,13 @@ impl Shared {
         let (once, mut each): (Vec<_>, Vec<_>) =
             builder.copied_in().into_iter().partition(|&id| workload.buffer(id).shared);
         each.retain(|&id| chunks > 1 && workload.is_read_whole(id));
-        let mut group = |ids, once| Group::new(builder, (ids, once), across, (devices, spread));
+        // One stream copies on whatever comes: what several streams pay for that was not measured.
+        let mut onward = None;
+        let mut group = |ids, once| {
+            let group = Group::new(builder, (ids, once), across, (devices, spread), onward);
+            onward = onward.or(group.onward);
+            group
+        };
         Self { groups: [group(each, false), group(once, true)] }
     }
 
@@ -80,6 +86,7 @@ impl Group {
         (ids, once): (Vec<BufferId>, bool),
         across: bool,
         (devices, spread): (usize, Spread),
+        onward: Option<StreamId>,
     ) -> Self {
         let workload = builder.workload;
         for &id in &ids {
@@ -92,7 +99,7 @@ impl Group {
             }
         }
         let goes_on = devices > 1 && spread == Spread::Peers && !ids.is_empty();
-        let onward = goes_on.then(|| builder.stream());
+        let onward = goes_on.then(|| onward.unwrap_or_else(|| builder.stream()));
         Self { ids, once, across, there: vec![There::default(); devices], onward }
     }
 

@@ -30,19 +30,20 @@ fn text(home: &str) -> String {
     )
 }
 
-/// How often the weights come to each device, from wherever.
+/// How often all of the weights come to each device, from wherever, whole or in pieces.
 fn arrivals(plan: &Program) -> BTreeMap<DeviceId, usize> {
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<DeviceId, Bytes> = BTreeMap::new();
     for call in &plan.body {
         let (Call::Copy { to, .. } | Call::PeerCopy { to, .. }) = call else { continue };
         let there = plan.allocation(to.allocation);
         if let Place::Device(device) = there.place
             && there.name == "weights"
         {
-            *found.entry(device).or_default() += 1;
+            *found.entry(device).or_default() += to.length;
         }
     }
-    found
+    let times = |bytes: Bytes| bytes.as_usize().div_ceil(Bytes::of_f32(64).as_usize());
+    found.into_iter().map(|(device, bytes)| (device, times(bytes))).collect()
 }
 
 #[test]
