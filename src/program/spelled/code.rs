@@ -1,6 +1,6 @@
 //! The files of a kernel of one's own, read into values: a program needs no file any more.
 
-use super::raw_kernel::RawKernel;
+use super::raw_kernel::{RawFile, RawHeld, RawKernel};
 use crate::files::{self, Fault, Spanned};
 use crate::kernels::{Code, Image};
 use std::collections::VecDeque;
@@ -44,7 +44,10 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
         let help = "write the name of the `__global__` function";
         return Err(Fault::new(message, entry.span(), "no name", help));
     }
-    let path = folder.join(file.get_ref());
+    let path = match file.get_ref() {
+        RawFile::Path(path) => folder.join(path),
+        RawFile::Held(held) => return held_code(raw, (form, file), held, entry).map(Some),
+    };
     let image = match form {
         "source" => {
             let text = text(&path, file)?;
@@ -69,17 +72,51 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
     Ok(Some(Code { file: name, image, entry }))
 }
 
-fn unreadable(path: &Path, file: &Spanned<String>, cause: &std::io::Error) -> Fault {
+/// The code of a kernel whose file stands in the scenario.
+fn held_code(
+    raw: &RawKernel,
+    (form, file): (&str, &Spanned<RawFile>),
+    RawHeld { name, text, headers }: &RawHeld,
+    entry: &Spanned<String>,
+) -> Result<Code, Fault> {
+    if let Some(stray) = raw.include.first() {
+        let message = format!("`include` beside the text of kernel `{}`", raw.name);
+        return Err(Fault::new(message, stray.span(), "of no use", "put headers beside the text"));
+    }
+    let wrong = |message: String, help: &str| Err(Fault::new(message, file.span(), "here", help));
+    if form != "source" && !headers.is_empty() {
+        let message = format!("kernel `{}` is compiled already, and has `headers`", raw.name);
+        return wrong(message, "take them out");
+    }
+    let text = text.clone();
+    let is_digits = text.len().is_multiple_of(2) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let image = match form {
+        "source" => Image::Source { text, headers: headers.clone().into_iter().collect() },
+        "ptx" => Image::Ptx(text),
+        _ if is_digits && !text.is_empty() => Image::Cubin(text),
+        _ => {
+            let message =
+                format!("the cubin of kernel `{}` is not in hexadecimal digits", raw.name);
+            return wrong(
+                message,
+                "write two of 0 to 9 and a to f for each byte, or name the file",
+            );
+        }
+    };
+    Ok(Code { file: name.clone(), image, entry: entry.get_ref().trim().to_owned() })
+}
+
+fn unreadable(path: &Path, file: &Spanned<RawFile>, cause: &std::io::Error) -> Fault {
     let message = format!("cannot read {}: {cause}", path.display());
     let help = "name a file that is there; paths are relative to the scenario";
     Fault::new(message, file.span(), "no such code", help)
 }
 
-fn text(path: &Path, file: &Spanned<String>) -> Result<String, Fault> {
+fn text(path: &Path, file: &Spanned<RawFile>) -> Result<String, Fault> {
     files::read(path, LARGEST).map_err(|cause| unreadable(path, file, &cause))
 }
 
-fn bytes(path: &Path, file: &Spanned<String>) -> Result<Vec<u8>, Fault> {
+fn bytes(path: &Path, file: &Spanned<RawFile>) -> Result<Vec<u8>, Fault> {
     let length = std::fs::metadata(path).map(|found| found.len());
     let read = length.and_then(|length| match length {
         0 => Err(std::io::Error::other("it is empty")),

@@ -5,6 +5,7 @@ use crate::files::Spanned;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 // The doc comments below are the descriptions in the JSON Schema of scenarios: they are written for
 // those who write a kernel.
@@ -20,15 +21,16 @@ pub struct RawKernel {
     /// Name of the kernel: no kernel of the library has it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
-    /// File with CUDA C++ device code, relative to the scenario. NVRTC compiles it for the GPU.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub source: Option<Spanned<String>>,
+    /// File with CUDA C++ device code, relative to the scenario, or its text. NVRTC compiles it for
+    /// the GPU.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
+    pub source: Option<Spanned<RawFile>>,
     /// File with PTX, as `nvcc -ptx` writes it.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub ptx: Option<Spanned<String>>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
+    pub ptx: Option<Spanned<RawFile>>,
     /// File with a cubin, as `nvcc -cubin -arch=sm_90` writes it.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub cubin: Option<Spanned<String>>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
+    pub cubin: Option<Spanned<RawFile>>,
     /// The kernel in the code: an expression such as `"blur<float, 4>"` in `source`, its plain name
     /// in PTX and in a cubin.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -139,4 +141,29 @@ pub struct RawCpu {
     /// `3.1 ms`, that counts; otherwise from its start to its end.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+/// A file of a kernel: its path, or what it holds.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(untagged, expecting = "a path, or { name = \"blur.cu\", text = \"...\" }")]
+#[cfg_attr(feature = "schema", schemars(rename = "KernelFile"))]
+pub enum RawFile {
+    Path(String),
+    Held(RawHeld),
+}
+
+/// What a file holds, in a scenario that needs no other file.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "HeldFile"))]
+pub struct RawHeld {
+    /// What messages call the file.
+    pub name: String,
+    /// Its text; of a cubin, its bytes in hexadecimal digits.
+    pub text: String,
+    /// The headers that a source includes, by the names by which it does.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
 }

@@ -7,7 +7,7 @@ use crate::units::Span;
 use std::collections::BTreeSet;
 
 /// The kernels that calls name and the library does not have, as `[[kernel]]` tables in the order
-/// of their first calls. Their files are named, and lie where they lay before.
+/// of their first calls. What their files hold is written, too: no other file is needed.
 pub fn write_kernels(program: &Program) -> String {
     let mut seen = BTreeSet::new();
     let used = program.own_steps().filter(|(step, _)| seen.insert(step.kernel));
@@ -22,12 +22,21 @@ fn table(kernel: &OwnKernel) -> Option<String> {
         GpuSide::Unknown => String::new(),
         GpuSide::Cost(cost) => format!("{}\n", key(cost)),
         GpuSide::Code(code) => {
-            let form = match code.image {
-                Image::Source { .. } => "source",
-                Image::Ptx(_) => "ptx",
-                Image::Cubin(_) => "cubin",
+            let (form, held, headers) = match &code.image {
+                Image::Source { text, headers } => ("source", text, &headers[..]),
+                Image::Ptx(text) => ("ptx", text, &[][..]),
+                Image::Cubin(digits) => ("cubin", digits, &[][..]),
             };
-            format!("{form} = {}\nentry = {}\n", text(&code.file), text(&code.entry))
+            let headers: Vec<String> = headers
+                .iter()
+                .map(|(name, held)| format!("{} = {}", text(name), text(held)))
+                .collect();
+            let headers = match headers.as_slice() {
+                [] => String::new(),
+                headers => format!(", headers = {{ {} }}", headers.join(", ")),
+            };
+            let file = format!("name = {}, text = {}{headers}", text(&code.file), text(held));
+            format!("{form} = {{ {file} }}\nentry = {}\n", text(&code.entry))
         }
     };
     let cpu = match cpu {
