@@ -82,6 +82,31 @@ fn makespan(program: &Program, profile: &Profile) -> Span {
     simulate(program, profile).expect("its cost is known").makespan
 }
 
+/// Wherever it is put: sources and headers are in it.
+#[test]
+fn a_written_scenario_needs_no_other_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("in the folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    write("code/k.cu", "#include <parts/one.h>\n__global__ void filter() { \"\\n\"; }\n");
+    write("inc/parts/one.h", "#include \"two.h\"\n");
+    write("inc/parts/two.h", "// '''two'''\n");
+    let kernel = FILTER.replace("\"taps.cu\"", "\"code/k.cu\"\ninclude = [\"inc\"]");
+    let file = folder.path().join("s.toml").display().to_string();
+    let workload = Workload::from_toml(&file, &text(&kernel, FILTERED)).expect("valid");
+    let program = &workload.programs[0];
+    let written = workload.spelled_out(program);
+    let read = Workload::from_toml("nowhere/s.toml", &written).expect(&written);
+    assert_eq!(read.programs[0].kernels, program.kernels);
+    let GpuSide::Code(code) = &program.kernels[0].gpu else { panic!() };
+    let Image::Source { headers, .. } = &code.image else { panic!() };
+    assert_eq!(headers.len(), 2, "{headers:?}");
+    assert_eq!(read.spelled_out(&read.programs[0]), written);
+}
+
 #[test]
 fn a_launch_has_the_grid_and_the_parameters_that_the_rules_say() {
     let program = program(FILTER, FILTERED);

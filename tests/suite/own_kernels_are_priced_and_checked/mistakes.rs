@@ -40,6 +40,24 @@ fn a_kernel_is_known_in_one_way_and_whole() {
             "is compiled already",
             "take it out",
         ),
+        (
+            "source = { name = \"k.cu\", text = \"\" }\nentry = \"k\"\ninclude = [\".\"]",
+            "\".\"",
+            "`include` beside the text",
+            "put headers beside",
+        ),
+        (
+            "ptx = { name = \"k\", text = \"\", headers = { a = \"\" } }\nentry = \"k\"",
+            "{ name",
+            "is compiled already, and has `headers`",
+            "take them out",
+        ),
+        (
+            "cubin = { name = \"k\", text = \"7f4\" }\nentry = \"k\"",
+            "{ name",
+            "not in hexadecimal digits",
+            "two of 0 to 9",
+        ),
         ("source = \"taps.cu\"\nentry = \"filter\"\ngrid = [1]", "\"k\"", "has no `block`", "256"),
         ("source = \"taps.cu\"\nentry = \"filter\"\nblock = [32]", "\"k\"", "has no `grid`", "add"),
     ] {
