@@ -2,26 +2,27 @@
 //! on beside its copies. This is worked out once, however often the program is compiled.
 
 use super::around::around;
+use super::classes::Classes;
 use super::in_flight::InFlight;
 use super::on_device::on_device;
 use super::pages::{NewPages, new_pages};
 use super::remote::moves;
-use crate::profile::{DeviceLocality, HostLocality, Profile};
+use super::shape::check_shape;
+use super::traffic::Traffic;
+use crate::profile::{DeviceLocality, HostLocality, Profile, Unknown};
 use crate::program::Program;
 use crate::units::Bytes;
-use std::collections::BTreeMap;
 
-/// What is known of calls, by their places in the body.
+/// What is known of a program's body on any machine.
 pub(crate) struct Analysis {
-    around: BTreeMap<usize, HostLocality>,
-    on_device: BTreeMap<usize, DeviceLocality>,
-    new_pages: BTreeMap<usize, NewPages>,
-    moves: BTreeMap<usize, Bytes>,
-    pub(super) in_flight: InFlight,
+    /// Whether programs of this kind were measured.
+    pub(super) shape: Result<(), Unknown>,
+    pub(super) traffic: Traffic,
+    pub(super) classes: Classes,
 }
 
 /// Where a call finds its data.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 pub(super) struct Locality<'a> {
     /// Set for a kernel on the CPU.
     pub around: Option<&'a HostLocality>,
@@ -35,22 +36,23 @@ pub(super) struct Locality<'a> {
 impl Analysis {
     /// Analyses a program for a machine with as many CPU threads as that of the profile.
     pub fn new(program: &Program, profile: &Profile) -> Self {
+        let (in_flight, traffic) = (InFlight::of(program), Traffic::of(program));
+        let shape = check_shape(program, &in_flight);
+        if shape.is_err() {
+            // It is refused, perhaps for having more calls than can be numbered.
+            return Self { shape, traffic, classes: Classes::default() };
+        }
         let around = around(program, profile.machine.cpu_threads.max(1));
-        Self {
-            around,
-            on_device: on_device(program),
-            new_pages: new_pages(program, profile.machine.page_bytes()),
-            moves: moves(program),
-            in_flight: InFlight::of(program),
-        }
-    }
-
-    pub(super) fn at(&self, place: usize) -> Locality<'_> {
-        Locality {
-            around: self.around.get(&place),
-            on_device: self.on_device.get(&place),
-            new_pages: self.new_pages.get(&place),
-            moves: self.moves.get(&place).copied().unwrap_or_default(),
-        }
+        let on_device = on_device(program);
+        let new_pages = new_pages(program, profile.machine.page_bytes());
+        let moves = moves(program);
+        let locality_at = |place: usize| Locality {
+            around: around.get(&place),
+            on_device: on_device.get(&place),
+            new_pages: new_pages.get(&place),
+            moves: moves.get(&place).copied().unwrap_or_default(),
+        };
+        let classes = Classes::of(program, &in_flight, locality_at);
+        Self { shape, traffic, classes }
     }
 }

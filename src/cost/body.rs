@@ -2,18 +2,18 @@
 
 use super::analysis::Analysis;
 use super::bursts::{Burst, bursts};
-use super::call::{CallId, CompiledCall, NONE, index, stream_index};
-use super::call_costs::{CallCosts, Key};
+use super::call::{CallId, CompiledCall, index};
+use super::call_costs::CallCosts;
+use super::classes::{Classes, PlacedCall};
 use super::entries::{Entries, Entry, EntryId};
-use super::host_times::{CallSite, HostTimes};
-use super::in_flight::waited_for;
+use super::host_times::HostTimes;
 use super::streaming::Streaming;
 use super::threads::ThreadCalls;
 use super::work::{CallCost, WorkKind};
 use crate::profile::{Profile, Unknown};
-use crate::program::{Before, Call, Graph, Program, StreamKind, StreamTraits};
+use crate::program::{Graph, Program, StreamKind, StreamTraits};
 use crate::units::Span;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
@@ -32,7 +32,7 @@ pub(crate) struct Body {
     pub barrier: Vec<u16>,
     /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
     pub traits: Vec<StreamTraits>,
-    graphs: Vec<Graph>,
+    graphs: Arc<Vec<Graph>>,
 }
 
 impl Body {
@@ -49,20 +49,21 @@ impl Body {
     ) -> Result<Self, Unknown> {
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
-        let branches = program.lane_count() - program.streams.len();
+        let lanes = analysis.classes.lanes;
+        let branches = lanes - program.streams.len();
         let branches = program.streams[..branches].iter().map(branch);
         let mut body = Self {
             calls: Vec::with_capacity(program.body.len()),
             costs: Vec::new(),
             hosts: Vec::new(),
-            recordings: 0,
+            recordings: analysis.classes.recordings,
             entries: Entries::default(),
             bursts: Vec::new(),
             threads: ThreadCalls::of(program),
             streaming: Streaming::default(),
             barrier: barrier(program),
             traits: program.streams.iter().copied().chain(branches).collect(),
-            graphs: program.graphs().collect(),
+            graphs: Arc::clone(&analysis.classes.graphs),
         };
         body.add_calls(program, analysis, profile, host_times)?;
         let (bursts, issued) = if body.threads.are_several() {
@@ -77,12 +78,12 @@ impl Body {
         body.streaming = Streaming::new(calls, !body.threads.are_several(), profile);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
-        body.entries = Entries::new(calls, &body.costs, program.lane_count(), has_barrier);
+        body.entries = Entries::new(calls, &body.costs, lanes, has_barrier);
         body.threads.note(&body.entries);
         Ok(body)
     }
 
-    /// Looks up each call; calls that cost the same are looked up once.
+    /// Looks up what each call costs; calls that cost the same are looked up once.
     fn add_calls(
         &mut self,
         program: &Program,
@@ -90,56 +91,34 @@ impl Body {
         profile: &Profile,
         mut host_times: HostTimes<'_>,
     ) -> Result<(), Unknown> {
-        let costs = CallCosts::new(program, profile);
-        let mut known: BTreeMap<(Key, Option<Before>), Option<u32>> = BTreeMap::new();
-        // `cuStreamWaitEvent`: a wait is for the latest record before it.
-        let mut latest = vec![NONE; program.events];
-        let lanes = program.lanes();
+        let costs = CallCosts::new(program, profile, &analysis.traffic);
+        let Classes { all, calls, graphs, .. } = &analysis.classes;
         let mut missing = Vec::new();
-        for (at, call) in program.body.iter().enumerate() {
-            let graph = self.graph_at(at);
-            let before = graph.and_then(|graph| graph.before(at));
-            let locality = analysis.at(at);
-            let key = (Key::of(program, call, &locality, graph), before);
-            let cost = match known.get(&key) {
-                Some(&cost) => cost,
-                None => {
-                    let usual = costs.cost(call, &locality, (graph, before));
-                    let usual = usual.map_err(|unknown| missing.push(unknown)).ok();
-                    let inline = costs.inline(call).filter(|_| graph.is_none());
-                    let cost = usual.is_some().then_some(index(self.costs.len()));
-                    let may_go_inline = inline.is_some();
-                    self.costs.extend(usual.map(|usual| CallCost { may_go_inline, ..usual }));
-                    self.costs.extend(inline);
-                    known.insert(key, cost);
-                    cost
-                }
-            };
-            let Some(cost) = cost else { continue };
-            let recording = match call {
-                Call::Record { event, .. } => {
-                    latest[event.0] = index(self.recordings);
-                    self.recordings += 1;
-                    latest[event.0]
-                }
-                Call::Wait { event, .. } | Call::SynchronizeEvent { event } => latest[event.0],
-                _ => NONE,
-            };
-            let stream = stream_index(lanes[at].unwrap_or(0));
-            let is_launch = call.is_launch() && before.is_none();
-            let device = match call.facts().only_waits {
-                true => waited_for(program, call),
-                false => self.traits.get(usize::from(stream)).map_or(0, |one| one.device.0),
-            };
-            let ends_copies = analysis.in_flight.ending.contains(&at);
-            let thread = usize::from(program.thread_of(at).0);
-            let site = CallSite { thread, stream, device, ends_copies };
+        // The place of each class's cost in the list.
+        let mut places = Vec::with_capacity(all.len());
+        for class in all {
+            let call = &program.body[class.first];
+            let graph = class.graph.map(|at| &graphs[at]);
+            places.push(index(self.costs.len()));
+            let inline = costs.inline(call).filter(|_| graph.is_none());
+            let may_go_inline = inline.is_some();
+            match costs.cost(call, &class.locality(), (graph, class.before)) {
+                Ok(usual) => self.costs.push(CallCost { may_go_inline, ..usual }),
+                Err(unknown) => missing.push(unknown),
+            }
+            self.costs.extend(inline);
+        }
+        if let Some(missing) = missing.into_iter().reduce(Unknown::and) {
+            return Err(missing);
+        }
+        for &PlacedCall { class, recording, site, is_launch } in calls {
+            let cost = places[class as usize];
             let found = &self.costs[cost as usize];
-            let kind = WorkKind::of(&found.work);
+            let (stream, kind) = (site.stream, WorkKind::of(&found.work));
             self.hosts.extend(host_times.host_of(found, site, is_launch));
             self.calls.push(CompiledCall { cost, recording, stream, kind, is_part: false });
         }
-        missing.into_iter().reduce(Unknown::and).map_or(Ok(()), Err)
+        Ok(())
     }
 
     #[inline]
@@ -183,7 +162,8 @@ impl Body {
     /// The graph that a call launches or belongs to.
     #[inline]
     pub fn graph_at(&self, call: usize) -> Option<&Graph> {
-        self.graphs.iter().find(|graph| graph.launch == call || graph.calls.contains(&call))
+        let before = self.graphs.partition_point(|graph| graph.calls.end <= call);
+        self.graphs.get(before).filter(|graph| graph.launch <= call)
     }
 
     /// The call by which the host issues a call: for a node of a graph, the graph's launch.

@@ -12,13 +12,20 @@ mod remote;
 use super::analysis::Locality;
 use super::pages::NewPages;
 use super::remote::Mapped;
+use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::profile::{DeviceLocality, HostCall, HostLocality, OperationKind, Profile, Unknown};
+use crate::profile::{
+    DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
+    Unknown,
+};
 use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
 use kernels::{clearing, kernel_work};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::slice::from_ref;
 
 /// What the cost of a call depends on: calls with equal keys cost the same.
@@ -151,43 +158,25 @@ impl Key {
 pub(super) struct CallCosts<'a> {
     program: &'a Program,
     profile: &'a Profile,
-    /// Bytes of host memory that copies use in a pass.
-    copied_both_ways: Bytes,
-    /// Bytes of host memory that copies to the host write in a pass.
-    copied_out: Bytes,
-    /// For each allocation, whether a copy to the device reads it, and whether one to the
-    /// host writes it.
-    copied: [Vec<bool>; 2],
-    /// For each device, whether copies of one direction may overlap those of the other.
-    both_ways: Vec<bool>,
-    /// For each device, whether copies may overlap kernels.
-    launches: Vec<bool>,
+    traffic: &'a Traffic,
+    /// The library's kernels that calls so far have launched.
+    kernels: RefCell<BTreeMap<Variant, KernelPrices<'a>>>,
 }
 
 impl<'a> CallCosts<'a> {
-    pub fn new(program: &'a Program, profile: &'a Profile) -> Self {
-        let mut copies = vec![[false; 2]; program.devices()];
-        let mut launches = vec![false; program.devices()];
-        for call in &program.body {
-            if let Some((stream, direction, ..)) = call.crossing() {
-                copies[program.device_of(stream).0][direction as usize] = true;
-            }
-            match call {
-                Call::Launch { stream, .. }
-                | Call::LaunchOwn { stream, .. }
-                | Call::Clear { stream, .. } => launches[program.device_of(*stream).0] = true,
-                _ => {}
-            }
-        }
-        let is_alone = |device| program.streams_of(DeviceId(device)) < 2;
-        let meet = |(device, copies)| !is_alone(device) && copies == [true; 2];
-        let both_ways = copies.into_iter().enumerate().map(meet).collect();
-        let launches = launches.into_iter().enumerate();
-        let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
-        let copied = program.copied();
-        let copied_both_ways = program.copied_footprint(&Direction::BOTH);
-        let copied_out = program.copied_footprint(&[Direction::DeviceToHost]);
-        Self { program, profile, copied_both_ways, copied_out, copied, both_ways, launches }
+    pub const fn new(program: &'a Program, profile: &'a Profile, traffic: &'a Traffic) -> Self {
+        Self { program, profile, traffic, kernels: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// How long the kernel of a step takes on the device.
+    fn kernel_time(&self, step: &Step, found: &DeviceLocality) -> Result<KernelTime, Unknown> {
+        let variant = Variant::of(step.kernel, &step.arguments);
+        let mut kernels = self.kernels.borrow_mut();
+        let prices = match kernels.entry(variant) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.profile.kernel_prices(variant)?),
+        };
+        prices.time(step.elements(), found)
     }
 
     /// The cost of a call. `graph` is the graph that it launches or belongs to; `before` is what
@@ -239,7 +228,7 @@ impl<'a> CallCosts<'a> {
             Call::Launch { step, .. } => {
                 let gap = profile.kernel_gap();
                 let mapped = Mapped::of(program, step);
-                let work = gap.and_then(|gap| kernel_work(profile, (step, mapped), locality, gap));
+                let work = gap.and_then(|gap| kernel_work(self, (step, mapped), locality, gap));
                 let call = profile.launch(step.kernel);
                 let start = Unknown::both(profile.start(OperationKind::Kernel), call);
                 let (work, (latency, call)) = Unknown::both(work, start)?;
@@ -281,7 +270,7 @@ impl<'a> CallCosts<'a> {
         let around = *locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
-        let combined = self.combined(combined, step.is_shared(program.host_footprint()))?;
+        let combined = self.combined(combined, step.is_shared(self.traffic.host_footprint))?;
         let time = twin.max(combined) + self.touch_time(locality)? + self.back(locality)?;
         let time = time.max(0.0);
         let bytes = step.slices().map(|slice| slice.length).sum();

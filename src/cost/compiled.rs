@@ -9,7 +9,6 @@ use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
-use super::shape::check_shape;
 use super::waiting_kernels::WaitingKernels;
 use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
@@ -48,7 +47,16 @@ impl<'p> CompiledProgram<'p> {
     /// # Errors
     /// If the profile does not know one of them, or the program does not fit its machine.
     pub fn new(program: &Program, profile: &'p Profile) -> Result<Self, CompileError> {
-        Self::drawn(program, &Analysis::new(program, profile), profile, None)
+        Self::usual(program, &Analysis::new(program, profile), profile)
+    }
+
+    /// Compiles a program that has been analysed, for the machine without scatter.
+    pub(crate) fn usual(
+        program: &Program,
+        analysis: &Analysis,
+        profile: &'p Profile,
+    ) -> Result<Self, CompileError> {
+        Self::drawn(program, analysis, profile, None)
     }
 
     /// Compiles a program under random conditions, if `random` is given: launches take longer or
@@ -60,7 +68,7 @@ impl<'p> CompiledProgram<'p> {
         mut random: Option<Antithetic>,
     ) -> Result<Self, CompileError> {
         check_fits(program, profile.machine.capacities(), Whose::Machine)?;
-        check_shape(program, &analysis.in_flight)?;
+        analysis.shape.clone()?;
         let phase = random.as_mut().map_or(0.5, RngExt::random);
         let host_times = HostTimes::new(profile, random, program);
         let body = Body::new(program, analysis, profile, host_times)?;

@@ -15,16 +15,13 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    /// The first `draws` of a seed.
-    pub fn all(profile: &Profile, draws: usize, seed: u64) -> Vec<Self> {
-        let draw = |number| {
-            let mut random = Antithetic::new(seed, number);
-            let mut beyond = Antithetic::new(seed.wrapping_add(1), number);
-            let profile = profile.drawn(&mut || random.random());
-            let profile = profile.drawn_beyond(&mut || beyond.random());
-            Self { profile, random }
-        };
-        (0..draws).map(draw).collect()
+    /// The draw of a number. The same seed and number give the same one.
+    pub fn new(profile: &Profile, number: usize, seed: u64) -> Self {
+        let mut random = Antithetic::new(seed, number);
+        let mut beyond = Antithetic::new(seed.wrapping_add(1), number);
+        let profile = profile.drawn(&mut || random.random());
+        let profile = profile.drawn_beyond(&mut || beyond.random());
+        Self { profile, random }
     }
 
     /// Compiles a program for this machine.

@@ -82,6 +82,8 @@ fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
 fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
     let mut table = Costs::default();
     let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
+    // The ways that have been looked up: most operations follow others as many before them do.
+    let mut met = vec![false; WAYS];
     let mut streams = vec![Predecessors::default(); body.streams()];
     let mut recordings = vec![Kinds::default(); body.recordings];
     let is_staged = |cost: &CallCost| matches!(cost.work, Work::Staged { .. });
@@ -105,6 +107,12 @@ fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
             WorkKind::Wait => add(&mut before.awaited, &recordings[call.recording as usize]),
             WorkKind::Operation(kind) => {
                 let kinds = kinds_of(cost, kind);
+                let found = std::mem::take(before);
+                *before = Predecessors { last: kinds, awaited: Kinds::default() };
+                if std::mem::replace(&mut met[number_of(&found, &kinds, cost.in_graph)], true) {
+                    continue;
+                }
+                let before = found;
                 let within = listed(before.last).map(|from| (from, Tie::Stream));
                 let awaited = listed(before.awaited).map(|from| (from, Tie::Event));
                 let ties = within.chain(awaited);
@@ -116,11 +124,19 @@ fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
                         table[row.1][side][row.0] = cost;
                     }
                 }
-                *before = Predecessors { last: kinds, awaited: Kinds::default() };
             }
         }
     }
     Ok(table)
+}
+
+/// How many ways there are for an operation to follow others.
+const WAYS: usize = 1 << (3 * OperationKind::COUNT + 1);
+
+/// A number for the way in which an operation follows others.
+fn number_of(before: &Predecessors, kinds: &Kinds, in_graph: bool) -> usize {
+    let all = before.last.iter().chain(&before.awaited).chain(kinds).chain([&in_graph]);
+    all.fold(0, |number, &bit| 2 * number + usize::from(bit))
 }
 
 /// Across the barrier of the legacy default stream, the last operations of other streams have to be

@@ -84,11 +84,13 @@ impl InFlight {
                     let mut same_way = issued.iter().filter(|copy| copy.way == way);
                     // What is staged holds its thread until it is done.
                     let is_staged = !is_pinned && !is_at_once;
-                    found.stages |= same_way.any(|copy| {
-                        let by_other = copy.staged_by.is_some_and(|other| other != thread);
-                        let meets = if is_staged { copy.is_pinned } else { by_other };
-                        meets && copy.is_under_way(known)
-                    });
+                    let may_meet = is_staged || program.thread_count() > 1;
+                    found.stages |= may_meet
+                        && same_way.any(|copy| {
+                            let by_other = copy.staged_by.is_some_and(|other| other != thread);
+                            let meets = if is_staged { copy.is_pinned } else { by_other };
+                            meets && copy.is_under_way(known)
+                        });
                     found.meets_mapped |= mapping
                         .iter()
                         .any(|kernel| kernel.device == way.0 && known[kernel.lane] < kernel.number);

@@ -111,18 +111,20 @@ impl PollTimes {
 /// same engine.
 fn arrivals(body: &Body) -> (Vec<Vec<EntryId>>, Vec<EntryId>) {
     let mut arrivals = vec![Vec::new(); body.devices() * OperationKind::COUNT];
-    let mut entries: Vec<(CallId, EntryId)> =
-        (0..).zip(&body.entries.list).map(|(id, entry)| (entry.call, id)).collect();
-    entries.sort_unstable();
-    let mut before = vec![NONE; entries.len()];
+    let mut before = vec![NONE; body.entries.list.len()];
     let mut latest = vec![NONE; body.streams() * OperationKind::COUNT];
-    for (_, id) in entries {
-        let entry = body.entry(id);
-        let WorkKind::Operation(kind) = entry.kind else { continue };
-        let latest = &mut latest[place_of(usize::from(entry.stream), kind)];
+    // In each stream, entries are in the order of their calls.
+    let mut next = body.entries.starts.clone();
+    let calls = body.calls.iter();
+    for call in calls.filter(|call| call.kind != WorkKind::Nothing && !call.is_part) {
+        let stream = usize::from(call.stream);
+        let id = next[stream];
+        next[stream] += 1;
+        let WorkKind::Operation(kind) = call.kind else { continue };
+        let latest = &mut latest[place_of(stream, kind)];
         before[id as usize] = std::mem::replace(latest, id);
         if comes_by_itself(body, id) {
-            arrivals[place_of(body.device_of(entry.stream), kind)].push(id);
+            arrivals[place_of(body.device_of(call.stream), kind)].push(id);
         }
     }
     (arrivals, before)

@@ -4,6 +4,7 @@
 use super::analysis::Locality;
 use super::call_costs::CallCosts;
 use super::pages::{NewPages, Pages};
+use super::traffic::Traffic;
 use crate::machine::HostMemory;
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
 use crate::program::{AllocationId, Call, Place, Program};
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 /// # Errors
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
-    let costs = CallCosts::new(program, profile);
+    let traffic = Traffic::of(program);
+    let costs = CallCosts::new(program, profile, &traffic);
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
         Call::Copy { .. }

@@ -26,7 +26,7 @@ pub(crate) struct Chunk {
 /// The reason why the workload cannot be cut.
 pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
-    let (calls, most) = (workload.calls(chunks), Workload::MOST_CALLS);
+    let (calls, most) = (workload.calls(chunks), workload.most_calls(chunks));
     if chunks > 1 && calls > most {
         return Err(format!(
             "{calls} calls are more than the {most} that are gone through: take fewer chunks"

@@ -47,51 +47,120 @@ impl Profile {
         n: u64,
         found: &DeviceLocality,
     ) -> Result<KernelTime, Unknown> {
-        let wanted = Variant::of(kernel, arguments);
+        self.kernel_prices(Variant::of(kernel, arguments))?.time(n, found)
+    }
+
+    /// What launches of a kernel take, to be asked of many sizes.
+    ///
+    /// # Errors
+    /// If the kernel was not calibrated.
+    pub(crate) fn kernel_prices(&self, wanted: Variant) -> Result<KernelPrices<'_>, Unknown> {
         let models = self.kernels.iter().map(|model| (model.variant, model));
         let models = beside(models, wanted, ON_GPU)?;
-        let launched = Launched { models, wanted, n, usual: 0.0 };
-        let usual = launched.time(n, Data::Near)?;
-        let launched = Launched { usual, ..launched };
-        let near = if found.is_just_copied { launched.time(n, Data::JustCopied)? } else { usual };
-        let ns = match found.reuse.mean(|since| launched.since(since, &self.caches)) {
+        let on = |data: Data| models.iter().map(|(one, model)| (*one, model.on(data))).collect();
+        let curves = [Data::Near, Data::JustCopied, Data::InMemory].map(on);
+        let gap = self.kernel_gap().unwrap_or_default();
+        let mut prices =
+            KernelPrices { models, curves, wanted, gap, caches: &self.caches, best: Vec::new() };
+        prices.best = prices.best_from();
+        Ok(prices)
+    }
+}
+
+/// What launches of a kernel take: the models of the two measured extents around its own.
+pub(crate) struct KernelPrices<'p> {
+    models: Vec<(Variant, &'p KernelModel)>,
+    /// Their times, by where the data is.
+    curves: [Vec<(Variant, Cow<'p, Curve>)>; 3],
+    wanted: Variant,
+    /// Nanoseconds before each launch.
+    gap: f64,
+    caches: &'p CacheModel,
+    /// For each measured size, in order: the least time for an element, without the gap, of this
+    /// size and all larger ones.
+    best: Vec<(f64, f64)>,
+}
+
+impl KernelPrices<'_> {
+    /// How long the kernel takes on so many elements.
+    ///
+    /// # Errors
+    /// If it was not calibrated at such a size.
+    pub fn time(&self, n: u64, found: &DeviceLocality) -> Result<KernelTime, Unknown> {
+        let usual = self.on(n, Data::Near)?;
+        let launched = Launched { prices: self, n, usual };
+        let near = if found.is_just_copied { self.on(n, Data::JustCopied)? } else { usual };
+        let ns = match found.reuse.mean(|since| launched.since(since)) {
             Some(ns) if found.is_just_copied => ns.max(near),
             Some(ns) => ns,
             None => near,
         };
-        let gap = self.kernel_gap().unwrap_or_default();
         let around = found.reuse.0.map(|(_, since)| since).into_iter().max();
-        let at_best = launched.at_best(around.unwrap_or_default(), gap).min((ns - gap).max(0.0));
+        let at_best = launched.at_best(around.unwrap_or_default()).min((ns - self.gap).max(0.0));
         Ok(KernelTime { ns, at_best })
+    }
+
+    /// Nanoseconds on so many elements, launched again and again.
+    fn on(&self, n: u64, data: Data) -> Result<f64, Unknown> {
+        let curves = &self.curves[data as usize];
+        let mut points = [(0.0, 0.0); 2];
+        for (point, (variant, curve)) in points.iter_mut().zip(curves) {
+            let beyond = |beyond: Beyond| unknown(beyond, self.wanted, ON_GPU);
+            *point = (variant.measure(), curve.known(n as f64).map_err(beyond)?);
+        }
+        Ok(crate::stats::interpolate(&points[..curves.len()], self.wanted.measure()))
+    }
+
+    /// The largest number of elements that all models were measured at.
+    fn largest(&self) -> f64 {
+        let largest = self.models.iter().map(|(_, model)| model.time.largest());
+        largest.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Nanoseconds for one of so many elements, without the gap.
+    fn of_one(&self, size: f64) -> f64 {
+        let mut points = [(0.0, 0.0); 2];
+        for (point, (variant, model)) in points.iter_mut().zip(&self.models) {
+            *point = (variant.measure(), model.time.at(size));
+        }
+        let points = &points[..self.models.len()];
+        let ns = crate::stats::interpolate(points, self.wanted.measure());
+        (ns - self.gap).max(0.0) / size
+    }
+
+    fn best_from(&self) -> Vec<(f64, f64)> {
+        let knots = self.models.iter().flat_map(|(_, model)| &model.time.knots);
+        let mut sizes: Vec<f64> = knots.map(|knot| knot.0).collect();
+        sizes.retain(|&size| size <= self.largest());
+        sizes.sort_unstable_by(f64::total_cmp);
+        let mut least = f64::INFINITY;
+        let mut best: Vec<(f64, f64)> = Vec::with_capacity(sizes.len());
+        for size in sizes.into_iter().rev() {
+            least = least.min(self.of_one(size));
+            best.push((size, least));
+        }
+        best.reverse();
+        best
     }
 }
 
 const ON_GPU: &str = "on the GPU";
 
-/// A kernel on a number of elements, with the models of the two measured extents around its own.
+/// A kernel on a number of elements.
 struct Launched<'p> {
-    models: Vec<(Variant, &'p KernelModel)>,
-    wanted: Variant,
+    prices: &'p KernelPrices<'p>,
     n: u64,
     /// Nanoseconds when launched again and again on the same data.
     usual: f64,
 }
 
 impl Launched<'_> {
-    /// Nanoseconds on the same data again and again, for another number of elements.
-    fn time(&self, n: u64, data: Data) -> Result<f64, Unknown> {
-        let curves = self.models.iter().map(|&(variant, model)| (variant, model.on(data)));
-        interpolated(curves, self.wanted, n, ON_GPU)
-    }
-
     fn own(&self) -> Bytes {
-        Bytes::new(self.wanted.bytes(self.n))
+        Bytes::new(self.prices.wanted.bytes(self.n))
     }
 
-    /// The largest number of elements that all of its models were measured at.
     fn largest(&self) -> f64 {
-        let largest = self.models.iter().map(|(_, model)| model.time.largest());
-        largest.fold(f64::INFINITY, f64::min).max(self.n as f64)
+        self.prices.largest().max(self.n as f64)
     }
 
     /// The number of elements at which the kernel itself uses this many bytes.
@@ -103,15 +172,15 @@ impl Launched<'_> {
     /// Nanoseconds when this many bytes were used since the data that it reads: at least its share
     /// of a kernel that uses as many bytes by itself, and the wait for memory where that was
     /// measured.
-    fn since(&self, bytes: Bytes, caches: &CacheModel) -> Option<f64> {
-        let own = self.own();
+    fn since(&self, bytes: Bytes) -> Option<f64> {
+        let (own, caches) = (self.own(), self.prices.caches);
         if bytes == own {
             return Some(self.usual);
         }
         let share = self.share(self.elements_within(bytes))?;
         match (caches.device(own), caches.device(bytes)) {
             (Some(there), Some(here)) if bytes > own => {
-                let far = self.time(self.n, Data::InMemory).ok()?;
+                let far = self.prices.on(self.n, Data::InMemory).ok()?;
                 Some(share.max(blend(self.usual, far, further(there, here))))
             }
             _ => Some(share),
@@ -122,29 +191,20 @@ impl Launched<'_> {
     /// size. A kernel in place uses less memory than where it was measured, so it takes no longer;
     /// another one takes no less.
     fn share(&self, around: f64) -> Option<f64> {
-        let (whole, n) = (self.time(around as u64, Data::Near).ok()?, self.n as f64);
-        let fixed = self.time(1, Data::Near).unwrap_or_default().min(self.usual);
+        let (whole, n) = (self.prices.on(around as u64, Data::Near).ok()?, self.n as f64);
+        let fixed = self.prices.on(1, Data::Near).unwrap_or_default().min(self.usual);
         let share = fixed + (whole - fixed) * n / around;
         Some(if around < n { share.min(self.usual) } else { share.max(self.usual) })
     }
 
-    /// Nanoseconds without the `gap` before each launch, when this many bytes are used in turn and
+    /// Nanoseconds without the gap before each launch, when this many bytes are used in turn and
     /// there is always enough work to keep the whole device busy.
-    fn at_best(&self, bytes: Bytes, gap: f64) -> f64 {
-        let (least, most) = (self.elements_within(bytes).max(self.n as f64), self.largest());
-        // There are one or two. For each launch of each draw, so without asking anew what is known.
-        let last = self.models.len() - 1;
-        let of_one = |size: f64| {
-            let points = [0, last].map(|at| {
-                let (variant, model) = self.models[at];
-                (variant.measure(), model.time.at(size))
-            });
-            let ns = crate::stats::interpolate(&points[..=last], self.wanted.measure());
-            (ns - gap).max(0.0) / size
-        };
-        let knots = self.models.iter().flat_map(|(_, model)| &model.time.knots);
-        let sizes = knots.map(|knot| knot.0).filter(|&size| size > least && size <= most);
-        sizes.map(of_one).fold(of_one(least), f64::min) * self.n as f64
+    fn at_best(&self, bytes: Bytes) -> f64 {
+        let least = self.elements_within(bytes).max(self.n as f64);
+        let best = &self.prices.best;
+        let larger = best.get(best.partition_point(|&(size, _)| size <= least));
+        let of_larger = larger.map_or(f64::INFINITY, |&(_, time)| time);
+        self.prices.of_one(least).min(of_larger) * self.n as f64
     }
 }
 
@@ -206,13 +266,16 @@ pub(super) fn interpolated<'c>(
     n: u64,
     place: &str,
 ) -> Result<f64, Unknown> {
-    let end = |size: f64| format!("{size} elements");
-    let unknown = |beyond: Beyond| {
-        Unknown::beyond(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
-    };
     let point = |(variant, curve): (Variant, Cow<'_, Curve>)| {
-        Ok((variant.measure(), curve.known(n as f64).map_err(unknown)?))
+        let beyond = |beyond: Beyond| unknown(beyond, wanted, place);
+        Ok((variant.measure(), curve.known(n as f64).map_err(beyond)?))
     };
     let points = curves.map(point).collect::<Result<Vec<_>, Unknown>>()?;
     Ok(crate::stats::interpolate(&points, wanted.measure()))
+}
+
+/// What is not known of a kernel at a size.
+fn unknown(beyond: Beyond, wanted: Variant, place: &str) -> Unknown {
+    let end = |size: f64| format!("{size} elements");
+    Unknown::beyond(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
 }

@@ -58,6 +58,7 @@ pub use file::{ProfileError, SCHEMA_VERSION};
 pub use graphs::{GraphCosts, NodeHandOver, PerNode};
 pub use host_copies::HostCopyModel;
 pub use intervals::Intervals;
+pub(crate) use kernels::KernelPrices;
 pub use kernels::{KernelModel, KernelTime};
 pub use locality::{DeviceLocality, HostLocality, MOST_OPERANDS, Reuse};
 pub use memory::{MemoryCost, MemoryCosts, TwoWays};

@@ -9,6 +9,7 @@ use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::units::Bytes;
+use std::collections::BTreeSet;
 
 impl Program {
     /// The first contradiction. All names must be there.
@@ -249,27 +250,28 @@ impl Program {
     }
 
     /// A use of memory that each pass takes or pins anew, in a graph that is captured once.
-    fn moving(&self, call: &Call) -> Option<String> {
-        let is_taken = |wanted: AllocationId| {
-            self.body.iter().any(|call| {
-                matches!(call, Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. }
-                    | Call::Pin(id) if *id == wanted)
-            })
-        };
+    fn moving(&self, call: &Call, taken: &BTreeSet<AllocationId>) -> Option<String> {
         let mut used = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
-        let moving = used.find(|&id| is_taken(id))?;
+        let moving = used.find(|id| taken.contains(id))?;
         let name = self.name(moving);
         Some(format!("`{name}`, which each pass takes or pins anew, cannot be captured"))
     }
 
     /// A graph with calls that cannot be captured.
     fn wrong_graph(&self) -> Option<Problem> {
+        let taken = self.body.iter().filter_map(|call| match call {
+            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } | Call::Pin(id) => {
+                Some(*id)
+            }
+            _ => None,
+        });
+        let taken: BTreeSet<AllocationId> = taken.collect();
         self.body.iter().enumerate().find_map(|(launch, call)| {
             let Call::Replay { stream, calls } = *call else { return None };
             let device = self.device_of(stream);
             let captured = self.body[launch + 1..][..calls].iter().enumerate();
             let problem = captured.into_iter().find_map(|(at, call)| {
-                let problem = capturable(self, call).err().or_else(|| self.moving(call));
+                let problem = capturable(self, call).err().or_else(|| self.moving(call, &taken));
                 let problem = problem.or_else(|| {
                     let stream = call.stream()?;
                     let traits = self.streams[stream.0];

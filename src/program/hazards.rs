@@ -1,11 +1,9 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::operands::Touched;
+use super::accesses::{Access, Accesses};
 use super::order::{Clock, Order};
 use super::threads::{Issue, Shared};
 use super::value::Program;
-use crate::units::Bytes;
-use std::collections::BTreeMap;
 
 /// An order that a program lacks. Calls are given by their positions in the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,41 +18,6 @@ pub enum Hazard {
     /// Two host threads use one stream or event, and nothing says which call comes first.
     #[error("two host threads make calls {first} and {second}, and nothing says which comes first")]
     Unissued { first: usize, second: usize, shared: Shared },
-}
-
-struct Access {
-    touched: Touched,
-    writes: bool,
-    call: usize,
-    lane: usize,
-    /// Number of this operation on its lane, from 1.
-    number: usize,
-}
-
-/// The accesses to one allocation so far.
-#[derive(Default)]
-struct Accesses {
-    /// Sorted by where they begin, then by when they were issued.
-    by_offset: BTreeMap<(Bytes, usize), Access>,
-    count: usize,
-    longest: Bytes,
-}
-
-impl Accesses {
-    /// The accesses that overlap with some bytes.
-    fn overlapping(&self, touched: Touched) -> impl Iterator<Item = (&(Bytes, usize), &Access)> {
-        let slice = touched.slice;
-        let first = Bytes::new(slice.offset.get().saturating_sub(self.longest.get()));
-        let near = self.by_offset.range((first, 0)..(slice.end(), 0));
-        near.filter(move |(_, old)| old.touched.overlaps(&touched))
-    }
-
-    fn add(&mut self, access: Access) {
-        let slice = access.touched.slice;
-        self.longest = self.longest.max(slice.length);
-        self.count += 1;
-        self.by_offset.insert((slice.offset, self.count), access);
-    }
 }
 
 /// Checks that any two calls of the body that touch overlapping bytes, one of
@@ -92,25 +55,12 @@ fn note(
     earlier: &mut Accesses,
     access: Access,
 ) -> Result<(), Hazard> {
-    let is_unordered = |old: &&Access| {
-        let ordered = old.call == access.call || clock[old.lane] >= old.number;
-        (old.writes || access.writes) && !ordered
-    };
-    let unordered = earlier.overlapping(access.touched).map(|(_, old)| old).filter(is_unordered);
+    let is_ordered = |old: &Access| old.call == access.call || clock[old.lane] >= old.number;
+    let unordered = earlier.before(&access).filter(|old| !is_ordered(old));
     if let Some(first) = unordered.map(|old| old.call).min() {
         let (second, allocation) = (access.call, access.touched.slice.allocation);
         let allocation = program.allocation(allocation).name.clone();
         return Err(Hazard::Unordered { first, second, allocation });
-    }
-    // A write that covers an older access stands for it from now on: whatever
-    // is ordered after the write is ordered after the older access too.
-    if access.writes {
-        let covered = |old: &Access| access.touched.covers(&old.touched);
-        let old = earlier.overlapping(access.touched).filter(|(_, old)| covered(old));
-        let old: Vec<(Bytes, usize)> = old.map(|(&key, _)| key).collect();
-        for key in old {
-            earlier.by_offset.remove(&key);
-        }
     }
     earlier.add(access);
     Ok(())

@@ -5,6 +5,7 @@
 //! The simulator and the executor read the same one, so a prediction and a run are of the same
 //! calls.
 
+mod accesses;
 mod any_step;
 mod call;
 mod capacity;

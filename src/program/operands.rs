@@ -164,6 +164,11 @@ impl Touched {
         Self { slice, row: row.get(), pitch: pitch.get() }
     }
 
+    /// Whether it is a range, with nothing left out.
+    pub fn is_whole(&self) -> bool {
+        self.row == self.slice.length.get()
+    }
+
     /// Where each row begins.
     fn starts(&self) -> impl Iterator<Item = u64> + use<> {
         let (first, pitch) = (self.slice.offset.get(), self.pitch);
@@ -220,7 +225,7 @@ impl Touched {
     pub fn covers(&self, other: &Self) -> bool {
         let holds =
             self.slice.offset <= other.slice.offset && other.slice.end() <= self.slice.end();
-        self == other || (self.row == self.slice.length.get() && holds)
+        self == other || (self.is_whole() && holds)
     }
 }
 

@@ -28,9 +28,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// The most calls that a pass may make. Simulating so many a hundred times takes one or two
-    /// minutes. Beyond some hundreds, more calls of one kind change nothing in the answer.
-    pub const MOST_CALLS: usize = 16_384;
+    /// The most calls that a pass may make. Simulating so many a hundred times takes some seconds.
+    /// Beyond some hundreds, more calls of one kind change nothing in the answer.
+    pub const MOST_CALLS: usize = 262_144;
 
     pub fn allocation(&self, id: AllocationId) -> &Allocation {
         &self.allocations[id.0]

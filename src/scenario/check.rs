@@ -280,7 +280,7 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
 /// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to
 /// be simulated.
 fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
-    const MOST: u64 = Workload::MOST_CALLS;
+    const MOST: u64 = Program::MOST_CALLS as u64;
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(

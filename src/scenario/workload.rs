@@ -131,8 +131,14 @@ impl From<&Limits> for Capacities {
 }
 
 impl Workload {
-    /// The most calls that a plan may make.
-    pub const MOST_CALLS: u64 = Program::MOST_CALLS as u64;
+    /// The most calls of a plan that nobody has asked for by its number of chunks.
+    pub const MOST_CALLS: u64 = 16_384;
+
+    /// The most calls that a plan of so many chunks may make.
+    pub fn most_calls(&self, chunks: u64) -> u64 {
+        let is_asked_for = chunks == 1 || self.plans.chunks.contains(&chunks);
+        if is_asked_for { Program::MOST_CALLS as u64 } else { Self::MOST_CALLS }
+    }
 
     /// The least number of calls of a plan that cuts each batch into so many chunks.
     pub fn calls(&self, chunks: u64) -> u64 {

@@ -9,8 +9,9 @@ use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
-use crate::simulate::{Forecast, Tally, forecast_counted, lower_bound, simulate};
+use crate::simulate::{Forecast, Tally, forecast_counted, simulate};
 use crate::units::Span;
+use rayon::prelude::*;
 
 /// A plan with its forecast.
 #[derive(Debug, Clone)]
@@ -194,6 +195,28 @@ impl Candidates {
     }
 }
 
+/// What a plan costs besides its passes, and what its passes would take without pinning.
+struct Priced {
+    setup: Result<Span, Unknown>,
+    first_use: FirstUse,
+    pinning: Option<Pinning>,
+    unpinned: Option<Span>,
+}
+
+impl Priced {
+    fn of(plan: &Plan, profile: &Profile) -> Self {
+        let program = &plan.program;
+        let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
+        let other = other.and_then(|other| simulate(&other, profile).ok());
+        Self {
+            setup: setup_time(program, profile),
+            first_use: first_use(program, profile),
+            pinning: pinning(program, profile),
+            unpinned: other.map(|timeline| timeline.makespan),
+        }
+    }
+}
+
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
     rank_counted(candidates, profile, (draws, seed), &Tally::default())
@@ -212,24 +235,21 @@ pub fn rank_counted(
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let forecasts = forecast_counted(&programs, profile, (draws, seed), done);
+    let priced = plans.par_iter().map(|plan| Priced::of(plan, profile));
+    let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;
-    for (plan, forecast) in plans.into_iter().zip(forecasts) {
+    for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {
         let program = &plan.program;
         if let (Some(threads), true) = (other_threads, plan.uses_cpu()) {
             let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
             ranking.unknown.push((plan, Unknown::refused(what)));
             continue;
         }
-        let (setup, bound) = (setup_time(program, profile), lower_bound(program, profile));
-        match forecast.and_then(|forecast| Ok((forecast, bound?))) {
-            Ok((forecast, bound)) => {
+        match forecast {
+            Ok(forecast) => {
                 // The bound is of the machine without scatter, the forecast of the middle draw.
-                let bound = bound.min(forecast.makespan());
-                let spelled_out = plan.strategy.is_none();
-                let other = spelled_out.then(|| unpinned(program)).flatten();
-                let other = other.and_then(|other| simulate(&other, profile).ok());
-                let unpinned = other.map(|timeline| timeline.makespan);
-                let (first_use, pinning) = (first_use(program, profile), pinning(program, profile));
+                let bound = forecast.bound.min(forecast.makespan());
+                let Priced { setup, first_use, pinning, unpinned } = priced;
                 // Other plans take next to nothing: what a reduction leaves in parts.
                 let takes = |one: Strategy| {
                     one.family.is_on_request() || one.memory == HostMemory::WriteCombined

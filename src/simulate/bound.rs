@@ -73,7 +73,7 @@ pub fn demands(program: &Program, profile: &Profile) -> Result<Vec<Demand>, Comp
 /// The larger of two bounds: the longest chain of dependent operations and calls, and the load of
 /// the busiest engine from the first moment at which it can have work (Graham, "Bounds on
 /// Multiprocessing Timing Anomalies", 1969).
-fn bound(compiled: &CompiledProgram<'_>) -> Span {
+pub(super) fn bound(compiled: &CompiledProgram<'_>) -> Span {
     let multiprocessors = compiled.profile.machine.multiprocessors;
     let threads = &compiled.body.threads;
     let mut hosts = vec![Instant::START; threads.first.len().max(1)];

@@ -1,6 +1,7 @@
 //! How sure a prediction is. The engine runs under seeded draws of the profile, of how long each
 //! launch takes, and of where the edges of the device's clock lie.
 
+use super::bound::bound;
 use super::engine::Simulator;
 use super::tally::Tally;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
@@ -31,6 +32,9 @@ pub struct Forecast {
     /// By how much both ends of the range are moved, from the calibration's trials of programs of
     /// this kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
+    /// The least that the body's calls take in their order, on the machine without scatter: see
+    /// [`lower_bound`](super::lower_bound).
+    pub bound: Span,
 }
 
 impl Forecast {
@@ -81,6 +85,11 @@ impl Forecast {
 /// The share of draws that settles which of two programs is faster.
 const SETTLED: f64 = 0.9;
 
+/// Draws that are held at once: each is a profile, of a tenth of a megabyte.
+const AT_ONCE: usize = 128;
+/// Calls that one thread simulates at least, of a program that several share.
+const LEAST_SHARE: usize = 50_000;
+
 /// Predicts a program's body with its uncertainty.
 ///
 /// # Errors
@@ -92,8 +101,8 @@ pub fn forecast(
     draws: usize,
     seed: u64,
 ) -> Result<Forecast, CompileError> {
-    let draws = Draw::all(profile, draws, seed);
-    forecast_on(program, profile, &draws, &Tally::default())
+    let mut all = forecast_all(&[program], profile, draws, seed);
+    all.pop().expect("one forecast of one program")
 }
 
 /// Predicts several programs under the same draws, on all CPU threads. The results are in the order
@@ -115,35 +124,69 @@ pub fn forecast_counted<P: Borrow<Program> + Sync>(
     (draws, seed): (usize, u64),
     done: &Tally,
 ) -> Vec<Result<Forecast, CompileError>> {
-    let draws = Draw::all(profile, draws, seed);
-    programs
-        .par_iter()
-        .map(|program| forecast_on(program.borrow(), profile, &draws, done))
-        .collect()
+    let begun = programs.par_iter().map(|program| Begun::new(program.borrow(), profile));
+    let mut begun: Vec<Begun<'_>> = begun.collect();
+    for first in (0..draws).step_by(AT_ONCE) {
+        let numbers = first..draws.min(first + AT_ONCE);
+        let drawn = numbers.into_par_iter().map(|number| Draw::new(profile, number, seed));
+        let drawn: Vec<Draw> = drawn.collect();
+        begun.par_iter_mut().for_each(|one| one.go_on(&drawn, done));
+    }
+    begun.into_par_iter().map(|one| one.finish((profile, seed), done)).collect()
 }
 
-fn forecast_on(
-    program: &Program,
-    profile: &Profile,
-    draws: &[Draw],
-    done: &Tally,
-) -> Result<Forecast, CompileError> {
-    let mut simulator = Simulator::default();
-    let analysis = Analysis::new(program, profile);
-    let compiled = |&number: &usize| draws[number].compile(program, &analysis);
-    let mut ranks: Vec<usize> = (0..draws.len()).collect();
-    let makespan = |number: &usize| {
-        let makespan = simulator.makespan(&compiled(number)?);
+/// A forecast that is under way.
+struct Begun<'p> {
+    program: &'p Program,
+    analysis: Analysis,
+    makespans: Result<Vec<Span>, CompileError>,
+}
+
+impl<'p> Begun<'p> {
+    fn new(program: &'p Program, profile: &Profile) -> Self {
+        Self { program, analysis: Analysis::new(program, profile), makespans: Ok(Vec::new()) }
+    }
+
+    /// Simulates the program under more draws.
+    fn go_on(&mut self, drawn: &[Draw], done: &Tally) {
+        let Self { program, analysis, makespans } = self;
+        let Ok(before) = makespans else { return };
+        let calls = program.body.len();
+        let makespan = |simulator: &mut Simulator, draw: &Draw| {
+            let makespan = simulator.makespan(&draw.compile(program, analysis)?);
+            done.add(calls as u64);
+            Ok(makespan)
+        };
+        let shared = drawn.par_iter().with_min_len(LEAST_SHARE.div_ceil(calls.max(1)));
+        let more: Vec<_> = shared.map_init(Simulator::default, makespan).collect();
+        match more.into_iter().collect::<Result<Vec<Span>, CompileError>>() {
+            Ok(mut more) => before.append(&mut more),
+            Err(error) => *makespans = Err(error),
+        }
+    }
+
+    fn finish(
+        self,
+        (profile, seed): (&Profile, u64),
+        done: &Tally,
+    ) -> Result<Forecast, CompileError> {
+        let Self { program, analysis, makespans } = self;
+        let draws = makespans?;
+        let usual = CompiledProgram::usual(program, &analysis, profile)?;
+        let bound = bound(&usual);
+        let mut ranks: Vec<usize> = (0..draws.len()).collect();
+        ranks.sort_by_key(|&number| draws[number]);
+        let mut simulator = Simulator::default();
+        let timeline = match ranks.get(ranks.len() / 2) {
+            Some(&middle) => {
+                let middle = Draw::new(profile, middle, seed);
+                simulator.timeline(&middle.compile(program, &analysis)?)
+            }
+            None => simulator.timeline(&usual),
+        };
         done.add(program.body.len() as u64);
-        Ok(makespan)
-    };
-    let makespans = ranks.iter().map(makespan).collect::<Result<Vec<Span>, CompileError>>()?;
-    ranks.sort_by_key(|&number| makespans[number]);
-    let middle = ranks.get(ranks.len() / 2);
-    let timeline = simulator
-        .timeline(&middle.map_or_else(|| CompiledProgram::new(program, profile), compiled)?);
-    done.add(program.body.len() as u64);
-    let accuracy = profile.accuracy.as_ref();
-    let margin = accuracy.map_or(0.0, |found| found.margin(program, timeline.makespan));
-    Ok(Forecast { timeline, draws: makespans, margin })
+        let accuracy = profile.accuracy.as_ref();
+        let margin = accuracy.map_or(0.0, |found| found.margin(program, timeline.makespan));
+        Ok(Forecast { timeline, draws, margin, bound })
+    }
 }

@@ -39,7 +39,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         let setup = if on_cpu { Span::ZERO } else { Span::from_millis(50) };
         Ranked {
             plan: plan.clone(),
-            forecast: Forecast { timeline, draws, margin: 0.0 },
+            forecast: Forecast { timeline, draws, margin: 0.0, bound: Span::ZERO },
             setup: Ok(setup),
             first_use: FirstUse::default(),
             pinning: None,

@@ -53,12 +53,12 @@ impl CallCosts<'_> {
     ) -> Result<Work, Unknown> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never overlap the other direction do not need to know what that costs.
-        let [delay, longer] = if self.both_ways[device.0] {
-            self.profile.beside_the_other((direction, bytes), self.copied_out)?
+        let [delay, longer] = if self.traffic.both_ways[device.0] {
+            self.profile.beside_the_other((direction, bytes), self.traffic.copied_out)?
         } else {
             [0.0; 2]
         };
-        let has_kernels = self.launches[device.0];
+        let has_kernels = self.traffic.launches[device.0];
         let link = &self.profile.link;
         let beside_kernels = if has_kernels { link.beside_kernels(direction, bytes) } else { 0.0 };
         // A copy of a single byte carries next to no data, so its time is the fixed part. (If the
@@ -124,11 +124,12 @@ impl CallCosts<'_> {
         direction: Direction,
         ashore: &Slice,
     ) -> Option<Bytes> {
-        let [is_read, is_written] = self.copied.each_ref().map(|all| all[ashore.allocation.0]);
+        let [is_read, is_written] =
+            self.traffic.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = match direction {
             Direction::HostToDevice => is_written,
             Direction::DeviceToHost => !is_read,
         };
-        (!past_caches).then_some(self.copied_both_ways)
+        (!past_caches).then_some(self.traffic.copied_both_ways)
     }
 }

@@ -52,7 +52,7 @@ impl CallCosts<'_> {
             }
             (Call::Launch { step, .. }, None) => {
                 let mapped = Mapped::of(self.program, step);
-                let work = kernel_work(profile, (step, mapped), locality, gap()?)?;
+                let work = kernel_work(self, (step, mapped), locality, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::LaunchOwn { step, .. }, None) => {

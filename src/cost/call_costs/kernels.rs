@@ -1,5 +1,6 @@
 //! What kernels keep busy on the device.
 
+use super::CallCosts;
 use crate::cost::analysis::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
@@ -25,14 +26,14 @@ fn goes_through_once(kernel: Kernel) -> bool {
 /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
 /// kernels of a stream.
 pub(super) fn kernel_work(
-    profile: &Profile,
+    costs: &CallCosts<'_>,
     (step, mapped): (&Step, Mapped),
     locality: &Locality<'_>,
     gap: f64,
 ) -> Result<Work, Unknown> {
-    let n = step.elements();
+    let (profile, n) = (costs.profile, step.elements());
     let found = locality.on_device.copied().unwrap_or_default();
-    let time = profile.kernel(step.kernel, &step.arguments, n, &found)?;
+    let time = costs.kernel_time(step, &found)?;
     let usual_gap = profile.kernel_gap()?;
     let busy = (time.ns - usual_gap).max(0.0);
     let gap = gap.min(time.ns);

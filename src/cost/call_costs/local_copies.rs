@@ -77,7 +77,7 @@ impl CallCosts<'_> {
     ) -> Result<CallCost, Unknown> {
         let [from, to] = sides;
         let all = threads == Threads::All;
-        let footprint = self.program.host_footprint();
+        let footprint = self.traffic.host_footprint;
         let copy = self.profile.host_copy(all, from.length, footprint)?;
         let combined = Mapped::combined(self.program, from_ref(from), from_ref(to));
         let time = copy.max(self.combined(combined, all)?);

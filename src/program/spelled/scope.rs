@@ -8,6 +8,7 @@ use crate::program::{
     Allocation, AllocationId, BufferId, EventId, Place, Slice, StreamKind, StreamTraits,
 };
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// More GPUs than a host has.
 const MOST_GPUS: i64 = 64;
@@ -29,7 +30,7 @@ pub(super) struct Scope {
     pub streams: Vec<StreamTraits>,
     /// The names of the streams; the legacy default streams have none.
     stream_names: Vec<Option<String>>,
-    events: Vec<String>,
+    events: BTreeMap<String, EventId>,
     buffers: Vec<NamedBuffer>,
 }
 
@@ -151,26 +152,25 @@ impl Scope {
     /// The event of a name, which is made if it is new.
     pub fn event(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
         let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
-        let known = self.events.iter().position(|known| *known == name);
-        Ok(EventId(known.unwrap_or_else(|| {
-            self.events.push(name);
-            self.events.len() - 1
-        })))
+        let next = EventId(self.events.len());
+        Ok(*self.events.entry(name).or_insert(next))
     }
 
     /// The event of a name if a call before records it.
     pub fn known_event(&self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
-        let at = self.events.iter().position(|known| *known == name);
-        at.map(EventId).ok_or_else(|| {
+        self.events.get(&name).copied().ok_or_else(|| {
             let message = format!("no call before records an event `{name}`");
-            let events = self.events.iter().map(String::as_str);
+            let mut known_so_far: Vec<(&EventId, &str)> =
+                self.events.iter().map(|(name, id)| (id, name.as_str())).collect();
+            known_so_far.sort_unstable();
+            let events = known_so_far.into_iter().map(|(_, name)| name);
             part.fault(message, "unknown event", known("recorded are ", events))
         })
     }
 
-    pub const fn events(&self) -> usize {
+    pub fn events(&self) -> usize {
         self.events.len()
     }
 

@@ -12,8 +12,10 @@ pub(super) enum Piece {
     More { calls: Range<usize>, period: usize, times: usize },
 }
 
-/// A group of calls is shortened if it comes at least so many times.
+/// A group of calls is shortened if it comes at least so many times, and has no more calls than
+/// these: whether a group repeats itself is looked at for each length.
 const OFTEN: usize = 4;
+const LONGEST: usize = 1024;
 
 /// Shortens a list in which equal keys mean calls of one sort. Of what repeats itself, the
 /// first time and the last are kept.
@@ -55,7 +57,7 @@ struct Repetition {
 fn longest(keys: &[usize]) -> Option<Repetition> {
     let mut best: Option<Repetition> = None;
     let mut most = 0;
-    for period in 1..=keys.len() / OFTEN {
+    for period in 1..=(keys.len() / OFTEN).min(LONGEST) {
         let mut alike = 0;
         for at in 0..keys.len() - period {
             alike = if keys[at] == keys[at + period] { alike + 1 } else { 0 };

@@ -1,0 +1,125 @@
+//! Which calls of a body cost the same, and where each is made. That is the same on every machine,
+//! and so it is worked out once, however often the program is compiled.
+
+use super::analysis::Locality;
+use super::call::{NONE, index, stream_index};
+use super::call_costs::Key;
+use super::host_times::CallSite;
+use super::in_flight::{InFlight, waited_for};
+use super::pages::NewPages;
+use crate::profile::{DeviceLocality, HostLocality};
+use crate::program::{Before, Call, Graph, Program};
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The calls of a body, by what they cost.
+#[derive(Default)]
+pub(crate) struct Classes {
+    pub(super) all: Vec<Class>,
+    pub(super) calls: Vec<PlacedCall>,
+    /// How many streams there are, with branches of graphs.
+    pub(super) lanes: usize,
+    /// How many recordings the calls make.
+    pub recordings: usize,
+    pub(super) graphs: Arc<Vec<Graph>>,
+}
+
+/// Calls that cost the same.
+pub(super) struct Class {
+    /// The first of them.
+    pub first: usize,
+    around: Option<HostLocality>,
+    on_device: Option<DeviceLocality>,
+    new_pages: Option<NewPages>,
+    moves: Bytes,
+    /// The place among the graphs of the one that the calls launch or belong to.
+    pub graph: Option<usize>,
+    pub before: Option<Before>,
+}
+
+/// A call of the body.
+#[derive(Clone, Copy)]
+pub(super) struct PlacedCall {
+    pub class: u32,
+    /// The recording that it makes or waits for, or [`NONE`].
+    pub recording: u32,
+    pub site: CallSite,
+    /// Whether it is a launch outside of a graph.
+    pub is_launch: bool,
+}
+
+impl Class {
+    pub fn locality(&self) -> Locality<'_> {
+        Locality {
+            around: self.around.as_ref(),
+            on_device: self.on_device.as_ref(),
+            new_pages: self.new_pages.as_ref(),
+            moves: self.moves,
+        }
+    }
+}
+
+impl Classes {
+    pub(super) fn of<'a>(
+        program: &Program,
+        in_flight: &InFlight,
+        locality_at: impl Fn(usize) -> Locality<'a>,
+    ) -> Self {
+        let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
+        let mut in_graphs = graphs.iter().enumerate().peekable();
+        let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
+        let mut all: Vec<Class> = Vec::new();
+        // `cuStreamWaitEvent`: a wait is for the latest record before it.
+        let (mut latest, mut recordings) = (vec![NONE; program.events], 0);
+        let lanes = program.lanes();
+        let mut calls = Vec::with_capacity(program.body.len());
+        for (at, call) in program.body.iter().enumerate() {
+            while in_graphs.next_if(|(_, graph)| graph.calls.end <= at).is_some() {}
+            let graph = in_graphs.peek().filter(|(_, graph)| graph.launch <= at);
+            let graph = graph.map(|&(place, graph)| (place, graph));
+            let before = graph.and_then(|(_, graph)| graph.before(at));
+            let locality = locality_at(at);
+            let key = (Key::of(program, call, &locality, graph.map(|(_, graph)| graph)), before);
+            let class = *known.entry(key).or_insert_with(|| {
+                all.push(Class {
+                    first: at,
+                    around: locality.around.copied(),
+                    on_device: locality.on_device.copied(),
+                    new_pages: locality.new_pages.copied(),
+                    moves: locality.moves,
+                    graph: graph.map(|(place, _)| place),
+                    before,
+                });
+                index(all.len() - 1)
+            });
+            let recording = match call {
+                Call::Record { event, .. } => {
+                    latest[event.0] = index(recordings);
+                    recordings += 1;
+                    latest[event.0]
+                }
+                Call::Wait { event, .. } | Call::SynchronizeEvent { event } => latest[event.0],
+                _ => NONE,
+            };
+            let lane = lanes[at].unwrap_or(0);
+            let device = match call.facts().only_waits {
+                true => waited_for(program, call),
+                false => {
+                    let stream = program.streams.get(lane % program.streams.len().max(1));
+                    stream.map_or(0, |one| one.device.0)
+                }
+            };
+            let site = CallSite {
+                thread: usize::from(program.thread_of(at).0),
+                stream: stream_index(lane),
+                device,
+                ends_copies: in_flight.ending.contains(&at),
+            };
+            let is_launch = call.is_launch() && before.is_none();
+            calls.push(PlacedCall { class, recording, site, is_launch });
+        }
+        drop(in_graphs);
+        Self { all, calls, lanes: program.lane_count(), recordings, graphs }
+    }
+}
