@@ -285,3 +285,23 @@ fn tasks_and_programs_stand_side_by_side() {
     let workload = read(&text);
     assert_eq!((workload.tasks.len(), workload.programs.len()), (1, 1));
 }
+
+/// The checks take a time in proportion to the calls, and so does the simulator.
+#[test]
+fn a_program_may_make_a_hundred_thousand_calls() {
+    let text = calls(
+        "{ repeat = 20_000, index = \"i\", calls = [\n\
+         { copy = \"y[(i % 512) * 8 KiB..+16 KiB]\", to = \"d[(i % 512) * 8 KiB..+16 KiB]\", \
+         stream = \"in\" },\n{ record = \"e{i}\", stream = \"in\" },\n\
+         { wait = \"e{i}\", stream = \"run\" },\n\
+         { launch = \"scale\", reads = [\"d[(i % 512) * 8 KiB..+16 KiB]\"], \
+         writes = \"e[(i % 512) * 8 KiB..+16 KiB]\", stream = \"run\" },\n\
+         { record = \"f{i}\", stream = \"run\" },\n{ wait = \"f{i}\", stream = \"in\" },\n] },\n\
+         { synchronize = \"in\" },\n{ synchronize = \"run\" },",
+    );
+    let program = program(&text);
+    assert_eq!(program.body.len(), 120_002);
+    let machine = crate::machines::machine();
+    let found = hallway::simulate::forecast(&program, &machine, 2, 1).expect("known");
+    assert!(found.makespan() > Span::from_millis(20), "{}", found.makespan());
+}

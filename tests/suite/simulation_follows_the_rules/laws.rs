@@ -331,6 +331,19 @@ fn forecasts_depend_on_their_seed_alone() {
     }
 }
 
+/// Draws are made a hundred or so at a time, and each has its number.
+#[test]
+fn more_draws_begin_with_the_same_ones() {
+    let program = &plans(&committed(10_007)[0])[0];
+    let draws = |draws| forecast(program, &machine(), draws, 1).expect("known");
+    let (few, many) = (draws(100), draws(300));
+    assert_eq!(few.draws[..], many.draws[..100]);
+    assert_eq!(many.draws.len(), 300);
+    let mut sorted = many.draws.clone();
+    sorted.sort_unstable();
+    assert_eq!(many.makespan(), sorted[150], "the timeline is of the median draw");
+}
+
 #[test]
 fn a_forecast_without_scatter_is_a_point() {
     let text =
