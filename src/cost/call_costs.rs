@@ -9,7 +9,7 @@ mod memory;
 mod own;
 mod remote;
 
-use super::analysis::Locality;
+use super::locality::Locality;
 use super::pages::NewPages;
 use super::remote::Mapped;
 use super::traffic::Traffic;
@@ -22,7 +22,6 @@ use crate::profile::{
 };
 use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
-use kernels::{clearing, kernel_work};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -222,13 +221,13 @@ impl<'a> CallCosts<'a> {
             Call::Wait { .. } => self.mark(Work::Wait, HostCall::Wait)?,
             Call::Clear { .. } => CallCost {
                 latency: profile.start(OperationKind::Kernel)?,
-                work: clearing(profile, profile.kernel_gap()?),
+                work: self.clearing(profile.kernel_gap()?),
                 ..CallCost::on_host(profile.call(HostCall::Clear)?)
             },
             Call::Launch { step, .. } => {
                 let gap = profile.kernel_gap();
                 let mapped = Mapped::of(program, step);
-                let work = gap.and_then(|gap| kernel_work(self, (step, mapped), locality, gap));
+                let work = gap.and_then(|gap| self.kernel_work((step, mapped), locality, gap));
                 let call = profile.launch(step.kernel);
                 let start = Unknown::both(profile.start(OperationKind::Kernel), call);
                 let (work, (latency, call)) = Unknown::both(work, start)?;

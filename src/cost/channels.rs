@@ -1,14 +1,10 @@
 //! Which hardware channel each stream goes through.
 
 use super::body::Body;
+use super::shape::CHANNELS;
 use super::work::{Work, WorkKind};
 use crate::machine::DeviceId;
 use crate::program::{Program, StreamTraits};
-
-/// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
-/// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
-/// them in turn.
-pub(crate) const CHANNELS: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ChannelLayout {

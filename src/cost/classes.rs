@@ -1,11 +1,11 @@
 //! Which calls of a body cost the same, and where each is made. That is the same on every machine,
 //! and so it is worked out once, however often the program is compiled.
 
-use super::analysis::Locality;
 use super::call::{NONE, index, stream_index};
 use super::call_costs::Key;
 use super::host_times::CallSite;
 use super::in_flight::{InFlight, waited_for};
+use super::locality::Locality;
 use super::pages::NewPages;
 use crate::profile::{DeviceLocality, HostLocality};
 use crate::program::{Before, Call, Graph, Program};

@@ -12,7 +12,7 @@ use super::polling::PollTimes;
 use super::waiting_kernels::WaitingKernels;
 use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
-use crate::program::{DoesNotFit, Program, Whose, check_fits};
+use crate::program::{DoesNotFit, Program};
 use rand::RngExt;
 
 /// Why a program cannot be predicted on a machine.
@@ -67,7 +67,7 @@ impl<'p> CompiledProgram<'p> {
         profile: &'p Profile,
         mut random: Option<Antithetic>,
     ) -> Result<Self, CompileError> {
-        check_fits(program, profile.machine.capacities(), Whose::Machine)?;
+        analysis.fits.clone()?;
         analysis.shape.clone()?;
         let phase = random.as_mut().map_or(0.5, RngExt::random);
         let host_times = HostTimes::new(profile, random, program);

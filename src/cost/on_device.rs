@@ -12,7 +12,7 @@
 
 use super::around::{operands, reuse};
 use super::uses::Uses;
-use crate::machine::Direction;
+use crate::machine::{DeviceId, Direction};
 use crate::profile::{DeviceLocality, MOST_OPERANDS};
 use crate::program::{Call, Place, Program, Slice};
 use crate::units::Bytes;
@@ -30,6 +30,8 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let operands_of = |call| program.accesses(call).len().max(MOST_OPERANDS);
     let most = 2 * program.body.iter().map(operands_of).sum::<usize>();
     let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
+    let devices = (0..program.devices()).map(DeviceId);
+    let wholes: Vec<Bytes> = devices.map(|id| program.bytes_in(Place::Device(id))).collect();
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
             uses[device(to)].note(to, By::Copy);
@@ -46,8 +48,7 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
                 let uses = &mut uses[id.0];
                 let operands = operands(step);
                 // The output is left out, because no load waits for memory that is only written.
-                let whole = program.bytes_in(Place::Device(id));
-                let mut reuse = reuse(uses, &step.inputs, &operands, whole);
+                let mut reuse = reuse(uses, &step.inputs, &operands, wholes[id.0]);
                 let own: Bytes = operands.iter().map(|slice| slice.length).sum();
                 let mut is_just_copied = false;
                 for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {

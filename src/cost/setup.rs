@@ -1,8 +1,8 @@
 //! What a process pays before its first pass: the program's set-up, and the first use of the
 //! GPU and of memory, which a program has no call for.
 
-use super::analysis::Locality;
 use super::call_costs::CallCosts;
+use super::locality::Locality;
 use super::pages::{NewPages, Pages};
 use super::traffic::Traffic;
 use crate::machine::HostMemory;

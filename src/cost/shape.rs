@@ -1,11 +1,15 @@
 //! Programs of a kind that was never measured are refused, whatever their calls cost.
 
 use super::call::{NO_STREAM, NONE};
-use super::channels::CHANNELS;
 use super::in_flight::InFlight;
 use crate::machine::DeviceId;
 use crate::profile::Unknown;
 use crate::program::{Call, Place, Program};
+
+/// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
+/// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
+/// them in turn.
+pub(crate) const CHANNELS: usize = 8;
 
 /// # Errors
 /// What of the program was not measured.

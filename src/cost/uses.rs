@@ -34,8 +34,18 @@ impl<B: Copy> Uses<B> {
         if slice.length == Bytes::ZERO {
             return;
         }
-        self.forget(slice);
         self.count += 1;
+        let (at, end) = (self.count, slice.end());
+        // Most bytes are used again as they were used before.
+        if let Some(used) = self.ranges.get_mut(&(slice.allocation, slice.offset))
+            && used.end == end
+        {
+            let before = std::mem::replace(used, Use { end, at, by });
+            self.add(before.at, slice.length.get().wrapping_neg());
+            self.add(at, slice.length.get());
+            return;
+        }
+        self.forget(slice);
         self.insert(slice.allocation, slice.offset, Use { end: slice.end(), at: self.count, by });
     }
 

@@ -38,10 +38,13 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
             if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
         return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
     }
+    let ids = (0..workload.buffers.len()).map(BufferId);
+    // Of the buffers that are cut, their length.
+    let lengths: Vec<Option<u64>> = ids.map(|id| length.filter(|_| is_cut(workload, id))).collect();
     let mut all = Vec::new();
     for batch in 0..workload.batches {
         for piece in 0..chunks {
-            let owns = own_ranges(workload, length, piece, chunks);
+            let owns = own_ranges(workload, (&lengths, grain), piece, chunks);
             let needs = needed_ranges(workload, &owns);
             let room = room_ranges(workload, &needs);
             all.push(Chunk { batch, piece, needs, owns, room });
@@ -100,17 +103,17 @@ fn is_cut(workload: &Workload, id: BufferId) -> bool {
     !workload.is_reduced(id) && !workload.is_read_whole(id)
 }
 
+/// The ranges of a chunk, of buffers of these lengths if they are cut.
 fn own_ranges(
     workload: &Workload,
-    length: Option<u64>,
+    (lengths, grain): (&[Option<u64>], u64),
     piece: u64,
     chunks: u64,
 ) -> Vec<Range<u64>> {
-    let buffers = workload.buffers.iter().enumerate();
+    let buffers = workload.buffers.iter().zip(lengths);
     buffers
-        .map(|(id, buffer)| match length {
-            Some(length) if is_cut(workload, BufferId(id)) => {
-                let grain = workload.grain();
+        .map(|(buffer, length)| match *length {
+            Some(length) => {
                 let rows = length / grain;
                 // Whole multiples of 32 elements keep device accesses aligned.
                 let start = |piece: u64| {
@@ -126,7 +129,7 @@ fn own_ranges(
                 };
                 start(piece)..start(piece + 1)
             }
-            _ => 0..buffer.elements,
+            None => 0..buffer.elements,
         })
         .collect()
 }

@@ -118,7 +118,8 @@ fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refus
 
 /// Whether two programs differ in their label alone, if at all.
 pub(super) fn same_program(one: &Program, other: &Program) -> bool {
-    one.body == other.body && one.setup == other.setup && one.allocations == other.allocations
+    // Most differ in their memory, if not in the number of their calls.
+    one.allocations == other.allocations && one.setup == other.setup && one.body == other.body
 }
 
 /// Numbers of chunks to try: those that the scenario names, or else sensible ones.

@@ -1,8 +1,8 @@
 //! What copies between host and device cost.
 
 use super::CallCosts;
-use crate::cost::analysis::Locality;
 use crate::cost::in_flight::STAGED_AT_ONCE;
+use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{HostCall, OperationKind, Unknown};

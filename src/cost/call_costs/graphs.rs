@@ -1,8 +1,7 @@
 //! What graphs cost: their launches, and each of their nodes.
 
 use super::CallCosts;
-use super::kernels::{clearing, kernel_work};
-use crate::cost::analysis::Locality;
+use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{GraphCall, HostCall, OperationKind, Unknown};
@@ -52,14 +51,14 @@ impl CallCosts<'_> {
             }
             (Call::Launch { step, .. }, None) => {
                 let mapped = Mapped::of(self.program, step);
-                let work = kernel_work(self, (step, mapped), locality, gap()?)?;
+                let work = self.kernel_work((step, mapped), locality, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
             }
             (Call::LaunchOwn { step, .. }, None) => {
                 (profile.node_start(OperationKind::Kernel)?, self.own_work(step, locality, gap()?)?)
             }
             (Call::Clear { .. }, None) => {
-                (profile.node_start(OperationKind::Kernel)?, clearing(profile, gap()?))
+                (profile.node_start(OperationKind::Kernel)?, self.clearing(gap()?))
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),

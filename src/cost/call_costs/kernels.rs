@@ -1,7 +1,7 @@
 //! What kernels keep busy on the device.
 
 use super::CallCosts;
-use crate::cost::analysis::Locality;
+use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
 use crate::cost::work::Work;
@@ -10,51 +10,53 @@ use crate::profile::{Profile, Unknown};
 use crate::program::Step;
 use crate::units::{Bytes, Span};
 
-/// Clearing memory is a small kernel of the driver's own.
-pub(super) fn clearing(profile: &Profile, gap: f64) -> Work {
-    let limits = &profile.machine.multiprocessor;
-    let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], (1, limits));
-    Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
+impl CallCosts<'_> {
+    /// Clearing memory is a small kernel of the driver's own.
+    pub(super) fn clearing(&self, gap: f64) -> Work {
+        let limits = &self.profile.machine.multiprocessor;
+        let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], (1, limits));
+        Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
+    }
+
+    /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
+    /// kernels of a stream.
+    pub(super) fn kernel_work(
+        &self,
+        (step, mapped): (&Step, Mapped),
+        locality: &Locality<'_>,
+        gap: f64,
+    ) -> Result<Work, Unknown> {
+        let (profile, n) = (self.profile, step.elements());
+        let found = locality.on_device.copied().unwrap_or_default();
+        let time = self.kernel_time(step, &found)?;
+        let usual_gap = profile.kernel_gap()?;
+        let busy = (time.ns - usual_gap).max(0.0);
+        let gap = gap.min(time.ns);
+        if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
+            if !goes_through_once(step.kernel) {
+                let kernel = step.kernel;
+                let what = "on memory that is not the GPU's: it uses some of it again";
+                return Err(Unknown::refused(format!("`{kernel}` {what}")));
+            }
+            let busy = busy.max(away(profile, mapped, locality, time.ns)? - usual_gap);
+            let grid = Grid::of(step.kernel, &step.arguments, n);
+            let machine = &profile.machine;
+            let machine = (machine.multiprocessors, &machine.multiprocessor);
+            let blocks = Blocks::holding(&grid, Span::from_nanos_f64(busy), machine);
+            return Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks });
+        }
+        let grid = Grid::of(step.kernel, &step.arguments, n);
+        let busy = [busy, time.at_best].map(Span::from_nanos_f64);
+        let machine = &profile.machine;
+        let blocks = Blocks::new(&grid, busy, (machine.multiprocessors, &machine.multiprocessor));
+        Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+    }
 }
 
 /// Kernels that go through their operands once, as the kernel does with which host memory was
 /// measured across the link.
 fn goes_through_once(kernel: Kernel) -> bool {
     !matches!(kernel, Kernel::Matmul | Kernel::Fft | Kernel::Transpose)
-}
-
-/// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
-/// kernels of a stream.
-pub(super) fn kernel_work(
-    costs: &CallCosts<'_>,
-    (step, mapped): (&Step, Mapped),
-    locality: &Locality<'_>,
-    gap: f64,
-) -> Result<Work, Unknown> {
-    let (profile, n) = (costs.profile, step.elements());
-    let found = locality.on_device.copied().unwrap_or_default();
-    let time = costs.kernel_time(step, &found)?;
-    let usual_gap = profile.kernel_gap()?;
-    let busy = (time.ns - usual_gap).max(0.0);
-    let gap = gap.min(time.ns);
-    if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
-        if !goes_through_once(step.kernel) {
-            let kernel = step.kernel;
-            let what = "on memory that is not the GPU's: it uses some of it again";
-            return Err(Unknown::refused(format!("`{kernel}` {what}")));
-        }
-        let busy = busy.max(away(profile, mapped, locality, time.ns)? - usual_gap);
-        let grid = Grid::of(step.kernel, &step.arguments, n);
-        let machine = &profile.machine;
-        let machine = (machine.multiprocessors, &machine.multiprocessor);
-        let blocks = Blocks::holding(&grid, Span::from_nanos_f64(busy), machine);
-        return Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks });
-    }
-    let grid = Grid::of(step.kernel, &step.arguments, n);
-    let busy = [busy, time.at_best].map(Span::from_nanos_f64);
-    let machine = &profile.machine;
-    let blocks = Blocks::new(&grid, busy, (machine.multiprocessors, &machine.multiprocessor));
-    Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
 }
 
 /// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses

@@ -1,7 +1,7 @@
 //! What copies cost that stay on their side of the link, and copies of rows.
 
 use super::CallCosts;
-use crate::cost::analysis::Locality;
+use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};

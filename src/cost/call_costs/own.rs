@@ -2,7 +2,7 @@
 
 use super::CallCosts;
 use super::kernels::away;
-use crate::cost::analysis::Locality;
+use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};

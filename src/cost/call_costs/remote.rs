@@ -1,7 +1,7 @@
 //! What memory costs that is not where it is used, or that caches leave out.
 
 use super::CallCosts;
-use crate::cost::analysis::Locality;
+use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::machine::Residence;

@@ -48,19 +48,19 @@ fn of_calls_is_one_that_can_be_gone_through() {
         text.replace("iterations = 4", &format!("iterations = {iterations}"))
     };
     for (batches, iterations, chunks) in
-        [("2048", "4", "1"), ("2", "8188", "1"), ("2", "4", "1024")]
+        [("32768", "4", "1"), ("2", "131068", "1"), ("2", "4", "16384")]
     {
-        read(&with(batches, iterations, chunks)).expect("16384 calls");
+        read(&with(batches, iterations, chunks)).expect("262144 calls");
     }
     for (batches, iterations, chunks, marked, calls) in [
-        ("2049", "4", "4", "2049", "16392"),
-        ("2", "8189", "4", "8189", "16386"),
-        ("2", "4", "1025", "1025", "16400"),
+        ("32769", "4", "4", "32769", "262152"),
+        ("2", "131069", "4", "131069", "262146"),
+        ("2", "4", "16385", "16385", "262160"),
         ("1000000", "1000000", "1000000", "1000000\nruns", "1000004000000"),
     ] {
         let text = with(batches, iterations, chunks);
         let message = format!("a plan would make {calls} calls, too many");
-        refuses(&text, marked, &message, "may come to 16384 calls");
+        refuses(&text, marked, &message, "may come to 262144 calls");
     }
     let text = with("2", "1000000000", "4");
     refuses(&text, "1000000000", "must be at most 1000000", "from 1 to 1000000");
