@@ -18,7 +18,8 @@ impl CallCosts<'_> {
         Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
     }
 
-    /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap between
+    /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap
+    /// between
     /// kernels of a stream.
     pub(super) fn kernel_work(
         &self,
