@@ -9,7 +9,7 @@ use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
 use crate::report::{Assessment, Evaluation, Origin, Rows, trace};
 use crate::scenario::Workload;
-use crate::search::{Ranking, break_even_counted, shortages, turnings};
+use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
 use crate::simulate::Tally;
 use crate::study::TRIAL_KERNELS;
 use clap::Args;
@@ -117,6 +117,7 @@ fn assess(
     let turning = turnings(ranking, &found.profile);
     let assessment = Assessment::new(workload, runs, ranking, sizes);
     let assessment = assessment.simplest(ranking, within);
+    let assessment = assessment.bounded(task_bound(workload, &found.profile));
     let assessment = assessment.short_of(&short_of).turning(&turning);
     if found.profile.accuracy.is_none() {
         return assessment;

@@ -61,6 +61,9 @@ pub struct Assessment {
     /// The plan to choose for a whole program of `runs` passes: the simplest of those that tie
     /// with the fastest, set-up and first use included.
     pub program_winner: Option<String>,
+    /// A time that no schedule of the scenario's tasks goes below on this machine. `null` where
+    /// there are no tasks, or one whose time is known on neither side.
+    pub least_ns: Option<Span>,
     /// At which sizes the GPU wins. `null` where the profile does not know what it takes, or no
     /// size can be scaled.
     pub break_even: Option<Threshold>,
@@ -210,12 +213,22 @@ impl Assessment {
             plans: plans.collect(),
             untried: None,
             program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
+            least_ns: None,
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             no_room: Vec::new(),
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
         }
+    }
+
+    /// Says below which time no schedule of the tasks goes.
+    #[must_use]
+    pub fn bounded(mut self, bound: Option<Span>) -> Self {
+        // The bound is of the machine without scatter, times of plans are of the middle draw.
+        let fastest = self.plans.first().map(|plan| plan.predicted_ns);
+        self.least_ns = bound.map(|bound| fastest.map_or(bound, |fastest| bound.min(fastest)));
+        self
     }
 
     /// Says which plan is the simplest that takes at most the share `within` longer than the

@@ -158,9 +158,12 @@ impl Assessment {
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let part = |(share, what): &(f64, &str)| format!("{} {what}", percent(*share));
         let said: Vec<String> = parts.iter().filter(|part| part.0 >= 0.005).map(part).collect();
+        let others = match self.least_ns {
+            Some(least) => format!("no schedule of these tasks takes less than {least}"),
+            None => "other plans may take less".to_owned(),
+        };
         Some(format!(
-            "Critical path of `{}`: {}. In its own order, its calls take at least {}; other plans \
-             may take less.",
+            "Critical path of `{}`: {}. In its own order, its calls take at least {}; {others}.",
             plan.plan,
             said.join(", "),
             plan.lower_bound_ns
