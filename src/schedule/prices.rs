@@ -65,6 +65,11 @@ impl Prices {
         Self { devices, with_cpu, cpu, gpu, copies, peers }
     }
 
+    /// The same where everything goes through the host.
+    pub fn without_peers(&self) -> Self {
+        Self { peers: vec![None; self.peers.len()], ..self.clone() }
+    }
+
     pub fn processors(&self) -> Vec<Processor> {
         let gpus = (0..self.devices).map(|device| Processor::Gpu(DeviceId(device)));
         self.with_cpu.then_some(Processor::Cpu).into_iter().chain(gpus).collect()
