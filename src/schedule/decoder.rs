@@ -11,11 +11,12 @@ use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
 use super::streams::{Layout, Streams};
 use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory};
-use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Call, Place, Program};
 use crate::scenario::{Home, TaskId};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// In which order tasks are issued, and who does each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -311,12 +312,7 @@ impl<'a> Decoder<'a> {
         *self.spares.entry(task).or_insert_with(|| builder.allocate(name, place, bytes))
     }
 
-    fn workspace(
-        &mut self,
-        task: TaskId,
-        stream: crate::machine::StreamId,
-        elements: u64,
-    ) -> AllocationId {
+    fn workspace(&mut self, task: TaskId, stream: StreamId, elements: u64) -> AllocationId {
         let device = self.builder.program.device_of(stream);
         let name = &self.graph.workload.task(task).name;
         let builder = &mut self.builder;
@@ -336,7 +332,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         id: ItemId,
         device: usize,
-        (to, range): (Location, std::ops::Range<u64>),
+        (to, range): (Location, Range<u64>),
     ) -> OpId {
         let stream = self.streams.outward(&mut self.builder, device);
         let from = self.on_device[device].location(id);

@@ -90,17 +90,17 @@ fn best(
     let first = |&pieces: &u64| {
         let graph = TaskGraph::new(workload, pieces)?;
         let prices = Prices::new(&graph, profile, (memory, devices, with_cpu));
-        let first = |prices| Search::new(&graph, prices, profile, (memory, limit)).first();
+        let first = |prices: Prices| {
+            let found = Search::new(&graph, &prices, profile, (memory, limit)).first();
+            found.map(|found| (found, prices))
+        };
         // Not every pattern of copies from GPU to GPU can be predicted.
         let by_host = (devices > 1).then(|| prices.without_peers());
-        let other = by_host.as_ref().and_then(|prices| first(prices).ok());
-        match (first(&prices), other, by_host) {
-            (Ok(found), Some(other), Some(by_host)) if other.0 < found.0 => {
-                Ok((other, graph, by_host))
-            }
-            (Err(_), Some(other), Some(by_host)) => Ok((other, graph, by_host)),
-            (found, ..) => Ok((found?, graph, prices)),
-        }
+        let found = first(prices);
+        let others = by_host.and_then(|prices| first(prices).ok());
+        let best = found.iter().chain(&others).min_by_key(|((worth, _), _)| *worth).cloned();
+        let (schedule, prices) = best.map_or(found, Ok)?;
+        Ok((schedule, graph, prices))
     };
     let looked: Vec<Result<_, Impossible>> = choice.chunks.par_iter().map(first).collect();
     let why = looked.iter().find_map(|one| one.as_ref().err().cloned());

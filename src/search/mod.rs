@@ -7,6 +7,7 @@
 
 mod break_even;
 mod candidates;
+mod for_machine;
 mod ranking;
 mod room;
 mod scheduled;
@@ -19,9 +20,9 @@ pub use break_even::{
     BreakEven, Sizes, break_even, break_even_counted, keeps_size, largest_scaled,
 };
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
+pub use for_machine::candidates_for;
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
-pub use shares::candidates_for;
 pub use simplicity::Simplicity;
 pub use task_bound::task_bound;
 pub use turning::{Turning, turnings};

@@ -3,8 +3,7 @@
 //! Families see no profile, so they propose a few shares. With a profile, the share is found at
 //! which both sides are done at the same time, and its neighbours are tried.
 
-use super::candidates::{Candidates, Plan, candidates_over};
-use super::scheduled::add_schedules;
+use super::candidates::{Candidates, Plan};
 use crate::families::{Family, Hybrid, Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -14,10 +13,8 @@ use crate::timeline::Lane;
 use crate::units::Instant;
 use std::collections::BTreeSet;
 
-/// The plans for a machine: those of [`candidates_over`], shares of the CPU that fit it, and tasks
-/// scheduled by its prices.
-pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
-    let mut found = candidates_over(workload, &profile.gpu_counts());
+/// Adds plans with the shares that fit a machine, where there are plans with others.
+pub(super) fn add_shares(found: &mut Candidates, workload: &Workload, profile: &Profile) {
     let hybrid = |plan: &Plan| match plan.strategy {
         Some(strategy @ Strategy { family: Family::Hybrid(hybrid), .. }) => {
             Some((hybrid.chunks, strategy))
@@ -42,8 +39,6 @@ pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
             found.plans.extend(program.map(|program| Plan { strategy: Some(strategy), program }));
         }
     }
-    add_schedules(&mut found, workload, profile);
-    found
 }
 
 fn with_share(strategy: Strategy, chunks: u64, on_cpu: u64) -> Strategy {
