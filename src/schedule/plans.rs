@@ -4,9 +4,7 @@ use super::decoder::{Impossible, strategy};
 use super::graph::TaskGraph;
 use super::improve::{Search, Worth};
 use super::prices::{Prices, Processor};
-use crate::families::{
-    ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind,
-};
+use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -53,7 +51,8 @@ const ON_CPU: Strategy = Strategy {
 const FINALISTS: usize = 2;
 
 /// Schedules a workload by the prices of a profile: for each number of GPUs the best plan that is
-/// found without the CPU, and the best one with it, which may be on the CPU alone. The same inputs give the same plans.
+/// found without the CPU, and the best one with it, which may be on the CPU alone. The same inputs
+/// give the same plans.
 pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Scheduled {
     let mut scheduled = Scheduled::default();
     for &devices in &choice.gpus {

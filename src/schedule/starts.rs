@@ -1,10 +1,10 @@
 //! Where the search for a schedule begins.
 
+use super::changes::AHEAD;
 use super::decoder::{Impossible, Schedule};
 use super::graph::NodeId;
 use super::improve::{Search, Valued};
 use super::list::{Choice, Listed, list};
-use super::changes::AHEAD;
 use super::prices::Processor;
 use super::streams::Layout;
 use crate::machine::DeviceId;
@@ -12,7 +12,7 @@ use crate::machine::DeviceId;
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
 /// So many of the best are kept.
-const MOST: usize = 6;
+const MOST: usize = 3;
 
 impl Search<'_> {
     /// The best of the schedules that lists give, of two plain orders, and of all on the CPU, best
@@ -63,7 +63,8 @@ impl Search<'_> {
             listed.extend(list(self.graph, self.prices, processors, choice));
         };
         // What fewer GPUs do may be known, and what a number between them do not.
-        let fewer = self.profile.gpu_counts().into_iter().filter(|&gpus| gpus < self.prices.devices);
+        let fewer =
+            self.profile.gpu_counts().into_iter().filter(|&gpus| gpus < self.prices.devices);
         for gpus in std::iter::once(1).chain(fewer).chain([self.prices.devices]) {
             try_list(&all[cpu..cpu + gpus], Choice::EarliestFinish);
             if self.prices.with_cpu {
