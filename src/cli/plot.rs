@@ -8,7 +8,7 @@ use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measure
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::{Plan, Ranked, Ranking};
+use crate::search::{Ranked, Ranking, candidates_for};
 use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
@@ -100,7 +100,11 @@ fn subjects(
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let ranking = predicting.ranking(&workload, found, (progress, 0));
+        let candidates = match &runs {
+            Some(runs) => found.candidates_with(&workload, runs),
+            None => candidates_for(&workload, &found.profile),
+        };
+        let ranking = predicting.ranking_of(&workload, candidates, found, (progress, 0));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };
@@ -111,12 +115,7 @@ fn subjects(
 /// it, one whose calls were timed is preferred, as it can be drawn beside its measurement.
 fn draw(subject: &Subject) -> Option<String> {
     let Subject { workload, ranking, runs } = subject;
-    // A schedule that was not run is left to others, if there are runs.
-    let was_due = |plan: &Plan| match runs {
-        Some(runs) => !plan.is_scheduled() || runs.run_of(&plan.identity()).is_some(),
-        None => true,
-    };
-    let best = ranking.choice(|ranked| !ranked.is_cpu() && was_due(&ranked.plan));
+    let best = ranking.best_on_gpu();
     let best = best.or(ranking.winner())?;
     let (_, high) = best.forecast.interval();
     let traced = |ranked: &&Ranked| {

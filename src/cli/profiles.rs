@@ -37,10 +37,11 @@ impl LoadedProfile {
         self.saved_runs_at(workload, &self.runs_of(workload))
     }
 
-    /// The plans to compare with runs. A schedule that was not run then is none of them.
+    /// The plans to compare with runs. A plan that was found with the profile and
+    /// not run then is none of them.
     pub fn candidates_with(&self, workload: &Workload, runs: &RunSet) -> Candidates {
         let mut candidates = candidates_for(workload, &self.profile);
-        candidates.retain_schedules(|plan| runs.run_of(&plan.identity()).is_some());
+        candidates.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
         candidates
     }
 

@@ -94,8 +94,8 @@ pub(super) fn reuse<B: Copy>(
     footprint: Bytes,
 ) -> Reuse {
     let mut reuse = Reuse::default();
-    for (reuse, slice) in reuse.0.iter_mut().zip(slices) {
-        let since = uses.since(slice, operands);
+    let since = slices.iter().zip(uses.since(slices, operands));
+    for (reuse, (slice, since)) in reuse.0.iter_mut().zip(since) {
         *reuse = (slice.length, since.unwrap_or(footprint).min(footprint));
     }
     reuse

@@ -14,14 +14,13 @@ use super::around::{operands, reuse};
 use super::uses::Uses;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{DeviceLocality, MOST_OPERANDS};
-use crate::program::{Call, Place, Program, Slice};
+use crate::program::{Call, Place, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Where each kernel on a device finds its data, by the kernel's place in the body. The body
 /// repeats, so the first kernel follows the last.
 pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
-    let mut found = BTreeMap::new();
     // Each device has caches of its own.
     let device = |slice: &Slice| match program.allocation(slice.allocation).place {
         Place::Device(device) => device.0,
@@ -32,7 +31,7 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
     let devices = (0..program.devices()).map(DeviceId);
     let wholes: Vec<Bytes> = devices.map(|id| program.bytes_in(Place::Device(id))).collect();
-    for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
+    let note = |uses: &mut [Uses<By>], call: &Call| {
         if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
             uses[device(to)].note(to, By::Copy);
         }
@@ -44,23 +43,8 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
                 uses[device(to)].note(to, By::Device);
             }
             Call::Launch { stream, step } => {
-                let id = program.device_of(*stream);
-                let uses = &mut uses[id.0];
-                let operands = operands(step);
-                // The output is left out, because no load waits for memory that is only written.
-                let mut reuse = reuse(uses, &step.inputs, &operands, wholes[id.0]);
-                let own: Bytes = operands.iter().map(|slice| slice.length).sum();
-                let mut is_just_copied = false;
-                for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {
-                    // A copied slice is far away only for the first kernel that reads it.
-                    if uses.forget(slice).contains(&By::Copy) {
-                        is_just_copied = true;
-                        // Other copies may be issued in between, but they run after this one.
-                        *since = own.min(*since);
-                    }
-                }
-                operands.iter().for_each(|slice| uses.note(slice, By::Device));
-                found.insert(at, DeviceLocality { reuse, is_just_copied });
+                let uses = &mut uses[program.device_of(*stream).0];
+                operands(step).iter().for_each(|slice| uses.note(slice, By::Device));
             }
             Call::LaunchOwn { stream, step } => {
                 let uses = &mut uses[program.device_of(*stream).0];
@@ -68,8 +52,36 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
             }
             _ => {}
         }
+    };
+    program.body.iter().for_each(|call| note(&mut uses, call));
+    let mut found = Vec::new();
+    for (at, call) in program.body.iter().enumerate() {
+        if let Call::Launch { stream, step } = call {
+            let id = program.device_of(*stream).0;
+            found.push((at, find(&mut uses[id], step, wholes[id])));
+        }
+        note(&mut uses, call);
     }
-    found
+    found.into_iter().collect()
+}
+
+/// Where a kernel finds its data.
+fn find(uses: &mut Uses<By>, step: &Step, whole: Bytes) -> DeviceLocality {
+    let operands = operands(step);
+    // The output is left out, because no load waits for memory that is only written.
+    let mut reuse = reuse(uses, &step.inputs, &operands, whole);
+    let own: Bytes = operands.iter().map(|slice| slice.length).sum();
+    let mut is_just_copied = false;
+    for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {
+        // A copied slice is far away only for the first kernel that reads it.
+        if uses.is_by(slice, |by| by == By::Copy) {
+            uses.forget(slice);
+            is_just_copied = true;
+            // Other copies may be issued in between, but they run after this one.
+            *since = own.min(*since);
+        }
+    }
+    DeviceLocality { reuse, is_just_copied }
 }
 
 /// What last used a piece of the device's memory.

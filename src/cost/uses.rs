@@ -45,8 +45,31 @@ impl<B: Copy> Uses<B> {
             self.add(at, slice.length.get());
             return;
         }
-        self.forget(slice);
-        self.insert(slice.allocation, slice.offset, Use { end: slice.end(), at: self.count, by });
+        self.make_room(slice);
+        self.insert(slice.allocation, slice.offset, Use { end, at, by });
+    }
+
+    /// Forgets all uses of the slice. Mostly one range holds all of it.
+    fn make_room(&mut self, slice: &Slice) {
+        let (id, offset, end) = (slice.allocation, slice.offset, slice.end());
+        let before = self.ranges.range_mut(..(id, end)).next_back();
+        match before {
+            Some((&(holder, start), used)) if holder == id && start < offset && used.end >= end => {
+                let whole = std::mem::replace(used, Use { end: offset, ..*used });
+                self.add(whole.at, (whole.end - offset).get().wrapping_neg());
+                if whole.end > end {
+                    self.insert(id, end, whole);
+                }
+            }
+            _ => {
+                self.forget(slice);
+            }
+        }
+    }
+
+    /// Whether someone who `is_meant` was the last to use some of the slice.
+    pub fn is_by(&self, slice: &Slice, is_meant: impl Fn(B) -> bool) -> bool {
+        self.overlapping(slice).any(|(_, used)| is_meant(used.by))
     }
 
     /// Forgets all uses of the slice; returns who made the forgotten ones, the last in memory
@@ -79,15 +102,24 @@ impl<B: Copy> Uses<B> {
         self.last(slice).map(|used| used.by)
     }
 
-    /// The stack distance of a slice: the bytes of everything that was used since the slice was,
+    /// The stack distance of each slice: the bytes of everything that was used since the slice was,
     /// including what is used along with it now (Mattson, Gecsei, Slutz, Traiger, "Evaluation
     /// Techniques for Storage Hierarchies", IBM Systems Journal 1970). `None` if the slice was not
     /// used.
-    pub fn since(&self, slice: &Slice, now: &[Slice]) -> Option<Bytes> {
-        let then = self.last(slice)?.at;
-        let others = now.iter().filter(|one| self.last(one).is_none_or(|used| used.at < then));
-        let since = self.sum(self.count).wrapping_sub(self.sum(then - 1));
-        Some(Bytes::new(since) + others.map(|one| one.length).sum())
+    pub fn since<'a>(
+        &'a self,
+        slices: &'a [Slice],
+        now: &'a [Slice],
+    ) -> impl Iterator<Item = Option<Bytes>> + 'a {
+        let last = |slice: &Slice| self.last(slice).map(|used| used.at);
+        let latest: Vec<Option<usize>> = now.iter().map(last).collect();
+        slices.iter().map(move |slice| {
+            let known = now.iter().position(|one| one == slice).map(|at| latest[at]);
+            let then = known.unwrap_or_else(|| last(slice))?;
+            let others = now.iter().zip(&latest).filter(|(_, at)| at.is_none_or(|at| at < then));
+            let since = self.sum(self.count).wrapping_sub(self.sum(then - 1));
+            Some(Bytes::new(since) + others.map(|(one, _)| one.length).sum())
+        })
     }
 
     fn last(&self, slice: &Slice) -> Option<Use<B>> {
@@ -131,6 +163,10 @@ impl<B: Copy> Uses<B> {
 mod tests {
     use super::*;
 
+    fn first(mut since: impl Iterator<Item = Option<Bytes>>) -> Option<u64> {
+        since.next().flatten().map(Bytes::get)
+    }
+
     fn slice(allocation: usize, offset: u64, length: u64) -> Slice {
         let [offset, length] = [offset, length].map(Bytes::new);
         Slice { allocation: AllocationId(allocation), offset, length }
@@ -140,8 +176,7 @@ mod tests {
     fn what_was_used_since_is_counted_once_and_what_was_overwritten_is_gone() {
         let [a, b, c] = [slice(0, 0, 100), slice(0, 100, 10), slice(1, 0, 1)];
         let mut uses = Uses::new(10);
-        let since =
-            |uses: &Uses<()>, one: &Slice, now: &[Slice]| uses.since(one, now).map(Bytes::get);
+        let since = |uses: &Uses<()>, one: &Slice, now: &[Slice]| first(uses.since(&[*one], now));
         assert_eq!(since(&uses, &a, &[a]), None);
         [a, b, c, b].iter().for_each(|one| uses.note(one, ()));
         assert_eq!(since(&uses, &a, &[a]), Some(111));
@@ -164,12 +199,12 @@ mod tests {
         (0..4).for_each(|chunk| uses.note(&slice(0, 100 * chunk, 100), chunk));
         let with_halo = slice(0, 190, 120);
         assert_eq!(uses.last_by(&with_halo), Some(2));
-        assert_eq!(uses.since(&with_halo, &[with_halo]), Some(Bytes::new(200)));
+        assert_eq!(first(uses.since(&[with_halo], &[with_halo])), Some(200));
         // Bytes that it shares with its neighbours count once.
         uses.note(&with_halo, 9);
         let all: Vec<_> = [0, 100, 200, 300].map(|at| uses.last_by(&slice(0, at, 100))).into();
         assert_eq!(all, [Some(0), Some(1), Some(9), Some(3)]);
-        assert_eq!(uses.since(&slice(0, 0, 100), &[]), Some(Bytes::new(400)));
+        assert_eq!(first(uses.since(&[slice(0, 0, 100)], &[])), Some(400));
     }
 
     #[test]

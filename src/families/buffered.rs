@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_engine::{STREAMS, by_engine};
 use super::dealt::{ONE_GPU, chunks_in_words};
-use super::definition::{AsGraph, Definition, Division};
+use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -31,6 +31,12 @@ impl Definition for Buffered {
         rings.map(|ring| Self { chunks, ring }).collect()
     }
 
+    fn neighbours(&self) -> Vec<Self> {
+        let cut = near(self.chunks).into_iter().map(|chunks| Self { chunks, ..*self });
+        let rings = steps(self.ring, 2, MOST_STREAMS).into_iter();
+        cut.chain(rings.map(|ring| Self { ring, ..*self })).collect()
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_engine(builder, (self.chunks, ONE_GPU), Some(self.ring))
     }
@@ -50,6 +56,10 @@ impl Definition for Buffered {
 
     fn chunks(&self) -> u64 {
         self.chunks
+    }
+
+    fn lanes(&self) -> Option<Lanes> {
+        Some(Lanes::OfEngines)
     }
 
     fn saves_device_memory(&self) -> bool {

@@ -5,7 +5,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
-use super::definition::{AsGraph, Definition, Division};
+use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
@@ -47,6 +47,17 @@ impl Definition for ByChunk {
         all.map(|(streams, issue)| Self { chunks, streams, issue }).collect()
     }
 
+    fn neighbours(&self) -> Vec<Self> {
+        let issue = match self.issue {
+            Issue::DepthFirst => Issue::BreadthFirst,
+            Issue::BreadthFirst => Issue::DepthFirst,
+        };
+        let cut = near(self.chunks).into_iter().map(|chunks| Self { chunks, ..*self });
+        let streams = steps(self.streams, 2, MOST_STREAMS).into_iter();
+        let streams = streams.map(|streams| Self { streams, ..*self });
+        cut.chain(streams).chain([Self { issue, ..*self }]).collect()
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_chunk(builder, (self.chunks, ONE_GPU), self.streams, self.issue)
     }
@@ -75,6 +86,10 @@ impl Definition for ByChunk {
 
     fn chunks(&self) -> u64 {
         self.chunks
+    }
+
+    fn lanes(&self) -> Option<Lanes> {
+        Some(Lanes::OfChunks(self.streams))
     }
 
     /// A graph has dependencies instead of streams, so of plans that differ in streams only, one is

@@ -4,7 +4,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
-use super::definition::{AsGraph, Definition, Division};
+use super::definition::{AsGraph, Definition, Division, Lanes, near};
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
@@ -36,6 +36,10 @@ impl Definition for ByEngine {
         vec![Self { chunks }]
     }
 
+    fn neighbours(&self) -> Vec<Self> {
+        near(self.chunks).into_iter().map(|chunks| Self { chunks }).collect()
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_engine(builder, (self.chunks, ONE_GPU), None)
     }
@@ -51,6 +55,10 @@ impl Definition for ByEngine {
 
     fn chunks(&self) -> u64 {
         self.chunks
+    }
+
+    fn lanes(&self) -> Option<Lanes> {
+        Some(Lanes::OfEngines)
     }
 
     fn as_graph(&self) -> AsGraph {

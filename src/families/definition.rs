@@ -25,6 +25,15 @@ pub enum AsGraph {
     Always,
 }
 
+/// What streams the calls of a plan lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lanes {
+    /// A chunk's copies and kernels lie in one stream, of so many.
+    OfChunks(usize),
+    /// Kernels have a stream of their own, and copies others.
+    OfEngines,
+}
+
 /// A family of plans. A value of it has the parameters of one plan.
 pub trait Definition {
     fn name(&self) -> FamilyName;
@@ -66,6 +75,12 @@ pub trait Definition {
         false
     }
 
+    /// What streams its calls lie in, if one GPU does everything chunk by chunk: copies each in,
+    /// goes through its tasks, and copies each out.
+    fn lanes(&self) -> Option<Lanes> {
+        None
+    }
+
     /// Whether to try it only if the scenario asks for its family by name. Plans that no runs have
     /// been scored against yet are not chosen unasked.
     fn is_on_request(&self) -> bool {
@@ -98,11 +113,41 @@ pub trait Definition {
         true
     }
 
+    /// Plans of the family that differ in one parameter by a step.
+    fn neighbours(&self) -> Vec<Self>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
+
     /// Whether a plan of another family that comes to the same calls gives them its name.
     fn yields(&self, workload: &Workload) -> bool {
         let _ = workload;
         false
     }
+}
+
+/// Numbers of chunks a step from `chunks`: large steps and small ones.
+pub(super) fn near(chunks: u64) -> Vec<u64> {
+    let eighths = |of: u64| chunks * of / 8;
+    let steps = [eighths(4), eighths(6), eighths(7), chunks - 1, chunks + 1, eighths(9)];
+    let mut near: Vec<u64> = [&steps[..], &[eighths(10), eighths(12), eighths(16)]].concat();
+    near.retain(|&one| one > 0 && one != chunks);
+    near.sort_unstable();
+    near.dedup();
+    near
+}
+
+/// The most streams that a plan is tried with.
+pub(super) const MOST_STREAMS: usize = 32;
+
+/// Numbers from `least` to `most` a step from `number`.
+pub(super) fn steps(number: usize, least: usize, most: usize) -> Vec<usize> {
+    let mut steps = vec![number / 2, number.saturating_sub(1), number + 1, number * 2];
+    steps.retain(|&one| (least..=most).contains(&one) && one != number);
+    steps.dedup();
+    steps
 }
 
 /// Lists the families: makes an enum of them, which knows each one's definition.
@@ -133,6 +178,14 @@ macro_rules! families {
                 all
             }
 
+            /// Plans that differ in one parameter by a step.
+            pub fn neighbours(self) -> Vec<Self> {
+                match self {
+                    $(Self::$family(family) => {
+                        family.neighbours().into_iter().map(Self::from).collect()
+                    })*
+                }
+            }
         }
 
         impl Deref for Family {

@@ -5,7 +5,7 @@ use super::builder::{Builder, Slot, room};
 use super::by_engine::{Issued, STREAMS, issue_by_engine};
 use super::chunk::Chunk;
 use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, near};
 use crate::machine::HostMemory;
 use crate::program::{AnyStep, BufferId, Call, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
@@ -41,6 +41,15 @@ impl Definition for Hybrid {
         shares.dedup();
         shares.retain(|&on_cpu| on_cpu < in_all);
         shares.into_iter().map(|on_cpu| Self { chunks, on_cpu }).collect()
+    }
+
+    fn neighbours(&self) -> Vec<Self> {
+        let shares = [self.on_cpu.saturating_sub(1).max(1), self.on_cpu + 1].into_iter();
+        let shares = shares.map(|on_cpu| Self { on_cpu, ..*self });
+        // The same share of more chunks, or of fewer.
+        let share = |chunks: u64| (self.on_cpu * chunks / self.chunks).max(1);
+        let cut = near(self.chunks).into_iter();
+        shares.chain(cut.map(|chunks| Self { chunks, on_cpu: share(chunks) })).collect()
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {

@@ -36,7 +36,7 @@ pub use by_chunk::{ByChunk, Issue};
 pub use by_engine::ByEngine;
 pub use by_task::ByTask;
 pub use cpu::Cpu;
-pub use definition::{AsGraph, Division};
+pub use definition::{AsGraph, Division, Lanes};
 pub use hybrid::Hybrid;
 pub use managed::Managed;
 pub use multi_gpu::{Each, MultiGpu};

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::dealt::ONE_GPU;
-use super::definition::{AsGraph, Definition, Division};
+use super::definition::{AsGraph, Definition, Division, Lanes};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -26,6 +26,10 @@ impl Definition for Resident {
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_chunk(builder, (1, ONE_GPU), 1, Issue::DepthFirst)
+    }
+
+    fn lanes(&self) -> Option<Lanes> {
+        Some(Lanes::OfChunks(1))
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, Lanes};
 use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Call, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
@@ -26,6 +26,10 @@ impl Definition for RoundTrip {
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         round_trip(builder)
+    }
+
+    fn lanes(&self) -> Option<Lanes> {
+        Some(Lanes::OfChunks(1))
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {

@@ -5,7 +5,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, Location, Slot, room};
 use super::chunk::Chunk;
 use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, MOST_STREAMS, near, steps};
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, EventId, Place, Program, Slice, Threads};
@@ -29,6 +29,9 @@ pub struct Staged {
 /// Sizes of pieces to try: large enough that a call costs little beside its copy, and small enough
 /// that the caches keep what is between the CPU and the engine.
 const PIECES: [Bytes; 2] = [Bytes::mib(1), Bytes::mib(4)];
+/// Below the least, calls cost more than copies; above the most, nothing is left to overlap.
+const LEAST_PIECE: Bytes = Bytes::kib(64);
+const MOST_PIECE: Bytes = Bytes::mib(32);
 const RINGS: [usize; 2] = [2, 4];
 /// Sets of device buffers: one chunk comes while another one is computed.
 const SLOTS: usize = 2;
@@ -57,6 +60,15 @@ impl Definition for Staged {
             }
             Division::Chunks(_) | Division::OverGpus { .. } => Vec::new(),
         }
+    }
+
+    fn neighbours(&self) -> Vec<Self> {
+        let pieces = [self.piece.get() / 2, self.piece.get() * 2].map(Bytes::new);
+        let pieces = pieces.into_iter().filter(|piece| (LEAST_PIECE..=MOST_PIECE).contains(piece));
+        let pieces = pieces.map(|piece| Self { piece, ..*self });
+        let rings = steps(self.ring, 2, MOST_STREAMS).into_iter();
+        let cut = near(self.chunks).into_iter().map(|chunks| Self { chunks, ..*self });
+        pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {

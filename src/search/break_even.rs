@@ -1,14 +1,14 @@
 //! At which sizes the GPU wins.
 
-use super::candidates::candidates_over;
-use super::scheduled::add_schedules_quickly;
+use super::candidates::{Candidates, Plan, strategies, untried};
+use super::plan_bound::Bounds;
+use super::scaling::{largest, scaled};
+use super::scheduled::{add_schedules_quickly, typical_chunks};
 use crate::cost::CompileError;
-use crate::kernels::Shape;
+use crate::families::{Refusal, Strategy, build, parts};
 use crate::profile::Profile;
-use crate::program::BufferId;
-use crate::scenario::{Buffer, Task, Workload};
-use crate::simulate::{Tally, simulate};
-use crate::timeline::Timeline;
+use crate::scenario::Workload;
+use crate::simulate::{Tally, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
 #[cfg(feature = "schema")]
@@ -27,7 +27,7 @@ pub struct Sizes {
     pub until: Option<u64>,
 }
 
-/// At which sizes which side wins, with the plans that [`candidates_over`]
+/// At which sizes which side wins, with the plans that [`candidates_over`](super::candidates_over)
 /// tries, and tasks scheduled without much search. Other plans may win, or fit, where none of these
 /// does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,78 +139,93 @@ enum Lead {
 
 fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    let mut candidates = candidates_over(&scaled, &profile.gpu_counts());
-    add_schedules_quickly(&mut candidates, &scaled, profile);
-    let side_of = |is_on_cpu: bool| usize::from(!is_on_cpu);
-    // For the CPU and the GPU: the shortest time, whether a plan's time is unknown, and whether a
-    // plan does not fit.
-    let (mut best, mut unknown, mut too_large) = ([None::<Span>; 2], [false; 2], [false; 2]);
-    for refusal in candidates.refused.iter().filter(|refusal| refusal.is_too_large) {
-        too_large[side_of(refusal.strategy.is_on_cpu())] = true;
+    let knows_cpu = Candidates::none(&scaled).other_threads(profile).is_none();
+    let mut race = Race { profile, knows_cpu, done, sides: [Side::default(); 2] };
+    let mut bounds = Bounds::new(&scaled, profile);
+    let gpus = profile.gpu_counts();
+    let strategies = strategies(&scaled, &gpus);
+    for refusal in untried(&scaled, &strategies, &gpus) {
+        race.refuse(&refusal);
     }
-    let knows_cpu = candidates.other_threads(profile).is_none();
-    for plan in &candidates.plans {
-        let program = &plan.program;
-        let side = side_of(program.computes_on_cpu());
-        done.add(program.body.len() as u64);
-        match simulate(program, profile) {
-            Ok(_) if !knows_cpu && plan.uses_cpu() => unknown[side] = true,
-            Ok(Timeline { makespan, .. }) => {
-                best[side] = Some(best[side].map_or(makespan, |best| best.min(makespan)));
+    // The plan with the lowest bound may be the fastest one. It is worth knowing early.
+    let mut bounded: Vec<(Span, Strategy)> =
+        strategies.into_iter().map(|one| (bounds.of(one), one)).collect();
+    bounded.sort_by_key(|(bound, _)| *bound);
+    for (bound, strategy) in bounded {
+        if race.may_win(strategy.is_on_cpu(), bound) {
+            match build(&scaled, strategy) {
+                Ok(program) => race.enter(&Plan { strategy: Some(strategy), program }),
+                Err(refusal) => race.refuse(&refusal),
             }
-            Err(CompileError::Unknown(_)) => unknown[side] = true,
-            Err(CompileError::DoesNotFit(_)) => too_large[side] = true,
         }
     }
-    let has_lost = |side: usize| too_large[side] && !unknown[side];
-    match best {
-        [Some(cpu), Some(gpu)] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
-        [Some(_), None] if has_lost(1) => Lead::Of(f64::NEG_INFINITY),
-        [None, Some(_)] if has_lost(0) => Lead::Of(f64::INFINITY),
-        [None, None] if has_lost(0) && has_lost(1) => Lead::NoPlan,
-        _ => Lead::Unknown,
+    let (typical, most) = (typical_chunks(&scaled), gpus.into_iter().max().unwrap_or(1));
+    let is_whole = parts(&scaled, typical).is_ok_and(|parts| parts.len() == 1);
+    let bound = if is_whole { bounds.of_launches(typical, most) } else { Span::ZERO };
+    if race.may_win(false, bound) {
+        let mut scheduled = Candidates::none(&scaled);
+        add_schedules_quickly(&mut scheduled, &scaled, profile);
+        scheduled.refused.iter().for_each(|refusal| race.refuse(refusal));
+        scheduled.plans.iter().for_each(|plan| race.enter(plan));
     }
+    race.lead()
 }
 
-/// Whether a buffer keeps its size when others are scaled, since arguments say how large it is: it
-/// holds a reduction's results, or is read whole.
-pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
-    workload.is_reduced(id) || workload.is_read_whole(id)
+/// The plans of both sides at one size.
+struct Race<'a> {
+    profile: &'a Profile,
+    knows_cpu: bool,
+    done: &'a Tally,
+    /// The CPU and the GPU.
+    sides: [Side; 2],
 }
 
-/// The largest buffer that is scaled; of equals, the first in the scenario.
-pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
-    let buffers = workload.buffers.iter().enumerate().rev();
-    let scaled = buffers.filter(|&(id, _)| !keeps_size(workload, BufferId(id)));
-    scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
+/// The shortest time of a side, whether a plan's time is unknown, and whether a plan does not fit.
+/// Once there is a time, nobody asks for the rest.
+#[derive(Clone, Copy, Default)]
+struct Side {
+    best: Option<Span>,
+    is_unknown: bool,
+    is_too_large: bool,
 }
 
-pub(super) fn largest(workload: &Workload) -> u64 {
-    largest_scaled(workload).map_or(1, |buffer| buffer.elements)
-}
-
-/// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
-/// buffers that keep their size stay. `None` if a task goes element by element through a buffer
-/// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
-/// are spelled out name ranges of bytes, and are left out.
-pub(super) fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
-    let goes_along = |task: &Task| {
-        let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
-        let outputs = task.writes.iter().filter(|_| task.kernel.shape() == Shape::Map);
-        inputs.map(|input| task.reads[input]).chain(outputs.copied()).collect::<Vec<_>>()
-    };
-    let mut gone_along = workload.tasks.iter().flat_map(goes_along);
-    let all_scale = workload.tasks.iter().all(|task| task.kernel.scales());
-    let none = workload.tasks.is_empty() || !all_scale;
-    if none || gone_along.any(|id| keeps_size(workload, id)) {
-        return None;
+impl Race<'_> {
+    fn side(&mut self, is_on_cpu: bool) -> &mut Side {
+        &mut self.sides[usize::from(!is_on_cpu)]
     }
-    let (largest, grain) = (largest(workload), workload.grain());
-    let mut scaled = Workload { programs: Vec::new(), ..workload.clone() };
-    let buffers = scaled.buffers.iter_mut().enumerate();
-    for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
-        let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
-        buffer.elements = (share as u64 / grain).max(1) * grain;
+
+    /// Whether a plan that takes at least so long may be the fastest of its side.
+    fn may_win(&mut self, is_on_cpu: bool, bound: Span) -> bool {
+        self.side(is_on_cpu).best.is_none_or(|best| bound < best)
     }
-    Some(scaled)
+
+    fn refuse(&mut self, refusal: &Refusal) {
+        self.side(refusal.strategy.is_on_cpu()).is_too_large |= refusal.is_too_large;
+    }
+
+    fn enter(&mut self, plan: &Plan) {
+        let program = &plan.program;
+        self.done.add(program.body.len() as u64);
+        let makespan = makespan(program, self.profile);
+        let is_known = self.knows_cpu || !plan.uses_cpu();
+        let side = self.side(program.computes_on_cpu());
+        match makespan {
+            Ok(_) if !is_known => side.is_unknown = true,
+            Ok(time) => side.best = Some(side.best.map_or(time, |best| best.min(time))),
+            Err(CompileError::Unknown(_)) => side.is_unknown = true,
+            Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
+        }
+    }
+
+    fn lead(self) -> Lead {
+        let has_lost = |side: Side| side.is_too_large && !side.is_unknown;
+        let [cpu, gpu] = self.sides;
+        match [cpu.best, gpu.best] {
+            [Some(cpu), Some(gpu)] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
+            [Some(_), None] if has_lost(gpu) => Lead::Of(f64::NEG_INFINITY),
+            [None, Some(_)] if has_lost(cpu) => Lead::Of(f64::INFINITY),
+            [None, None] if has_lost(cpu) && has_lost(gpu) => Lead::NoPlan,
+            _ => Lead::Unknown,
+        }
+    }
 }

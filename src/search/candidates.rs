@@ -49,12 +49,47 @@ impl Plan {
 #[derive(Debug, Clone)]
 pub struct Candidates {
     pub plans: Vec<Plan>,
+    /// How many of them, the first, depend on the workload and the number of GPUs alone. The others
+    /// were found with a profile.
+    pub(super) listed: usize,
     pub refused: Vec<Refusal>,
     /// CPU threads that the workload may use; `None` is all of them.
     pub cpu_threads: Option<usize>,
 }
 
 impl Candidates {
+    /// No plans so far.
+    pub(super) fn none(workload: &Workload) -> Self {
+        let cpu_threads = workload.limits.cpu_threads;
+        Self { plans: Vec::new(), listed: 0, refused: Vec::new(), cpu_threads }
+    }
+
+    /// Builds the plans of families.
+    fn list(&mut self, workload: &Workload, gpus: &[usize]) {
+        let strategies = strategies(workload, gpus);
+        self.refused.extend(untried(workload, &strategies, gpus));
+        for strategy in strategies {
+            let plan = |program| Plan { strategy: Some(strategy), program };
+            match build(workload, strategy).map(plan) {
+                // For small workloads, some strategies come to the same calls.
+                Ok(plan)
+                    if self
+                        .plans
+                        .iter()
+                        .any(|other| same_program(&other.program, &plan.program)) => {}
+                Ok(plan) => self.plans.push(plan),
+                Err(refusal) => self.refused.push(refusal),
+            }
+        }
+    }
+
+    /// Leaves out plans that were found with a profile and are not known to somebody: which there
+    /// are depends on more than the scenario.
+    pub fn retain_found(&mut self, is_known: impl Fn(&Plan) -> bool) {
+        let mut place = 0..;
+        self.plans.retain(|plan| place.next() < Some(self.listed) || is_known(plan));
+    }
+
     /// The programs of the plans.
     pub fn programs(self) -> Vec<Program> {
         self.plans.into_iter().map(|plan| plan.program).collect()
@@ -68,30 +103,18 @@ pub fn candidates(workload: &Workload) -> Candidates {
 
 /// Builds what [`candidates`] does and plans over several GPUs, for each number in `gpus`.
 pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
-    let cpu_threads = workload.limits.cpu_threads;
-    let mut found = Candidates { plans: Vec::new(), refused: Vec::new(), cpu_threads };
+    let mut found = Candidates::none(workload);
     let spelled_out = workload.programs.iter();
     found.plans.extend(spelled_out.map(|one| Plan { strategy: None, program: one.clone() }));
-    if workload.tasks.is_empty() {
-        return found;
+    if !workload.tasks.is_empty() {
+        found.list(workload, gpus);
     }
-    let strategies = strategies(workload, gpus);
-    found.refused.extend(untried(workload, &strategies, gpus));
-    for strategy in strategies {
-        let plan = |program| Plan { strategy: Some(strategy), program };
-        match build(workload, strategy).map(plan) {
-            // For small workloads, some strategies come to the same calls.
-            Ok(plan)
-                if found.plans.iter().any(|other| same_program(&other.program, &plan.program)) => {}
-            Ok(plan) => found.plans.push(plan),
-            Err(refusal) => found.refused.push(refusal),
-        }
-    }
+    found.listed = found.plans.len();
     found
 }
 
 /// Refusals of families that the scenario asks for but that have no sensible plan.
-fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refusal> {
+pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -> Vec<Refusal> {
     let is_missing = |family: &Family| {
         let is_asked_for = workload.plans.families.contains(&family.name());
         // Whoever has a profile schedules tasks: see `scheduled`.
@@ -138,7 +161,8 @@ pub(super) fn chunk_counts(workload: &Workload) -> Vec<u64> {
     CHUNKS.into_iter().filter(sensible).collect()
 }
 
-fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
+/// What to try, whether or not it can be done.
+pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     let (chunks, asked) = (chunk_counts(workload), &workload.plans.families);
     // Asking for graphs alone does not ask for those of families that are tried on request.
     let is_due = |strategy: &Strategy| {

@@ -2,27 +2,32 @@
 //!
 //! Invariant: candidates depend on the workload and the number of GPUs alone, never
 //! on what a profile says they cost, so that two machines are asked about the same
-//! plans. Only shares of the CPU are found with a profile, in `shares`, and schedules of tasks, in
-//! `scheduled`: these are programs, so another machine can be asked about the same one.
+//! plans. Only shares of the CPU are found with a profile, in `shares`, better plans near the best,
+//! in `refine`, and schedules of tasks, in `scheduled`: these are programs, so another machine can
+//! be asked about the same one.
 
 mod break_even;
 mod candidates;
 mod for_machine;
+mod plan_bound;
+mod prices;
 mod ranking;
+mod refine;
 mod room;
+mod scaling;
 mod scheduled;
 mod shares;
 mod simplicity;
 mod task_bound;
 mod turning;
 
-pub use break_even::{
-    BreakEven, Sizes, break_even, break_even_counted, keeps_size, largest_scaled,
-};
+pub use break_even::{BreakEven, Sizes, break_even, break_even_counted};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use for_machine::candidates_for;
+pub use plan_bound::plan_bound;
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
+pub use scaling::{keeps_size, largest_scaled};
 pub use simplicity::Simplicity;
 pub use task_bound::task_bound;
 pub use turning::{Turning, turnings};

@@ -9,7 +9,7 @@ use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
-use crate::simulate::{Forecast, Tally, forecast_counted, simulate};
+use crate::simulate::{Forecast, Tally, forecast_finalists, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
 
@@ -207,14 +207,42 @@ impl Priced {
     fn of(plan: &Plan, profile: &Profile) -> Self {
         let program = &plan.program;
         let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
-        let other = other.and_then(|other| simulate(&other, profile).ok());
+        let unpinned = other.and_then(|other| makespan(&other, profile).ok());
         Self {
             setup: setup_time(program, profile),
             first_use: first_use(program, profile),
             pinning: pinning(program, profile),
-            unpinned: other.map(|timeline| timeline.makespan),
+            unpinned,
         }
     }
+}
+
+/// By how much longer than the fastest of its side a plan takes that has lost.
+const LOST: f64 = 0.03;
+
+/// Whether each program is out of the race, given some draws of all of them: on its side, another
+/// one is clearly faster in the middle draw, and faster in all draws.
+fn have_lost(programs: &[&Program], draws: &[&[Span]]) -> Vec<bool> {
+    let middle = |draws: &[Span]| {
+        let mut draws = draws.to_vec();
+        draws.sort_unstable();
+        draws.get(draws.len() / 2).copied()
+    };
+    let sides = programs.iter().map(|program| program.computes_on_cpu());
+    let all: Vec<_> = sides.zip(draws).map(|(side, draws)| (side, draws, middle(draws))).collect();
+    let fastest = [false, true].map(|side| {
+        let known = all.iter().filter(|(other, _, middle)| *other == side && middle.is_some());
+        known.min_by_key(|(_, _, middle)| *middle)
+    });
+    let has_lost = |(side, mine, middle): &(bool, &&[Span], Option<Span>)| {
+        let (Some(&(_, best, Some(least))), Some(middle)) = (fastest[usize::from(*side)], *middle)
+        else {
+            return false;
+        };
+        let is_later = middle.nanos_f64() > (1.0 + LOST) * least.nanos_f64();
+        is_later && mine.iter().zip(*best).all(|(mine, best)| mine > best)
+    };
+    all.iter().map(has_lost).collect()
 }
 
 /// Predicts and ranks candidates. The same seed gives the same ranking.
@@ -222,7 +250,8 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
     rank_counted(candidates, profile, (draws, seed), &Tally::default())
 }
 
-/// Like [`rank`]. Counts what is simulated as [`forecast_counted`] does.
+/// Like [`rank`]. Counts what is simulated as
+/// [`forecast_counted`](crate::simulate::forecast_counted) does.
 pub fn rank_counted(
     candidates: Candidates,
     profile: &Profile,
@@ -234,7 +263,8 @@ pub fn rank_counted(
     let mut ranking = Ranking { plans: Vec::new(), refused, unknown: Vec::new() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
-    let forecasts = forecast_counted(&programs, profile, (draws, seed), done);
+    let lost = |draws: &[&[Span]]| have_lost(&programs, draws);
+    let forecasts = forecast_finalists(&programs, profile, (draws, seed), done, lost);
     let priced = plans.par_iter().map(|plan| Priced::of(plan, profile));
     let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;

@@ -26,10 +26,15 @@ pub(super) fn add_schedules_quickly(
     workload: &Workload,
     profile: &Profile,
 ) {
-    let counts = chunk_counts(workload);
-    let typical = counts.get(counts.len() / 2).copied().unwrap_or(1);
+    let typical = typical_chunks(workload);
     let choice = Choice { chunks: vec![typical], with_cpu: false, budget: 0, gpus: gpus(profile) };
     add(found, workload, profile, &choice);
+}
+
+/// The middle one of the numbers of chunks to try.
+pub(super) fn typical_chunks(workload: &Workload) -> u64 {
+    let counts = chunk_counts(workload);
+    counts.get(counts.len() / 2).copied().unwrap_or(1)
 }
 
 fn gpus(profile: &Profile) -> Vec<usize> {
@@ -48,20 +53,5 @@ fn add(found: &mut Candidates, workload: &Workload, profile: &Profile, choice: &
         if !found.plans.iter().any(is_known) {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
-    }
-}
-
-impl Plan {
-    /// Whether its tasks were scheduled by the prices of a profile.
-    pub fn is_scheduled(&self) -> bool {
-        self.strategy.is_some_and(|one| one.family.name() == FamilyName::ByTask)
-    }
-}
-
-impl Candidates {
-    /// Leaves out plans by task that are not known to somebody: which there are depends on more
-    /// than the scenario.
-    pub fn retain_schedules(&mut self, is_known: impl Fn(&Plan) -> bool) {
-        self.plans.retain(|plan| !plan.is_scheduled() || is_known(plan));
     }
 }

@@ -38,9 +38,12 @@ pub fn times_alone(program: &Program, profile: &Profile) -> Result<Vec<[Span; 2]
 pub struct Demand {
     /// Of the host thread.
     pub host: Span,
+    /// Before a kernel holds the multiprocessors.
+    pub gap: Span,
     /// Of an engine or of the multiprocessors, from start to end.
     pub alone: Span,
-    /// Nanoseconds of the whole engine or of all multiprocessors: a kernel may need only part.
+    /// Nanoseconds of the whole engine or of all multiprocessors: a kernel may need only part, and
+    /// a copy whose data may travel along with its command needs no engine.
     pub load: f64,
 }
 
@@ -52,8 +55,8 @@ pub fn demands(program: &Program, profile: &Profile) -> Result<Vec<Demand>, Comp
     let compiled = CompiledProgram::new(program, profile)?;
     let multiprocessors = profile.machine.multiprocessors;
     let of = |cost: &CallCost| {
-        let alone = demand(&cost.work, multiprocessors).2;
-        Demand { host: cost.host, alone, load: work_of(&cost.work, alone, multiprocessors) }
+        let (_, gap, alone, _) = demand(&cost.work, multiprocessors);
+        Demand { host: cost.host, gap, alone, load: work_of(&cost.work, alone, multiprocessors) }
     };
     let calls = compiled.body.calls.iter().map(|call| {
         let usual = of(&compiled.body.costs[call.cost as usize]);
@@ -64,7 +67,8 @@ pub fn demands(program: &Program, profile: &Profile) -> Result<Vec<Demand>, Comp
         Demand {
             host: usual.host.min(inline.host),
             alone: usual.alone.min(inline.alone),
-            load: usual.load.min(inline.load),
+            gap: Span::ZERO,
+            load: 0.0,
         }
     });
     Ok(calls.collect())

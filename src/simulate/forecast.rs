@@ -13,6 +13,7 @@ use crate::units::Span;
 use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The number of draws behind a range, unless the caller says otherwise; margins are computed with
 /// as many. With 40 draws, the median error of calibrations' trials depended on the seed by a tenth
@@ -73,17 +74,23 @@ impl Forecast {
         if self.draws.is_empty() {
             return order(self.makespan(), other.makespan()) == Ordering::Equal;
         }
+        // Of one of them there may be fewer draws.
+        let pairs = || self.draws.iter().zip(&other.draws);
         let in_draws = |wanted: Ordering| {
-            let pairs = self.draws.iter().zip(&other.draws);
-            pairs.filter(|&(&mine, &theirs)| order(mine, theirs) == wanted).count()
+            pairs().filter(|&(&mine, &theirs)| order(mine, theirs) == wanted).count()
         };
         let most = in_draws(Ordering::Less).max(in_draws(Ordering::Greater));
-        (most as f64) < SETTLED * self.draws.len() as f64
+        (most as f64) < SETTLED * pairs().len() as f64
     }
 }
 
 /// The share of draws that settles which of two programs is faster.
 const SETTLED: f64 = 0.9;
+
+/// Programs are drawn as often as asked for if all of them together make so many calls in that.
+/// Beyond it, those that have lost are not drawn again after a few draws.
+const DRAWN_FREELY: usize = 8_000_000;
+const FEW: usize = 10;
 
 /// Draws that are held at once: each is a profile, of a tenth of a megabyte.
 const AT_ONCE: usize = 128;
@@ -121,16 +128,42 @@ pub fn forecast_all<P: Borrow<Program> + Sync>(
 pub fn forecast_counted<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
+    draws: (usize, u64),
+    done: &Tally,
+) -> Vec<Result<Forecast, CompileError>> {
+    forecast_finalists(programs, profile, draws, done, |draws| vec![false; draws.len()])
+}
+
+/// Like [`forecast_counted`], but where that would take long, only some of the programs are drawn
+/// more than a few times: those of which `have_lost` does not say that they have lost, given a few
+/// draws of each. There are none of what cannot be predicted.
+pub fn forecast_finalists<P: Borrow<Program> + Sync>(
+    programs: &[P],
+    profile: &Profile,
     (draws, seed): (usize, u64),
     done: &Tally,
+    have_lost: impl FnOnce(&[&[Span]]) -> Vec<bool>,
 ) -> Vec<Result<Forecast, CompileError>> {
     let begun = programs.par_iter().map(|program| Begun::new(program.borrow(), profile));
     let mut begun: Vec<Begun<'_>> = begun.collect();
-    for first in (0..draws).step_by(AT_ONCE) {
-        let numbers = first..draws.min(first + AT_ONCE);
+    let drawn = |numbers: Range<usize>| {
         let drawn = numbers.into_par_iter().map(|number| Draw::new(profile, number, seed));
-        let drawn: Vec<Draw> = drawn.collect();
-        begun.par_iter_mut().for_each(|one| one.go_on(&drawn, done));
+        drawn.collect::<Vec<Draw>>()
+    };
+    let calls: usize = begun.iter().map(|one| one.program.body.len()).sum();
+    let mut first = 0;
+    if calls.saturating_mul(draws) > DRAWN_FREELY && draws > FEW {
+        let few = drawn(0..FEW);
+        begun.par_iter_mut().for_each(|one| one.go_on(&few, done));
+        first = FEW;
+        let draws: Vec<&[Span]> = begun.iter().map(Begun::draws).collect();
+        let have_lost = have_lost(&draws);
+        begun.iter_mut().zip(have_lost).for_each(|(one, lost)| one.has_lost = lost);
+    }
+    while first < draws {
+        let more = drawn(first..draws.min(first + AT_ONCE));
+        first += more.len();
+        begun.par_iter_mut().filter(|one| !one.has_lost).for_each(|one| one.go_on(&more, done));
     }
     begun.into_par_iter().map(|one| one.finish((profile, seed), done)).collect()
 }
@@ -140,16 +173,22 @@ struct Begun<'p> {
     program: &'p Program,
     analysis: Analysis,
     makespans: Result<Vec<Span>, CompileError>,
+    has_lost: bool,
 }
 
 impl<'p> Begun<'p> {
     fn new(program: &'p Program, profile: &Profile) -> Self {
-        Self { program, analysis: Analysis::new(program, profile), makespans: Ok(Vec::new()) }
+        let (analysis, makespans) = (Analysis::new(program, profile), Ok(Vec::new()));
+        Self { program, analysis, makespans, has_lost: false }
+    }
+
+    fn draws(&self) -> &[Span] {
+        self.makespans.as_deref().unwrap_or_default()
     }
 
     /// Simulates the program under more draws.
     fn go_on(&mut self, drawn: &[Draw], done: &Tally) {
-        let Self { program, analysis, makespans } = self;
+        let Self { program, analysis, makespans, .. } = self;
         let Ok(before) = makespans else { return };
         let calls = program.body.len();
         let makespan = |simulator: &mut Simulator, draw: &Draw| {
@@ -170,7 +209,7 @@ impl<'p> Begun<'p> {
         (profile, seed): (&Profile, u64),
         done: &Tally,
     ) -> Result<Forecast, CompileError> {
-        let Self { program, analysis, makespans } = self;
+        let Self { program, analysis, makespans, .. } = self;
         let draws = makespans?;
         let usual = CompiledProgram::usual(program, &analysis, profile)?;
         let bound = bound(&usual);

@@ -28,6 +28,6 @@ mod streams;
 mod tally;
 
 pub use bound::{Demand, demands, lower_bound, times_alone};
-pub use engine::{Simulator, simulate};
-pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted};
+pub use engine::{Simulator, makespan, simulate};
+pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted, forecast_finalists};
 pub use tally::Tally;

@@ -27,7 +27,6 @@ struct Kernel {
 }
 
 struct Batch {
-    end: Instant,
     /// Parts of multiprocessors that the batch holds.
     parts: u64,
     /// How much later the batch's kernel ends if this is its last batch.
@@ -52,7 +51,9 @@ struct Device {
     /// Free places in `kernels`.
     vacant: Vec<usize>,
     queue: VecDeque<usize>,
+    /// Batches that run, and when each ends: all of these are looked through again and again.
     batches: Vec<Batch>,
+    ends: Vec<Instant>,
     last: EntryId,
     /// When the next batch ends.
     next: Instant,
@@ -67,6 +68,7 @@ impl Default for Device {
             vacant: Vec::new(),
             queue: VecDeque::new(),
             batches: Vec::new(),
+            ends: Vec::new(),
             last: NONE,
             next: Instant::NEVER,
         }
@@ -151,6 +153,7 @@ impl Device {
         self.vacant.clear();
         self.queue.clear();
         self.batches.clear();
+        self.ends.clear();
         (self.last, self.next) = (NONE, Instant::NEVER);
     }
 
@@ -160,7 +163,7 @@ impl Device {
         if self.queue.is_empty() && parts <= self.free && parts > 0 {
             let ended = Completion { entry, started: now, before: self.last };
             let (end, of) = (now + blocks.whole, BatchOf::Whole(ended));
-            self.run(Batch { end, parts, tail: blocks.tail, of });
+            self.run(end, Batch { parts, tail: blocks.tail, of });
         } else {
             self.queue_up((entry, priority), blocks);
             self.dispatch(now);
@@ -202,8 +205,9 @@ impl Device {
     /// Takes out a kernel whose last block has ended, if there is one; otherwise dispatches into
     /// the room that was freed.
     fn collect(&mut self, now: Instant) -> Option<Completion> {
-        while let Some(due) = self.batches.iter().position(|batch| batch.end <= now) {
-            let Batch { end, parts, tail, of } = self.batches.swap_remove(due);
+        while let Some(due) = self.first_due(now) {
+            let end = self.ends.swap_remove(due);
+            let Batch { parts, tail, of } = self.batches.swap_remove(due);
             self.free += parts;
             let ended = match of {
                 BatchOf::Whole(ended) => Some(ended),
@@ -212,7 +216,7 @@ impl Device {
             match ended {
                 Some(ended) if tail > Span::ZERO => {
                     let (end, of) = (end + tail, BatchOf::Whole(ended));
-                    self.run(Batch { end, parts: 0, tail: Span::ZERO, of });
+                    self.run(end, Batch { parts: 0, tail: Span::ZERO, of });
                 }
                 Some(ended) => {
                     self.last = ended.entry;
@@ -221,10 +225,24 @@ impl Device {
                 None => {}
             }
         }
-        self.next = self.batches.iter().map(|batch| batch.end).min().unwrap_or(Instant::NEVER);
         if !self.queue.is_empty() {
             self.dispatch(now);
         }
+        None
+    }
+
+    /// The first batch in the list that has ended. If there is none, it is known when the next one
+    /// ends.
+    #[inline(always)]
+    fn first_due(&mut self, now: Instant) -> Option<usize> {
+        let mut next = Instant::NEVER;
+        for (place, &end) in self.ends.iter().enumerate() {
+            if end <= now {
+                return Some(place);
+            }
+            next = next.min(end);
+        }
+        self.next = next;
         None
     }
 
@@ -247,10 +265,12 @@ impl Device {
     }
 
     /// Gives a batch its room until it ends.
-    fn run(&mut self, batch: Batch) {
+    #[inline(always)]
+    fn run(&mut self, end: Instant, batch: Batch) {
         self.free -= batch.parts;
-        self.next = self.next.min(batch.end);
+        self.next = self.next.min(end);
         self.batches.push(batch);
+        self.ends.push(end);
     }
 
     #[inline(never)]
@@ -284,7 +304,7 @@ impl Device {
         let is_all = kernel.waiting == 0;
         let (end, tail) = (now + whole, kernel.blocks.tail);
         let of = BatchOf::Part { kernel: place, blocks };
-        self.run(Batch { end, parts: blocks * parts, tail, of });
+        self.run(end, Batch { parts: blocks * parts, tail, of });
         is_all
     }
 }

@@ -32,6 +32,7 @@ mod rooms_import_one_way;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;
 mod schedules_are_near_the_optimum;
+mod searches_find_better_plans;
 mod searches_say_where_the_gpu_wins;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;

@@ -1,13 +1,12 @@
 //! What the tasks of a workload take at least, and what has to move between host and device.
 
-use super::super::break_even::{largest, scaled};
+use super::super::prices::{by_itself, copy};
+use super::super::scaling::{largest, scaled};
 use crate::families::{Cpu, Family, Resident, Strategy, build};
-use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
-use crate::program::{
-    Allocation, AllocationId, BufferId, Call, Place, Program, Slice, StreamTraits,
-};
-use crate::scenario::{Home, Limits, Task, TaskId, Workload};
+use crate::program::BufferId;
+use crate::scenario::{Home, Task, TaskId, Workload};
 use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
 
@@ -128,20 +127,6 @@ fn pieces(workload: &Workload, task: &Task) -> Vec<(Workload, f64)> {
     sizes.collect()
 }
 
-fn by_itself(workload: &Workload, task: &Task) -> Workload {
-    let mut alone = workload.clone();
-    alone.tasks = vec![Task { after: Vec::new(), ..task.clone() }];
-    (alone.batches, alone.limits) = (1, Limits::default());
-    alone.programs.clear();
-    for (id, buffer) in alone.buffers.iter_mut().enumerate() {
-        (buffer.fresh, buffer.home) = (false, Home::Device);
-        if !task.uses(BufferId(id)) {
-            buffer.elements = 1;
-        }
-    }
-    alone
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Cpu,
@@ -195,7 +180,7 @@ fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> f64 {
     let times = (0..=HALVINGS).map(|halvings| {
         let piece = Bytes::new((bytes.get() >> halvings).max(1));
         let times = bytes.as_f64() / piece.as_f64();
-        let copied = copy(piece, direction, profile).unwrap_or(0.0);
+        let copied = copy(piece, direction, profile).map_or(0.0, |one| one.alone.nanos_f64());
         let [read, written] = match direction {
             Direction::HostToDevice => [piece, Bytes::ZERO],
             Direction::DeviceToHost => [Bytes::ZERO, piece],
@@ -204,29 +189,4 @@ fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> f64 {
         times * copied.min(used)
     });
     times.fold(f64::INFINITY, f64::min)
-}
-
-fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<f64> {
-    let [ashore, there] =
-        [0, 1].map(|at| Slice { allocation: AllocationId(at), offset: Bytes::ZERO, length: bytes });
-    let (from, to) = match direction {
-        Direction::HostToDevice => (ashore, there),
-        Direction::DeviceToHost => (there, ashore),
-    };
-    let memory = |place| Allocation { name: String::new(), place, bytes, holds: None };
-    let stream = crate::machine::StreamId(0);
-    let program = Program {
-        label: String::new(),
-        allocations: vec![
-            memory(Place::Host(HostMemory::Pinned)),
-            memory(Place::Device(DeviceId::FIRST)),
-        ],
-        streams: vec![StreamTraits::default()],
-        events: 0,
-        kernels: Vec::new(),
-        threads: Vec::new(),
-        setup: Vec::new(),
-        body: vec![Call::Copy { stream, direction, from, to }, Call::Synchronize { stream }],
-    };
-    Some(demands(&program, profile).ok()?[0].alone.nanos_f64())
 }

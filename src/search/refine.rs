@@ -1,0 +1,161 @@
+//! Better plans near the best ones.
+//!
+//! Families propose plans with a few numbers of chunks, streams and buffers, the same for every
+//! machine. With a profile, these are where a search begins. It goes on from the fastest plan whose
+//! neighbours nobody has looked at to those: plans that differ from it in one parameter by a step.
+//! It ends when all plans about as fast as the fastest have been gone on from. What cannot beat the
+//! fastest plan by its [bound](super::plan_bound) is not even built.
+
+use super::candidates::{Candidates, Plan};
+use super::plan_bound::Bounds;
+use crate::families::{Strategy, build};
+use crate::profile::Profile;
+use crate::scenario::{FamilyName, Workload};
+use crate::simulate::makespan;
+use crate::units::Span;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The search goes on from plans that take at most so much longer than the fastest one: between it
+/// and a faster one, there may be such plans.
+const NEAR: f64 = 0.02;
+/// A plan is worth its place in a table if it takes at most this share of the time of the best plan
+/// of its family that was listed.
+const GAIN: f64 = 0.995;
+/// How many plans are looked at, and how many calls are simulated, at most.
+const MOST_PLANS: usize = 5_000;
+const MOST_CALLS: usize = 600_000;
+/// From how many plans the search goes on at once.
+const AT_ONCE: usize = 8;
+
+/// Adds plans that are faster than the best of their family. Where a scenario says which plans to
+/// try, there are none.
+pub(super) fn refine(workload: &Workload, profile: &Profile, found: &mut Candidates) {
+    let asked = &workload.plans;
+    if workload.tasks.is_empty() || !asked.chunks.is_empty() || !asked.families.is_empty() {
+        return;
+    }
+    let mut search = Search::new(workload, profile);
+    search.begin_with(&found.plans);
+    let listed = search.best_of_families();
+    search.go_on();
+    for (family, (time, strategy)) in search.best_of_families() {
+        let is_better = listed
+            .get(&family)
+            .is_some_and(|(before, _)| time.nanos_f64() <= GAIN * before.nanos_f64());
+        if is_better && let Ok(program) = build(workload, strategy) {
+            found.plans.push(Plan { strategy: Some(strategy), program });
+        }
+    }
+}
+
+/// What is known of plans so far.
+struct Search<'a> {
+    workload: &'a Workload,
+    profile: &'a Profile,
+    bounds: Bounds<'a>,
+    /// The time of each plan that was looked at; `None` if it has none, or cannot be the fastest.
+    known: BTreeMap<Strategy, Option<Span>>,
+    /// Plans with a time that the search has not gone on from.
+    open: BTreeSet<(Span, Strategy)>,
+    fastest: Span,
+    calls_left: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(workload: &'a Workload, profile: &'a Profile) -> Self {
+        Self {
+            workload,
+            profile,
+            bounds: Bounds::new(workload, profile),
+            known: BTreeMap::new(),
+            open: BTreeSet::new(),
+            fastest: Span::from_nanos(u64::MAX),
+            calls_left: MOST_CALLS,
+        }
+    }
+
+    /// Looks at plans that have been built: those on the GPU that can be changed by a step.
+    fn begin_with(&mut self, plans: &[Plan]) {
+        let can_change = |strategy: &Strategy| !strategy.family.neighbours().is_empty();
+        let strategies = plans.iter().filter_map(|plan| Some((plan.strategy?, &plan.program)));
+        let plans: Vec<_> = strategies.filter(|(strategy, _)| can_change(strategy)).collect();
+        let timed = plans
+            .par_iter()
+            .map(|(strategy, program)| (*strategy, makespan(program, self.profile).ok()));
+        let timed: Vec<_> = timed.collect();
+        timed.into_iter().for_each(|(strategy, time)| self.note(strategy, time));
+    }
+
+    fn note(&mut self, strategy: Strategy, time: Option<Span>) {
+        self.known.insert(strategy, time);
+        if let Some(time) = time {
+            self.open.insert((time, strategy));
+            self.fastest = self.fastest.min(time);
+        }
+    }
+
+    /// The best plan of each family that is known.
+    fn best_of_families(&self) -> BTreeMap<(FamilyName, bool), (Span, Strategy)> {
+        let mut best = BTreeMap::new();
+        for (&strategy, time) in &self.known {
+            let Some(time) = *time else { continue };
+            let family = (strategy.family.name(), strategy.graph);
+            let known = best.entry(family).or_insert((time, strategy));
+            *known = (*known).min((time, strategy));
+        }
+        best
+    }
+
+    fn go_on(&mut self) {
+        while self.known.len() < MOST_PLANS && self.calls_left > 0 {
+            let from = self.next();
+            if from.is_empty() {
+                break;
+            }
+            let near = from.into_iter().flat_map(|at| {
+                let neighbours = at.family.neighbours().into_iter();
+                neighbours.map(move |family| Strategy { family, ..at })
+            });
+            let near: BTreeSet<Strategy> = near.collect();
+            self.look_at(near);
+        }
+    }
+
+    /// The fastest plans that the search has not gone on from.
+    fn next(&mut self) -> Vec<Strategy> {
+        let most = self.fastest.nanos_f64() * (1.0 + NEAR);
+        let mut next = Vec::new();
+        while next.len() < AT_ONCE
+            && self.open.first().is_some_and(|(time, _)| time.nanos_f64() <= most)
+        {
+            next.extend(self.open.pop_first().map(|(_, strategy)| strategy));
+        }
+        next
+    }
+
+    /// Finds the times of plans that nobody has looked at, if they may be the fastest.
+    fn look_at(&mut self, near: BTreeSet<Strategy>) {
+        let (workload, profile) = (self.workload, self.profile);
+        let mut new = Vec::new();
+        for strategy in near {
+            if self.known.contains_key(&strategy) {
+                continue;
+            }
+            self.known.insert(strategy, None);
+            if self.bounds.of(strategy) < self.fastest {
+                new.push(strategy);
+            }
+        }
+        let timed = new.into_par_iter().filter_map(|strategy| {
+            let program = build(workload, strategy).ok()?;
+            let time = makespan(&program, profile).ok();
+            Some((strategy, time, program.body.len()))
+        });
+        let timed: Vec<_> = timed.collect();
+        for (strategy, time, calls) in timed {
+            self.calls_left = self.calls_left.saturating_sub(calls);
+            self.note(strategy, time);
+        }
+    }
+}

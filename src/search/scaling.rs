@@ -1,0 +1,48 @@
+//! A workload at other sizes.
+
+use crate::kernels::Shape;
+use crate::program::BufferId;
+use crate::scenario::{Buffer, Task, Workload};
+
+/// Whether a buffer keeps its size when others are scaled, since arguments say how large it is: it
+/// holds a reduction's results, or is read whole.
+pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
+    workload.is_reduced(id) || workload.is_read_whole(id)
+}
+
+/// The largest buffer that is scaled; of equals, the first in the scenario.
+pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
+    let buffers = workload.buffers.iter().enumerate().rev();
+    let scaled = buffers.filter(|&(id, _)| !keeps_size(workload, BufferId(id)));
+    scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
+}
+
+pub(super) fn largest(workload: &Workload) -> u64 {
+    largest_scaled(workload).map_or(1, |buffer| buffer.elements)
+}
+
+/// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
+/// buffers that keep their size stay. `None` if a task goes element by element through a buffer
+/// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
+/// are spelled out name ranges of bytes, and are left out.
+pub(super) fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
+    let goes_along = |task: &Task| {
+        let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
+        let outputs = task.writes.iter().filter(|_| task.kernel.shape() == Shape::Map);
+        inputs.map(|input| task.reads[input]).chain(outputs.copied()).collect::<Vec<_>>()
+    };
+    let mut gone_along = workload.tasks.iter().flat_map(goes_along);
+    let all_scale = workload.tasks.iter().all(|task| task.kernel.scales());
+    let none = workload.tasks.is_empty() || !all_scale;
+    if none || gone_along.any(|id| keeps_size(workload, id)) {
+        return None;
+    }
+    let (largest, grain) = (largest(workload), workload.grain());
+    let mut scaled = Workload { programs: Vec::new(), ..workload.clone() };
+    let buffers = scaled.buffers.iter_mut().enumerate();
+    for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
+        let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
+        buffer.elements = (share as u64 / grain).max(1) * grain;
+    }
+    Some(scaled)
+}

@@ -1,0 +1,131 @@
+//! With a profile, the search finds numbers of chunks, streams and buffers that no list has.
+
+use super::predicted::{PROFILE, RANKED};
+use hallway::families::{Buffered, ByChunk, ByEngine, Family, Issue, Strategy, build};
+use hallway::machine::HostMemory;
+use hallway::program::Program;
+use hallway::scenario::{FamilyName, PlanChoice, Workload};
+use hallway::search::{Candidates, Plan, candidates, candidates_for, plan_bound};
+use hallway::simulate::makespan;
+use hallway::units::Span;
+use rayon::prelude::*;
+use std::path::Path;
+
+fn scenario(name: &str) -> Workload {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    Workload::load(&folder.join(format!("{name}.toml"))).expect("committed")
+}
+
+fn time(program: &Program) -> Option<Span> {
+    makespan(program, &PROFILE).ok()
+}
+
+fn best(candidates: &Candidates, is_meant: impl Fn(Family) -> bool) -> Option<Span> {
+    let plans = candidates.plans.iter();
+    let meant = plans.filter(|plan| plan.strategy.is_some_and(|one| is_meant(one.family)));
+    meant.filter_map(|plan| time(&plan.program)).min()
+}
+
+/// Two buffers of so many elements, and `iterations` of a stencil between them.
+fn stencil(elements: u64, iterations: u64) -> Workload {
+    let mut workload = scenario("stencil-halo");
+    workload.buffers.iter_mut().for_each(|buffer| buffer.elements = elements);
+    workload.tasks[0].iterations = iterations;
+    workload
+}
+
+fn spaces() -> Vec<Workload> {
+    let mut all: Vec<Workload> =
+        ["stream-saxpy", "compute-polynomial", "image-batches"].into_iter().map(scenario).collect();
+    for (elements, iterations) in [(1 << 18, 2), (1 << 22, 40), (1 << 24, 4)] {
+        all.push(stencil(elements, iterations));
+    }
+    all
+}
+
+/// Of every number of chunks, streams, order and ring in a small space, pruned or not.
+#[test]
+fn the_best_of_all_plans_is_found_or_nearly() {
+    for mut workload in spaces() {
+        workload.plans = PlanChoice::default();
+        let chunks = 1..=20;
+        let by_engine = chunks.clone().map(|chunks| Family::from(ByEngine { chunks }));
+        let orders = [Issue::DepthFirst, Issue::BreadthFirst];
+        let by_chunk = chunks.clone().flat_map(|chunks| {
+            let streams = (2..=5).flat_map(move |streams| orders.map(|issue| (streams, issue)));
+            streams.map(move |(streams, issue)| ByChunk { chunks, streams, issue }.into())
+        });
+        let rings = chunks
+            .flat_map(|chunks| (2..=5).map(move |ring| Family::from(Buffered { chunks, ring })));
+        let all: Vec<Family> = by_engine.chain(by_chunk).chain(rings).collect();
+        let pinned = |family| Strategy {
+            family,
+            memory: HostMemory::Pinned,
+            graph: false,
+            each_pass: false,
+        };
+        let timed = all.into_par_iter().filter_map(|family| {
+            let time = time(&build(&workload, pinned(family)).ok()?)?;
+            let bound = plan_bound(&workload, pinned(family), &PROFILE);
+            assert!(bound <= time, "{}: {family:?} takes {time}, not {bound}", workload.name);
+            Some(time)
+        });
+        let exhaustive = timed.min().expect("some fit").nanos_f64();
+        let is_meant = |family| {
+            matches!(family, Family::ByEngine(_) | Family::Buffered(_) | Family::ByChunk(_))
+        };
+        let found = candidates_for(&workload, &PROFILE);
+        let found = best(&found, is_meant).expect("some are tried").nanos_f64();
+        let name = &workload.name;
+        assert!(found <= exhaustive * 1.005, "{name}: {found} against {exhaustive}");
+    }
+}
+
+/// Whatever a scenario tries, at any size.
+#[test]
+fn no_plan_goes_below_its_bound() {
+    for (workload, _) in RANKED.iter() {
+        for halvings in 0..12 {
+            let mut smaller = workload.clone();
+            smaller.plans.families.clear();
+            for buffer in &mut smaller.buffers {
+                buffer.elements = (buffer.elements >> halvings).max(1);
+            }
+            for plan in candidates(&smaller).plans {
+                let (Some(strategy), Some(time)) = (plan.strategy, time(&plan.program)) else {
+                    continue;
+                };
+                let bound = plan_bound(&smaller, strategy, &PROFILE);
+                assert!(bound <= time, "{}, {strategy}: {bound} and {time}", workload.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_found_is_faster_than_what_was_listed() {
+    let mut faster = 0;
+    for (workload, _) in RANKED.iter() {
+        let mut workload = workload.clone();
+        workload.plans = PlanChoice::default();
+        let (listed, searched) = (candidates(&workload), candidates_for(&workload, &PROFILE));
+        let of_families = |family: Family| family.name() != FamilyName::ByTask;
+        let [before, after] = [&listed, &searched].map(|all| best(all, of_families));
+        assert!(after <= before, "{}: {after:?} and {before:?}", workload.name);
+        faster += usize::from(after < before);
+        let names = |all: &Candidates| all.plans.iter().map(Plan::name).collect::<Vec<_>>();
+        let again = candidates_for(&workload, &PROFILE);
+        assert_eq!(names(&searched), names(&again), "the same profile gives the same plans");
+    }
+    assert!(faster > 0, "nothing better than a power of two");
+}
+
+/// A scenario that names numbers of chunks gets these.
+#[test]
+fn what_is_asked_for_is_what_is_tried() {
+    let mut workload = scenario("stencil-halo");
+    workload.plans.chunks = vec![8];
+    let searched = candidates_for(&workload, &PROFILE);
+    let is_eight = |strategy: Strategy| [1, 8].contains(&strategy.family.chunks());
+    assert!(searched.plans.iter().all(|plan| plan.strategy.is_some_and(is_eight)));
+}
