@@ -48,9 +48,14 @@ impl Arena {
         Self { stretches: vec![Stretch { offset: 0, bytes, content }], peak: 0, returns: 0 }
     }
 
-    /// Finds room for a block, or for scratch memory: where memory has been free for longest.
-    pub fn take(&mut self, bytes: u64, block: Option<BlockId>) -> Option<Room> {
-        let bytes = bytes.next_multiple_of(ALIGNMENT);
+    /// Whether there is room for so much.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.find(bytes.next_multiple_of(ALIGNMENT)).is_some()
+    }
+
+    /// The first and the last of some stretches side by side that are free and large enough: those
+    /// that have been free for longest.
+    fn find(&self, bytes: u64) -> Option<(usize, usize)> {
         let fits = |first: usize| {
             let (mut found, mut latest) = (0, 0);
             for (at, one) in self.stretches.iter().enumerate().skip(first) {
@@ -63,6 +68,13 @@ impl Arena {
             None
         };
         let (_, first, last) = (0..self.stretches.len()).filter_map(fits).min()?;
+        Some((first, last))
+    }
+
+    /// Takes room for a block, or for scratch memory: where memory has been free for longest.
+    pub fn take(&mut self, bytes: u64, block: Option<BlockId>) -> Option<Room> {
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
+        let (first, last) = self.find(bytes)?;
         let mut after = Vec::new();
         let offset = self.stretches[first].offset;
         let end = self.stretches[last].offset + self.stretches[last].bytes;

@@ -19,13 +19,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// In which order tasks are issued, and who does each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Schedule {
     /// Respects dependencies.
     pub order: Vec<NodeId>,
     /// For each node, who does it.
     pub on: Vec<Processor>,
     pub streams: Layout,
+    /// How many nodes for GPUs have their copies issued ahead, before the host computes.
+    pub ahead: usize,
     /// The most memory to take of each device.
     pub memory: Bytes,
 }
@@ -61,7 +63,7 @@ pub(crate) struct Decoder<'a> {
     /// Where iterations on the CPU alternate, for each task.
     spares: BTreeMap<TaskId, AllocationId>,
     workspaces: BTreeMap<(TaskId, usize), AllocationId>,
-    position: usize,
+    pub(super) position: usize,
     /// The operation of each node that a device does.
     done: Vec<Option<OpId>>,
 }
@@ -142,7 +144,10 @@ impl<'a> Decoder<'a> {
         for (position, &node) in self.schedule.order.iter().enumerate() {
             self.position = position;
             match self.schedule.on[node] {
-                Processor::Cpu => self.compute(node)?,
+                Processor::Cpu => {
+                    self.fetch_ahead()?;
+                    self.compute(node)?;
+                }
                 Processor::Gpu(device) => self.launch(node, device.0)?,
             }
         }

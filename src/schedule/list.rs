@@ -43,9 +43,11 @@ pub(super) fn list(
     for &node in &by_rank {
         let candidates = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
         let &on = candidates.min_by_key(|&&on| {
+            // Of several that end alike, one that has had nothing to do for longest.
+            let busy = state.calendar(Resource::Processor(on)).0.last().map(|&(_, end)| end);
             state.tried(node, on, |state, end| match choice {
-                Choice::EarliestFinish => (end, end),
-                Choice::LookAhead => (state.children_end(node, processors).max(end), end),
+                Choice::EarliestFinish => (end, end, busy),
+                Choice::LookAhead => (state.children_end(node, processors).max(end), end, busy),
             })
         })?;
         let (start, _) = state.place(node, on);

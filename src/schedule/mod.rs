@@ -10,6 +10,7 @@
 //! Invariant: the same workload and profile give the same program.
 
 mod arena;
+mod changes;
 mod decoder;
 mod graph;
 mod improve;
@@ -20,6 +21,7 @@ mod moves;
 mod plans;
 mod prices;
 mod random;
+mod starts;
 mod streams;
 
 pub use plans::{Choice, Scheduled, schedule};

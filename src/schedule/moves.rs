@@ -56,6 +56,37 @@ impl Decoder<'_> {
         Ok(())
     }
 
+    /// Issues copies for nodes that come later, as far as memory is free: while the host computes,
+    /// it issues nothing.
+    pub(super) fn fetch_ahead(&mut self) -> Result<(), Impossible> {
+        let schedule = self.schedule;
+        let later = schedule.order[self.position + 1..].iter();
+        let on_gpus = later.filter_map(|&node| match schedule.on[node] {
+            Processor::Cpu => None,
+            Processor::Gpu(device) => Some((node, device.0)),
+        });
+        for (node, device) in on_gpus.take(schedule.ahead) {
+            for &read in &self.graph.nodes[node].reads {
+                let item = &self.graph.items[read];
+                // Another node may write it anew before.
+                let changes = item.is_input && item.writer.is_some_and(|writer| writer != node);
+                if changes || !self.on_host.is_valid(read) {
+                    continue;
+                }
+                let on_device = &self.on_device[device];
+                let bytes = self.graph.blocks[item.block].get();
+                if !on_device.has_place(read)
+                    && on_device.places[item.block].is_none()
+                    && !on_device.arena.has_room(bytes)
+                {
+                    return Ok(());
+                }
+                self.bring_to_device(read, device, &[])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes an item valid in host memory.
     pub(super) fn bring_to_host(&mut self, id: ItemId) {
         if self.on_host.is_valid(id) {

@@ -3,8 +3,8 @@
 use super::decoder::{Impossible, strategy};
 use super::graph::TaskGraph;
 use super::improve::{Search, Worth};
-use super::prices::Prices;
-use crate::families::{ByTask, Refusal, Strategy, accepted, check_memory_kind};
+use super::prices::{Prices, Processor};
+use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -39,11 +39,20 @@ struct Found {
     program: Program,
 }
 
+/// Of a schedule that leaves nothing to a GPU: a family has that plan.
+const ON_CPU: Strategy = Strategy {
+    family: Family::Cpu(Cpu),
+    memory: HostMemory::Pageable,
+    graph: false,
+    each_pass: false,
+};
+
 /// How many numbers of chunks are looked into after a first look at all.
 const FINALISTS: usize = 2;
 
 /// Schedules a workload by the prices of a profile: for each number of GPUs the best plan that is
-/// found without the CPU, and the best one with it. The same inputs give the same plans.
+/// found without the CPU, and the best one with it, which may be on the CPU alone. The same inputs
+/// give the same plans.
 pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Scheduled {
     let mut scheduled = Scheduled::default();
     for &devices in &choice.gpus {
@@ -91,31 +100,39 @@ fn best(
         let graph = TaskGraph::new(workload, pieces)?;
         let prices = Prices::new(&graph, profile, (memory, devices, with_cpu));
         let first = |prices: Prices| {
-            let found = Search::new(&graph, &prices, profile, (memory, limit)).first();
+            let found = Search::new(&graph, &prices, profile, (memory, limit)).starts();
             found.map(|found| (found, prices))
         };
         // Not every pattern of copies from GPU to GPU can be predicted.
         let by_host = (devices > 1).then(|| prices.without_peers());
         let found = first(prices);
         let others = by_host.and_then(|prices| first(prices).ok());
-        let best = found.iter().chain(&others).min_by_key(|((worth, _), _)| *worth).cloned();
-        let (schedule, prices) = best.map_or(found, Ok)?;
-        Ok((schedule, graph, prices))
+        let best = found.iter().chain(&others).min_by_key(|(starts, _)| starts[0].0).cloned();
+        let (starts, prices) = best.map_or(found, Ok)?;
+        Ok((starts, graph, prices))
     };
     let looked: Vec<Result<_, Impossible>> = choice.chunks.par_iter().map(first).collect();
     let why = looked.iter().find_map(|one| one.as_ref().err().cloned());
     let mut found: Vec<_> = looked.into_iter().flatten().collect();
-    found.sort_by_key(|((worth, _), graph, _)| (*worth, graph.pieces));
+    found.sort_by_key(|(starts, graph, _)| (starts[0].0, graph.pieces));
     found.truncate(FINALISTS);
-    let improved = found.into_par_iter().map(|(first, graph, prices)| {
+    let budget = choice.budget / found.len().max(1) as u64;
+    let improved = found.into_par_iter().map(|(starts, graph, prices)| {
         let mut search = Search::new(&graph, &prices, profile, (memory, limit));
-        let (worth, schedule) = search.improve(first, choice.budget / FINALISTS as u64);
-        (worth, strategy(&graph, &schedule, (memory, devices)), search.program(&schedule))
+        let (worth, schedule) = search.improve(starts, budget);
+        if schedule.on.iter().all(|&on| on == Processor::Cpu) {
+            return (worth, ON_CPU, None);
+        }
+        let strategy = strategy(&graph, &schedule, (memory, devices));
+        (worth, strategy, Some(search.program(&schedule)))
     });
-    let improved: Vec<(Worth, Strategy, Result<Program, Impossible>)> = improved.collect();
+    let improved: Vec<(Worth, Strategy, Option<_>)> = improved.collect();
     let best = improved.into_iter().min_by_key(|(worth, strategy, _)| (*worth, *strategy));
     match best {
-        Some((worth, strategy, program)) => {
+        Some((worth, strategy, None)) => {
+            Ok(Found { worth, strategy, program: build(workload, strategy)? })
+        }
+        Some((worth, strategy, Some(program))) => {
             let program = accepted(workload, strategy, program.map_err(refuse)?)?;
             Ok(Found { worth, strategy, program })
         }

@@ -50,7 +50,8 @@ pub fn random_schedule(
     let all: u64 = graph.items.iter().map(|item| item.bytes.get().next_multiple_of(256)).sum();
     let memory = Bytes::new(all * random.random_range(1..8) / 4 + 4096);
     let streams = Layout::ALL[random.random_range(0..Layout::ALL.len())];
-    let schedule = Schedule { order, on, streams, memory };
+    let ahead = random.random_range(0..4);
+    let schedule = Schedule { order, on, streams, ahead, memory };
     let decoder = Decoder::new(&graph, &schedule, &prices, HostMemory::Pinned);
     decoder.program().map_err(|why| why.to_string())
 }

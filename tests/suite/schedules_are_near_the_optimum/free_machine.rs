@@ -71,6 +71,7 @@ fn hand_overs() -> Vec<HandOver> {
 }
 
 fn several(gpus: usize) -> MultiGpu {
+    let wide = Some(Bandwidth::from_bytes_per_second(1e15));
     let devices = || (0..gpus).map(DeviceId);
     let pairs = devices().flat_map(|from| devices().map(move |to| (from, to)));
     let peer = |(from, to)| PeerModel {
@@ -78,9 +79,8 @@ fn several(gpus: usize) -> MultiGpu {
         to,
         direct: true,
         time: line(0.001),
-        both_bytes_per_second: None,
+        both_bytes_per_second: wide,
     };
-    let wide = Some(Bandwidth::from_bytes_per_second(1e15));
     let same = |device| OtherGpu { device, copy_in: 1.0, copy_out: 1.0, kernel: 1.0 };
     MultiGpu {
         use_device: Some(NOTHING),

@@ -1,0 +1,126 @@
+//! Where the search for a schedule begins.
+
+use super::changes::AHEAD;
+use super::decoder::{Impossible, Schedule};
+use super::graph::NodeId;
+use super::improve::{Search, Valued};
+use super::list::{Choice, Listed, list};
+use super::prices::Processor;
+use super::streams::Layout;
+use crate::machine::DeviceId;
+
+/// Looking ahead takes a time that grows with the cube of the number of nodes.
+const MOST_TO_LOOK_AHEAD: usize = 128;
+/// So many of the best are kept.
+const MOST: usize = 3;
+
+impl Search<'_> {
+    /// The best of the schedules that lists give, of two plain orders, and of all on the CPU, best
+    /// first.
+    ///
+    /// # Errors
+    /// If none of them can be made and predicted.
+    pub fn starts(&mut self) -> Result<Vec<Valued>, Impossible> {
+        let mut why = Impossible::Other(match self.without_price() {
+            Some(task) => format!("the profile does not know what task `{task}` takes"),
+            None => "no task can be on a GPU".to_owned(),
+        });
+        let mut found: Vec<Valued> = Vec::new();
+        for (order, on) in self.listed() {
+            let order = self.gpu_first(&order, &on);
+            let schedule =
+                Schedule { order, on, streams: Layout::ALL[0], ahead: 0, memory: self.limit };
+            self.note(schedule, &mut found, &mut why);
+        }
+        found.sort();
+        found.truncate(MOST);
+        for (_, schedule) in found.clone() {
+            self.note(Schedule { ahead: AHEAD[1], ..schedule }, &mut found, &mut why);
+        }
+        for streams in Layout::ALL.into_iter().skip(1) {
+            let Some((_, schedule)) = found.iter().min().cloned() else { break };
+            self.note(Schedule { streams, ..schedule }, &mut found, &mut why);
+        }
+        found.sort();
+        found.dedup_by(|one, other| (&one.1.order, &one.1.on) == (&other.1.order, &other.1.on));
+        found.truncate(MOST);
+        if found.is_empty() { Err(why) } else { Ok(found) }
+    }
+
+    /// Adds a schedule with what it comes to, or the reason why it comes to nothing.
+    fn note(&mut self, schedule: Schedule, found: &mut Vec<Valued>, why: &mut Impossible) {
+        match self.worth(&schedule) {
+            Ok(worth) => found.push((worth, schedule)),
+            Err(error) => *why = error,
+        }
+    }
+
+    fn listed(&self) -> Vec<Listed> {
+        let all = self.prices.processors();
+        let cpu = usize::from(self.prices.with_cpu);
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut try_list = |processors: &[Processor], choice| {
+            listed.extend(list(self.graph, self.prices, processors, choice));
+        };
+        // What fewer GPUs do may be known, and what a number between them do not.
+        let fewer =
+            self.profile.gpu_counts().into_iter().filter(|&gpus| gpus < self.prices.devices);
+        for gpus in std::iter::once(1).chain(fewer).chain([self.prices.devices]) {
+            try_list(&all[cpu..cpu + gpus], Choice::EarliestFinish);
+            if self.prices.with_cpu {
+                try_list(&all[..cpu + gpus], Choice::EarliestFinish);
+            }
+        }
+        if self.graph.nodes.len() <= MOST_TO_LOOK_AHEAD {
+            try_list(&all, Choice::LookAhead);
+        }
+        if self.prices.with_cpu {
+            try_list(&all[..1], Choice::EarliestFinish);
+        }
+        listed.extend(self.plain_orders());
+        listed
+    }
+
+    /// A task that no processor can do, or of which the profile does not know what it takes.
+    fn without_price(&self) -> Option<&str> {
+        let all = self.prices.processors();
+        let is_unknown =
+            |&id: &NodeId| all.iter().all(|&on| self.prices.of(self.graph, id, on).is_none());
+        let node = (0..self.graph.nodes.len()).find(is_unknown)?;
+        Some(&self.graph.workload.task(self.graph.nodes[node].task).name)
+    }
+
+    /// Everything on the first GPU: chunk by chunk, and task by task.
+    fn plain_orders(&self) -> Vec<Listed> {
+        let gpu = Processor::Gpu(DeviceId::FIRST);
+        let nodes = 0..self.graph.nodes.len();
+        if nodes.clone().any(|node| self.prices.of(self.graph, node, gpu).is_none()) {
+            return Vec::new();
+        }
+        let on = vec![gpu; self.graph.nodes.len()];
+        let by_chunk: Vec<NodeId> = nodes.collect();
+        let mut by_task = by_chunk.clone();
+        by_task.sort_by_key(|&node| self.graph.nodes[node].task);
+        vec![(by_chunk, on.clone()), (by_task, on)]
+    }
+
+    /// The order in which one host thread issues all that it can before it computes itself.
+    pub(super) fn gpu_first(&self, order: &[NodeId], on: &[Processor]) -> Vec<NodeId> {
+        // How many nodes on the CPU come before each node at least.
+        let mut behind = vec![0; self.graph.nodes.len()];
+        let mut computed = 0;
+        for &node in order {
+            if on[node] == Processor::Cpu {
+                behind[node] = computed;
+                computed += 1;
+            } else {
+                let before = self.graph.nodes[node].before.iter();
+                let of = |&id: &NodeId| behind[id] + usize::from(on[id] == Processor::Cpu);
+                behind[node] = before.map(of).max().unwrap_or(0);
+            }
+        }
+        let mut found = order.to_vec();
+        found.sort_by_key(|&node| (behind[node], on[node] == Processor::Cpu));
+        found
+    }
+}

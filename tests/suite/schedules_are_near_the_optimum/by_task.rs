@@ -1,0 +1,52 @@
+//! What the scheduler makes of both kinds of graphs.
+
+use super::free_machine::free_machine;
+use super::{random_graphs, standard_graphs};
+use hallway::profile::Profile;
+use hallway::scenario::Workload;
+use hallway::schedule::{Choice, schedule};
+use hallway::search::task_bound;
+use hallway::simulate::simulate;
+use rayon::prelude::*;
+
+/// How much longer than the optimum the schedule of a workload takes. The machine has no friction:
+/// what is left comes from calls that are rounded up to a nanosecond.
+fn gap(workload: &Workload, machine: &Profile, gpus: usize, optimum: f64) -> f64 {
+    let choice = Choice { chunks: vec![1], gpus: vec![gpus], with_cpu: true, budget: 20_000 };
+    let found = schedule(workload, machine, &choice);
+    let takes = found
+        .plans
+        .iter()
+        .map(|(_, program)| simulate(program, machine).expect("all is known").makespan);
+    let takes = takes.min().unwrap_or_else(|| panic!("{:?}", found.refused));
+    let bound = task_bound(workload, machine).expect("all is known");
+    assert!(takes >= bound, "{takes} below the bound, {bound}: {}", workload.name);
+    takes.nanos_f64() / optimum - 1.0
+}
+
+/// The mean is at most 2%, and the worst at most 10%.
+fn are_small(gaps: &[f64]) {
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let worst = gaps.iter().copied().fold(0.0, f64::max);
+    assert!(mean <= 0.02 && worst <= 0.1, "mean {mean}, worst {worst}");
+    // No schedule beats the optimum by more than a rounding.
+    assert!(gaps.iter().all(|&gap| gap > -1e-3), "{gaps:?}");
+}
+
+#[test]
+fn random_graphs_are_scheduled_near_their_optimum() {
+    let machine = free_machine(1);
+    let cases = random_graphs::cases(200);
+    let of = |case: &random_graphs::Case| gap(&case.workload, &machine, 1, case.optimum as f64);
+    are_small(&cases.par_iter().map(of).collect::<Vec<_>>());
+}
+
+#[test]
+fn standard_graphs_are_scheduled_near_their_published_optimum() {
+    let of = |case: &standard_graphs::Case| {
+        let machine = free_machine(case.processors);
+        let optimum = case.optimum as f64 * standard_graphs::UNIT;
+        gap(&standard_graphs::workload(&case.file), &machine, case.processors, optimum)
+    };
+    are_small(&standard_graphs::cases().par_iter().map(of).collect::<Vec<_>>());
+}
