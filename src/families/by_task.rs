@@ -4,6 +4,8 @@
 use super::builder::Builder;
 use super::dealt::chunks_in_words;
 use super::definition::{Definition, Division};
+use super::strategy::Strategy;
+use crate::machine::HostMemory;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -12,9 +14,20 @@ use crate::scenario::{FamilyName, Workload};
 pub struct ByTask {
     /// Pieces of one batch.
     pub chunks: u64,
+    /// Of all devices together.
+    pub streams: usize,
     pub devices: usize,
     /// Whether the CPU has some of the tasks.
     pub with_cpu: bool,
+}
+
+impl ByTask {
+    /// Whole batches in one stream of one GPU.
+    pub(crate) const SIMPLEST: Self = Self { chunks: 1, streams: 1, devices: 1, with_cpu: false };
+
+    pub(crate) fn strategy(self, memory: HostMemory) -> Strategy {
+        Strategy { family: self.into(), memory, graph: false, each_pass: false }
+    }
 }
 
 impl Definition for ByTask {
@@ -23,7 +36,7 @@ impl Definition for ByTask {
     }
 
     fn smallest() -> Self {
-        Self { chunks: 1, devices: 1, with_cpu: false }
+        Self::SIMPLEST
     }
 
     /// None: which there are depends on a profile.
@@ -47,8 +60,11 @@ impl Definition for ByTask {
         };
         let order = format!(
             "Tasks are scheduled one by one{over}{with}, in the order that the profile's prices \
-             speak for. Copies have streams of their own and come as early as \
-             memory allows."
+             speak for, over {}. Copies come as early as memory allows.",
+            match self.streams {
+                1 => "one stream".to_owned(),
+                streams => format!("{streams} streams"),
+            }
         );
         let memory = "Device memory is one allocation. A buffer has a place in it from its copy in \
                       or its first write to its last use; if there is no room, the buffer that is \
@@ -59,7 +75,7 @@ impl Definition for ByTask {
     fn parameters(&self) -> Option<String> {
         let over = if self.devices > 1 { format!(" on {}", self.devices) } else { String::new() };
         let with = if self.with_cpu { " with cpu" } else { "" };
-        Some(format!("{}{over}{with}", self.chunks))
+        Some(format!("{} x{}{over}{with}", self.chunks, self.streams))
     }
 
     fn chunks(&self) -> u64 {

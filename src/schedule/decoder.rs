@@ -10,7 +10,7 @@ use super::issue::{Issue, OpId};
 use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
 use super::streams::{Layout, Streams};
-use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory};
+use crate::families::{Ashore, Builder, ByTask, Location, TaskMemory};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Call, Place, Program};
 use crate::scenario::{Home, TaskId};
@@ -75,8 +75,7 @@ impl<'a> Decoder<'a> {
         prices: &'a Prices,
         memory: HostMemory,
     ) -> Self {
-        let mut builder =
-            Builder::new(graph.workload, strategy(graph, schedule, (memory, prices.devices)));
+        let mut builder = Builder::new(graph.workload, ByTask::SIMPLEST.strategy(memory));
         let ashore = Ashore::where_cut(&mut builder, graph.pieces, |id| graph.is_cut(id));
         let mut uses = vec![Vec::new(); graph.items.len()];
         for (position, &node) in schedule.order.iter().enumerate() {
@@ -348,15 +347,4 @@ impl<'a> Decoder<'a> {
         self.on_device[device].used_by(id, op);
         op
     }
-}
-
-/// The strategy whose name a program gets.
-pub(super) fn strategy(
-    graph: &TaskGraph<'_>,
-    schedule: &Schedule,
-    (memory, devices): (HostMemory, usize),
-) -> Strategy {
-    let with_cpu = schedule.on.contains(&Processor::Cpu);
-    let family = ByTask { chunks: graph.pieces, devices, with_cpu }.into();
-    Strategy { family, memory, graph: false, each_pass: false }
 }

@@ -27,7 +27,7 @@ const SHAKES: usize = 6;
 pub(super) struct Worth {
     pub makespan: Span,
     /// Of two that take equally long, the simpler one is better.
-    streams: usize,
+    pub streams: usize,
     calls: usize,
 }
 

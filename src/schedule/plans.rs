@@ -1,9 +1,10 @@
 //! The plans of a workload by task.
 
-use super::decoder::{Impossible, strategy};
+use super::decoder::{Impossible, Schedule};
 use super::graph::TaskGraph;
-use super::improve::{Search, Worth};
+use super::improve::{Search, Valued, Worth};
 use super::prices::{Prices, Processor};
+use super::streams::Layout;
 use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;
@@ -50,99 +51,180 @@ const ON_CPU: Strategy = Strategy {
 /// How many numbers of chunks are looked into after a first look at all.
 const FINALISTS: usize = 2;
 
-/// Schedules a workload by the prices of a profile: for each number of GPUs the best plan that is
-/// found without the CPU, and the best one with it, which may be on the CPU alone. The same inputs
-/// give the same plans.
+/// Schedules a workload by the prices of a profile, for each number of GPUs, with the CPU and
+/// without it: the best plan that is found for each number of chunks, which may be on the CPU alone.
+/// The best of these is also dealt over fewer streams, and also copies pageable memory. Better plans
+/// come first. The same inputs give the same plans.
 pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Scheduled {
     let mut scheduled = Scheduled::default();
+    let sides: &[bool] = if choice.with_cpu { &[false, true] } else { &[false] };
     for &devices in &choice.gpus {
-        let with = |with_cpu, memory| best(workload, profile, choice, (memory, devices, with_cpu));
-        let found = |with_cpu| {
-            with(with_cpu, HostMemory::Pinned).or_else(|refusal| {
-                // Where there is too little memory to pin, the driver may stage copies.
-                let staged = || with(with_cpu, HostMemory::Pageable).ok();
-                refusal.is_too_large.then(staged).flatten().ok_or(refusal)
-            })
-        };
-        let without = found(false);
-        let both = choice.with_cpu.then(|| found(true).ok()).flatten();
-        match (without, both) {
-            (Err(refusal), None) => scheduled.refused.push(refusal),
-            // Also where the CPU may have tasks, it may be better to give it none.
-            (Ok(one), Some(other)) if one.strategy == other.strategy => {
-                let better = if other.worth < one.worth { other } else { one };
-                scheduled.plans.push((better.strategy, better.program));
-            }
-            (without, both) => {
-                let plans = without.into_iter().chain(both);
-                scheduled.plans.extend(plans.map(|found| (found.strategy, found.program)));
+        let (mut found, mut why) = (Vec::new(), None);
+        for &with_cpu in sides {
+            match plans_of_either_memory(workload, profile, choice, (devices, with_cpu)) {
+                Ok(plans) => found.extend(plans),
+                Err(refusal) => why = why.or(Some(refusal)),
             }
         }
+        // Also where the CPU may have tasks, it may be better to give it none.
+        found.sort_by_key(|one| (one.strategy, one.worth));
+        found.dedup_by_key(|one| one.strategy);
+        found.sort_by_key(|one| (one.worth, one.strategy));
+        scheduled.refused.extend(why.filter(|_| found.is_empty()));
+        scheduled.plans.extend(found.into_iter().map(|found| (found.strategy, found.program)));
     }
     scheduled
 }
 
-fn best(
+/// Plans that copy pinned memory, and one that copies pageable memory. If there is too little
+/// memory to pin, they all copy pageable memory, which the driver stages.
+fn plans_of_either_memory(
     workload: &Workload,
     profile: &Profile,
     choice: &Choice,
-    (memory, devices, with_cpu): (HostMemory, usize, bool),
-) -> Result<Found, Refusal> {
-    let limit = device_limit(workload, profile);
-    let family = ByTask { chunks: 1, devices, with_cpu: false }.into();
-    let refused = Strategy { family, memory, graph: false, each_pass: false };
-    let refuse = |why: Impossible| {
-        let is_too_large = matches!(why, Impossible::TooLarge(_));
-        Refusal { strategy: refused, reason: why.to_string(), is_too_large }
+    (devices, with_cpu): (usize, bool),
+) -> Result<Vec<Found>, Refusal> {
+    let with = |memory, choice: &Choice| {
+        Setting { workload, profile, memory, devices, with_cpu }.plans(choice)
     };
-    check_memory_kind(workload, refused).map_err(|why| refuse(why.into()))?;
-    let first = |&pieces: &u64| {
-        let graph = TaskGraph::new(workload, pieces)?;
-        let prices = Prices::new(&graph, profile, (memory, devices, with_cpu));
-        let first = |prices: Prices| {
-            let found = Search::new(&graph, &prices, profile, (memory, limit)).starts();
-            found.map(|found| (found, prices))
+    let mut found = match with(HostMemory::Pinned, choice) {
+        Err(refusal) if refusal.is_too_large => {
+            return with(HostMemory::Pageable, choice).map_err(|_| refusal);
+        }
+        pinned => pinned?,
+    };
+    if choice.budget > 0 && devices == 1 {
+        let chunks = vec![found[0].strategy.family.chunks()];
+        let quick = Choice { chunks, budget: 0, ..choice.clone() };
+        found.extend(with(HostMemory::Pageable, &quick).unwrap_or_default());
+    }
+    Ok(found)
+}
+
+/// What plans have in common.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    workload: &'a Workload,
+    profile: &'a Profile,
+    memory: HostMemory,
+    devices: usize,
+    /// Whether the CPU may have some of the tasks.
+    with_cpu: bool,
+}
+
+/// A workload that is cut into chunks, with its best schedules so far, the best one first.
+struct Scheduling<'a> {
+    graph: TaskGraph<'a>,
+    prices: Prices,
+    best: Vec<Valued>,
+}
+
+impl<'a> Setting<'a> {
+    /// The best plan for each number of chunks, and what [`Scheduling::in_fewer_streams`] makes of
+    /// the best of all. There is at least one.
+    fn plans(self, choice: &Choice) -> Result<Vec<Found>, Refusal> {
+        check_memory_kind(self.workload, self.strategy(1, 1, false))
+            .map_err(|why| self.refusal(why.into()))?;
+        let looked: Vec<_> = choice.chunks.par_iter().map(|&chunks| self.first(chunks)).collect();
+        let why = looked.iter().find_map(|one| one.as_ref().err().cloned());
+        let mut looked: Vec<_> = looked.into_iter().flatten().collect();
+        looked.sort_by_key(Scheduling::rank);
+        let count = FINALISTS.min(looked.len());
+        let (finalists, others) = looked.split_at_mut(count);
+        let budget = choice.budget / count.max(1) as u64;
+        finalists.par_iter_mut().for_each(|one| {
+            let starts = std::mem::take(&mut one.best);
+            one.best = vec![one.search(self).improve(starts, budget)];
+        });
+        finalists.sort_by_key(Scheduling::rank);
+        let Some(best) = finalists.first() else {
+            let why = why.unwrap_or_else(|| "no number of chunks to try".to_owned().into());
+            return Err(self.refusal(why));
         };
+        let fewer = if choice.budget > 0 { best.in_fewer_streams(self) } else { Vec::new() };
+        let schedules = finalists.iter().chain(&*others).map(|one| (one, &one.best[0]));
+        let schedules = schedules.chain(fewer.iter().map(|schedule| (best, schedule)));
+        let found: Vec<_> = schedules.map(|(one, best)| self.found(one, best)).collect();
+        let why = found.iter().find_map(|one| one.as_ref().err().cloned());
+        let found: Vec<_> = found.into_iter().flatten().collect();
+        match why {
+            Some(refusal) if found.is_empty() => Err(refusal),
+            _ => Ok(found),
+        }
+    }
+
+    /// The best of the first schedules for a number of chunks.
+    fn first(self, chunks: u64) -> Result<Scheduling<'a>, Impossible> {
+        let Self { workload, profile, memory, devices, with_cpu } = self;
+        let first = |prices: Prices| {
+            let graph = TaskGraph::new(workload, chunks)?;
+            let best = Search::new(&graph, &prices, profile, (memory, self.limit())).starts()?;
+            Ok(Scheduling { graph, prices, best })
+        };
+        let prices =
+            Prices::new(&TaskGraph::new(workload, chunks)?, profile, (memory, devices, with_cpu));
         // Not every pattern of copies from GPU to GPU can be predicted.
         let by_host = (devices > 1).then(|| prices.without_peers());
         let found = first(prices);
-        let others = by_host.and_then(|prices| first(prices).ok());
-        let best = found.iter().chain(&others).min_by_key(|(starts, _)| starts[0].0).cloned();
-        let (starts, prices) = best.map_or(found, Ok)?;
-        Ok((starts, graph, prices))
-    };
-    let looked: Vec<Result<_, Impossible>> = choice.chunks.par_iter().map(first).collect();
-    let why = looked.iter().find_map(|one| one.as_ref().err().cloned());
-    let mut found: Vec<_> = looked.into_iter().flatten().collect();
-    found.sort_by_key(|(starts, graph, _)| (starts[0].0, graph.pieces));
-    found.truncate(FINALISTS);
-    let budget = choice.budget / found.len().max(1) as u64;
-    let improved = found.into_par_iter().map(|(starts, graph, prices)| {
-        let mut search = Search::new(&graph, &prices, profile, (memory, limit));
-        let (worth, schedule) = search.improve(starts, budget);
+        match (found, by_host.and_then(|prices| first(prices).ok())) {
+            (Ok(one), Some(other)) if one.best[0].0 <= other.best[0].0 => Ok(one),
+            (_, Some(other)) => Ok(other),
+            (found, None) => found,
+        }
+    }
+
+    fn found(
+        self,
+        scheduling: &Scheduling<'_>,
+        (worth, schedule): &Valued,
+    ) -> Result<Found, Refusal> {
         if schedule.on.iter().all(|&on| on == Processor::Cpu) {
-            return (worth, ON_CPU, None);
+            let program = build(self.workload, ON_CPU)?;
+            return Ok(Found { worth: *worth, strategy: ON_CPU, program });
         }
-        let strategy = strategy(&graph, &schedule, (memory, devices));
-        (worth, strategy, Some(search.program(&schedule)))
-    });
-    let improved: Vec<(Worth, Strategy, Option<_>)> = improved.collect();
-    let best = improved.into_iter().min_by_key(|(worth, strategy, _)| (*worth, *strategy));
-    match best {
-        Some((worth, strategy, None)) => {
-            Ok(Found { worth, strategy, program: build(workload, strategy)? })
-        }
-        Some((worth, strategy, Some(program))) => {
-            let program = accepted(workload, strategy, program.map_err(refuse)?)?;
-            Ok(Found { worth, strategy, program })
-        }
-        None => Err(refuse(why.unwrap_or_else(|| "no number of chunks to try".to_owned().into()))),
+        let program = scheduling.search(self).program(schedule).map_err(|why| self.refusal(why))?;
+        let on_cpu = schedule.on.contains(&Processor::Cpu);
+        let strategy = self.strategy(scheduling.graph.pieces, program.streams.len(), on_cpu);
+        let program = accepted(self.workload, strategy, program)?;
+        Ok(Found { worth: *worth, strategy, program })
+    }
+
+    fn strategy(self, chunks: u64, streams: usize, with_cpu: bool) -> Strategy {
+        ByTask { chunks, streams, devices: self.devices, with_cpu }.strategy(self.memory)
+    }
+
+    fn refusal(self, why: Impossible) -> Refusal {
+        let is_too_large = matches!(why, Impossible::TooLarge(_));
+        Refusal { strategy: self.strategy(1, 1, false), reason: why.to_string(), is_too_large }
+    }
+
+    /// How much memory a plan may take of a device.
+    fn limit(self) -> Bytes {
+        let limits =
+            [Capacities::from(&self.workload.limits), self.profile.machine.capacities()];
+        let least = limits.into_iter().filter_map(|one| one.device).min();
+        least.unwrap_or(Bytes::new(i64::MAX as u64))
     }
 }
 
-/// How much memory a plan may take of a device.
-fn device_limit(workload: &Workload, profile: &Profile) -> Bytes {
-    let limits = [Capacities::from(&workload.limits), profile.machine.capacities()];
-    let least = limits.into_iter().filter_map(|one| one.device).min();
-    least.unwrap_or(Bytes::new(i64::MAX as u64))
+impl Scheduling<'_> {
+    fn rank(&self) -> (Worth, u64) {
+        (self.best[0].0, self.graph.pieces)
+    }
+
+    fn search<'s>(&'s self, of: Setting<'s>) -> Search<'s> {
+        Search::new(&self.graph, &self.prices, of.profile, (of.memory, of.limit()))
+    }
+
+    /// The best schedule as it is dealt over fewer streams than it uses.
+    fn in_fewer_streams(&self, of: Setting<'_>) -> Vec<Valued> {
+        let mut search = self.search(of);
+        let (worth, best) = &self.best[0];
+        let with = |streams| Schedule { streams, ..best.clone() };
+        let dealt = Layout::ALL.into_iter().map(with).filter_map(|schedule| {
+            let found = search.worth(&schedule).ok()?;
+            (found.streams < worth.streams).then_some((found, schedule))
+        });
+        dealt.collect()
+    }
 }

@@ -2,7 +2,7 @@
 //! prices and judged by the simulator.
 
 use super::graph::{Item, ItemId, Node, TaskGraph};
-use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory};
+use crate::families::{Builder, ByTask, Location, TaskMemory};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::{Call, Place, Slice};
@@ -111,8 +111,7 @@ struct Pricing<'a> {
 impl Pricing<'_> {
     /// A program without calls and memory so far.
     fn builder(&self) -> Builder<'_> {
-        let family = ByTask { chunks: self.graph.pieces, devices: 1, with_cpu: false }.into();
-        let strategy = Strategy { family, memory: self.memory, graph: false, each_pass: false };
+        let strategy = ByTask::SIMPLEST.strategy(self.memory);
         let mut builder = Builder::new(self.graph.workload, strategy);
         builder.program.allocations.clear();
         builder.program.setup.clear();
