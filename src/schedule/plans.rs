@@ -52,9 +52,9 @@ const ON_CPU: Strategy = Strategy {
 const FINALISTS: usize = 2;
 
 /// Schedules a workload by the prices of a profile, for each number of GPUs, with the CPU and
-/// without it: the best plan that is found for each number of chunks, which may be on the CPU alone.
-/// The best of these is also dealt over fewer streams, and also copies pageable memory. Better plans
-/// come first. The same inputs give the same plans.
+/// without it: the best plan that is found for each number of chunks. It may be on the CPU alone.
+/// The best of these is also dealt over fewer streams, and also copies pageable memory. Better
+/// plans come first. The same inputs give the same plans.
 pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Scheduled {
     let mut scheduled = Scheduled::default();
     let sides: &[bool] = if choice.with_cpu { &[false, true] } else { &[false] };
@@ -200,8 +200,7 @@ impl<'a> Setting<'a> {
 
     /// How much memory a plan may take of a device.
     fn limit(self) -> Bytes {
-        let limits =
-            [Capacities::from(&self.workload.limits), self.profile.machine.capacities()];
+        let limits = [Capacities::from(&self.workload.limits), self.profile.machine.capacities()];
         let least = limits.into_iter().filter_map(|one| one.device).min();
         least.unwrap_or(Bytes::new(i64::MAX as u64))
     }
