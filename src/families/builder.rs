@@ -7,7 +7,7 @@ use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, StreamTraits,
 };
-use crate::scenario::{Buffer, Home, Workload};
+use crate::scenario::{Buffer, Home, Task, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -77,24 +77,33 @@ pub struct Builder<'w> {
 
 impl<'w> Builder<'w> {
     pub(crate) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
+        let mut builder = Self::without_homes(workload, strategy, own_kernels(&workload.tasks));
+        for index in 0..workload.buffers.len() {
+            let home = builder.add_home(BufferId(index));
+            builder.homes.push(home);
+        }
+        builder
+    }
+
+    /// A program without calls and memory so far.
+    pub(crate) fn without_homes(
+        workload: &'w Workload,
+        strategy: Strategy,
+        kernels: Vec<OwnKernel>,
+    ) -> Self {
         let program = Program {
             label: String::new(),
             allocations: Vec::new(),
             streams: Vec::new(),
             events: 0,
-            kernels: own_kernels(workload),
+            kernels,
             setup: Vec::new(),
             body: Vec::new(),
             threads: Vec::new(),
         };
         let shared = vec![Vec::new(); workload.buffers.len()];
         let (homes, current) = (Vec::new(), DeviceId::FIRST);
-        let mut builder = Self { workload, strategy, program, homes, shared, current };
-        for index in 0..workload.buffers.len() {
-            let home = builder.add_home(BufferId(index));
-            builder.homes.push(home);
-        }
-        builder
+        Self { workload, strategy, program, homes, shared, current }
     }
 
     /// Makes the buffer's home known and, where the plan wants it pinned, pins it.
@@ -363,9 +372,9 @@ pub(super) fn refuse_fresh(
 }
 
 /// The kernels of the user's own, in the order in which tasks first run them.
-fn own_kernels(workload: &Workload) -> Vec<OwnKernel> {
+pub(crate) fn own_kernels(tasks: &[Task]) -> Vec<OwnKernel> {
     let mut kernels: Vec<OwnKernel> = Vec::new();
-    for work in workload.tasks.iter().filter_map(|task| task.kernel.own()) {
+    for work in tasks.iter().filter_map(|task| task.kernel.own()) {
         if kernels.iter().all(|known| known.name != work.declared.kernel.name) {
             kernels.push(work.declared.kernel.clone());
         }

@@ -49,7 +49,7 @@ pub use zero_copy::{Mapped, ZeroCopy};
 
 pub(crate) use ashore::Ashore;
 pub(crate) use build::{accepted, check_memory_kind};
-pub(crate) use builder::{Builder, Location, TaskMemory};
+pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels};
 pub(crate) use chunk::Chunk;
 pub(crate) use parts::{Part, parts};
 

@@ -24,16 +24,20 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
     let all = (0..workload.tasks.len()).map(TaskId).collect();
     match chunks_of(workload, pieces) {
         Ok(chunks) => return Ok(vec![Part { tasks: all, pieces, chunks }]),
-        Err(why) if pieces == 1 => return Err(why),
+        Err(why) if pieces == 1 || !workload.tasks.iter().any(|task| task.splittable) => {
+            return Err(why);
+        }
         Err(_) => {}
     }
     let mut why = None;
     let mut found = Vec::new();
+    let mut part = Workload { tasks: Vec::new(), programs: Vec::new(), ..workload.clone() };
     for tasks in groups(workload) {
-        let cut = cut_group(workload, &tasks, pieces).map_err(|error| why.get_or_insert(error));
+        part.tasks = tasks.iter().map(|&task| workload.task(task).clone()).collect();
+        let cut = cut_group(workload, (&tasks, &part), pieces).map_err(|error| why.get_or_insert(error));
         let (pieces, chunks) = match cut {
             Ok(chunks) => (pieces, chunks),
-            Err(_) => (1, chunks_of(&only(workload, &tasks), 1)?),
+            Err(_) => (1, chunks_of(&part, 1)?),
         };
         found.push(Part { tasks, pieces, chunks });
     }
@@ -43,15 +47,14 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
     Ok(found)
 }
 
-/// The workload with some of its tasks.
-fn only(workload: &Workload, tasks: &[TaskId]) -> Workload {
-    let tasks = tasks.iter().map(|&task| workload.task(task).clone()).collect();
-    Workload { tasks, programs: Vec::new(), ..workload.clone() }
-}
-
-/// Cuts a group whose results others read whole: then chunks may not overlap in them.
-fn cut_group(workload: &Workload, tasks: &[TaskId], pieces: u64) -> Result<Vec<Chunk>, String> {
-    let chunks = chunks_of(&only(workload, tasks), pieces)?;
+/// Cuts a group, which is a part of the workload. Others may read its results whole: then chunks
+/// may not overlap in them.
+fn cut_group(
+    workload: &Workload,
+    (tasks, part): (&[TaskId], &Workload),
+    pieces: u64,
+) -> Result<Vec<Chunk>, String> {
+    let chunks = chunks_of(part, pieces)?;
     let others = || (0..workload.tasks.len()).map(TaskId).filter(|task| !tasks.contains(task));
     for &task in tasks {
         for &id in &workload.task(task).writes {

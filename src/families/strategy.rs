@@ -41,9 +41,9 @@ impl Strategy {
     /// The kind of host memory that a buffer is held in if the scenario has it pageable. What the
     /// CPU reads is not write-combined: it would read it very slowly.
     pub(super) fn held(self, workload: &Workload, id: BufferId) -> HostMemory {
-        let is_only_read = workload.is_input(id) && !workload.is_output(id);
+        let is_only_read = || workload.is_input(id) && !workload.is_output(id);
         match self.memory {
-            HostMemory::WriteCombined if !is_only_read => HostMemory::Pinned,
+            HostMemory::WriteCombined if !is_only_read() => HostMemory::Pinned,
             memory => memory,
         }
     }

@@ -2,13 +2,15 @@
 //! prices and judged by the simulator.
 
 use super::graph::{Item, ItemId, Node, TaskGraph};
-use crate::families::{Builder, ByTask, Location, TaskMemory};
+use crate::families::{Builder, ByTask, Location, TaskMemory, own_kernels};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::{Call, Place, Slice};
+use crate::scenario::Task;
 use crate::simulate::times_alone;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
+use std::slice;
 
 /// Who does a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,14 +111,10 @@ struct Pricing<'a> {
 }
 
 impl Pricing<'_> {
-    /// A program without calls and memory so far.
-    fn builder(&self) -> Builder<'_> {
+    /// A program for some tasks, without calls and memory so far.
+    fn builder(&self, tasks: &[Task]) -> Builder<'_> {
         let strategy = ByTask::SIMPLEST.strategy(self.memory);
-        let mut builder = Builder::new(self.graph.workload, strategy);
-        builder.program.allocations.clear();
-        builder.program.setup.clear();
-        builder.program.body.clear();
-        builder
+        Builder::without_homes(self.graph.workload, strategy, own_kernels(tasks))
     }
 
     fn length(&self, id: ItemId) -> Bytes {
@@ -126,7 +124,7 @@ impl Pricing<'_> {
     }
 
     fn node(&self, node: &Node, on: Processor) -> Option<Span> {
-        let mut builder = self.builder();
+        let mut builder = self.builder(slice::from_ref(self.graph.workload.task(node.task)));
         let (place, stream) = match on {
             Processor::Cpu => (Place::Host(HostMemory::Pageable), None),
             Processor::Gpu(device) => (Place::Device(device), Some(builder.stream_on(device))),
@@ -158,7 +156,7 @@ impl Pricing<'_> {
     }
 
     fn copy(&self, bytes: Bytes, direction: Direction) -> Span {
-        let mut builder = self.builder();
+        let mut builder = self.builder(&[]);
         let stream = builder.stream_on(DeviceId::FIRST);
         let [ashore, there] = [Place::Host(self.memory), Place::FIRST_DEVICE].map(|place| {
             let allocation = builder.allocate(String::new(), place, bytes);
@@ -173,7 +171,7 @@ impl Pricing<'_> {
     }
 
     fn peer_copy(&self, bytes: Bytes) -> Option<Span> {
-        let mut builder = self.builder();
+        let mut builder = self.builder(&[]);
         let [first, second] = [DeviceId::FIRST, DeviceId(1)];
         let streams = [first, second].map(|device| builder.stream_on(device));
         let [from, to] = [first, second].map(|device| {
