@@ -110,8 +110,7 @@ fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>>
 /// thread that registers it.
 fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
     let mut pages = Pages::new(program, page);
-    let is_new = (0..program.allocations.len()).map(AllocationId);
-    is_new.filter(|&id| is_new_to_body(program, id)).for_each(|id| pages.renew(id));
+    new_to_body(program).into_iter().for_each(|id| pages.renew(id));
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
     // Each pass pays for what it renews or takes.
     let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate(_));
@@ -127,23 +126,35 @@ fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
     touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
 }
 
-/// Whether nobody has used a buffer in host memory before the body writes to it.
-fn is_new_to_body(program: &Program, id: AllocationId) -> bool {
-    let allocation = program.allocation(id);
-    let is_registered = || program.setup.contains(&Call::Pin(id));
-    let may_be_new = match allocation.place {
-        Place::Host(HostMemory::Pageable) => true,
-        // What the scenario has pinned was touched by whoever pinned it.
-        Place::Host(HostMemory::Pinned) => is_registered(),
-        Place::Host(_) | Place::Device(_) => false,
+/// The buffers in host memory that nobody has used before the body writes to them.
+fn new_to_body(program: &Program) -> Vec<AllocationId> {
+    let mut registered = vec![false; program.allocations.len()];
+    for call in &program.setup {
+        if let Call::Pin(id) = call {
+            registered[id.0] = true;
+        }
+    }
+    // Whether the first call that uses each does nothing but write to it.
+    let mut is_written: Vec<Option<bool>> = vec![None; program.allocations.len()];
+    for call in &program.body {
+        let mut only_writes: BTreeMap<AllocationId, bool> = BTreeMap::new();
+        for (one, writes) in program.accesses(call) {
+            *only_writes.entry(one.slice.allocation).or_insert(true) &= writes;
+        }
+        let renews = matches!(call, Call::Renew(_));
+        for (id, only) in only_writes {
+            is_written[id.0].get_or_insert(only && !renews);
+        }
+    }
+    let is_new = |&id: &AllocationId| {
+        let allocation = program.allocation(id);
+        let may_be_new = match allocation.place {
+            Place::Host(HostMemory::Pageable) => true,
+            // What the scenario has pinned was touched by whoever pinned it.
+            Place::Host(HostMemory::Pinned) => registered[id.0],
+            Place::Host(_) | Place::Device(_) => false,
+        };
+        may_be_new && allocation.holds.is_some() && is_written[id.0] == Some(true)
     };
-    let first_use = |call: &Call| {
-        let uses = program.accesses(call).into_iter();
-        let uses: Vec<bool> =
-            uses.filter(|(one, _)| one.slice.allocation == id).map(|(_, writes)| writes).collect();
-        let only_writes = uses.iter().all(|&writes| writes) && !matches!(call, Call::Renew(_));
-        (!uses.is_empty()).then_some(only_writes)
-    };
-    let is_written_first = || program.body.iter().find_map(first_use).unwrap_or(false);
-    may_be_new && allocation.holds.is_some() && is_written_first()
+    (0..program.allocations.len()).map(AllocationId).filter(is_new).collect()
 }

@@ -34,7 +34,8 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
     let mut part = Workload { tasks: Vec::new(), programs: Vec::new(), ..workload.clone() };
     for tasks in groups(workload) {
         part.tasks = tasks.iter().map(|&task| workload.task(task).clone()).collect();
-        let cut = cut_group(workload, (&tasks, &part), pieces).map_err(|error| why.get_or_insert(error));
+        let cut =
+            cut_group(workload, (&tasks, &part), pieces).map_err(|error| why.get_or_insert(error));
         let (pieces, chunks) = match cut {
             Ok(chunks) => (pieces, chunks),
             Err(_) => (1, chunks_of(&part, 1)?),

@@ -14,6 +14,9 @@ const MOST_TO_LOOK_AHEAD: usize = 128;
 /// So many of the best are kept.
 const MOST: usize = 3;
 
+/// Once so many calls are simulated, no more starts are tried.
+const MOST_CALLS: u64 = 100_000;
+
 impl Search<'_> {
     /// The best of the schedules that lists give, of two plain orders, and of all on the CPU, best
     /// first.
@@ -47,8 +50,12 @@ impl Search<'_> {
         if found.is_empty() { Err(why) } else { Ok(found) }
     }
 
-    /// Adds a schedule with what it comes to, or the reason why it comes to nothing.
+    /// Adds a schedule with what it comes to, or the reason why it comes to nothing. Large ones are
+    /// left out where there are others already.
     fn note(&mut self, schedule: Schedule, found: &mut Vec<Valued>, why: &mut Impossible) {
+        if self.simulated > MOST_CALLS && !found.is_empty() {
+            return;
+        }
         match self.worth(&schedule) {
             Ok(worth) => found.push((worth, schedule)),
             Err(error) => *why = error,

@@ -8,12 +8,13 @@ use crate::schedule::{Choice, schedule};
 /// About how many calls are simulated to schedule tasks for one plan.
 const BUDGET: u64 = 100_000;
 
+/// Batches are cut into fewer pieces where tasks times pieces would be more than that: a schedule of
+/// so many is not made better in time.
+const MOST_NODES: u64 = 4096;
+
 /// Adds plans by task, if the scenario asks for them.
 pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
-    let mut chunks = chunk_counts(workload);
-    if workload.plans.chunks.is_empty() && !chunks.contains(&1) {
-        chunks.insert(0, 1);
-    }
+    let chunks = counts(workload);
     // No runs have been scored yet of plans that share the work with the CPU.
     let with_cpu = workload.plans.families.contains(&FamilyName::ByTask);
     let gpus = gpus(profile);
@@ -27,6 +28,7 @@ pub(super) fn add_schedules_quickly(
     profile: &Profile,
 ) {
     let typical = typical_chunks(workload);
+    let typical = counts(workload).into_iter().filter(|&one| one <= typical).max().unwrap_or(1);
     let choice = Choice { chunks: vec![typical], with_cpu: false, budget: 0, gpus: gpus(profile) };
     add(found, workload, profile, &choice);
 }
@@ -35,6 +37,17 @@ pub(super) fn add_schedules_quickly(
 pub(super) fn typical_chunks(workload: &Workload) -> u64 {
     let counts = chunk_counts(workload);
     counts.get(counts.len() / 2).copied().unwrap_or(1)
+}
+
+/// Numbers of chunks to try.
+fn counts(workload: &Workload) -> Vec<u64> {
+    let mut chunks = chunk_counts(workload);
+    if workload.plans.chunks.is_empty() {
+        let nodes = workload.tasks.len() as u64 * workload.batches;
+        chunks.retain(|&count| count > 1 && count.saturating_mul(nodes) <= MOST_NODES);
+        chunks.insert(0, 1);
+    }
+    chunks
 }
 
 fn gpus(profile: &Profile) -> Vec<usize> {
