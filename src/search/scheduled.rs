@@ -8,7 +8,7 @@ use crate::schedule::{Choice, schedule};
 /// About how many calls are simulated to schedule tasks for one plan.
 const BUDGET: u64 = 100_000;
 
-/// Batches are cut into fewer pieces where tasks times pieces would be more than that: a schedule of
+/// Batches are cut into fewer pieces where tasks times pieces would be more: a schedule of
 /// so many is not made better in time.
 const MOST_NODES: u64 = 4096;
 
