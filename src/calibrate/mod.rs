@@ -20,6 +20,7 @@ mod error;
 mod graphs;
 mod host_copies;
 mod kernels;
+mod library_sizes;
 mod member;
 mod memory;
 mod memory_waits;
@@ -43,6 +44,7 @@ mod twins;
 
 pub use context::HOST_MEMORY;
 pub use error::{CalibrateError, OtherSchedule};
+pub use library_sizes::{LibraryJob, ScenarioJob, measure_library, measure_twin};
 pub use multi_gpu::MOST_DEVICES;
 pub use own_kernels::{OwnJob, measure_own};
 pub use provenance::provenance;

@@ -64,15 +64,35 @@ pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, Ca
     let how = (job.geometry, &job.parameters[..]);
     let launch = Launch::own(device, &job.kernel, how, [&reads, &writes], job.shape)?;
     let [registers_per_thread, shared_bytes_per_block] = launch.takes()?;
+    let quantity = Quantity::Own(OwnRun::Kernel {
+        name: job.kernel.name.clone(),
+        kernel: job.kernel.digest(),
+        numbers: job.numbers.clone(),
+        registers_per_thread,
+        shared_bytes_per_block,
+        elements: job.elements,
+    });
+    let measurement =
+        |(times, count)| Measurement::new(quantity.clone(), count, times, Stop::Stable);
+    let times = rows_of_launches(device, &launch)?;
+    Ok(times.into_iter().map(measurement).collect())
+}
+
+/// Times of rows of few launches and of many. The memory of a launch outlives it: all are waited
+/// for.
+pub(super) fn rows_of_launches(
+    device: &Device,
+    launch: &Launch,
+) -> Result<[(Vec<Span>, u64); 2], CalibrateError> {
     let streams = (0..STREAMS).map(|_| Stream::new(device)).collect::<Result<Vec<_>, _>>()?;
     let marks = [Event::timing(device)?, Event::timing(device)?];
     let mut blocker = Blocker::new(device)?;
     let mut lasts = Span::ZERO;
     for stream in &streams {
-        stream.prepare(&launch)?;
+        stream.prepare(launch)?;
         // The first launch loads code; a fault shows here.
         for _ in 0..2 {
-            lasts = row(stream, &marks, &launch, 1)?;
+            lasts = row(stream, &marks, launch, 1)?;
         }
     }
     let fit_in = ROW.nanos() / lasts.nanos().max(1);
@@ -86,23 +106,14 @@ pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, Ca
         let stream = &streams[sample % STREAMS];
         for (times, count) in times.iter_mut().zip(counts) {
             blocker.hold(stream)?;
-            let issued = row_behind(stream, &marks, &launch, count);
+            let issued = row_behind(stream, &marks, launch, count);
             blocker.end(&[stream])?;
             issued?;
             times.push(marks[1].since(&marks[0])?);
         }
     }
-    let quantity = Quantity::Own(OwnRun::Kernel {
-        name: job.kernel.name.clone(),
-        kernel: job.kernel.digest(),
-        numbers: job.numbers.clone(),
-        registers_per_thread,
-        shared_bytes_per_block,
-        elements: job.elements,
-    });
-    let measurement =
-        |(times, count)| Measurement::new(quantity.clone(), count, times, Stop::Stable);
-    Ok(times.into_iter().zip(counts).map(measurement).collect())
+    let [few, many] = times;
+    Ok([(few, counts[0]), (many, counts[1])])
 }
 
 /// The time of a row of launches that nothing holds back.
@@ -127,8 +138,7 @@ fn row_behind(
 
 /// Device memory with random data: zeros can be faster than users' data, or slower.
 fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateError> {
-    let mut random = vec![0.0; CHUNK.as_usize() / 4];
-    Team::new(1)?.fill_random(&mut random, 1);
+    let mut random = random_words()?;
     if matches!(job.kernel.gpu, GpuSide::Product(ProductType::Bf16)) {
         random.iter_mut().for_each(|pair| *pair = of_bf16(*pair));
     }
@@ -136,17 +146,28 @@ fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateE
     let mut arrays = Vec::new();
     for &bytes in &job.memory {
         let array = DeviceMemory::new(device, bytes)?;
-        let mut at = Bytes::ZERO;
-        while at < bytes {
-            let part = CHUNK.min(bytes - at);
-            // SAFETY: both sides are that long, and outlive the copy, which is waited for.
-            unsafe { stream.copy_in(random.as_ptr(), array.address() + at.get(), part)? };
-            at += part;
-        }
-        stream.synchronize()?;
+        fill(&stream, &array, &random)?;
         arrays.push(array);
     }
     Ok(arrays)
+}
+
+pub(super) fn random_words() -> Result<Vec<f32>, CalibrateError> {
+    let mut random = vec![0.0; CHUNK.as_usize() / 4];
+    Team::new(1)?.fill_random(&mut random, 1);
+    Ok(random)
+}
+
+/// Fills an array with random words, again and again.
+pub(super) fn fill(stream: &Stream, array: &DeviceMemory, random: &[f32]) -> Result<(), GpuError> {
+    let mut at = Bytes::ZERO;
+    while at < array.bytes() {
+        let part = CHUNK.min(array.bytes() - at);
+        // SAFETY: both sides are that long, and outlive the copy, which is waited for.
+        unsafe { stream.copy_in(random.as_ptr(), array.address() + at.get(), part)? };
+        at += part;
+    }
+    stream.synchronize()
 }
 
 /// Two random bf16 from 1 to 2, out of the bits of a random `f32`.

@@ -6,7 +6,7 @@
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, in_folder, load, newest};
 use super::{Failure, Outcome};
-use crate::calibrate::{OwnJob, measure_own};
+use crate::calibrate::ScenarioJob;
 use crate::files;
 use crate::gpu::Device;
 use crate::profile::Profile;
@@ -31,7 +31,8 @@ pub(super) const MEASURE: &str = "measure-kernels";
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {
     /// Only measure, within seconds, what this scenario needs and a profile lacks: launches of its
-    /// own kernels, and products of its shapes
+    /// own kernels, products of its shapes, and kernels of the library on sizes beyond those that
+    /// were calibrated
     #[arg(long = "scenario", value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["resume", "quick", "managed", "check", "gpus", "threads", "seed"])]
     pub scenarios: Vec<PathBuf>,
@@ -51,7 +52,9 @@ pub(super) struct ScenarioArguments {
 #[derive(Serialize, Deserialize)]
 struct Request {
     gpu: usize,
-    jobs: Vec<OwnJob>,
+    /// Threads that run CPU twins.
+    threads: usize,
+    jobs: Vec<ScenarioJob>,
 }
 
 /// What a child answers for each job, in a line of its own.
@@ -86,7 +89,7 @@ pub(super) fn run(
     };
     let inputs = arguments.scenarios.iter().map(PathBuf::as_path);
     check_outputs(inputs, [samples_path.as_path(), profile_path.as_path()])?;
-    let mut wanted = Wanted::new(&workloads, &samples);
+    let mut wanted = Wanted::new(&workloads, &samples, &found.profile);
     let mut text = String::new();
     if !arguments.allow_commands && !wanted.commands.is_empty() {
         for CommandJob { name, command, .. } in std::mem::take(&mut wanted.commands) {
@@ -148,7 +151,7 @@ fn of_one(measurement: &Measurement) -> Span {
 /// # Errors
 /// If there is no GPU or another one than the profile's, or no process.
 fn measure_kernels(
-    jobs: &[OwnJob],
+    jobs: &[ScenarioJob],
     (gpu, timeout): (usize, Duration),
     found: &LoadedProfile,
     measured: &mut Vec<Measurement>,
@@ -159,7 +162,8 @@ fn measure_kernels(
     let (mut rest, mut first) = (jobs, None);
     while !rest.is_empty() {
         let mut child = child()?;
-        let answers = child.answers(&Request { gpu, jobs: rest.to_vec() })?;
+        let threads = found.profile.machine.cpu_threads.max(1);
+        let answers = child.answers(&Request { gpu, threads, jobs: rest.to_vec() })?;
         while let Some((job, others)) = rest.split_first() {
             rest = others;
             let failure = match answers.recv_timeout(timeout) {
@@ -193,19 +197,18 @@ fn child() -> Result<Guarded, Failure> {
 }
 
 /// Says that a kernel does not end.
-fn endless(job: &OwnJob, timeout: Duration) -> Failure {
-    let (name, seconds) = (&job.kernel.name, timeout.as_secs());
+fn endless(job: &ScenarioJob, timeout: Duration) -> Failure {
+    let (name, seconds) = (job.name(), timeout.as_secs());
     Failure::Machine(miette!(
         help = "correct a loop that does not end, make the launch smaller, or give it more time \
                 with --timeout",
-        "kernel `{name}` did not end within {seconds} s"
+        "{name} did not end within {seconds} s"
     ))
 }
 
 /// Says what happened to a kernel, and what to do.
-fn failed(job: &OwnJob, why: &str) -> Failure {
-    let OwnJob { kernel, elements, numbers, .. } = job;
-    let name = &kernel.name;
+fn failed(job: &ScenarioJob, why: &str) -> Failure {
+    let name = job.name();
     let help = if why.contains("ILLEGAL_ADDRESS") || why.contains("MISALIGNED") {
         "it uses memory beyond what the call gives it: compare `parameters`, `grid` and the ranges \
          of `reads` and `writes` with the code; `compute-sanitizer` finds the line"
@@ -216,11 +219,7 @@ fn failed(job: &OwnJob, why: &str) -> Failure {
     } else {
         "compare `block`, `grid`, `shared` and `parameters` with the code"
     };
-    let numbers = if numbers.is_empty() { String::new() } else { format!(", {numbers}") };
-    Failure::Machine(miette!(
-        help = help,
-        "kernel `{name}` on {elements} elements{numbers} failed: {why}"
-    ))
+    Failure::Machine(miette!(help = help, "{name} failed: {why}"))
 }
 
 /// A profile is only added to on its own machine.
@@ -294,7 +293,7 @@ pub(super) fn measure() -> Result<Outcome, Failure> {
         Err(error) => return answer(&Answer::NoGpu(error.to_string())).map(|()| Outcome::NoGpu),
     };
     for job in &request.jobs {
-        match measure_own(&device, job) {
+        match job.measure(&device, request.threads) {
             Ok(measured) => answer(&Answer::Measured(measured))?,
             Err(error) => {
                 // Behind a fault, the context is of no use any more, even for its own end.

@@ -29,7 +29,8 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
     } else if in_flight.stages {
         "what a copy of pageable memory costs beside one of pinned memory in its direction"
     } else if in_flight.meets_mapped {
-        "what a kernel on the host's memory and copies, or two such kernels, take from each other"
+        "what a kernel on the host's memory and copies, or two such kernels, take from each other \
+         (let one wait for the other, or copy to the GPU what the kernel uses)"
     } else if program.devices() > 1 && uses_host_memory(program) {
         "kernels on the host's memory beside work on several GPUs"
     } else {

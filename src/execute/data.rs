@@ -55,6 +55,9 @@ impl Contents {
                 team.fill_random(&mut values, seed + index as u64);
                 as_elements(buffer.element_type, &mut values);
             }
+            if !workload.is_output(BufferId(index)) {
+                forget_rest(buffer, &mut values);
+            }
             values
         };
         Self { buffers: workload.buffers.iter().enumerate().map(contents).collect() }
@@ -146,7 +149,13 @@ impl Contents {
         let deviation = |(found, expected): (f64, f64)| {
             if found == expected { 0.0 } else { (found - expected).abs() / largest }
         };
-        let pairs = || values(found).zip(values(expected));
+        let Buffer { needed, elements, .. } = *workload.buffer(id);
+        let is_needed =
+            move |at: usize| needed.is_none_or(|needed| needed.contains(at as u64 % elements));
+        let pairs = || {
+            let pairs = values(found).zip(values(expected)).enumerate();
+            pairs.map(move |(at, pair)| if is_needed(at) { pair } else { (0.0, 0.0) })
+        };
         let is_wrong = |pair| {
             let deviation = deviation(pair);
             deviation > tolerance || deviation.is_nan()
@@ -157,6 +166,20 @@ impl Contents {
             return Err(Mismatch { buffer: name.clone(), element, found, expected });
         }
         Ok(pairs().map(deviation).reduce(|| 0.0, f64::max))
+    }
+}
+
+/// Puts NaN where tasks need nothing of an input: what does not cross must not matter.
+fn forget_rest(buffer: &Buffer, values: &mut [f32]) {
+    let Some(needed) = buffer.needed else { return };
+    let size = buffer.element_type.size();
+    let nan = f32::NAN.to_le_bytes();
+    let of_batch = (buffer.elements * size) as usize;
+    let bytes = bytemuck::cast_slice_mut::<f32, u8>(values);
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        if !needed.contains((at % of_batch) as u64 / size) {
+            *byte = nan[at % nan.len()];
+        }
     }
 }
 

@@ -1,20 +1,22 @@
-//! Host memory of a plan's own that copies from the device land in, and how what lands there
-//! gets home.
+//! Host memory of a plan's own that copies from the device land in, how what lands there gets home,
+//! and what the CPU does of each chunk before and behind the GPU.
 
-use super::builder::{Builder, Location};
+use super::builder::{Builder, Location, Slot};
 use super::chunk::Chunk;
+use super::on_cpu::{self, OnCpu};
 use super::partials::Partials;
 use super::parts::Part;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, Place, Slice, Step, Threads};
-use crate::scenario::Home;
+use crate::scenario::{Home, TaskId};
 use crate::units::ElementType;
 
 /// What a plan takes besides the homes of its buffers.
 pub(crate) struct Ashore {
     partials: Vec<Partials>,
     landings: Vec<Landing>,
+    on_cpu: OnCpu,
 }
 
 /// Pinned memory for a buffer that has new pages in every pass: to pin these each time would cost
@@ -25,11 +27,12 @@ struct Landing {
 }
 
 impl Ashore {
-    pub fn new(builder: &mut Builder<'_>, chunks: u64) -> Self {
-        Self::where_cut(builder, chunks, |_| true)
+    /// For batches that are cut into so many pieces, with what stays on the CPU.
+    pub(super) fn new(builder: &mut Builder<'_>, chunks: u64, on_cpu: OnCpu) -> Self {
+        Self { on_cpu, ..Self::where_cut(builder, chunks, |_| true) }
     }
 
-    /// For a workload of which some buffers are cut.
+    /// For a workload of which some buffers are cut, and whose tasks are dealt one by one.
     pub fn where_cut(
         builder: &mut Builder<'_>,
         chunks: u64,
@@ -53,7 +56,7 @@ impl Ashore {
             Landing { id, memory: builder.allocate(name, place, bytes) }
         };
         let landings = landings.into_iter().map(&mut landing).collect();
-        Self { partials, landings }
+        Self { partials, landings, on_cpu: OnCpu::none() }
     }
 
     /// Where a chunk's copy to the host goes instead of to the buffer's home.
@@ -63,25 +66,57 @@ impl Ashore {
         Partials::target(&self.partials, chunk, id).or(landing)
     }
 
-    /// Where a chunk leaves its part of a reduction's result, if it has only a part.
-    pub fn part(&self, chunk: &Chunk, id: BufferId) -> Option<Location> {
-        Partials::target(&self.partials, chunk, id)
+    /// Computes tasks of a chunk on the CPU.
+    pub(super) fn compute(
+        &self,
+        builder: &mut Builder<'_>,
+        of: (&Slot, &Chunk),
+        tasks: &[TaskId],
+    ) -> Result<(), String> {
+        on_cpu::compute(builder, of, tasks, &self.partials)
+    }
+
+    /// Computes on the CPU what the GPU's tasks of a chunk wait for.
+    pub fn prepare(&self, builder: &mut Builder<'_>, chunk: &Chunk) -> Result<(), String> {
+        self.on_cpu.before(builder, chunk, &self.partials)
     }
 
     /// Copies home what one chunk has left, while other streams bring more: waits for the stream
-    /// that brought it. Nothing to do if results come home by themselves.
-    pub fn bring_home_early(&self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) {
-        if !self.landings.is_empty() {
+    /// that brought it. The CPU then does its tasks with it. Nothing to do if results come home by
+    /// themselves.
+    pub fn bring_home_early(
+        &self,
+        builder: &mut Builder<'_>,
+        stream: StreamId,
+        chunk: &Chunk,
+    ) -> Result<(), String> {
+        if !self.landings.is_empty() || self.on_cpu.has_any_behind() {
             builder.issue(Call::Synchronize { stream });
             self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
         }
+        self.on_cpu.behind(builder, chunk, &self.partials)
     }
 
     /// Does on the CPU what is left to do once all streams are done: `left` are the chunks whose
     /// results have not come home.
-    pub fn bring_home(&self, builder: &mut Builder<'_>, chunks: &[Chunk], left: &[Chunk]) {
-        Partials::combine(&self.partials, builder, chunks);
-        self.bring_home_some(builder, left, |_| true);
+    pub fn bring_home(
+        &self,
+        builder: &mut Builder<'_>,
+        chunks: &[Chunk],
+        left: &[Chunk],
+    ) -> Result<(), String> {
+        if self.on_cpu.has_any_behind() {
+            // What came home is read on, and parts come of it.
+            self.bring_home_some(builder, left, |_| true);
+            for chunk in left {
+                self.on_cpu.behind(builder, chunk, &self.partials)?;
+            }
+            Partials::combine(&self.partials, builder, chunks);
+        } else {
+            Partials::combine(&self.partials, builder, chunks);
+            self.bring_home_some(builder, left, |_| true);
+        }
+        Ok(())
     }
 
     /// Copies home what some chunks have left of some buffers.
@@ -117,10 +152,13 @@ impl Landing {
 
     /// Copies a chunk's results home by all threads of the CPU.
     fn bring_home(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
-        let range = &chunk.owns[self.id.0];
         let home = builder.home(chunk, self.id).expect("it goes back to the host");
-        let (from, to) = (self.location(builder, chunk).slice(range), home.slice(range));
-        builder.issue(carry(builder.workload.buffer(self.id).element_type, from, to));
+        let here = self.location(builder, chunk);
+        let element_type = builder.workload.buffer(self.id).element_type;
+        for range in builder.workload.crossing(self.id, &chunk.owns[self.id.0]) {
+            let range = range.span();
+            builder.issue(carry(element_type, here.slice(&range), home.slice(&range)));
+        }
     }
 }
 

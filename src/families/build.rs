@@ -1,6 +1,7 @@
 //! From a strategy and a workload to a program.
 
 use super::builder::{Builder, refuse_fresh};
+use super::crossing::refuse_rows;
 use super::strategy::Strategy;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program, Whose, captured, check_fits, check_hazards};
@@ -67,6 +68,8 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
         return Err("no pageable buffer is only read".to_owned());
     }
     if strategy.own_memory() == HostMemory::Pinned {
+        // Results for new pages land elsewhere, and the CPU copies them home.
+        refuse_rows(workload, |buffer| buffer.fresh)?;
         return refuse_fresh(workload, |home| home == HostMemory::Pinned);
     }
     let is_pinned =

@@ -3,7 +3,7 @@
 use super::chunk::Chunk;
 use super::strategy::Strategy;
 use crate::kernels::{Grid, OwnKernel};
-use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, StreamTraits,
 };
@@ -67,7 +67,7 @@ pub struct Builder<'w> {
     pub strategy: Strategy,
     pub program: Program,
     /// For each buffer, the allocation of its home; `None` for scratch.
-    homes: Vec<Option<AllocationId>>,
+    pub(super) homes: Vec<Option<AllocationId>>,
     /// For each buffer, its copy on each device if all chunks of a batch read it whole, or all
     /// batches share it; empty for any other buffer.
     pub(super) shared: Vec<Vec<AllocationId>>,
@@ -110,7 +110,8 @@ impl<'w> Builder<'w> {
     fn add_home(&mut self, id: BufferId) -> Option<AllocationId> {
         let buffer = self.workload.buffer(id);
         // The CPU copies nothing from there, and new pages would have to be pinned in every pass.
-        let stays_pageable = self.strategy.is_on_cpu() || buffer.fresh;
+        let stays_ashore = self.strategy.is_on_cpu() || self.workload.is_only_on_cpu(id);
+        let stays_pageable = stays_ashore || buffer.fresh;
         let wanted = match stays_pageable {
             true => HostMemory::Pageable,
             false => self.strategy.held(self.workload, id),
@@ -203,7 +204,10 @@ impl<'w> Builder<'w> {
         wanted: impl Fn(BufferId) -> bool,
     ) -> Slot {
         let ids = (0..self.workload.buffers.len()).map(BufferId);
-        let is_own = |id| wanted(id) && !self.at_home(id, place) && self.shared[id.0].is_empty();
+        let is_used = |id| matches!(place, Place::Host(_)) || !self.workload.is_only_on_cpu(id);
+        let is_own = |id| {
+            wanted(id) && is_used(id) && !self.at_home(id, place) && self.shared[id.0].is_empty()
+        };
         let own: Vec<BufferId> = ids.filter(|&id| is_own(id)).collect();
         self.storage_beside_homes(room, place, &own)
     }
@@ -232,10 +236,23 @@ impl<'w> Builder<'w> {
     }
 
     /// Adds the spare buffers and workspaces of kernels, where the slot is.
-    pub(super) fn equipped(&mut self, mut slot: Slot, room: &[u64]) -> Slot {
+    pub(super) fn equipped(&mut self, slot: Slot, room: &[u64]) -> Slot {
+        let is_on_device = matches!(slot.place, Place::Device(_));
+        self.equipped_for(slot, room, |task| !(is_on_device && task.on_cpu))
+    }
+
+    /// Like [`Self::equipped`], for some tasks.
+    pub(super) fn equipped_for(
+        &mut self,
+        mut slot: Slot,
+        room: &[u64],
+        is_meant: impl Fn(&Task) -> bool,
+    ) -> Slot {
         let place = slot.place;
         for (index, task) in self.workload.tasks.iter().enumerate() {
-            let Some((kernel, arguments)) = task.kernel.library() else { continue };
+            let Some((kernel, arguments)) = task.kernel.library().filter(|_| is_meant(task)) else {
+                continue;
+            };
             if task.iterations > 1 && !kernel.works_in_place() {
                 let name = format!("{} spare", task.name);
                 let bytes = Bytes::of_f32(room[task.output().0]);
@@ -324,37 +341,6 @@ impl<'w> Builder<'w> {
         let size = self.workload.buffer(id).element_type.size();
         Location { allocation, first: chunk.room[id.0].start, offset: 0, size }
     }
-
-    /// Buffers in host memory that are copied to the device chunk by chunk.
-    pub(super) fn copied_in(&self) -> Vec<BufferId> {
-        let chunked = |id: &BufferId| self.shared[id.0].is_empty();
-        self.inputs_on_host().filter(chunked).collect()
-    }
-
-    fn inputs_on_host(&self) -> impl Iterator<Item = BufferId> {
-        let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
-        let all = (0..self.workload.buffers.len()).map(BufferId);
-        all.filter(on_host).filter(|&id| self.workload.is_input(id))
-    }
-
-    /// Buffers in host memory that are copied back from the device.
-    pub(crate) fn copied_out(&self) -> Vec<BufferId> {
-        let on_host = |&id: &BufferId| matches!(self.workload.buffer(id).home, Home::Host(_));
-        let all = (0..self.workload.buffers.len()).map(BufferId);
-        all.filter(on_host).filter(|&id| self.workload.is_output(id)).collect()
-    }
-
-    /// Issues a copy of a range of elements between two places that hold them.
-    pub(super) fn copy(
-        &mut self,
-        stream: StreamId,
-        direction: Direction,
-        (from, to): (Location, Location),
-        range: &Range<u64>,
-    ) {
-        let (from, to) = (from.slice(range), to.slice(range));
-        self.issue(Call::Copy { stream, direction, from, to });
-    }
 }
 
 /// Refuses plans that would pin new pages in every pass: those of fresh buffers with such a home.
@@ -369,6 +355,25 @@ pub(super) fn refuse_fresh(
         Some(buffer) => Err(format!("fresh `{}` would be pinned anew in every run", buffer.name)),
         None => Ok(()),
     }
+}
+
+/// Takes the pins from memory that no copy uses: of buffers, and of the plan's `own`.
+pub(crate) fn unpinned(mut program: Program, own: impl Iterator<Item = AllocationId>) -> Program {
+    let [inward, outward] = program.copied();
+    let is_copied = |id: AllocationId| inward[id.0] || outward[id.0];
+    let is_idle = |call: &Call| matches!(call, Call::Pin(id) if !is_copied(*id));
+    let unpinned: Vec<AllocationId> = program
+        .setup
+        .iter()
+        .filter(|call| is_idle(call))
+        .filter_map(|call| call.facts().allocation)
+        .chain(own.filter(|&id| !is_copied(id)))
+        .collect();
+    for id in unpinned {
+        program.allocations[id.0].place = Place::Host(HostMemory::Pageable);
+    }
+    program.setup.retain(|call| !is_idle(call));
+    program
 }
 
 /// The kernels of the user's own, in the order in which tasks first run them.

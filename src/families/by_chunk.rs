@@ -6,6 +6,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
 use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
+use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
@@ -117,6 +118,7 @@ pub(super) fn by_chunk(
     let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<StreamId> =
         (0..streams).map(|index| builder.stream_on(device(index))).collect();
+    let on_cpu = OnCpu::new(&mut builder, &all)?;
     let mut shared = Shared::new(&mut builder, chunks, streams.len() > gpus.0, gpus);
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
@@ -126,7 +128,7 @@ pub(super) fn by_chunk(
     let room = room(&all);
     let slots: Vec<Slot> =
         (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let ashore = Ashore::new(&mut builder, chunks);
+    let ashore = Ashore::new(&mut builder, chunks, on_cpu);
     let work: Vec<(&Chunk, StreamId, &Slot)> = (0..all.len())
         .map(|i| (&all[i], streams[i % streams.len()], &slots[i % slots.len()]))
         .collect();
@@ -134,8 +136,9 @@ pub(super) fn by_chunk(
         Issue::DepthFirst => {
             for (index, &(chunk, stream, slot)) in work.iter().enumerate() {
                 if let Some(before) = index.checked_sub(streams.len()) {
-                    ashore.bring_home_early(&mut builder, stream, &all[before]);
+                    ashore.bring_home_early(&mut builder, stream, &all[before])?;
                 }
+                ashore.prepare(&mut builder, chunk)?;
                 shared.bring(&mut builder, stream, chunk);
                 copy_in(&mut builder, stream, slot, chunk);
                 builder.launch_all(stream, slot, chunk)?;
@@ -144,6 +147,7 @@ pub(super) fn by_chunk(
         }
         Issue::BreadthFirst => {
             for &(chunk, stream, slot) in &work {
+                ashore.prepare(&mut builder, chunk)?;
                 shared.bring(&mut builder, stream, chunk);
                 copy_in(&mut builder, stream, slot, chunk);
             }
@@ -162,6 +166,6 @@ pub(super) fn by_chunk(
     for stream in streams {
         builder.issue(Call::Synchronize { stream });
     }
-    ashore.bring_home(&mut builder, &all, left);
+    ashore.bring_home(&mut builder, &all, left)?;
     Ok(builder.finish())
 }

@@ -5,6 +5,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
 use super::definition::{AsGraph, Definition, Division, Lanes, near};
+use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, Place, Program};
@@ -80,7 +81,7 @@ pub(super) fn by_engine(
     for stream in ends {
         builder.issue(Call::Synchronize { stream });
     }
-    ashore.bring_home(&mut builder, &all, &all);
+    ashore.bring_home(&mut builder, &all, &all)?;
     Ok(builder.finish())
 }
 
@@ -101,16 +102,18 @@ pub(super) fn issue_by_engine(
     let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<[StreamId; 3]> =
         (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
+    let on_cpu = OnCpu::new(builder, all)?;
     let mut shared = Shared::new(builder, chunks, false, gpus);
     let room = room(all);
     let slots: Vec<Slot> =
         (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let ashore = Ashore::new(builder, chunks);
+    let ashore = Ashore::new(builder, chunks, on_cpu);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
     for (index, chunk) in all.iter().enumerate() {
         let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
+        ashore.prepare(builder, chunk)?;
         let before = index.checked_sub(ring);
         let brings = shared.bring(builder, inward, chunk);
         if brings || !comes.is_empty() {

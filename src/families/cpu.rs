@@ -86,10 +86,10 @@ fn fetch(
         let range = chunk.needs[id.0].clone();
         match direction {
             Direction::DeviceToHost if builder.workload.is_input(id) => {
-                builder.copy(stream, direction, (home, here), &range);
+                builder.cross(stream, direction, (home, here), (id, &range));
             }
             Direction::HostToDevice if builder.workload.is_output(id) => {
-                builder.copy(stream, direction, (here, home), &range);
+                builder.cross(stream, direction, (here, home), (id, &range));
             }
             _ => {}
         }

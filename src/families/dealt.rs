@@ -20,7 +20,8 @@ pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, 
         // What all batches share stays once it is there.
         let is_there = chunk.batch > 0 && builder.workload.buffer(id).shared;
         if here.allocation != home.allocation && !is_there {
-            builder.copy(stream, Direction::HostToDevice, (home, here), &chunk.needs[id.0]);
+            let range = (id, &chunk.needs[id.0]);
+            builder.cross(stream, Direction::HostToDevice, (home, here), range);
         }
     }
 }
@@ -38,7 +39,8 @@ pub(super) fn copy_out(
         let target = ashore.target(builder, chunk, id).unwrap_or(home);
         let here = builder.location(slot, chunk, id);
         if here.allocation != target.allocation {
-            builder.copy(stream, Direction::DeviceToHost, (here, target), &chunk.owns[id.0]);
+            let range = (id, &chunk.owns[id.0]);
+            builder.cross(stream, Direction::DeviceToHost, (here, target), range);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! A share of the chunks on the CPU, while the GPU has the others.
 
-use super::ashore::{Ashore, carry};
-use super::builder::{Builder, Slot, room};
+use super::ashore::carry;
+use super::builder::{Builder, room};
 use super::by_engine::{Issued, STREAMS, issue_by_engine};
 use super::chunk::Chunk;
 use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
 use super::definition::{Definition, Division, near};
 use crate::machine::HostMemory;
-use crate::program::{AnyStep, BufferId, Call, Place, Program};
+use crate::program::{BufferId, Call, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
 /// The host issues the GPU's chunks, computes its own, and then waits for the GPU.
@@ -104,8 +104,9 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
     let wide = too_wide_for_home(&builder, on_cpu);
     let slot = builder.storage_beside_homes(&room, place, &wide);
     let slot = builder.slot(&room, place).or(slot);
+    let tasks: Vec<TaskId> = (0..workload.tasks.len()).map(TaskId).collect();
     for chunk in on_cpu {
-        compute(&mut builder, &slot, chunk, &ashore)?;
+        ashore.compute(&mut builder, (&slot, chunk), &tasks)?;
         for &id in &wide {
             let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
             let range = &chunk.owns[id.0];
@@ -116,7 +117,7 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
     for stream in ends {
         builder.issue(Call::Synchronize { stream });
     }
-    ashore.bring_home(&mut builder, &all, on_gpu);
+    ashore.bring_home(&mut builder, &all, on_gpu)?;
     Ok(builder.finish())
 }
 
@@ -128,24 +129,4 @@ fn too_wide_for_home(builder: &Builder<'_>, chunks: &[Chunk]) -> Vec<BufferId> {
         chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id])
     };
     builder.copied_out().into_iter().filter(is_wide).collect()
-}
-
-/// Computes a chunk on the CPU, where its data is at home.
-fn compute(
-    builder: &mut Builder<'_>,
-    slot: &Slot,
-    chunk: &Chunk,
-    ashore: &Ashore,
-) -> Result<(), String> {
-    for task in 0..builder.workload.tasks.len() {
-        for mut step in builder.steps(slot, chunk, TaskId(task))? {
-            // A part of a reduction goes where all parts are.
-            let id = builder.workload.tasks[task].output();
-            if let (AnyStep::Library(step), Some(part)) = (&mut step, ashore.part(chunk, id)) {
-                step.output = part.slice(&chunk.owns[id.0]);
-            }
-            builder.issue(step.computed());
-        }
-    }
-    Ok(())
 }

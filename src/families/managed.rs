@@ -2,7 +2,9 @@
 
 use super::builder::{Builder, room};
 use super::chunk::{Chunk, cut};
+use super::crossing::refuse_rows;
 use super::definition::{Definition, Division};
+use super::on_cpu::OnCpu;
 use crate::machine::{HostMemory, Residence, StreamId};
 use crate::program::{BufferId, Call, Place, Program, Slice, Threads};
 use crate::scenario::{FamilyName, Home, Workload};
@@ -71,12 +73,18 @@ impl Definition for Managed {
 
 fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> {
     let workload = builder.workload;
-    let is_host = |id: BufferId| matches!(workload.buffer(id).home, Home::Host(_));
+    let is_host = |id: BufferId| match workload.buffer(id).home {
+        Home::Host(_) => !workload.is_only_on_cpu(id),
+        Home::Scratch => workload.goes_to_cpu(id),
+        Home::Device => false,
+    };
     if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
         return Err("no buffer is at home on the host".to_owned());
     }
+    refuse_rows(workload, |_| true)?;
     let chunks = cut(workload, 1)?;
     let stream = builder.stream();
+    let on_cpu = OnCpu::new(&mut builder, &chunks)?;
     let room = room(&chunks);
     let managed = builder.storage(&room, Place::Host(HostMemory::Managed), is_host);
     let takes = builder.program.bytes_in(Place::Host(HostMemory::Managed));
@@ -87,30 +95,37 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
     let slot = builder.equipped(slot, &room);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let there = |builder: &Builder<'_>, chunk: &Chunk, id: BufferId| {
-        let here = builder.location(&slot, chunk, id).slice(&chunk.needs[id.0]);
+        let here = builder.location(&slot, chunk, id);
         let home = builder.home(chunk, id).expect("the host is its home");
-        [home.slice(&chunk.needs[id.0]), here]
+        let parts = workload.crossing(id, &chunk.needs[id.0]).into_iter();
+        parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
     };
     for chunk in &chunks {
+        on_cpu.before(&mut builder, chunk, &[])?;
         for &id in &comes {
-            let [from, to] = there(&builder, chunk, id);
-            builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+            for [from, to] in there(&builder, chunk, id) {
+                builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+            }
         }
         if prefetch {
             let all = comes.iter().chain(goes.iter().filter(|id| !comes.contains(id)));
-            let targets = all.map(|&id| there(&builder, chunk, id)[1]).collect();
+            let targets =
+                all.flat_map(|&id| there(&builder, chunk, id)).map(|[_, here]| here).collect();
             send(&mut builder, stream, Residence::Device, targets);
         }
         builder.launch_all(stream, &slot, chunk)?;
         if prefetch {
-            let targets = goes.iter().map(|&id| there(&builder, chunk, id)[1]).collect();
+            let targets = goes.iter().flat_map(|&id| there(&builder, chunk, id));
+            let targets = targets.map(|[_, here]| here).collect();
             send(&mut builder, stream, Residence::Host, targets);
         }
         builder.issue(Call::Synchronize { stream });
         for &id in &goes {
-            let [to, from] = there(&builder, chunk, id);
-            builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+            for [to, from] in there(&builder, chunk, id) {
+                builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+            }
         }
+        on_cpu.behind(&mut builder, chunk, &[])?;
     }
     Ok(builder.finish())
 }

@@ -15,11 +15,14 @@ mod by_engine;
 mod by_task;
 mod chunk;
 mod cpu;
+mod crossing;
 mod dealt;
 mod definition;
 mod hybrid;
 mod managed;
 mod multi_gpu;
+mod on_cpu;
+mod packed;
 mod partials;
 mod parts;
 mod resident;
@@ -40,6 +43,7 @@ pub use definition::{AsGraph, Division, Lanes};
 pub use hybrid::Hybrid;
 pub use managed::Managed;
 pub use multi_gpu::{Each, MultiGpu};
+pub use packed::Packed;
 pub use resident::Resident;
 pub use round_trip::RoundTrip;
 pub use shared::Spread;
@@ -49,8 +53,9 @@ pub use zero_copy::{Mapped, ZeroCopy};
 
 pub(crate) use ashore::Ashore;
 pub(crate) use build::{accepted, check_memory_kind};
-pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels};
+pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels, unpinned};
 pub(crate) use chunk::Chunk;
+pub(crate) use crossing::copy_of_part;
 pub(crate) use parts::{Part, parts};
 
 use crate::scenario::Workload;
@@ -75,6 +80,8 @@ families! {
     MultiGpu,
     /// Pageable data through rings of pinned buffers.
     Staged,
+    /// Small arrays in one transfer.
+    Packed,
     /// A share of the chunks on the CPU.
     Hybrid,
     /// Kernels use the host's memory across the link.

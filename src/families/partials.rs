@@ -26,7 +26,7 @@ impl Partials {
         if chunks == 1 {
             return Vec::new();
         }
-        let reductions: Vec<BufferId> = builder.copied_out();
+        let reductions: Vec<BufferId> = builder.results_on_host();
         let reductions =
             reductions.into_iter().filter(|&id| builder.workload.is_reduced(id) && is_cut(id));
         let place = Place::Host(builder.strategy.own_memory());

@@ -3,9 +3,11 @@
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
 use super::definition::{Definition, Division, Lanes};
+use super::on_cpu::refuse_data_on_device;
 use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Call, Place, Program};
-use crate::scenario::{FamilyName, Home, TaskId, Workload};
+use crate::scenario::{FamilyName, Home, Needed, TaskId, Workload};
+use std::ops::Range;
 
 /// Copies in and out around every task, each waited for: naive code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,18 +58,27 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
     if builder.strategy.own_memory() == HostMemory::Pinned {
         refuse_fresh(workload, |_| true)?;
     }
+    refuse_data_on_device(workload)?;
     let chunks = cut(workload, 1)?;
     let stream = builder.stream();
     let room = room(&chunks);
     let slot = builder.slot(&room, Place::FIRST_DEVICE);
     let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
     let ashore = builder.storage(&room, Place::Host(builder.strategy.own_memory()), travels);
+    let ashore = builder.equipped_for(ashore, &room, |task| task.on_cpu);
     for chunk in &chunks {
         for (index, task) in workload.tasks.iter().enumerate() {
+            if task.on_cpu {
+                for step in builder.steps(&ashore, chunk, TaskId(index))? {
+                    builder.issue(step.computed());
+                }
+                continue;
+            }
             for &id in task.reads.iter().filter(|&&id| travels(id)) {
                 let way =
                     (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
-                builder.copy(stream, Direction::HostToDevice, way, &chunk.needs[id.0]);
+                let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
+                builder.copy_parts(stream, Direction::HostToDevice, way, &parts);
                 builder.issue(Call::Synchronize { stream });
             }
             for step in builder.steps(&slot, chunk, TaskId(index))? {
@@ -76,10 +87,25 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
             for &id in task.writes.iter().filter(|&&id| travels(id)) {
                 let way =
                     (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
-                builder.copy(stream, Direction::DeviceToHost, way, &chunk.needs[id.0]);
+                let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
+                let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
+                builder.copy_parts(stream, Direction::DeviceToHost, way, &parts);
             }
             builder.issue(Call::Synchronize { stream });
         }
     }
     Ok(builder.finish())
+}
+
+/// What of a range goes in one direction: all of it where it goes between tasks.
+fn parts(
+    workload: &Workload,
+    id: BufferId,
+    range: &Range<u64>,
+    is_between_tasks: bool,
+) -> Vec<Needed> {
+    match is_between_tasks {
+        true => vec![range.clone().into()],
+        false => workload.crossing(id, range),
+    }
 }

@@ -134,7 +134,7 @@ impl Group {
             let home = builder.home(chunk, id).expect("the host is its home");
             let here = builder.shared(device, chunk, id).expect("it has memory here");
             let all = 0..builder.workload.buffer(id).elements;
-            builder.copy(stream, Direction::HostToDevice, (home, here), &all);
+            builder.cross(stream, Direction::HostToDevice, (home, here), (id, &all));
         }
         let is_awaited = self.across || self.onward.is_some();
         let arrival = is_awaited.then(|| builder.record(stream));

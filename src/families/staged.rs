@@ -4,8 +4,10 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Location, Slot, room};
 use super::chunk::Chunk;
+use super::crossing::refuse_rows;
 use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
 use super::definition::{Definition, Division, MOST_STREAMS, near, steps};
+use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, EventId, Place, Program, Slice, Threads};
@@ -126,26 +128,29 @@ fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
     if builder.strategy.memory != HostMemory::Pageable {
         return Err("pinned memory needs no staging".to_owned());
     }
+    refuse_rows(builder.workload, |_| true)?;
     let streams = [(); 3].map(|()| builder.stream());
+    let on_cpu = OnCpu::new(&mut builder, &all)?;
     let shared = Shared::new(&mut builder, plan.chunks, false, ONE_GPU);
     let room = room(&all);
     let slots = SLOTS.min(all.len());
     let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
-    let ashore = Ashore::new(&mut builder, plan.chunks);
+    let ashore = Ashore::new(&mut builder, plan.chunks, on_cpu);
     let shared: Vec<BufferId> = shared.ids().collect();
     let mut pipeline = Pipeline::new(&mut builder, plan, streams, (&all, &shared))?;
     for (index, chunk) in all.iter().enumerate() {
         let slot = &slots[index % slots.len()];
+        ashore.prepare(&mut builder, chunk)?;
         pipeline.bring(&mut builder, chunk, slot);
         let computed = pipeline.compute(&mut builder, chunk, slot)?;
         pipeline.empty(&mut builder);
         pipeline.send(&mut builder, (chunk, slot, &ashore), computed);
     }
     pipeline.empty(&mut builder);
-    if pipeline.goes.is_empty() {
+    if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
         builder.issue(Call::Synchronize { stream: pipeline.kernels });
     }
-    ashore.bring_home(&mut builder, &all, &all);
+    ashore.bring_home(&mut builder, &all, &all)?;
     Ok(builder.finish())
 }
 
@@ -224,8 +229,8 @@ struct Pipeline {
     inward: Ring,
     outward: Ring,
     kernels: StreamId,
-    /// For each chunk so far, the event behind its kernels.
-    computed: Vec<EventId>,
+    /// For each chunk so far, the event behind its kernels, and whether results of it go back.
+    computed: Vec<(EventId, bool)>,
     /// Pieces of results that no copy was issued for, and those that land in a buffer.
     waiting: VecDeque<Outgoing>,
     landing: VecDeque<(usize, Outgoing)>,
@@ -243,11 +248,14 @@ impl Pipeline {
         let (comes, goes) = (builder.copied_in(), builder.copied_out());
         let workload = builder.workload;
         let size = |id: &BufferId| workload.buffer(*id).element_type.size();
-        let bytes = |id: &BufferId, range: &Range<u64>| (range.end - range.start) * size(id);
+        let bytes = |id: &BufferId, range: &Range<u64>| {
+            let parts = workload.crossing(*id, range).into_iter();
+            parts.map(|part| part.elements()).sum::<u64>() * size(id)
+        };
         let mut lengths: [Vec<u64>; 2] = [Vec::new(), Vec::new()];
         for chunk in all {
             let first = shared.iter().filter(|id| comes_with(workload, chunk, **id));
-            let first = first.map(|id| workload.buffer(*id).elements * size(id));
+            let first = first.map(|id| bytes(id, &(0..workload.buffer(*id).elements)));
             let cut = comes.iter().map(|id| bytes(id, &chunk.needs[id.0]));
             lengths[0].extend(first.chain(cut));
             lengths[1].extend(goes.iter().map(|id| bytes(id, &chunk.owns[id.0])));
@@ -286,10 +294,10 @@ impl Pipeline {
     /// wait for the last one.
     fn bring(&mut self, builder: &mut Builder<'_>, chunk: &Chunk, slot: &Slot) {
         let stream = self.inward.stream;
-        // Where results go back, the host has waited for those that were in the slot before.
-        let before = self.computed.len().checked_sub(SLOTS).filter(|_| self.goes.is_empty());
-        if let (Some(before), false) = (before, self.comes.is_empty()) {
-            builder.issue(Call::Wait { stream, event: self.computed[before] });
+        // The host has waited for results that were in the slot before, if there were any.
+        let before = self.computed.len().checked_sub(SLOTS).map(|before| self.computed[before]);
+        if let (Some((event, false)), false) = (before, self.comes.is_empty()) {
+            builder.issue(Call::Wait { stream, event });
         }
         let whole = |id: BufferId| 0..builder.workload.buffer(id).elements;
         let first = self.shared.iter().filter(|id| comes_with(builder.workload, chunk, **id));
@@ -299,8 +307,10 @@ impl Pipeline {
         for (id, range) in first.chain(cut).collect::<Vec<_>>() {
             let home = builder.home(chunk, id).expect("the host is its home");
             let there = builder.location(slot, chunk, id);
-            for piece in pieces(range, self.piece, there.size) {
-                last = Some(self.bring_piece(builder, [home, there], &piece));
+            for part in builder.workload.crossing(id, &range) {
+                for piece in pieces(part.span(), self.piece, there.size) {
+                    last = Some(self.bring_piece(builder, [home, there], &piece));
+                }
             }
         }
         if let Some(event) = last {
@@ -334,7 +344,7 @@ impl Pipeline {
     ) -> Result<EventId, String> {
         builder.launch_all(self.kernels, slot, chunk)?;
         let event = builder.record(self.kernels);
-        self.computed.push(event);
+        self.computed.push((event, false));
         Ok(event)
     }
 
@@ -350,10 +360,13 @@ impl Pipeline {
             let home = ashore.target(builder, chunk, id).unwrap_or(home);
             let there = builder.location(slot, chunk, id);
             let outgoing = |piece| Outgoing { there, home, piece };
-            let all = pieces(chunk.owns[id.0].clone(), self.piece, there.size);
-            self.waiting.extend(all.map(outgoing));
+            for part in builder.workload.crossing(id, &chunk.owns[id.0]) {
+                let all = pieces(part.span(), self.piece, there.size);
+                self.waiting.extend(all.map(outgoing));
+            }
         }
         if !self.waiting.is_empty() {
+            self.computed.last_mut().expect("it was just computed").1 = true;
             builder.issue(Call::Wait { stream: self.outward.stream, event: computed });
         }
         for _ in 0..self.outward.buffers.len() {

@@ -168,6 +168,9 @@ impl Builder<'_> {
         chunk: &Chunk,
     ) -> Result<(), String> {
         for task in 0..self.workload.tasks.len() {
+            if self.workload.tasks[task].on_cpu {
+                continue;
+            }
             for step in self.steps(slot, chunk, TaskId(task))? {
                 self.issue(step.launched(stream));
             }

@@ -5,6 +5,7 @@ use super::builder::{Builder, room};
 use super::chunk::cut;
 use super::dealt::{copy_in, copy_out};
 use super::definition::{AsGraph, Definition, Division};
+use super::on_cpu::OnCpu;
 use crate::program::{BufferId, Call, Place, Program};
 use crate::scenario::{FamilyName, Home, Workload};
 
@@ -96,17 +97,19 @@ fn zero_copy(mut builder: Builder<'_>, mapped: Mapped) -> Result<Program, String
     refuse(workload, is_mapped)?;
     let chunks = cut(workload, 1)?;
     let stream = builder.stream();
+    let on_cpu = OnCpu::new(&mut builder, &chunks)?;
     let room = room(&chunks);
     let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_mapped(id));
     let slot = builder.equipped(slot, &room);
-    let ashore = Ashore::new(&mut builder, 1);
+    let ashore = Ashore::new(&mut builder, 1, on_cpu);
     for chunk in &chunks {
+        ashore.prepare(&mut builder, chunk)?;
         copy_in(&mut builder, stream, &slot, chunk);
         builder.launch_all(stream, &slot, chunk)?;
         copy_out(&mut builder, stream, &slot, chunk, &ashore);
     }
     builder.issue(Call::Synchronize { stream });
-    ashore.bring_home(&mut builder, &chunks, &chunks);
+    ashore.bring_home(&mut builder, &chunks, &chunks)?;
     Ok(builder.finish())
 }
 

@@ -19,6 +19,7 @@ mod graphs;
 mod host_copies;
 mod intervals;
 mod kernels;
+mod library_sizes;
 mod memory;
 mod multi_gpu;
 mod own_kernels;
@@ -35,6 +36,7 @@ use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
 use estimator::Estimator;
 pub use intervals::intervals;
+pub use library_sizes::with_library_sizes;
 pub use own_kernels::own_models;
 use round_trips::Trips;
 
@@ -55,7 +57,9 @@ pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
     let evened = drift_correction::evened_out(&of_machine);
     let profile = fit_to(&Estimator::new(&evened), &samples.machine);
     let (own_kernels, own_commands) = own_models(samples);
-    Ok(Profile { conditions: Conditions::of(&of_machine), own_kernels, own_commands, ..profile })
+    let conditions = Conditions::of(&of_machine);
+    let profile = Profile { conditions, own_kernels, own_commands, ..profile };
+    Ok(with_library_sizes(profile, samples))
 }
 
 fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {

@@ -277,5 +277,5 @@ pub(super) fn interpolated<'c>(
 /// What is not known of a kernel at a size.
 fn unknown(beyond: Beyond, wanted: Variant, place: &str) -> Unknown {
     let end = |size: f64| format!("{size} elements");
-    Unknown::beyond(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
+    Unknown::of_scenario(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
 }

@@ -6,7 +6,9 @@ use super::verdict::Verdict;
 use crate::kernels::Kernel;
 use crate::program::BufferId;
 use crate::scenario::Workload;
-use crate::search::{BreakEven, Ranking, Shortage, Simplicity, Sizes, keeps_size, largest_scaled};
+use crate::search::{
+    BreakEven, Ranking, Shortage, Simplicity, Sizes, keeps_size, largest_scaled, on_request,
+};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -69,6 +71,9 @@ pub struct Assessment {
     pub break_even: Option<Threshold>,
     /// A side none of whose plans fits into memory has an entry.
     pub no_room: Vec<NoRoom>,
+    /// Families of plans that the scenario could ask for. They are not tried unasked, since no
+    /// measured runs were scored against what is predicted of them.
+    pub on_request: Vec<String>,
     /// Strategies that have no plan for this scenario.
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
@@ -216,6 +221,7 @@ impl Assessment {
             least_ns: None,
             break_even: break_even.and_then(|found| Threshold::new(workload, found)),
             no_room: Vec::new(),
+            on_request: on_request(workload).iter().map(ToString::to_string).collect(),
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),

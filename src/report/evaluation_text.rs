@@ -74,6 +74,7 @@ impl Assessment {
             self.pinning_note(),
             self.break_even_note(),
             self.untried_note(),
+            self.on_request_note(),
             left_out("No such plan", &self.refused),
             left_out("Not predicted", &self.unknown),
             left_out("Set-up not predicted", &self.unknown_setup),
@@ -174,6 +175,16 @@ impl Assessment {
         let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
         let names = quoted(untried).join(" or ");
         Some(format!("No trial had {names} in it: its ranges are as wide as other kernels'."))
+    }
+
+    fn on_request_note(&self) -> Option<String> {
+        let names = quoted(&self.on_request).join(", ");
+        (!names.is_empty()).then(|| {
+            format!(
+                "Not tried unasked, since no measured runs were scored against their predictions: \
+                 {names}; `families` in [plans] asks for them."
+            )
+        })
     }
 
     fn break_even_note(&self) -> Option<String> {

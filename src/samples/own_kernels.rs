@@ -1,7 +1,10 @@
-//! What a scenario brings along to be measured: kernels of its own, and commands that do the same
-//! on the CPU.
+//! What a scenario brings along to be measured: kernels of its own, commands that do the same on
+//! the CPU, and sizes of the library's kernels.
 
 use super::definition::{Definition, Work};
+use super::kernels::{named_variant, on_gpu};
+use crate::kernels::Variant;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -21,6 +24,10 @@ pub enum OwnRun {
         shared_bytes_per_block: u32,
         elements: u64,
     },
+    /// Device time of a kernel of the library, at a size that calibrations do not measure.
+    Library { variant: Variant, elements: u64 },
+    /// Host time of its CPU twin that goes round so many bytes.
+    Twin { variant: Variant, elements: u64, footprint: Bytes },
     /// Host time of a command.
     Command {
         name: String,
@@ -36,7 +43,10 @@ impl OwnRun {
             Self::Kernel { elements, .. } => {
                 Definition::new(Work::Device).size("elements", *elements)
             }
-            Self::Command { elements, .. } => {
+            Self::Library { elements, .. } => {
+                Definition::new(Work::Device).size("elements", *elements)
+            }
+            Self::Twin { elements, .. } | Self::Command { elements, .. } => {
                 Definition::new(Work::Computing).size("elements", *elements).by_team(true)
             }
         }
@@ -51,6 +61,11 @@ impl fmt::Display for OwnRun {
             }
             Self::Kernel { name, numbers, elements, .. } => {
                 write!(f, "`{name}` ({numbers}) on the GPU, {elements} elements")
+            }
+            Self::Library { variant, elements } => on_gpu(f, *variant, *elements, ""),
+            Self::Twin { variant, elements, footprint } => {
+                let name = named_variant(*variant);
+                write!(f, "{name} on the CPU, {elements} elements in {footprint}")
             }
             Self::Command { name, elements, .. } => {
                 write!(f, "`{name}` on the CPU, {elements} elements")

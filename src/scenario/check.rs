@@ -1,5 +1,6 @@
 //! From the raw scenario to the checked workload. Each function checks one rule.
 
+use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
@@ -8,7 +9,7 @@ use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlan
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{LONGEST_NAME, at_most, count, positive};
-use super::{Buffer, Home, Limits, PlanChoice, Workload};
+use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
 use crate::files::{self, Fault, Spanned, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
@@ -118,8 +119,10 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     if !faults.is_empty() {
         return None;
     }
+    let tasks = faults.keep(graph::in_order(&tasks, &raw))?;
+    faults.keep(check_needed(&raw, &buffers, &tasks))?;
     let workload = Workload {
-        tasks: faults.keep(graph::in_order(&tasks, &raw))?,
+        tasks,
         limits,
         plans,
         programs,
@@ -240,6 +243,16 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
         Some(BufferMemory::WriteCombined) => HostMemory::WriteCombined,
         Some(BufferMemory::Pageable) | None => HostMemory::Pageable,
     };
+    let needed = raw.needed.as_ref();
+    if let (Some(needed), RawHome::Device | RawHome::Scratch) = (needed, raw.home) {
+        return Err(Fault::new(
+            format!("buffer `{}` has the key `needed`, but its home is not the host", raw.name),
+            needed.span(),
+            "nothing of it crosses",
+            "remove `needed`, or set `home = \"host\"`",
+        ));
+    }
+    let needed = needed.map(|needed| Needed::checked(needed, &raw.name, elements)).transpose()?;
     Ok(Buffer {
         name: raw.name.get_ref().clone(),
         element_type: raw.element_type,
@@ -251,6 +264,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
         },
         fresh: host.is_some_and(|host| host.state == Some(HostState::Fresh)),
         shared: raw.shared.as_ref().is_some_and(|shared| *shared.get_ref()),
+        needed,
     })
 }
 

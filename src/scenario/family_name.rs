@@ -13,6 +13,7 @@ pub enum FamilyName {
     Buffered,
     MultiGpu,
     Staged,
+    Packed,
     Hybrid,
     ZeroCopy,
     Managed,
@@ -21,7 +22,7 @@ pub enum FamilyName {
     Graph,
 }
 
-const NAMES: [(FamilyName, &str); 13] = [
+const NAMES: [(FamilyName, &str); 14] = [
     (FamilyName::Cpu, "cpu"),
     (FamilyName::RoundTrip, "round-trip"),
     (FamilyName::Resident, "resident"),
@@ -30,6 +31,7 @@ const NAMES: [(FamilyName, &str); 13] = [
     (FamilyName::Buffered, "buffered"),
     (FamilyName::MultiGpu, "multi-gpu"),
     (FamilyName::Staged, "staged"),
+    (FamilyName::Packed, "packed"),
     (FamilyName::Hybrid, "hybrid"),
     (FamilyName::ZeroCopy, "zero-copy"),
     (FamilyName::Managed, "managed"),

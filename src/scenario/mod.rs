@@ -6,11 +6,13 @@
 
 mod brackets;
 mod check;
+mod defined;
 #[cfg(feature = "schema")]
 mod derived;
 mod error;
 mod family_name;
 mod graph;
+mod needed;
 mod own_task;
 mod plan_memory;
 mod raw;
@@ -28,6 +30,7 @@ mod write;
 pub use derived::derived_schema;
 pub use error::ScenarioError;
 pub use family_name::FamilyName;
+pub use needed::Needed;
 pub use plan_memory::PlanMemory;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;

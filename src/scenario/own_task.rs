@@ -39,6 +39,7 @@ impl Scope<'_> {
             after: self.after(raw)?,
             iterations: iterations.unwrap_or(1),
             splittable: raw.split.is_some(),
+            on_cpu: raw.on.is_some(),
         };
         self.goes_along(raw, &task)?;
         self.is_launched(raw, &task)?;

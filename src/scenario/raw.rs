@@ -101,9 +101,43 @@ pub(super) struct RawBuffer {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub shared: Option<Spanned<bool>>,
+    /// Which elements of each batch have to cross between host and device: of a result, those that
+    /// the host needs; of an input, those that tasks use. Tasks still compute all. Only for
+    /// `home = "host"`, and not for what is updated in place. Default: all of them.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RawNeeded>"))]
+    pub needed: Option<Spanned<RawNeeded>>,
     /// How the host holds the buffer. Only for `home = "host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
+}
+
+/// A part of a buffer: one range, or rows of equal length that lie apart.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a table such as { elements = 1000 }")]
+#[cfg_attr(feature = "schema", schemars(rename = "Needed"))]
+pub(super) struct RawNeeded {
+    /// The first element, counted from 0. Default: 0.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    pub from: Option<Spanned<i64>>,
+    /// How many elements: of all, or of each row.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub elements: Option<Spanned<i64>>,
+    /// Instead of `elements`: the share of all, or of each row, above 0 and up to 1.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
+    pub share: Option<Spanned<f64>>,
+    /// Elements from the start of a row to the start of the next. Default: there is one row.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub pitch: Option<Spanned<i64>>,
+    /// How many rows. Default: as many as there are.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    pub rows: Option<Spanned<i64>>,
 }
 
 /// Where a buffer is at home.
@@ -192,9 +226,21 @@ pub(super) struct RawTask {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::arguments"))]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,
+    /// `"cpu"` keeps the task on the CPU, also in plans in which the GPU has the others. Default:
+    /// it is where its plan has it.
+    pub on: Option<On>,
     /// Allows plans to cut the task into chunks. Default: it stays whole.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
+}
+
+/// Where a task has to run.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum On {
+    /// On the CPU: it prepares what the GPU gets, or goes on with what comes back.
+    Cpu,
 }
 
 /// How a task may be cut into chunks.
@@ -248,7 +294,8 @@ pub(super) struct RawLimits {
 #[serde(deny_unknown_fields, expecting = "a [plans] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
-    /// Families of plans. Default: all of them but `staged`, `hybrid`, `zero-copy` and `managed`.
+    /// Families of plans. Default: all of them but `staged`, `packed`, `hybrid`, `zero-copy` and
+    /// `managed`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,

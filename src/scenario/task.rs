@@ -45,6 +45,7 @@ impl Scope<'_> {
             after: self.after(raw)?,
             iterations: iterations(raw, kernel)?,
             splittable: raw.split.is_some(),
+            on_cpu: raw.on.is_some(),
         };
         split_where_possible(raw, kernel)?;
         let of = (kernel, &arguments);

@@ -1,12 +1,14 @@
 //! The checked form of a scenario.
 
 use super::family_name::FamilyName;
+use super::needed::Needed;
 use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
 use crate::kernels::Shape;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
 use crate::units::{Bytes, ElementType};
+use std::ops::Range;
 
 /// Index of a task in [`Workload::tasks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,9 +46,17 @@ pub struct Buffer {
     pub fresh: bool,
     /// Whether all batches read the same contents. No task writes them.
     pub shared: bool,
+    /// What of each batch has to cross between host and device. `None`: all of it.
+    pub needed: Option<Needed>,
 }
 
 impl Buffer {
+    /// Bytes of a batch that have to cross.
+    pub fn crossing_bytes(&self) -> Bytes {
+        let elements = self.needed.map_or(self.elements, |needed| needed.elements());
+        Bytes::new(elements * self.element_type.size())
+    }
+
     /// Bytes of so many batches.
     pub const fn bytes(&self, batches: u64) -> Bytes {
         let copies = if self.shared { 1 } else { batches };
@@ -82,6 +92,8 @@ pub struct Task {
     pub iterations: u64,
     /// May be cut into chunks along the elements.
     pub splittable: bool,
+    /// Runs on the CPU in every plan.
+    pub on_cpu: bool,
 }
 
 impl Task {
@@ -99,6 +111,11 @@ impl Task {
     /// The buffer that a kernel of the library writes, or the first of several.
     pub fn output(&self) -> BufferId {
         self.writes[0]
+    }
+
+    /// Whether it reads what it writes over.
+    pub fn uses_in_place(&self, id: BufferId) -> bool {
+        self.writes.contains(&id) && self.reads.contains(&id)
     }
 
     /// Whether it reads or writes a buffer.
@@ -164,6 +181,28 @@ impl Workload {
 
     pub fn task(&self, id: TaskId) -> &Task {
         &self.tasks[id.0]
+    }
+
+    /// What has to cross of some elements of a batch of a buffer, in plans in which the GPU has the
+    /// tasks that are not kept on the CPU: see [`Buffer::needed`].
+    pub fn crossing(&self, id: BufferId, range: &Range<u64>) -> Vec<Needed> {
+        // What goes from task to task goes whole.
+        let is_between = self.is_output(id) && self.goes_to_cpu(id);
+        match self.buffer(id).needed.filter(|_| !is_between) {
+            Some(needed) => needed.within(range),
+            None => vec![range.clone().into()],
+        }
+    }
+
+    /// Whether a task that stays on the CPU uses a buffer that others use as well.
+    pub fn goes_to_cpu(&self, id: BufferId) -> bool {
+        self.tasks.iter().any(|task| task.on_cpu && task.uses(id)) && !self.is_only_on_cpu(id)
+    }
+
+    /// Whether all tasks that use a buffer stay on the CPU.
+    pub fn is_only_on_cpu(&self, id: BufferId) -> bool {
+        let mut using = self.tasks.iter().filter(|task| task.uses(id)).peekable();
+        using.peek().is_some() && using.all(|task| task.on_cpu)
     }
 
     /// The task that writes a buffer, if one does.

@@ -10,13 +10,12 @@ use super::issue::{Issue, OpId};
 use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
 use super::streams::{Layout, Streams};
-use crate::families::{Ashore, Builder, ByTask, Location, TaskMemory};
+use crate::families::{Ashore, Builder, ByTask, Location, TaskMemory, copy_of_part};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
-use crate::program::{AllocationId, Call, Place, Program};
-use crate::scenario::{Home, TaskId};
+use crate::program::{AllocationId, Place, Program};
+use crate::scenario::{Home, Needed, TaskId};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// In which order tasks are issued, and who does each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,14 +262,15 @@ impl<'a> Decoder<'a> {
         self.on_device[device].written_by(id, op);
         let item = &self.graph.items[id];
         let is_at_home = matches!(item.home, Home::Host(_));
-        if let (Some(range), true) = (item.goes_home.clone(), is_at_home) {
-            if item.is_whole_at_home() {
+        if is_at_home && item.goes_home.is_some() {
+            let goes = self.graph.goes_out(id);
+            if item.is_whole_at_home() && goes == [item.needs.clone().into()] {
                 self.bring_to_host(id);
-            } else {
+            } else if !goes.is_empty() {
                 let chunk = self.graph.chunk_with(id);
                 let target = self.ashore.target(&self.builder, chunk, item.buffer);
                 let target = target.unwrap_or_else(|| self.home_of(id));
-                self.copy_out(id, device, (target, range));
+                self.copy_out(id, device, (target, goes));
             }
         }
         let others = self.uses_from(id).map(|position| self.schedule.order[position]);
@@ -336,14 +336,14 @@ impl<'a> Decoder<'a> {
         &mut self,
         id: ItemId,
         device: usize,
-        (to, range): (Location, Range<u64>),
+        (to, parts): (Location, Vec<Needed>),
     ) -> OpId {
         let stream = self.streams.outward(&mut self.builder, device);
-        let from = self.on_device[device].location(id);
-        let (from, to) = (from.slice(&range), to.slice(&range));
-        let call = Call::Copy { stream, direction: Direction::DeviceToHost, from, to };
+        let way = (self.on_device[device].location(id), to);
+        let copy = |part| copy_of_part(stream, Direction::DeviceToHost, way, part);
+        let calls = parts.iter().map(copy).collect();
         let after = self.on_device[device].ready(id).to_vec();
-        let op = self.issue.push(stream, vec![call], after);
+        let op = self.issue.push(stream, calls, after);
         self.on_device[device].used_by(id, op);
         op
     }

@@ -3,9 +3,8 @@
 use super::arena::Arena;
 use super::graph::{BlockId, ItemId, TaskGraph};
 use super::issue::OpId;
-use crate::families::Location;
-use crate::machine::HostMemory;
-use crate::program::{AllocationId, Call, Place, Program};
+use crate::families::{Location, unpinned};
+use crate::program::{AllocationId, Program};
 
 /// What is in the memory of a device.
 pub(super) struct OnDevice {
@@ -175,22 +174,7 @@ impl OnHost {
     }
 
     /// Takes the pins from memory that no copy uses.
-    pub fn finish(self, mut program: Program) -> Program {
-        let [inward, outward] = program.copied();
-        let is_copied = |id: AllocationId| inward[id.0] || outward[id.0];
-        let is_idle = |call: &Call| matches!(call, Call::Pin(id) if !is_copied(*id));
-        let own = self.memory.into_iter().flatten();
-        let unpinned: Vec<AllocationId> = program
-            .setup
-            .iter()
-            .filter(|call| is_idle(call))
-            .filter_map(|call| call.facts().allocation)
-            .chain(own.filter(|&id| !is_copied(id)))
-            .collect();
-        for id in unpinned {
-            program.allocations[id.0].place = Place::Host(HostMemory::Pageable);
-        }
-        program.setup.retain(|call| !is_idle(call));
-        program
+    pub fn finish(self, program: Program) -> Program {
+        unpinned(program, self.memory.into_iter().flatten())
     }
 }

@@ -11,6 +11,7 @@
 
 mod arena;
 mod changes;
+mod crossing;
 mod decoder;
 mod graph;
 mod improve;

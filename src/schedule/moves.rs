@@ -6,9 +6,10 @@ use super::graph::{BlockId, Item, ItemId};
 use super::issue::OpId;
 use super::memory::Placed;
 use super::prices::Processor;
-use crate::families::Location;
+use crate::families::{Location, copy_of_part};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, Place};
+use crate::scenario::Needed;
 use crate::units::Bytes;
 
 impl Decoder<'_> {
@@ -45,11 +46,11 @@ impl Decoder<'_> {
             None => {
                 self.bring_to_host(id);
                 after.extend(self.on_host.ready(id));
-                let from = self.host_location(id).slice(&range);
+                let way = (self.host_location(id), self.on_device[device].location(id));
                 let stream = self.streams.inward(&mut self.builder, device);
-                let direction = Direction::HostToDevice;
-                let call = Call::Copy { stream, direction, from, to: there };
-                self.issue.push(stream, vec![call], after)
+                let parts = self.graph.comes_in(id).into_iter();
+                let copy = |part: Needed| copy_of_part(stream, Direction::HostToDevice, way, &part);
+                self.issue.push(stream, parts.map(copy).collect(), after)
             }
         };
         self.on_device[device].written_by(id, op);
@@ -94,7 +95,8 @@ impl Decoder<'_> {
         }
         let device = (0..self.on_device.len()).find(|&device| self.on_device[device].is_valid(id));
         let device = device.expect("what is read was written");
-        let target = (self.host_location(id), self.graph.items[id].needs.clone());
+        let all = vec![self.graph.items[id].needs.clone().into()];
+        let target = (self.host_location(id), all);
         let op = self.copy_out(id, device, target);
         self.on_host.has(id, Some(op));
     }

@@ -6,7 +6,7 @@ use crate::families::{Builder, ByTask, Location, TaskMemory, own_kernels};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::{Call, Place, Slice};
-use crate::scenario::Task;
+use crate::scenario::{Needed, Task};
 use crate::simulate::times_alone;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum Processor {
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
     pub devices: usize,
-    /// Whether the CPU may have tasks.
+    /// Whether the CPU may have tasks: maybe those alone that stay there.
     pub with_cpu: bool,
     /// For each node, on the CPU and on a GPU; nothing where it cannot be, or nobody knows.
     cpu: Vec<Option<Span>>,
@@ -52,18 +52,23 @@ impl Prices {
         let (mut cpu, mut gpu) = (Vec::new(), Vec::new());
         for node in &graph.nodes {
             let [on_cpu, on_gpu] = both(node);
-            cpu.push(on_cpu.filter(|_| node.may_be_on_cpu));
-            gpu.push(on_gpu);
+            let is_kept = graph.workload.task(node.task).on_cpu;
+            cpu.push(on_cpu.filter(|_| node.may_be_on_cpu && (with_cpu || is_kept)));
+            gpu.push(on_gpu.filter(|_| !is_kept));
         }
         let mut known = BTreeMap::new();
         let mut copy = |item: ItemId| {
-            let bytes = of.length(item);
-            *known.entry(bytes).or_insert_with(|| {
-                let copies = Direction::BOTH.map(|direction| of.copy(bytes, direction));
-                (copies, (devices > 1).then(|| of.peer_copy(bytes)).flatten())
+            let [all, comes, goes] = of.lengths(item);
+            *known.entry([all, comes, goes]).or_insert_with(|| {
+                let copies = [
+                    of.copy(comes, Direction::HostToDevice),
+                    of.copy(goes, Direction::DeviceToHost),
+                ];
+                (copies, (devices > 1).then(|| of.peer_copy(all)).flatten())
             })
         };
         let (copies, peers) = (0..graph.items.len()).map(&mut copy).unzip();
+        let with_cpu = with_cpu || graph.workload.tasks.iter().any(|task| task.on_cpu);
         Self { devices, with_cpu, cpu, gpu, copies, peers }
     }
 
@@ -117,10 +122,16 @@ impl Pricing<'_> {
         Builder::without_homes(self.graph.workload, strategy, own_kernels(tasks))
     }
 
-    fn length(&self, id: ItemId) -> Bytes {
+    /// Bytes of an item: all, what comes to a device, and what goes to the host.
+    fn lengths(&self, id: ItemId) -> [Bytes; 3] {
         let item = &self.graph.items[id];
         let size = self.graph.element_size(id);
-        Bytes::new((item.needs.end - item.needs.start) * size)
+        let sum =
+            |parts: Vec<Needed>| Bytes::new(parts.iter().map(Needed::elements).sum::<u64>() * size);
+        let all = sum(vec![item.needs.clone().into()]);
+        let stays = item.goes_home.is_none();
+        let goes = if stays { all } else { sum(self.graph.goes_out(id)) };
+        [all, sum(self.graph.comes_in(id)), goes]
     }
 
     fn node(&self, node: &Node, on: Processor) -> Option<Span> {

@@ -1,7 +1,7 @@
 //! Schedules at random. Nobody wants one, but each has to be right, so they are what tests check.
 
 use super::decoder::{Decoder, Schedule};
-use super::graph::TaskGraph;
+use super::graph::{Node, TaskGraph};
 use super::prices::{Prices, Processor};
 use super::streams::Layout;
 use crate::machine::{DeviceId, HostMemory};
@@ -41,8 +41,13 @@ pub fn random_schedule(
     }
     // One side is rare in one schedule out of two.
     let rare = random.random_bool(0.5);
+    let is_kept = |node: &Node| workload.task(node.task).on_cpu;
+    if graph.nodes.iter().any(|node| is_kept(node) && !node.may_be_on_cpu) {
+        return Err("a task that stays on the CPU cannot be cut like this".to_owned());
+    }
     let on = graph.nodes.iter().map(|node| {
-        let on_cpu = node.may_be_on_cpu && random.random_bool(if rare { 0.1 } else { 0.5 });
+        let on_cpu =
+            is_kept(node) || node.may_be_on_cpu && random.random_bool(if rare { 0.1 } else { 0.5 });
         let other = if node.may_be_on_others { random.random_range(0..devices) } else { 0 };
         if on_cpu { Processor::Cpu } else { Processor::Gpu(DeviceId(other)) }
     });

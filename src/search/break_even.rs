@@ -139,8 +139,10 @@ enum Lead {
 
 fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    let knows_cpu = Candidates::none(&scaled).other_threads(profile).is_none();
-    let mut race = Race { profile, knows_cpu, done, sides: [Side::default(); 2] };
+    let none = Candidates::none(&scaled);
+    let knows_cpu = none.other_threads(profile).is_none();
+    let sides = [Side::default(); 2];
+    let mut race = Race { profile, knows_cpu, all_use_cpu: none.keeps_tasks_on_cpu, done, sides };
     let mut bounds = Bounds::new(&scaled, profile);
     let gpus = profile.gpu_counts();
     let strategies = strategies(&scaled, &gpus);
@@ -175,6 +177,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
 struct Race<'a> {
     profile: &'a Profile,
     knows_cpu: bool,
+    all_use_cpu: bool,
     done: &'a Tally,
     /// The CPU and the GPU.
     sides: [Side; 2],
@@ -207,7 +210,7 @@ impl Race<'_> {
         let program = &plan.program;
         self.done.add(program.body.len() as u64);
         let makespan = makespan(program, self.profile);
-        let is_known = self.knows_cpu || !plan.uses_cpu();
+        let is_known = self.knows_cpu || !(self.all_use_cpu || plan.uses_cpu());
         let side = self.side(program.computes_on_cpu());
         match makespan {
             Ok(_) if !is_known => side.is_unknown = true,

@@ -55,13 +55,17 @@ pub struct Candidates {
     pub refused: Vec<Refusal>,
     /// CPU threads that the workload may use; `None` is all of them.
     pub cpu_threads: Option<usize>,
+    /// Whether the CPU has tasks in all plans.
+    pub keeps_tasks_on_cpu: bool,
 }
 
 impl Candidates {
     /// No plans so far.
     pub(super) fn none(workload: &Workload) -> Self {
         let cpu_threads = workload.limits.cpu_threads;
-        Self { plans: Vec::new(), listed: 0, refused: Vec::new(), cpu_threads }
+        let keeps_tasks_on_cpu = workload.tasks.iter().any(|task| task.on_cpu);
+        let (plans, refused) = (Vec::new(), Vec::new());
+        Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu }
     }
 
     /// Builds the plans of families.

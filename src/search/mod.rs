@@ -9,6 +9,7 @@
 mod break_even;
 mod candidates;
 mod for_machine;
+mod on_request;
 mod plan_bound;
 mod prices;
 mod ranking;
@@ -24,6 +25,7 @@ mod turning;
 pub use break_even::{BreakEven, Sizes, break_even, break_even_counted};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use for_machine::candidates_for;
+pub use on_request::on_request;
 pub use plan_bound::plan_bound;
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};

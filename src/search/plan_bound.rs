@@ -127,6 +127,11 @@ impl ChunkDemand {
 
 /// What the smallest of so many chunks demands. `None` if that is not known.
 fn demand(workload: &Workload, chunks: u64, profile: &Profile) -> Option<ChunkDemand> {
+    // Where a part crosses, or the CPU has tasks, chunks demand less, and not all the same.
+    let in_part = workload.buffers.iter().any(|buffer| buffer.needed.is_some());
+    if in_part || workload.tasks.iter().any(|task| task.on_cpu) {
+        return None;
+    }
     let elements = smallest(workload, chunks)?;
     let mut found = ChunkDemand::default();
     for task in &workload.tasks {

@@ -259,6 +259,7 @@ pub fn rank_counted(
     done: &Tally,
 ) -> Ranking {
     let other_threads = candidates.other_threads(profile);
+    let keeps_tasks_on_cpu = candidates.keeps_tasks_on_cpu;
     let refused = candidates.refused.into_iter().map(Refused::from).collect();
     let mut ranking = Ranking { plans: Vec::new(), refused, unknown: Vec::new() };
     let plans = candidates.plans;
@@ -270,7 +271,8 @@ pub fn rank_counted(
     let calibrated = profile.machine.cpu_threads;
     for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {
         let program = &plan.program;
-        if let (Some(threads), true) = (other_threads, plan.uses_cpu()) {
+        let uses_cpu = keeps_tasks_on_cpu || plan.uses_cpu();
+        if let (Some(threads), true) = (other_threads, uses_cpu) {
             let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
             ranking.unknown.push((plan, Unknown::refused(what)));
             continue;

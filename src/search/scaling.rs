@@ -42,7 +42,8 @@ pub(super) fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let buffers = scaled.buffers.iter_mut().enumerate();
     for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
-        buffer.elements = (share as u64 / grain).max(1) * grain;
+        let before = std::mem::replace(&mut buffer.elements, (share as u64 / grain).max(1) * grain);
+        buffer.needed = buffer.needed.map(|needed| needed.scaled(before, buffer.elements));
     }
     Some(scaled)
 }

@@ -99,6 +99,7 @@
 mod accuracy;
 mod calibration;
 mod drawn;
+mod library_sizes;
 mod own_kernels;
 mod predicted;
 mod random_scenario;

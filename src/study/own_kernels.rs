@@ -1,7 +1,9 @@
 //! What scenarios bring along to be measured, and adding it to a machine's samples and profile.
 
+use super::library_sizes::library_jobs;
 use crate::calibrate::OwnJob;
-use crate::fit::own_models;
+use crate::calibrate::ScenarioJob;
+use crate::fit::{own_models, with_library_sizes};
 use crate::kernels::{CpuSide, OwnKernel};
 use crate::profile::Profile;
 use crate::program::{OwnStep, ProductShape, Program, Slice};
@@ -23,14 +25,17 @@ pub struct CommandJob {
 /// What some scenarios need that some samples do not have.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wanted {
-    pub kernels: Vec<OwnJob>,
+    /// What needs a GPU, or runs long: measured in a process of its own.
+    pub kernels: Vec<ScenarioJob>,
     pub commands: Vec<CommandJob>,
 }
 
 impl Wanted {
-    /// Every launch of kernels that can be run, and every command, each once.
-    pub fn new(workloads: &[Workload], samples: &Samples) -> Self {
+    /// Every launch of kernels that can be run, every command, and every size of the library's
+    /// kernels that the profile lacks, each once.
+    pub fn new(workloads: &[Workload], samples: &Samples, profile: &Profile) -> Self {
         let mut wanted = Self::default();
+        let mut kernels: Vec<OwnJob> = Vec::new();
         let programs: Vec<Program> =
             workloads.iter().flat_map(|workload| candidates(workload).programs()).collect();
         for (program, (step, on_cpu)) in
@@ -46,11 +51,15 @@ impl Wanted {
                     (&other.numbers, other.elements) == (&job.numbers, job.elements)
                         && other.kernel.digest() == job.kernel.digest()
                 };
-                if !is_there && !wanted.kernels.iter().any(is_known) {
-                    wanted.kernels.push(job);
+                if !is_there && !kernels.iter().any(is_known) {
+                    kernels.push(job);
                 }
             }
         }
+        let library = library_jobs(&programs, profile, &samples.measurements);
+        let library = library.into_iter().map(ScenarioJob::Library);
+        wanted.kernels =
+            kernels.into_iter().map(|job| ScenarioJob::Own(Box::new(job))).chain(library).collect();
         wanted
     }
 
@@ -121,9 +130,10 @@ fn job(program: &Program, step: &OwnStep) -> OwnJob {
     }
 }
 
-/// The profile with models of all kernels and commands that the samples have.
+/// The profile with models of all kernels and commands, and all sizes of the library's kernels,
+/// that the samples have.
 #[must_use]
 pub fn with_own_models(profile: Profile, samples: &Samples) -> Profile {
     let (own_kernels, own_commands) = own_models(samples);
-    Profile { own_kernels, own_commands, ..profile }
+    with_library_sizes(Profile { own_kernels, own_commands, ..profile }, samples)
 }

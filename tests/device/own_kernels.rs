@@ -1,12 +1,12 @@
 //! Kernels of a scenario's own: compiled, loaded, measured in a process of their own, and run.
 
 use super::{download, on_a_gpu, random, upload};
-use hallway::calibrate::{OwnJob, measure_own};
+use hallway::calibrate::{LibraryJob, OwnJob, ScenarioJob, measure_own};
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{Device, GpuError, Launch, Stream};
 use hallway::host::Team;
 use hallway::kernels::{
-    Code, CpuSide, Geometry, GpuSide, Image, OwnKernel, Parameter, ProductType,
+    Code, CpuSide, Geometry, GpuSide, Image, Kernel, OwnKernel, Parameter, ProductType, Variant,
 };
 use hallway::samples::{OwnRun, Quantity};
 use hallway::scenario::Workload;
@@ -240,6 +240,27 @@ fn a_kernel_that_faults_or_never_ends_does_not_end_the_calibration_unsaid() {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() && said.contains("`k` on the GPU, 1024"), "{said}{errors}");
         std::fs::remove_dir_all(&folder).expect("gone");
+        Ok(())
+    });
+}
+
+/// Every kernel of the library, at a size and with arguments that no calibration has.
+#[test]
+fn other_sizes_of_the_library_are_measured() {
+    on_a_gpu("other_sizes_of_the_library_are_measured", |device| {
+        for kernel in Kernel::ALL {
+            if hallway::gpu::supports(kernel).is_err() {
+                continue;
+            }
+            let extent = kernel.extent().map_or(0, |_| 96);
+            let variant = Variant { kernel, extent };
+            let elements = 96 * 96 * 96;
+            let job = ScenarioJob::Library(LibraryJob { variant, elements, footprint: None });
+            let measured = job.measure(device, 1).unwrap_or_else(|error| panic!("{error}"));
+            let [few, many] = &measured[..] else { panic!("{measured:?}") };
+            assert_eq!(few.quantity, many.quantity);
+            assert!(few.count < many.count && few.times.iter().all(|time| time.nanos() > 0));
+        }
         Ok(())
     });
 }

@@ -10,8 +10,10 @@ use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::program::{Call, Program, StreamKind, check_hazards};
 use hallway::scenario::Workload;
+use hallway::search::candidates;
 use hallway::timeline::{Activity, Lane, Timeline};
 use hallway::units::{Bytes, Instant, Span};
+use std::path::Path;
 
 /// An array through a kernel. A chunk of it takes far longer than a launch.
 fn workload(kernel: Kernel, home: &str, arguments: &str) -> Workload {
@@ -214,6 +216,27 @@ fn programs_use_each_kind_of_memory() {
             let run = executor.run(program, Effort::SHORT);
             let run = run.unwrap_or_else(|error| panic!("{}: {error}", program.label));
             assert!(run.worst_error < 1e-6, "{}: {}", program.label, run.worst_error);
+        }
+        Ok(())
+    });
+}
+
+/// Parts that cross, tasks that stay on the CPU, and packed arrays: outputs are compared with the
+/// CPU's. The largest arrays have few enough elements for all plans to run within seconds.
+#[test]
+fn what_a_workload_says_is_done() {
+    const NAMES: [&str; 4] =
+        ["part-of-a-result", "part-of-an-input", "cpu-shrinks-first", "packed-batches"];
+    on_a_gpu("what_a_workload_says_is_done", |device| {
+        let team = Team::new(4).expect("four threads");
+        for name in NAMES {
+            let path = format!("{}/scenarios/memory/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+            let workload = Workload::load(Path::new(&path)).expect("it is shipped");
+            let executor = Executor::new(Some(device), &team, &workload, 5);
+            for plan in candidates(&workload).programs() {
+                let run = executor.run(&plan, Effort::SHORT);
+                run.unwrap_or_else(|error| panic!("{name}, {}: {error}", plan.label));
+            }
         }
         Ok(())
     });

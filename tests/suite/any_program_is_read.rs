@@ -50,7 +50,15 @@ fn around(program: &Program) -> Workload {
             }
             _ => (format!("unused {id}"), 1, Home::Scratch),
         };
-        Buffer { name, element_type: ElementType::U8, elements, home, fresh: false, shared: false }
+        Buffer {
+            name,
+            element_type: ElementType::U8,
+            elements,
+            home,
+            fresh: false,
+            shared: false,
+            needed: None,
+        }
     };
     let most = held.keys().last().map_or(0, |id| id.0 + 1);
     workload.buffers = (0..most).map(buffer).collect();

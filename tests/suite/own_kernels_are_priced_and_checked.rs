@@ -2,6 +2,7 @@
 //! that stand there, are priced by what is known of them, and are refused where nothing is.
 
 mod in_tasks;
+mod library_sizes;
 mod measured;
 mod mistakes;
 mod shipped;

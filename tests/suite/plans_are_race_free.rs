@@ -7,6 +7,7 @@ mod in_graphs;
 mod of_other_memory;
 mod over_several_gpus;
 pub(super) mod own_kernels;
+mod parts_and_sides;
 mod shared_by_batches;
 
 use self::of_other_memory::{held_otherwise, of_other_memory};
@@ -21,7 +22,7 @@ use hallway::host::Team;
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::HostMemory;
 use hallway::program::{Call, EventId, Place, Program, StreamKind, check_hazards};
-use hallway::scenario::{Home, Limits, TaskKernel, Workload};
+use hallway::scenario::{FamilyName, Home, Limits, TaskKernel, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
 use proptest::prelude::*;

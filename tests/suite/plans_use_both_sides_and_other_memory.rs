@@ -5,11 +5,11 @@ use super::machines::machine;
 use super::predicted::{PROFILE, repository};
 use super::workloads::{read, simple};
 use hallway::kernels::Kernel;
-use hallway::machine::Direction;
+use hallway::machine::{Direction, HostMemory};
 use hallway::profile::Profile;
 use hallway::report::{AssessedPlan, Assessment};
 use hallway::samples::Load;
-use hallway::scenario::{FamilyName, PlanMemory, Workload};
+use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
 use hallway::search::{Ranked, Ranking, candidates, candidates_for, rank};
 use hallway::units::Bytes;
 use std::sync::LazyLock;
@@ -46,17 +46,36 @@ fn nobody_who_does_not_ask_gets_them() {
     for workload in [asks_nobody, graphs] {
         for plan in candidates(&workload).plans {
             let name = plan.name();
-            let is_new = ["staged", "hybrid", "zero-copy", "managed"].map(|new| name.contains(new));
-            assert_eq!(is_new, [false; 4], "{name}");
+            let is_new = ["staged", "packed", "hybrid", "zero-copy", "managed"];
+            assert!(!is_new.iter().any(|new| name.contains(new)), "{name}");
         }
     }
+}
+
+/// Whoever does not ask hears what there is to ask for, if it makes plans.
+#[test]
+fn a_report_names_the_families_to_ask_for() {
+    let named = |workload: &Workload| {
+        let assessment = Assessment::new(workload, 1, &answered(workload, &machine()), None);
+        assessment.on_request.join(" ")
+    };
+    let small = simple(Kernel::Scale, 1 << 20, "");
+    assert_eq!(named(&small), "staged hybrid zero-copy managed");
+    assert_eq!(named(&simple(Kernel::Scale, 1 << 12, "")), "staged packed zero-copy managed");
+    let mut pinned = small.clone();
+    let home = Home::Host(HostMemory::Pinned);
+    pinned.buffers.iter_mut().for_each(|buffer| buffer.home = home);
+    assert_eq!(named(&pinned), "hybrid zero-copy");
+    let mut asking = small;
+    asking.plans.families = vec![FamilyName::Resident];
+    assert_eq!(named(&asking), "");
 }
 
 #[test]
 fn every_scenario_of_memory_gets_what_it_asks_for() {
     let folder = std::fs::read_dir(repository().join("scenarios/memory")).expect("there");
     let paths = folder.map(|entry| entry.expect("readable").path());
-    let mut asked = [0; 4];
+    let mut asked = [0; 5];
     for path in paths {
         let workload = Workload::load(&path).expect("a scenario");
         let text = std::fs::read_to_string(&path).expect("readable");
@@ -65,7 +84,7 @@ fn every_scenario_of_memory_gets_what_it_asks_for() {
         );
         let ranking = answered(&workload, &BUSY);
         assert!(ranking.unknown.is_empty(), "{path:?}: {:?}", ranking.unknown);
-        let new = ["staged", "hybrid", "zero-copy", "managed"];
+        let new = ["staged", "hybrid", "zero-copy", "managed", "packed"];
         for (family, count) in new.into_iter().zip(&mut asked) {
             let is_asked = workload.plans.families.iter().any(|name| name.to_string() == family);
             let is_there = ranking.plans.iter().any(|one| one.plan.name().contains(family));
@@ -74,6 +93,7 @@ fn every_scenario_of_memory_gets_what_it_asks_for() {
         }
     }
     assert!(asked[0] >= 4 && asked[1] >= 2 && asked[2] >= 4 && asked[3] >= 1, "{asked:?}");
+    assert!(asked[4] >= 2, "{asked:?}");
 }
 
 /// What a profile has not measured is named, and nothing else changes.

@@ -27,8 +27,18 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
                 .to_owned(),
         );
     }
+    sentences.extend(kept_on_cpu(workload, plan));
     sentences.extend(host_memory(plan));
     sentences
+}
+
+/// Which tasks the scenario keeps on the CPU, where the GPU has the others.
+fn kept_on_cpu(workload: &Workload, plan: &Plan) -> Option<String> {
+    plan.strategy.filter(|strategy| !strategy.is_on_cpu())?;
+    let kept = workload.tasks.iter().filter(|task| task.on_cpu);
+    let names: Vec<String> = kept.map(|task| format!("`{}`", task.name)).collect();
+    let stay = if names.len() == 1 { "stays" } else { "stay" };
+    (!names.is_empty()).then(|| format!("{} {stay} on the CPU.", names.join(", ")))
 }
 
 fn host_memory(plan: &Plan) -> Option<String> {

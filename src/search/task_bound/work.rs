@@ -63,7 +63,7 @@ impl Work {
         let maps = profile.mapped(Bytes::mib(1), Bytes::ZERO).is_ok();
         let data = workload.buffers.iter().map(|buffer| Data {
             home: buffer.home,
-            copy: Direction::BOTH.map(|way| least_copy(buffer.bytes(1), way, profile)),
+            copy: Direction::BOTH.map(|way| least_copy(buffer.crossing_bytes(), way, profile)),
             arrivals: if buffer.shared { 1.0 } else { workload.batches as f64 },
         });
         let mut nodes = Vec::new();

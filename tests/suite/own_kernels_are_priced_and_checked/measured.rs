@@ -1,6 +1,7 @@
 //! Kernels that a calibration measured are priced by the profile, which keeps them.
 
 use super::{FILTER, FILTERED, costs, launch, machine, makespan, own_step, program};
+use hallway::calibrate::ScenarioJob;
 use hallway::fit::{fit, own_models};
 use hallway::profile::{Curve, OwnKernelModel, Profile};
 use hallway::samples::{Measurement, OwnRun, Quantity, Recorder, Samples, Stop};
@@ -134,8 +135,8 @@ fn only_what_samples_lack_is_wanted_and_each_launch_once() {
     let text = super::text(FILTER, &FILTERED.repeat(2));
     let workload = Workload::from_toml(super::FILE, &text).expect("valid");
     let none = Samples::none(machine().machine);
-    let wanted = Wanted::new(std::slice::from_ref(&workload), &none);
-    let [job] = &wanted.kernels[..] else { panic!("{:?}", wanted.kernels) };
+    let wanted = Wanted::new(std::slice::from_ref(&workload), &none, &machine());
+    let [ScenarioJob::Own(job)] = &wanted.kernels[..] else { panic!("{:?}", wanted.kernels) };
     assert_eq!((job.elements, job.numbers.as_str()), (1000, "gain = 2.5, taps = 9"));
     assert_eq!(job.memory.len(), 2);
     let mut samples = none;
@@ -153,11 +154,11 @@ fn only_what_samples_lack_is_wanted_and_each_launch_once() {
         vec![Span::from_micros(1)],
         Stop::Stable,
     ));
-    assert!(Wanted::new(&[workload], &samples).is_empty());
+    assert!(Wanted::new(&[workload], &samples, &machine()).is_empty());
     // What has only a cost is not measured.
     let text = super::text(&costs("stated = { fixed = \"1 us\" }"), &launch(10));
     let stated = Workload::from_toml("w.toml", &text).expect("valid");
-    assert!(Wanted::new(&[stated], &samples).is_empty());
+    assert!(Wanted::new(&[stated], &samples, &machine()).is_empty());
 }
 
 /// A command is the CPU side: it runs only where that is allowed.

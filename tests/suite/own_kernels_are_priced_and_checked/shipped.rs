@@ -1,6 +1,7 @@
 //! The scenarios of `scenarios/kernels` are whole: each has a question, both sides, and needs but a
 //! calibration to be predicted.
 
+use hallway::calibrate::ScenarioJob;
 use hallway::profile::{Curve, OwnKernelModel, Profile};
 use hallway::program::Program;
 use hallway::samples::Samples;
@@ -51,12 +52,13 @@ fn each_is_predicted_once_its_kernels_are_measured() {
         assert!(before.plans.iter().all(|one| one.is_cpu()), "{path:?}");
         assert!(before.fastest_on_cpu().is_some() && !before.unknown.is_empty(), "{path:?}");
         let samples = Samples::none(profile.machine.clone());
-        for job in Wanted::new(std::slice::from_ref(&workload), &samples).kernels {
+        for job in Wanted::new(std::slice::from_ref(&workload), &samples, &profile).kernels {
+            let ScenarioJob::Own(job) = job else { panic!("{path:?}: {job:?}") };
             let name = job.kernel.name.clone();
             profile.own_kernels.push(OwnKernelModel {
                 name,
                 kernel: job.kernel.digest(),
-                numbers: job.numbers,
+                numbers: job.numbers.clone(),
                 registers_per_thread: 40,
                 shared_bytes_per_block: 0,
                 time: Curve { knots: vec![(job.elements as f64, 200_000.0)], scatter: 0.01 },

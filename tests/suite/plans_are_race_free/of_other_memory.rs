@@ -1,7 +1,7 @@
 //! Plans that use both processors, or other kinds of memory.
 
 use super::*;
-use hallway::families::{Hybrid, Managed, Mapped, Staged, ZeroCopy};
+use hallway::families::{Hybrid, Managed, Mapped, Packed, Staged, ZeroCopy};
 use hallway::program::Threads;
 
 /// Pieces that divide nothing, rings that hold everything, and shares of all sizes.
@@ -23,7 +23,8 @@ pub(super) fn of_other_memory() -> Vec<Family> {
     .map(staged);
     let hybrid = [(1, 1), (2, 1), (3, 2), (7, 1), (7, 6), (7, 9)]
         .map(|(chunks, on_cpu)| Family::from(Hybrid { chunks, on_cpu }));
-    zero_copy.into_iter().chain(managed).chain(staged).chain(hybrid).collect()
+    let packed = [400, 1 << 20].map(|bytes| Family::from(Packed { up_to: Bytes::new(bytes) }));
+    zero_copy.into_iter().chain(managed).chain(packed).chain(staged).chain(hybrid).collect()
 }
 
 /// Plans of data that each pass pins, and of write-combined inputs.

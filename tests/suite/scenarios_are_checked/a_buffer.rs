@@ -61,3 +61,95 @@ fn has_one_writer() {
     let message = "tasks `double` and `smooth` write the same buffer";
     refuses(&text, "[\"middle\"] # again", message, "a buffer of its own in `writes`");
 }
+
+/// `needed` of `out`.
+fn needing(part: &str) -> String {
+    let host = "host = { state = \"fresh\" }";
+    valid_but(host, &format!("{host}\nneeded = {part}"))
+}
+
+#[test]
+fn may_be_needed_in_part() {
+    for (part, of_it) in [
+        ("{ elements = 100 }", [0, 100, 1]),
+        ("{ from = 24, elements = 1000 }", [24, 1000, 1]),
+        ("{ share = 0.1 }", [0, 103, 1]),
+        ("{ share = 1.0 }", [0, 1024, 1]),
+        ("{ from = 8, elements = 16, pitch = 64 }", [8, 16, 16]),
+        ("{ share = 0.25, pitch = 64, rows = 3 }", [0, 16, 3]),
+        ("{ elements = 64, pitch = 64, rows = 3 }", [0, 192, 1]),
+    ] {
+        let workload = read(&needing(part)).unwrap_or_else(|error| panic!("{part}: {error}"));
+        let needed = workload.buffers[2].needed.expect("it says so");
+        assert_eq!([needed.first, needed.row, needed.rows], of_it, "{part}");
+    }
+}
+
+#[test]
+fn is_needed_in_a_part_that_it_has() {
+    for (part, at, message, fix) in [
+        ("{}", "{}", "needs one of `elements` and `share`", "share = 0.1"),
+        ("{ elements = 4, share = 0.5 }", "{ elements", "needs one of", "elements = 1000"),
+        ("{ elements = 1025 }", "{ elements", "ends at element 1025, and there are 1024", "fewer"),
+        ("{ from = 1024, elements = 1 }", "1024, ", "begins at element 1024", "from 0 on"),
+        ("{ from = -1, elements = 1 }", "-1", "begins at element -1", "from 0 on"),
+        ("{ elements = 0 }", "0 }", "`elements` of `needed` is 0", "1 or more"),
+        ("{ share = 0.0 }", "0.0 }", "has the `share` 0", "above 0"),
+        ("{ share = 1.5 }", "1.5", "has the `share` 1.5", "up to 1.0"),
+        ("{ elements = 4, rows = 2 }", "2 }", "has `rows`, but no `pitch`", "add `pitch`"),
+        ("{ elements = 9, pitch = 8 }", "{ elements", "9 elements at a pitch of 8", "`pitch`"),
+        ("{ elements = 9, pitch = 99, rows = 12 }", "{ elements", "has 12 rows", "fewer `rows`"),
+        ("{ elements = 9, pitch = 0 }", "0 }", "`pitch` of `needed` is 0", "1 or more"),
+        ("{ rows = 9, pitch = 9 }", "{ rows", "needs one of", "share = 0.1"),
+        (
+            "{ from = 9223372036854775807, elements = 1 }",
+            "9223372036854775807",
+            "begins at element",
+            "from 0 on",
+        ),
+        (
+            "{ elements = 9223372036854775807, pitch = 9223372036854775807 }",
+            "{ elements",
+            "rows, which end beyond",
+            "fewer",
+        ),
+    ] {
+        refuses(&needing(part), at, message, fix);
+    }
+    let scratch = "home = \"scratch\"";
+    let text = valid_but(scratch, &format!("{scratch}\nneeded = {{ elements = 7 }}"));
+    refuses(&text, "{ elements = 7", "has the key `needed`", "remove `needed`");
+}
+
+/// What is computed of what does not cross is nothing that may be asked for.
+#[test]
+fn is_not_needed_less_than_results_of_it() {
+    let input = |part: &str| {
+        let host = "state = \"reused\" }";
+        valid_but(host, &format!("{host}\nneeded = {part}"))
+    };
+    let part = "{ from = 100, elements = 500 }";
+    let message = "task `smooth` makes all that is needed of `out`";
+    refuses(&input(part), part, message, "add here the elements");
+    let with = |of_result: &str| {
+        let fresh = "host = { state = \"fresh\" }";
+        input(part).replace(fresh, &format!("{fresh}\nneeded = {of_result}"))
+    };
+    // Four iterations of a stencil take four elements off each end.
+    assert!(read(&with("{ from = 104, elements = 492 }")).is_ok());
+    refuses(&with("{ from = 103, elements = 1 }"), part, message, "add here");
+    refuses(&with("{ from = 500, elements = 97 }"), part, message, "add here");
+    let summed = with("{ elements = 1 }").replace("kernel = \"stencil\"", "kernel = \"sum\"");
+    let summed = summed.replace("iterations = 4\nsplit = { along = \"elements\", halo = 1 }", "");
+    let summed = summed.replace("elements = 1024 # output", "elements = 1");
+    refuses(&summed, part, "and task `smooth` uses all of it", "take `needed` out");
+    let in_place = input(part).replace("[\"middle\"]\narguments", "[\"x\"]\narguments");
+    let in_place = in_place.replace("reads = [\"middle\"]", "reads = [\"x\"]");
+    let in_place = in_place.replacen(
+        "[[buffer]]\nname = \"middle\"\ntype = \"f32\"\nelements = 1_024 # scratch\n\
+         home = \"scratch\"\n",
+        "",
+        1,
+    );
+    refuses(&in_place, part, "a task updates it in place", "another buffer");
+}

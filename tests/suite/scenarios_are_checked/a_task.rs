@@ -134,3 +134,15 @@ fn has_the_halo_of_its_kernel() {
     let text = valid_but("halo = 1", "halo = -2");
     refuses(&text, "-2", "`halo` of task `smooth` is -2", "write `halo = 1`, or leave it out");
 }
+
+#[test]
+fn may_be_kept_on_the_cpu_and_nowhere_else() {
+    let on = |side: &str| {
+        let arguments = "arguments = { a = 2.0 }";
+        valid_but(arguments, &format!("{arguments}\non = {side}"))
+    };
+    let kept: Vec<bool> = read(&on("\"cpu\"")).unwrap().tasks.iter().map(|t| t.on_cpu).collect();
+    assert_eq!(kept, [true, false]);
+    refuses(&on("\"gpu\""), "\"gpu\"", "`gpu`", "cpu");
+    refuses(&on("true"), "true", "task.on", "write");
+}

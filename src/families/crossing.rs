@@ -1,0 +1,105 @@
+//! What crosses between host and device, and by which calls.
+
+use super::builder::{Builder, Location};
+use crate::machine::{Direction, StreamId};
+use crate::program::{BufferId, Call, Place, Rows};
+use crate::scenario::{Buffer, Home, Needed, Workload};
+use crate::units::Bytes;
+use std::ops::Range;
+
+impl Builder<'_> {
+    /// Buffers in host memory that are copied to the device chunk by chunk: what its tasks need as
+    /// it was before them.
+    pub(super) fn copied_in(&self) -> Vec<BufferId> {
+        let is_first_read = |&id: &BufferId| {
+            let mut of_device = self.workload.tasks.iter().filter(|task| !task.on_cpu);
+            of_device.find(|task| task.uses(id)).is_some_and(|task| task.reads.contains(&id))
+        };
+        let chunked = |id: &BufferId| self.shared[id.0].is_empty();
+        self.on_host().filter(is_first_read).filter(chunked).collect()
+    }
+
+    /// Buffers in host memory that are copied back from the device: what its tasks write.
+    pub(crate) fn copied_out(&self) -> Vec<BufferId> {
+        let writer = |id| self.workload.writer_of(id).map(|task| self.workload.task(task));
+        self.on_host().filter(|&id| writer(id).is_some_and(|task| !task.on_cpu)).collect()
+    }
+
+    /// Results that are at home on the host, whoever computes them.
+    pub(super) fn results_on_host(&self) -> Vec<BufferId> {
+        self.on_host().filter(|&id| self.workload.is_output(id)).collect()
+    }
+
+    /// Buffers that are at home on the host, also intermediates that both sides use.
+    fn on_host(&self) -> impl Iterator<Item = BufferId> {
+        let all = (0..self.workload.buffers.len()).map(BufferId);
+        all.filter(|&id| match self.workload.buffer(id).home {
+            Home::Host(_) => true,
+            Home::Device => false,
+            Home::Scratch => self.homes[id.0].is_some(),
+        })
+    }
+
+    /// Takes host memory for all batches of an intermediate that both sides use.
+    pub(super) fn house(&mut self, id: BufferId) {
+        let buffer = self.workload.buffer(id);
+        let place = Place::Host(self.strategy.own_memory());
+        let (name, bytes) = (buffer.name.clone(), buffer.bytes(self.workload.batches));
+        self.homes[id.0] = Some(self.allocate(name, place, bytes));
+    }
+
+    /// Issues copies of what has to cross of a range of a buffer, between two places that hold it.
+    pub(super) fn cross(
+        &mut self,
+        stream: StreamId,
+        direction: Direction,
+        way: (Location, Location),
+        (id, range): (BufferId, &Range<u64>),
+    ) {
+        self.copy_parts(stream, direction, way, &self.workload.crossing(id, range));
+    }
+
+    /// Issues a copy of each part of a buffer.
+    pub(super) fn copy_parts(
+        &mut self,
+        stream: StreamId,
+        direction: Direction,
+        way: (Location, Location),
+        parts: &[Needed],
+    ) {
+        for part in parts {
+            self.issue(copy_of_part(stream, direction, way, part));
+        }
+    }
+}
+
+/// A copy of a part of a buffer.
+pub(crate) fn copy_of_part(
+    stream: StreamId,
+    direction: Direction,
+    (from, to): (Location, Location),
+    part: &Needed,
+) -> Call {
+    let Needed { row, rows, pitch, .. } = *part;
+    let (all, size) = (part.span(), from.size);
+    let (from, to) = (from.slice(&all), to.slice(&all));
+    if rows == 1 {
+        return Call::Copy { stream, direction, from, to };
+    }
+    let rows = Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
+    Call::RowCopy { stream, direction: Some(direction), from, to, rows }
+}
+
+/// Refuses plans in which the CPU would copy rows that lie apart.
+pub(super) fn refuse_rows(
+    workload: &Workload,
+    is_meant: impl Fn(&Buffer) -> bool,
+) -> Result<(), String> {
+    let lies_apart = |buffer: &&Buffer| buffer.needed.is_some_and(|needed| needed.rows > 1);
+    match workload.buffers.iter().filter(lies_apart).find(|buffer| is_meant(buffer)) {
+        Some(buffer) => {
+            Err(format!("rows of `{}` lie apart, and the CPU copies ranges", buffer.name))
+        }
+        None => Ok(()),
+    }
+}
