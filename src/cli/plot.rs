@@ -8,7 +8,7 @@ use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measure
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::{Ranked, Ranking, candidates_for};
+use crate::search::{Ranked, Ranking};
 use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
@@ -100,11 +100,7 @@ fn subjects(
     let subject = |workload: Workload| {
         let is_run = found.runs_of(&workload).exists();
         let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let candidates = match &runs {
-            Some(runs) => found.candidates_with(&workload, runs),
-            None => candidates_for(&workload, &found.profile),
-        };
-        let ranking = predicting.ranking_of(&workload, candidates, found, (progress, 0));
+        let ranking = predicting.ranking(&workload, found, (progress, 0));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Subject { workload, ranking, runs })
     };
@@ -115,7 +111,11 @@ fn subjects(
 /// it, one whose calls were timed is preferred, as it can be drawn beside its measurement.
 fn draw(subject: &Subject) -> Option<String> {
     let Subject { workload, ranking, runs } = subject;
-    let best = ranking.best_on_gpu();
+    // Where there are runs, a plan that was found later is left to others.
+    let was_due = |ranked: &Ranked| {
+        runs.as_ref().is_none_or(|runs| runs.run_of(&ranked.plan.identity()).is_some())
+    };
+    let best = ranking.choice(|ranked| !ranked.is_cpu() && was_due(ranked));
     let best = best.or(ranking.winner())?;
     let (_, high) = best.forecast.interval();
     let traced = |ranked: &&Ranked| {

@@ -10,6 +10,7 @@ mod drift;
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
 
+use crate::machine::Side;
 use crate::profile::Handling;
 use crate::stats::{median, quantile};
 use crate::units::Span;
@@ -19,7 +20,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     pub plan: String,
-    pub on_cpu: bool,
+    pub side: Side,
     pub kind: Handling,
     pub predicted: Span,
     /// The range that the prediction gave with 90% confidence.
@@ -154,11 +155,12 @@ impl Score {
         Some((chosen / fastest - 1.0).max(0.0))
     }
 
-    /// Whether prediction and measurement agree on GPU or CPU; `None` where
-    /// only one of the two was tried.
+    /// Whether prediction and measurement agree on CPU, GPU or both; `None` where the CPU alone was
+    /// not tried, or nothing else was.
     pub fn verdict_is_right(&self) -> Option<bool> {
-        let both =
-            self.cells.iter().any(|cell| cell.on_cpu) && self.cells.iter().any(|cell| !cell.on_cpu);
-        both.then_some(self.predicted_winner()?.on_cpu == self.measured_winner()?.on_cpu)
+        let is_on_cpu = |cell: &Cell| cell.side == Side::Cpu;
+        let has_other = !self.cells.iter().all(is_on_cpu);
+        let are_told = has_other && self.cells.iter().any(is_on_cpu);
+        are_told.then_some(self.predicted_winner()?.side == self.measured_winner()?.side)
     }
 }

@@ -4,7 +4,7 @@ use super::builder::{Builder, refuse_fresh};
 use super::crossing::refuse_rows;
 use super::strategy::Strategy;
 use crate::machine::{Capacities, HostMemory};
-use crate::program::{BufferId, Program, Whose, captured, check_fits, check_hazards};
+use crate::program::{BufferId, DoesNotFit, Program, Whose, captured, check_fits, check_hazards};
 use crate::scenario::{Buffer, Home, Workload};
 
 /// Why a strategy has no plan for a workload.
@@ -23,12 +23,32 @@ pub struct Refusal {
 /// If the strategy does not fit the workload (it cannot be cut, say) or the program does not fit
 /// the workload's limits.
 pub fn build(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal> {
+    let program = draft(workload, strategy)?;
+    accepted(workload, strategy, program)
+}
+
+/// Builds the program of a strategy like [`build`], but without a name and without looking for
+/// races. That is for searches, which ask thousands of programs for their time and keep a few.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn draft(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
     check_memory_kind(workload, strategy).map_err(refuse)?;
     let builder = Builder::new(workload, strategy);
     let program = strategy.family.build(builder);
     let program = program.and_then(|one| if strategy.graph { captured(one) } else { Ok(one) });
-    accepted(workload, strategy, program.map_err(refuse)?)
+    let program = program.map_err(refuse)?;
+    check_limits(workload, strategy, &program)?;
+    Ok(program)
+}
+
+fn check_limits(workload: &Workload, strategy: Strategy, program: &Program) -> Result<(), Refusal> {
+    let refuse = |error: DoesNotFit| {
+        let reason = error.to_string();
+        Refusal { strategy, reason, is_too_large: true }
+    };
+    check_fits(program, Capacities::from(&workload.limits), Whose::Scenario).map_err(refuse)
 }
 
 /// Names a program after the strategy that it follows, if it fits the workload's limits and has no
@@ -39,9 +59,7 @@ pub(crate) fn accepted(
     mut program: Program,
 ) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
-    let limits = Capacities::from(&workload.limits);
-    check_fits(&program, limits, Whose::Scenario)
-        .map_err(|error| Refusal { is_too_large: true, ..refuse(error.to_string()) })?;
+    check_limits(workload, strategy, &program)?;
     check_hazards(&program).map_err(|hazard| refuse(hazard.to_string()))?;
     program.label = strategy.name_of(&program);
     Ok(program)

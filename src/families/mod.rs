@@ -52,7 +52,7 @@ pub use strategy::Strategy;
 pub use zero_copy::{Mapped, ZeroCopy};
 
 pub(crate) use ashore::Ashore;
-pub(crate) use build::{accepted, check_memory_kind};
+pub(crate) use build::{accepted, check_memory_kind, draft};
 pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels, unpinned};
 pub(crate) use chunk::Chunk;
 pub(crate) use crossing::copy_of_part;

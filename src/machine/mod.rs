@@ -47,6 +47,19 @@ impl DeviceId {
     pub const FIRST: Self = Self(0);
 }
 
+/// Who computes in a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The CPU alone.
+    Cpu,
+    /// GPUs alone.
+    Gpu,
+    /// The CPU a share, and GPUs the rest.
+    Both,
+}
+
 /// A kind of host memory.
 // The order is that of rows in tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

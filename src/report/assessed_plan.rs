@@ -4,7 +4,7 @@ use super::host_thread::HostThread;
 use super::lanes::{Bottleneck, bottleneck};
 use super::words::rounded;
 use crate::cost::{Pinning, Taken};
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, Side};
 use crate::search::Ranked;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
@@ -29,8 +29,8 @@ pub struct AssessedPlan {
     pub family: String,
     /// Kind of host memory that the plan works with.
     pub host_memory: HostMemory,
-    /// Whether all kernels run on the CPU.
-    pub on_cpu: bool,
+    /// Who computes.
+    pub side: Side,
     /// Time of one pass over the body, in steady state.
     pub predicted_ns: Span,
     /// Lower end of the range that holds the true time nine times out of ten.
@@ -188,7 +188,7 @@ impl AssessedPlan {
                 .strategy
                 .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
             host_memory: plan.host_memory(),
-            on_cpu: ranked.is_cpu(),
+            side: plan.side(),
             predicted_ns: ranked.makespan(),
             low_ns,
             high_ns,

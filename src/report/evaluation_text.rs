@@ -6,6 +6,7 @@ use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::verdict::{Answer, CLEARLY};
 use super::words::{columns, count, folded, percent, plural, quoted, range, signed_percent, times};
+use crate::machine::Side;
 use crate::search::Sizes;
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +136,7 @@ impl Assessment {
     fn host_note(&self) -> Option<String> {
         let best = self.best_on_gpu()?;
         let is_pageable = |plan: &&AssessedPlan| {
-            !plan.on_cpu
+            plan.side != Side::Cpu
                 && matches!(plan.host_thread.held_by, HeldBy::Staging | HeldBy::WaitingCopies)
         };
         let pageable = self.plans.iter().find(is_pageable).filter(|plan| plan.plan != best.plan);
@@ -201,7 +202,7 @@ impl Assessment {
         let (best, of_pass) = (find(&self.program_winner)?, find(&self.winner)?);
         let [least, more] = [best, of_pass].map(|plan| plan.program_ns.map(Span::nanos_f64));
         // If the other side wins, the verdict says so.
-        let matters = best.on_cpu == of_pass.on_cpu && least? < (1.0 - CLEARLY) * more?;
+        let matters = best.side == of_pass.side && least? < (1.0 - CLEARLY) * more?;
         (best.plan != of_pass.plan && matters).then(|| {
             format!(
                 "A program of {} is fastest with `{}`: {} against {} with `{}`, whose set-up \

@@ -5,7 +5,7 @@
 //! the GPU besides. Where the two differ, the program's answer is *the* answer, and comes first.
 
 use super::words::{count, plural, times, with_range};
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, Side};
 use crate::search::{Ranked, Ranking};
 use crate::timeline::Lane;
 use crate::units::Span;
@@ -22,6 +22,8 @@ pub enum Answer {
     Gpu,
     /// The CPU is faster.
     Cpu,
+    /// Both together are faster than the CPU alone, and than GPUs alone.
+    Both,
     /// The machine's scatter does not settle which is faster.
     Tie,
     /// There are plans on one side only, or none.
@@ -78,7 +80,7 @@ impl Verdict {
         let (less, more) = (of_gpu.min(of_cpu), of_gpu.max(of_cpu));
         let is_clear = less.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
         self.answer = match ranking.sides_tie_over(runs) {
-            Some(false) if is_clear && of_gpu < of_cpu => Answer::Gpu,
+            Some(false) if is_clear && of_gpu < of_cpu => won_with(gpu),
             Some(false) if is_clear => Answer::Cpu,
             _ => Answer::Tie,
         };
@@ -94,8 +96,9 @@ impl Verdict {
                 gpu.plan.name(),
                 in_all(gpu, of_gpu)
             ),
-            Answer::Gpu => format!(
-                "GPU wins a program of {many}: `{}` takes {}, the CPU {}.",
+            Answer::Gpu | Answer::Both => format!(
+                "{} a program of {many}: `{}` takes {}, the CPU {}.",
+                if self.answer == Answer::Both { "Both together win" } else { "GPU wins" },
                 gpu.plan.name(),
                 in_all(gpu, of_gpu),
                 in_all(cpu, of_cpu)
@@ -108,8 +111,12 @@ impl Verdict {
             ),
         };
         let wins_from = self.from_runs.map(|from| {
-            let who = if self.pass_answer == Answer::Gpu { "GPU" } else { "CPU" };
-            format!(" The {who} wins from about {} runs on.", count(from))
+            let who = match self.pass_answer {
+                Answer::Both => "Both together win",
+                Answer::Gpu => "The GPU wins",
+                _ => "The CPU wins",
+            };
+            format!(" {who} from about {} runs on.", count(from))
         });
         let wins_from = wins_from.unwrap_or_default();
         let pass = pass_in_words(ranking, self.pass_answer, Opening::AfterProgram);
@@ -122,10 +129,17 @@ impl Verdict {
 fn pass_answer(ranking: &Ranking) -> Answer {
     match (ranking.fastest_on_gpu(), ranking.fastest_on_cpu()) {
         (Some(gpu), Some(cpu)) if gpu.forecast.ties_with(&cpu.forecast) => Answer::Tie,
-        (Some(gpu), Some(cpu)) if gpu.makespan() < cpu.makespan() => Answer::Gpu,
+        (Some(gpu), Some(cpu)) if gpu.makespan() < cpu.makespan() => {
+            won_with(ranking.best_on_gpu().unwrap_or(gpu))
+        }
         (Some(_), Some(_)) => Answer::Cpu,
         _ => Answer::NothingToCompare,
     }
+}
+
+/// The answer if a plan wins that is not the CPU's alone.
+fn won_with(plan: &Ranked) -> Answer {
+    if plan.plan.side() == Side::Both { Answer::Both } else { Answer::Gpu }
 }
 
 /// How the words about a pass begin.
@@ -141,9 +155,11 @@ impl Opening {
     const fn words(self, answer: Answer) -> &'static str {
         match (self, answer) {
             (Self::Answer, Answer::Gpu) => "GPU wins",
+            (Self::Answer, Answer::Both) => "Both together win",
             (Self::Answer, Answer::Cpu) => "Stay on the CPU",
             (Self::Answer, _) => "A tie",
             (Self::AfterProgram, Answer::Gpu) => "After set-up, each pass is faster on the GPU",
+            (Self::AfterProgram, Answer::Both) => "After set-up, each pass is faster on both",
             (Self::AfterProgram, Answer::Cpu) => "After set-up, each pass is faster on the CPU",
             (Self::AfterProgram, _) => "After set-up, each pass is a tie",
         }
@@ -152,6 +168,7 @@ impl Opening {
 
 fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String {
     let (gpu, cpu) = (ranking.best_on_gpu(), ranking.best_on_cpu());
+    let beats_cpu = matches!(answer, Answer::Gpu | Answer::Both);
     let said = [
         Some(match (gpu, cpu) {
             (Some(gpu), Some(cpu)) => {
@@ -162,10 +179,11 @@ fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String 
             }
             (None, None) => "No plan could be predicted: see below.".to_owned(),
         }),
+        gpu.filter(|_| answer == Answer::Both).and_then(|both| gpu_alone(ranking, both)),
         tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
         cpu.and_then(copies_on_cpu),
-        without_pinning(ranking).filter(|_| answer == Answer::Gpu),
-        too_little_known(ranking).filter(|_| answer != Answer::Gpu),
+        without_pinning(ranking).filter(|_| beats_cpu),
+        too_little_known(ranking).filter(|_| !beats_cpu),
     ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -173,7 +191,7 @@ fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String 
 fn comparison(answer: Answer, gpu: &Ranked, cpu: &Ranked) -> String {
     let name = gpu.plan.name();
     match answer {
-        Answer::Gpu => format!(
+        Answer::Gpu | Answer::Both => format!(
             "`{name}` takes {}, {} times as fast as the CPU's {}.",
             time(gpu),
             ratio(cpu, gpu),
@@ -223,6 +241,13 @@ fn alone(only: &Ranked) -> String {
         only.plan.name(),
         time(only)
     )
+}
+
+/// What GPUs take without the CPU's help.
+fn gpu_alone(ranking: &Ranking, both: &Ranked) -> Option<String> {
+    let alone = ranking.choice(|ranked| ranked.plan.side() == Side::Gpu)?;
+    let times = ratio(alone, both);
+    Some(format!("The GPU alone takes {}, {times} times as long.", alone.makespan()))
 }
 
 /// That the plan to choose is not the fastest of its side but as fast as can be told.
@@ -275,7 +300,7 @@ fn without_pinning(ranking: &Ranking) -> Option<String> {
 fn from_runs(ranking: &Ranking, winner: Answer) -> Option<u64> {
     let on_cpu = match winner {
         Answer::Cpu => true,
-        Answer::Gpu => false,
+        Answer::Gpu | Answer::Both => false,
         Answer::Tie | Answer::NothingToCompare => return None,
     };
     let of_side = |wanted: bool| ranking.plans.iter().filter(move |one| one.is_cpu() == wanted);

@@ -4,6 +4,7 @@
 use super::Origin;
 use super::words::{fine_percent, rounded};
 use crate::compare::{Cell, Errors, KindErrors, Score};
+use crate::machine::Side;
 use crate::profile::Handling;
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -55,7 +56,8 @@ pub struct ScoredScenario {
     pub measured_winner: Option<String>,
     /// By which share the chosen plan is slower than the fastest one measured.
     pub regret: Option<f64>,
-    /// Whether GPU or CPU was called right; `null` where only one side was tried.
+    /// Whether CPU, GPU or both was called right; `null` where the CPU alone was not tried, or
+    /// nothing else was.
     pub verdict_right: Option<bool>,
 }
 
@@ -65,8 +67,8 @@ pub struct ScoredScenario {
 pub struct ScoredPlan {
     /// Name of the plan.
     pub plan: String,
-    /// Whether all kernels run on the CPU.
-    pub on_cpu: bool,
+    /// Who computes.
+    pub side: Side,
     /// Predicted time of one pass.
     pub predicted_ns: Span,
     /// Lower end of the range that the prediction gave with 90% confidence.
@@ -215,7 +217,7 @@ impl From<&Cell> for ScoredPlan {
     fn from(cell: &Cell) -> Self {
         Self {
             plan: cell.plan.clone(),
-            on_cpu: cell.on_cpu,
+            side: cell.side,
             predicted_ns: cell.predicted,
             low_ns: cell.low,
             high_ns: cell.high,

@@ -4,6 +4,7 @@ use super::evaluation_text::heading;
 use super::table::{Column, table};
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};
+use crate::machine::Side;
 use crate::stats::median;
 use std::fmt::Write;
 
@@ -63,7 +64,7 @@ impl Verification {
     fn on_cpu(&self, bullet: &str) -> String {
         let plans = self.scenarios.iter().flat_map(|scenario| &scenario.plans);
         let mut errors: Vec<f64> =
-            plans.filter(|plan| plan.on_cpu).map(|plan| plan.error).collect();
+            plans.filter(|plan| plan.side == Side::Cpu).map(|plan| plan.error).collect();
         errors.sort_unstable_by(f64::total_cmp);
         let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
         let middle = fine_percent(median(&sizes).unwrap_or_default());

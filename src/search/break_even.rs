@@ -5,7 +5,7 @@ use super::plan_bound::Bounds;
 use super::scaling::{largest, scaled};
 use super::scheduled::{add_schedules_quickly, typical_chunks};
 use crate::cost::CompileError;
-use crate::families::{Refusal, Strategy, build, parts};
+use crate::families::{Refusal, Strategy, draft, parts};
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::simulate::{Tally, makespan};
@@ -155,7 +155,7 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
     bounded.sort_by_key(|(bound, _)| *bound);
     for (bound, strategy) in bounded {
         if race.may_win(strategy.is_on_cpu(), bound) {
-            match build(&scaled, strategy) {
+            match draft(&scaled, strategy) {
                 Ok(program) => race.enter(&Plan { strategy: Some(strategy), program }),
                 Err(refusal) => race.refuse(&refusal),
             }

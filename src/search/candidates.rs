@@ -1,7 +1,7 @@
 //! Which plans to try for a workload.
 
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
-use crate::machine::HostMemory;
+use crate::machine::{HostMemory, Side};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
 
@@ -37,6 +37,15 @@ impl Plan {
     pub fn uses_cpu(&self) -> bool {
         let shares = |strategy: Strategy| strategy.family.shares_with_cpu();
         self.program.computes_on_cpu() || self.strategy.is_some_and(shares)
+    }
+
+    /// Who computes.
+    pub fn side(&self) -> Side {
+        match (self.program.computes_on_cpu(), self.uses_cpu()) {
+            (true, _) => Side::Cpu,
+            (false, true) => Side::Both,
+            (false, false) => Side::Gpu,
+        }
     }
 
     /// What runs know its program by: see [`Program::identity`].

@@ -8,7 +8,7 @@
 
 use super::candidates::{Candidates, Plan};
 use super::plan_bound::Bounds;
-use crate::families::{Strategy, build};
+use crate::families::{Strategy, build, draft};
 use crate::profile::Profile;
 use crate::scenario::{FamilyName, Workload};
 use crate::simulate::makespan;
@@ -24,7 +24,7 @@ const NEAR: f64 = 0.02;
 const GAIN: f64 = 0.995;
 /// How many plans are looked at, and how many calls are simulated, at most.
 const MOST_PLANS: usize = 5_000;
-const MOST_CALLS: usize = 600_000;
+const MOST_CALLS: usize = 300_000;
 /// From how many plans the search goes on at once.
 const AT_ONCE: usize = 8;
 
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
             }
         }
         let timed = new.into_par_iter().filter_map(|strategy| {
-            let program = build(workload, strategy).ok()?;
+            let program = draft(workload, strategy).ok()?;
             let time = makespan(&program, profile).ok();
             Some((strategy, time, program.body.len()))
         });

@@ -25,8 +25,9 @@ const STEPS: usize = 10;
 ///   each task and side, the least time in front of it and behind it assumes for each other task
 ///   the side that makes that time least. So for every schedule, the path through a task is no
 ///   shorter than the shorter of its two sides' (by induction along the path). Tasks that are cut
-///   add nothing to paths, since their pieces overlap, and neither do their copies; where kernels
-///   can use the host's memory across the link, no copy does.
+///   add nothing to paths, since their pieces overlap, and neither do their copies. Where kernels
+///   can use the host's memory across the link, nothing has to arrive before a task begins, but all
+///   that it reads there has crossed when it ends, and what it writes crosses after it has begun.
 /// - *Load.* Each processor does one thing at a time, and so does each link in each direction:
 ///   a schedule is no shorter than the load of any. Loads are those of a linear program, of which
 ///   every schedule is a solution: the share of each task on GPUs, and how much of each buffer

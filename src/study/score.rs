@@ -26,7 +26,7 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
         let (program, timeline) = (&ranked.plan.program, &ranked.forecast.timeline);
         cells.push(Cell {
             plan: run.plan.clone(),
-            on_cpu: ranked.is_cpu(),
+            side: ranked.plan.side(),
             kind: Handling::of(program),
             predicted: ranked.makespan(),
             low,

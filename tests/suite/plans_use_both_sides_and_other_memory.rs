@@ -5,12 +5,12 @@ use super::machines::machine;
 use super::predicted::{PROFILE, repository};
 use super::workloads::{read, simple};
 use hallway::kernels::Kernel;
-use hallway::machine::{Direction, HostMemory};
+use hallway::machine::{Direction, HostMemory, Side};
 use hallway::profile::Profile;
-use hallway::report::{AssessedPlan, Assessment};
+use hallway::report::{Answer, AssessedPlan, Assessment, Verdict};
 use hallway::samples::Load;
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
-use hallway::search::{Ranked, Ranking, candidates, candidates_for, rank};
+use hallway::search::{Ranked, Ranking, candidates, candidates_for, rank, task_bound};
 use hallway::units::Bytes;
 use std::sync::LazyLock;
 
@@ -250,4 +250,32 @@ fn both_sides_together_beat_either() {
     let ranking = answered(&workload, &machine());
     let [cpu, gpu, both] = ["cpu", "by-engine", "hybrid"].map(|plan| micros(best(&ranking, plan)));
     assert!(both < cpu.min(gpu), "{cpu}, {gpu}: {both} us");
+}
+
+#[test]
+fn a_verdict_says_that_both_win() {
+    let workload = shipped("both-polynomial.toml");
+    let ranking = answered(&workload, &BUSY);
+    let verdict = Verdict::of(&ranking);
+    assert_eq!(verdict.pass_answer, Answer::Both, "{}", verdict.sentence);
+    assert!(verdict.sentence.starts_with("Both together win: `hybrid"), "{}", verdict.sentence);
+    assert!(verdict.sentence.contains("The GPU alone takes"), "{}", verdict.sentence);
+    let assessment = Assessment::new(&workload, 1, &ranking, None);
+    for (plan, side) in [("hybrid", Side::Both), ("cpu", Side::Cpu), ("by-engine", Side::Gpu)] {
+        let found = assessment.plans.iter().find(|one| one.plan.starts_with(plan)).expect(plan);
+        assert_eq!(found.side, side, "{plan}");
+    }
+}
+
+/// A task that is not cut ends after all that it reads has crossed the link, copied or not.
+#[test]
+fn what_kernels_read_across_the_link_is_in_the_bound() {
+    let mut workload = simple(Kernel::Polynomial, 1 << 24, "");
+    workload.tasks[0].splittable = false;
+    workload.tasks[0].iterations = 200;
+    let bound = task_bound(&workload, &BUSY).expect("all is known");
+    let read = Bytes::of_f32(1 << 24);
+    let (across, _) = BUSY.mapped(read, Bytes::ZERO).expect("measured");
+    let copied = BUSY.copy(Direction::HostToDevice, read).expect("measured").nanos_f64();
+    assert!(bound.nanos_f64() >= 0.99 * across.min(copied), "{bound}");
 }

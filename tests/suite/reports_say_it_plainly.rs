@@ -11,6 +11,7 @@ use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::cost::FirstUse;
 use hallway::kernels::Kernel;
+use hallway::machine::Side;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
 use hallway::report::{
     self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
@@ -330,7 +331,7 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
     let (low, high) = (predicted, predicted + Span::from_micros(10));
     Cell {
         plan: plan.to_owned(),
-        on_cpu: plan == "cpu",
+        side: if plan == "cpu" { Side::Cpu } else { Side::Gpu },
         kind: if plan == "cpu" { Handling::Cpu } else { Handling::Pinned },
         predicted,
         low,

@@ -41,7 +41,7 @@ const ROOMS: [(&str, &[&str]); 25] = [
             "profile", "cost", "simulate", "schedule",
         ],
     ),
-    ("compare", &["units", "stats", "timeline", "profile"]),
+    ("compare", &["units", "stats", "machine", "timeline", "profile"]),
     (
         "report",
         &[

@@ -38,7 +38,7 @@ fn verification(of: &[(Workload, Ranking)]) -> Verification {
             let (low, high) = ranked.forecast.interval();
             Cell {
                 plan: ranked.plan.name(),
-                on_cpu: ranked.is_cpu(),
+                side: ranked.plan.side(),
                 kind: Handling::of(&ranked.plan.program),
                 predicted: ranked.makespan(),
                 low,

@@ -9,11 +9,15 @@ pub(super) const CPU: usize = 0;
 pub(super) const GPU: usize = 1;
 
 /// For each task and side: the least time in front of it, the time that it takes from start to end,
-/// and the least time behind it. Infinite where it cannot be.
+/// and the least time behind it. Infinite where it cannot be. A kernel that uses the host's memory
+/// where it is ends after all of that has crossed the link, in front of the kernel or during it.
 pub(super) struct Paths {
     pub head: Vec<[f64; 2]>,
     pub takes: Vec<[f64; 2]>,
     pub tail: Vec<[f64; 2]>,
+    /// For each task, what has to cross the link until it ends, and from when it begins, if it is
+    /// on a GPU.
+    crossing: Vec<[f64; 2]>,
 }
 
 impl Paths {
@@ -24,6 +28,7 @@ impl Paths {
             takes: takes.collect(),
             head: vec![[0.0; 2]; count],
             tail: vec![[0.0; 2]; count],
+            crossing: work.nodes.iter().map(|node| work.crossing_of(node)).collect(),
         };
         // Tasks are in an order that respects their dependencies.
         for node in 0..count {
@@ -37,7 +42,10 @@ impl Paths {
 
     /// All of the least path through a task on a side.
     pub fn through(&self, node: usize, side: usize) -> f64 {
-        self.head[node][side] + self.takes[node][side] + self.tail[node][side]
+        let [head, takes, tail] =
+            [&self.head, &self.takes, &self.tail].map(|times| times[node][side]);
+        let [arriving, leaving] = if side == GPU { self.crossing[node] } else { [0.0; 2] };
+        (head + takes + tail).max(arriving + tail).max(head + leaving)
     }
 
     /// The longest path of which each task is on the side that makes it shortest.
@@ -86,6 +94,16 @@ impl Work {
     /// Copies of one task use one link if there is one GPU; otherwise others may bring some.
     fn together(&self, copies: impl Iterator<Item = f64>) -> f64 {
         if self.gpus == 1 { copies.sum() } else { copies.fold(0.0, f64::max) }
+    }
+
+    /// What a task on a GPU reads of the host's memory and leaves there, by the time that it needs
+    /// of a link. Of a task that is cut, pieces may be on the CPU.
+    fn crossing_of(&self, node: &Node) -> [f64; 2] {
+        let on_host = |id: &&usize| matches!(self.data[**id].home, Home::Host(_));
+        let of = |ids: &[usize], way: usize| {
+            self.together(ids.iter().filter(on_host).map(|&id| self.data[id].copy[way]))
+        };
+        if node.is_cut { [0.0; 2] } else { [of(&node.takes, 0), of(&node.leaves, 1)] }
     }
 
     /// What has to pass before a task, or behind it, for data to change sides.

@@ -1,6 +1,7 @@
 //! A process that does its work once pays for its context as it pays for copies.
 
 use super::*;
+use hallway::machine::Side;
 use hallway::report::{Answer, Evaluation, Origin, Rows, Verdict};
 use hallway::units::Span;
 
@@ -48,7 +49,8 @@ fn a_program_is_first_use_and_set_up_and_its_passes() {
         let sum = first_use + plan.setup_ns.expect("known") + plan.predicted_ns * 7;
         assert_eq!(plan.program_ns, Some(sum), "{}", plan.plan);
         // Nobody has written to the output, whoever writes to it.
-        let least = if plan.on_cpu { Span::from_micros(100) } else { Span::from_millis(120) };
+        let least =
+            if plan.side == Side::Cpu { Span::from_micros(100) } else { Span::from_millis(120) };
         assert!(first_use > least, "{}: {first_use}", plan.plan);
     }
 }
@@ -82,7 +84,7 @@ fn first_use_that_is_not_known_is_said_to_be_missing() {
     let workload = scenario("stencil-halo");
     let ranking = rank(candidates(&workload), &profile, 40, 1);
     let assessment = Assessment::new(&workload, 1, &ranking, None);
-    let gpu = assessment.plans.iter().find(|plan| !plan.on_cpu).expect("one");
+    let gpu = assessment.plans.iter().find(|plan| plan.side != Side::Cpu).expect("one");
     assert!(gpu.first_use_ns.is_none() && gpu.program_ns.is_some());
     let evaluation = Evaluation {
         profile: Origin::new("p", &profile),
