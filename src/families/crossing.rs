@@ -1,7 +1,7 @@
 //! What crosses between host and device, and by which calls.
 
 use super::builder::{Builder, Location};
-use crate::machine::{Direction, StreamId};
+use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::{BufferId, Call, Place, Rows};
 use crate::scenario::{Buffer, Home, Needed, Workload};
 use crate::units::Bytes;
@@ -30,7 +30,7 @@ impl Builder<'_> {
         self.on_host().filter(|&id| self.workload.is_output(id)).collect()
     }
 
-    /// Buffers that are at home on the host, also intermediates that both sides use.
+    /// Buffers that are at home on the host, also intermediates that the CPU uses.
     fn on_host(&self) -> impl Iterator<Item = BufferId> {
         let all = (0..self.workload.buffers.len()).map(BufferId);
         all.filter(|&id| match self.workload.buffer(id).home {
@@ -40,10 +40,14 @@ impl Builder<'_> {
         })
     }
 
-    /// Takes host memory for all batches of an intermediate that both sides use.
+    /// Takes host memory for all batches of an intermediate that the CPU uses, maybe alone.
     pub(super) fn house(&mut self, id: BufferId) {
         let buffer = self.workload.buffer(id);
-        let place = Place::Host(self.strategy.own_memory());
+        let memory = match self.workload.is_only_on_cpu(id) {
+            true => HostMemory::Pageable,
+            false => self.strategy.own_memory(),
+        };
+        let place = Place::Host(memory);
         let (name, bytes) = (buffer.name.clone(), buffer.bytes(self.workload.batches));
         self.homes[id.0] = Some(self.allocate(name, place, bytes));
     }

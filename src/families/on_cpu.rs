@@ -48,7 +48,8 @@ impl OnCpu {
                 let name = &buffer.name;
                 return Err(format!("the CPU uses `{name}`, and its chunks overlap"));
             }
-            if buffer.home == Home::Scratch && workload.goes_to_cpu(id) {
+            let is_used = workload.tasks.iter().any(|task| task.on_cpu && task.uses(id));
+            if buffer.home == Home::Scratch && is_used {
                 builder.house(id);
             }
         }
