@@ -132,11 +132,6 @@ fn demand(workload: &Workload, chunks: u64, profile: &Profile) -> Option<ChunkDe
     if in_part || workload.tasks.iter().any(|task| task.on_cpu) {
         return None;
     }
-    // Less may cross, and fewer tasks may be launched.
-    let has_part = workload.buffers.iter().any(|buffer| buffer.needed.is_some());
-    if has_part || workload.tasks.iter().any(|task| task.on_cpu) {
-        return None;
-    }
     let elements = smallest(workload, chunks)?;
     let mut found = ChunkDemand::default();
     for task in &workload.tasks {

@@ -5,23 +5,33 @@ use crate::profile::Profile;
 use crate::program::{
     Allocation, AllocationId, BufferId, Call, Place, Program, Slice, StreamTraits,
 };
-use crate::scenario::{Home, Limits, Task, Workload};
+use crate::scenario::{Buffer, Home, Limits, Task, Workload};
 use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
 
 /// A task of one batch by itself, with its data on the device.
 pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
-    let mut alone = workload.clone();
-    alone.tasks = vec![Task { after: Vec::new(), ..task.clone() }];
-    (alone.batches, alone.limits) = (1, Limits::default());
-    alone.programs.clear();
-    for (id, buffer) in alone.buffers.iter_mut().enumerate() {
-        (buffer.fresh, buffer.home) = (false, Home::Device);
-        if !task.uses(BufferId(id)) {
-            buffer.elements = 1;
-        }
+    let mut used: Vec<BufferId> = task.reads.iter().chain(&task.writes).copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let renumbered = |ids: &[BufferId]| -> Vec<BufferId> {
+        let place = |id| BufferId(used.partition_point(|other| other < id));
+        ids.iter().map(place).collect()
+    };
+    let (reads, writes) = (renumbered(&task.reads), renumbered(&task.writes));
+    let on_device =
+        |&id: &BufferId| Buffer { fresh: false, home: Home::Device, ..workload.buffer(id).clone() };
+    Workload {
+        name: workload.name.clone(),
+        question: String::new(),
+        batches: 1,
+        runs: 1,
+        buffers: used.iter().map(on_device).collect(),
+        tasks: vec![Task { after: Vec::new(), reads, writes, ..task.clone() }],
+        limits: Limits::default(),
+        plans: workload.plans.clone(),
+        programs: Vec::new(),
     }
-    alone
 }
 
 /// What a copy of pinned memory takes at least.
