@@ -4,8 +4,6 @@
 use super::builder::Builder;
 use super::dealt::chunks_in_words;
 use super::definition::{Definition, Division};
-use super::strategy::Strategy;
-use crate::machine::HostMemory;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -24,10 +22,6 @@ pub struct ByTask {
 impl ByTask {
     /// Whole batches in one stream of one GPU.
     pub(crate) const SIMPLEST: Self = Self { chunks: 1, streams: 1, devices: 1, with_cpu: false };
-
-    pub(crate) fn strategy(self, memory: HostMemory) -> Strategy {
-        Strategy { family: self.into(), memory, graph: false, each_pass: false }
-    }
 }
 
 impl Definition for ByTask {

@@ -67,8 +67,7 @@ impl OnCpu {
         chunk: &Chunk,
         partials: &[Partials],
     ) -> Result<(), String> {
-        let Some(slot) = &self.slot else { return Ok(()) };
-        compute(builder, (slot, chunk), &self.before, partials)
+        self.compute(builder, chunk, &self.before, partials)
     }
 
     /// Computes what waits for the GPU's tasks of a chunk: their results are there.
@@ -78,8 +77,17 @@ impl OnCpu {
         chunk: &Chunk,
         partials: &[Partials],
     ) -> Result<(), String> {
-        let Some(slot) = &self.slot else { return Ok(()) };
-        compute(builder, (slot, chunk), &self.behind, partials)
+        self.compute(builder, chunk, &self.behind, partials)
+    }
+
+    fn compute(
+        &self,
+        builder: &mut Builder<'_>,
+        chunk: &Chunk,
+        tasks: &[TaskId],
+        partials: &[Partials],
+    ) -> Result<(), String> {
+        self.slot.as_ref().map_or(Ok(()), |slot| compute(builder, (slot, chunk), tasks, partials))
     }
 
     pub fn has_any_behind(&self) -> bool {

@@ -19,6 +19,11 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// Plans of a family with a kind of host memory: not captured into a graph, and set up once.
+    pub fn plain(family: impl Into<Family>, memory: HostMemory) -> Self {
+        Self { family: family.into(), memory, graph: false, each_pass: false }
+    }
+
     pub fn is_on_cpu(self) -> bool {
         self.family.is_on_cpu()
     }

@@ -10,7 +10,7 @@ use super::issue::{Issue, OpId};
 use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
 use super::streams::{Layout, Streams};
-use crate::families::{Ashore, Builder, ByTask, Location, TaskMemory, copy_of_part};
+use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, copy_of_part};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};
 use crate::scenario::{Home, Needed, TaskId};
@@ -74,7 +74,7 @@ impl<'a> Decoder<'a> {
         prices: &'a Prices,
         memory: HostMemory,
     ) -> Self {
-        let mut builder = Builder::new(graph.workload, ByTask::SIMPLEST.strategy(memory));
+        let mut builder = Builder::new(graph.workload, Strategy::plain(ByTask::SIMPLEST, memory));
         let ashore = Ashore::where_cut(&mut builder, graph.pieces, |id| graph.is_cut(id));
         let mut uses = vec![Vec::new(); graph.items.len()];
         for (position, &node) in schedule.order.iter().enumerate() {

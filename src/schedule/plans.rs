@@ -156,21 +156,19 @@ impl<'a> Setting<'a> {
     /// The best of the first schedules for a number of chunks.
     fn first(self, chunks: u64) -> Result<Scheduling<'a>, Impossible> {
         let Self { workload, profile, memory, devices, with_cpu } = self;
-        let first = |prices: Prices| {
-            let graph = TaskGraph::new(workload, chunks)?;
-            let best = Search::new(&graph, &prices, profile, (memory, self.limit())).starts()?;
-            Ok(Scheduling { graph, prices, best })
-        };
-        let prices =
-            Prices::new(&TaskGraph::new(workload, chunks)?, profile, (memory, devices, with_cpu));
+        let graph = TaskGraph::new(workload, chunks)?;
+        let prices = Prices::new(&graph, profile, (memory, devices, with_cpu));
+        let starts =
+            |prices: &Prices| Search::new(&graph, prices, profile, (memory, self.limit())).starts();
         // Not every pattern of copies from GPU to GPU can be predicted.
         let by_host = (devices > 1).then(|| prices.without_peers());
-        let found = first(prices);
-        match (found, by_host.and_then(|prices| first(prices).ok())) {
-            (Ok(one), Some(other)) if one.best[0].0 <= other.best[0].0 => Ok(one),
-            (_, Some(other)) => Ok(other),
-            (found, None) => found,
-        }
+        let others = by_host.and_then(|prices| Some((starts(&prices).ok()?, prices)));
+        let (best, prices) = match (starts(&prices), others) {
+            (Ok(best), Some((other, _))) if best[0].0 <= other[0].0 => (best, prices),
+            (_, Some(other)) => other,
+            (found, None) => (found?, prices),
+        };
+        Ok(Scheduling { graph, prices, best })
     }
 
     fn found(
@@ -190,7 +188,7 @@ impl<'a> Setting<'a> {
     }
 
     fn strategy(self, chunks: u64, streams: usize, with_cpu: bool) -> Strategy {
-        ByTask { chunks, streams, devices: self.devices, with_cpu }.strategy(self.memory)
+        Strategy::plain(ByTask { chunks, streams, devices: self.devices, with_cpu }, self.memory)
     }
 
     fn refusal(self, why: Impossible) -> Refusal {

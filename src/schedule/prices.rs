@@ -2,7 +2,7 @@
 //! prices and judged by the simulator.
 
 use super::graph::{Item, ItemId, Node, TaskGraph};
-use crate::families::{Builder, ByTask, Location, TaskMemory, own_kernels};
+use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory, own_kernels};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::{Call, Place, Slice};
@@ -118,7 +118,7 @@ struct Pricing<'a> {
 impl Pricing<'_> {
     /// A program for some tasks, without calls and memory so far.
     fn builder(&self, tasks: &[Task]) -> Builder<'_> {
-        let strategy = ByTask::SIMPLEST.strategy(self.memory);
+        let strategy = Strategy::plain(ByTask::SIMPLEST, self.memory);
         Builder::without_homes(self.graph.workload, strategy, own_kernels(tasks))
     }
 

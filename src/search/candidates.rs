@@ -145,8 +145,7 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
                  elements; `chunks` under `[plans]` says how many to cut, whatever their size"
             )
         };
-        let strategy =
-            Strategy { family, memory: HostMemory::Pinned, graph: false, each_pass: false };
+        let strategy = Strategy::plain(family, HostMemory::Pinned);
         Refusal { strategy, reason, is_too_large: false }
     };
     Family::all().into_iter().filter(is_missing).map(refusal).collect()

@@ -5,7 +5,7 @@
 
 use super::prices::{by_itself, copy};
 use super::scaling::scaled;
-use crate::families::{Family, Lanes, Resident, Strategy, build};
+use crate::families::{Lanes, Resident, Strategy, build};
 use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::BufferId;
@@ -185,8 +185,7 @@ impl ChunkDemand {
     ) -> Option<()> {
         let alone = by_itself(workload, &Task { iterations: 1, ..task.clone() });
         let alone = scaled(&alone, elements)?;
-        let (family, memory) = (Family::Resident(Resident), HostMemory::Pageable);
-        let strategy = Strategy { family, memory, graph: false, each_pass: false };
+        let strategy = Strategy::plain(Resident, HostMemory::Pageable);
         let program = build(&alone, strategy).ok()?;
         let demands = demands(&program, profile).ok()?;
         let launches = program.body.iter().zip(demands).filter(|(call, _)| call.is_launch());

@@ -109,7 +109,7 @@ fn strategies() -> Vec<Strategy> {
 }
 
 fn pinned(family: impl Into<Family>) -> Strategy {
-    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false, each_pass: false }
+    Strategy::plain(family, HostMemory::Pinned)
 }
 
 #[test]

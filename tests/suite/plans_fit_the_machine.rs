@@ -26,7 +26,7 @@ fn workload() -> Workload {
 
 fn resident(workload: &Workload) -> Result<Program, String> {
     let (family, memory) = (Family::Resident(Resident), HostMemory::Pinned);
-    let strategy = Strategy { family, memory, graph: false, each_pass: false };
+    let strategy = Strategy::plain(family, memory);
     build(workload, strategy).map_err(|refusal| refusal.to_string())
 }
 

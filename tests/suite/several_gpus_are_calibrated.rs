@@ -155,7 +155,7 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
         each: Each::ByEngine,
         spread: Spread::Host,
     });
-    let strategy = Strategy { family, memory: HostMemory::Pinned, graph: false, each_pass: false };
+    let strategy = Strategy::plain(family, HostMemory::Pinned);
     let plan = build(&workload, strategy).expect("fits");
     // Only the copies to the GPUs, of 64 MiB each.
     let copies = plan.body.iter().filter(|call| {

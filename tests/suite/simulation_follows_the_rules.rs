@@ -177,7 +177,7 @@ fn tiny(body: Vec<Call>) -> Program {
 }
 
 fn pinned(family: impl Into<Family>) -> Strategy {
-    Strategy { family: family.into(), memory: HostMemory::Pinned, graph: false, each_pass: false }
+    Strategy::plain(family, HostMemory::Pinned)
 }
 
 fn slice(allocation: AllocationId, elements: u64) -> Slice {

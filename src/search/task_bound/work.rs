@@ -158,8 +158,7 @@ fn price(workload: &Workload, side: Side, profile: &Profile) -> Option<(f64, f64
         Side::Gpu => Family::Resident(Resident),
     };
     let memory = HostMemory::Pageable;
-    let program =
-        build(&workload, Strategy { family, memory, graph: false, each_pass: false }).ok()?;
+    let program = build(&workload, Strategy::plain(family, memory)).ok()?;
     let demands = demands(&program, profile).ok()?;
     Some(match side {
         Side::Cpu => {
