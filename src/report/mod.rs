@@ -14,6 +14,7 @@ mod evaluation;
 mod evaluation_text;
 mod explain;
 mod host_thread;
+mod in_brief;
 mod lanes;
 mod library;
 mod origin;
@@ -40,6 +41,7 @@ pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshol
 pub use evaluation_text::Rows;
 pub use explain::{Calls, explain, prediction};
 pub use host_thread::{HeldBy, HostThread};
+pub use in_brief::InBrief;
 pub use lanes::Bottleneck;
 pub use library::library;
 pub use origin::Origin;
