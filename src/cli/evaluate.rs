@@ -104,9 +104,9 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
 }
 
 /// How often each plan is simulated to find the break-even, about: at every size, and between two.
-const BREAK_EVEN: u64 = 30;
+pub(super) const BREAK_EVEN: u64 = 30;
 
-fn assess(
+pub(super) fn assess(
     (workload, runs): (&Workload, u64),
     (ranking, within): (&Ranking, f64),
     found: &LoadedProfile,

@@ -24,6 +24,7 @@ mod own_kernels;
 mod plot;
 mod profiles;
 mod progress;
+mod report;
 mod schema;
 mod terminal;
 mod traces;
@@ -77,6 +78,8 @@ enum Command {
     Verify(verify::VerifyArguments),
     /// Put together the runs that several `verify --shard` made
     Merge(merge::MergeArguments),
+    /// Write one page for a design review: answers, plans, timelines, where each answer turns
+    Report(report::ReportArguments),
     /// List the kernels that a scenario can use
     Kernels,
     /// Print the JSON Schema of scenarios
@@ -184,6 +187,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::MeasureKernels => own_kernels::measure(),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
         Command::Schema => schema::run(),
         Command::Verify(arguments) => verify::run(arguments),
     }

@@ -28,6 +28,7 @@ mod ranges_draw_every_parameter;
 mod ranges_hold_what_they_promise;
 mod recorded_runs_are_scored;
 mod reports_say_it_plainly;
+mod reviews_open_from_disk;
 mod rooms_import_one_way;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;

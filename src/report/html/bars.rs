@@ -1,0 +1,146 @@
+//! Plans beside each other: times as bars, with their ranges and what was measured.
+
+use super::style::{folded_table, share};
+use super::{Case, verdict};
+use crate::machine::Side;
+use crate::report::evaluation_text::{Rows, against_best};
+use crate::report::words::{plural, range, times, with_range};
+use crate::report::{Answer, AssessedPlan};
+use crate::search::Ranked;
+use maud::{Markup, html};
+
+/// Bars end at so many times the fastest one's time: beside a plan that takes hundred times as
+/// long, no two others would differ.
+const LONGEST: f64 = 6.0;
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let plans = &case.assessment.plans;
+    if plans.is_empty() {
+        return html! {};
+    }
+    let shown = shown(case);
+    let least = plans[0].predicted_ns.nanos_f64();
+    let most = shown.iter().map(|plan| plan.high_ns.nanos_f64()).fold(least, f64::max);
+    let end = most.min(LONGEST * least).max(1.0);
+    let is_cut = most > end;
+    let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
+    let header =
+        ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against best"];
+    case.part("plans", &title(case), &html! {
+        div.scroll { table.plans {
+            thead { tr {
+                th { "Plan" } th.bar { "Time of a pass, with its 90% range" }
+                th.number { "Time" } th.number { "Against best" } th { "Bound by" }
+            } }
+            tbody { @for plan in &shown { (row(case, plan, end)) } }
+        } }
+        p.note {
+            "Bars are predictions, lines their 90% ranges"
+            @if case.subject.runs.is_some() { ", diamonds what was measured" }
+            ". "
+            @if is_cut { "Bars with an open end go on. " }
+            @if verdict::has_gpu(case) { "A plan's name shows it in the timeline below." }
+        }
+        (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
+    })
+}
+
+fn title(case: &Case<'_>) -> String {
+    let ranking = case.subject.ranking;
+    let [gpu, cpu] = [ranking.best_on_gpu(), ranking.best_on_cpu()];
+    let ratio = |slow: &Ranked, fast: &Ranked| {
+        times(slow.makespan().nanos_f64() / fast.makespan().nanos_f64().max(1.0))
+    };
+    match (case.assessment.verdict.pass_answer, gpu, cpu) {
+        (Answer::Gpu, Some(gpu), Some(cpu)) => {
+            format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))
+        }
+        (Answer::Both, Some(both), Some(cpu)) => {
+            format!("Plans: a pass is {} times as fast on both", ratio(cpu, both))
+        }
+        (Answer::Cpu, Some(gpu), Some(cpu)) => {
+            format!("Plans: a pass is {} times as fast on the CPU", ratio(gpu, cpu))
+        }
+        (Answer::Tie, ..) => "Plans: neither side is clearly faster in a pass".to_owned(),
+        _ => "Plans".to_owned(),
+    }
+}
+
+/// The notable ones, and those that other parts of the page are about.
+fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
+    let ranking = case.subject.ranking;
+    let named = [case.winner(), case.naive(), ranking.best_on_cpu()];
+    let named: Vec<String> = named.into_iter().flatten().map(|one| one.plan.name()).collect();
+    let notable = case.assessment.shown(Rows::Notable);
+    let is_shown = |plan: &&AssessedPlan| {
+        named.contains(&plan.plan) || notable.iter().any(|one| one.rank == plan.rank)
+    };
+    case.assessment.plans.iter().filter(is_shown).collect()
+}
+
+fn ranked<'a>(case: &Case<'a>, plan: &AssessedPlan) -> Option<&'a Ranked> {
+    case.subject.ranking.plans.get(plan.rank - 1)
+}
+
+fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
+    let at = |nanos: f64| share(nanos / end);
+    let [low, middle, high] = [plan.low_ns, plan.predicted_ns, plan.high_ns].map(|t| t.nanos_f64());
+    let side = match plan.side {
+        Side::Cpu => "cpu",
+        Side::Gpu | Side::Both => "gpu",
+    };
+    let measured = ranked(case, plan).and_then(|one| case.measured(one));
+    let measured = measured.map(crate::runs::Run::makespan);
+    let mut words =
+        format!("{}: {}", plan.plan, with_range(plan.predicted_ns, plan.low_ns, plan.high_ns));
+    if let Some(measured) = measured {
+        words += &format!(", measured {measured}");
+    }
+    let role = role(case, plan);
+    html! {
+        tr {
+            td.name {
+                button.plan type="button" data-scenario=(case.number) data-plan=(plan.rank - 1) {
+                    (plan.plan)
+                }
+                @if let Some(role) = role { " " span.role { (role) } }
+            }
+            td.bar { div.track role="img" aria-label=(words) title=(words) {
+                div class={ "fill " (side) @if middle > end { " cut" } }
+                    style={ "width:" (at(middle)) } {}
+                @if low < end {
+                    @let right = share(1.0 - high.min(end) / end);
+                    div.range style={ "left:" (at(low)) ";right:" (right) } {}
+                }
+                @if let Some(measured) = measured.filter(|time| time.nanos_f64() <= end) {
+                    div.measured style={ "left:" (at(measured.nanos_f64())) } {}
+                }
+            } }
+            td.number { (plan.predicted_ns) }
+            td.number { (against_best(plan)) }
+            td { (plan.bottleneck) }
+        }
+    }
+}
+
+fn role(case: &Case<'_>, plan: &AssessedPlan) -> Option<&'static str> {
+    let is_it = |one: Option<&Ranked>| one.is_some_and(|one| one.plan.name() == plan.plan);
+    match () {
+        () if is_it(case.winner()) => Some("chosen"),
+        () if is_it(case.naive()) => Some("naive"),
+        () => None,
+    }
+}
+
+fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
+    let measured = ranked(case, plan).and_then(|one| case.measured(one));
+    vec![
+        plan.rank.to_string(),
+        plan.plan.clone(),
+        plan.bottleneck.to_string(),
+        plan.predicted_ns.to_string(),
+        range(plan.low_ns, plan.high_ns),
+        measured.map_or_else(String::new, |run| run.makespan().to_string()),
+        against_best(plan),
+    ]
+}

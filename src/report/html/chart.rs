@@ -1,0 +1,189 @@
+//! Curves as SVG that keeps its strokes and letters at any width.
+//!
+//! Lines are drawn in a square that the browser stretches to the room there is; what is written
+//! stands beside it as text of the page. Lines differ in dashes and dots, not in colour alone.
+
+use super::style::share;
+use maud::{Markup, html};
+use std::fmt::Write;
+
+/// Values on a logarithmic axis.
+pub(super) struct Axis {
+    pub title: String,
+    low: f64,
+    high: f64,
+    marks: Vec<(f64, String)>,
+}
+
+/// One curve: its points from left to right, each with what a tooltip says.
+pub(super) struct Line {
+    pub name: String,
+    pub points: Vec<(f64, f64, String)>,
+    /// Lower and upper values around the curve.
+    pub band: Vec<(f64, f64, f64)>,
+}
+
+pub(super) struct Chart {
+    pub x: Axis,
+    pub y: Axis,
+    pub lines: Vec<Line>,
+    /// Values of x with something to say of them.
+    pub flags: Vec<(f64, String)>,
+    pub description: String,
+}
+
+/// Sides of the square.
+const SIDE: f64 = 1_000.0;
+/// More lines could not be told apart.
+pub(super) const MOST_LINES: usize = 6;
+
+impl Axis {
+    /// An axis that holds the values, with marks at powers of ten, or of two if all are within
+    /// some of these.
+    pub fn over(
+        title: &str,
+        values: impl Iterator<Item = f64> + Clone,
+        write: impl Fn(f64) -> String,
+    ) -> Option<Self> {
+        let known = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (least, most) =
+            known.fold((f64::INFINITY, 0.0_f64), |(least, most), v| (least.min(v), most.max(v)));
+        if most == 0.0 {
+            return None;
+        }
+        let pad = (most / least).powf(0.04).max(1.02);
+        let (low, high) = (least / pad, most * pad);
+        let marks = marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
+        Some(Self { title: title.to_owned(), low, high, marks })
+    }
+
+    /// Marks at these values instead.
+    pub fn marked(mut self, marks: impl Iterator<Item = (f64, String)>) -> Self {
+        self.marks = marks.collect();
+        self
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        (value / self.low).ln() / (self.high / self.low).ln()
+    }
+}
+
+/// From three marks to about seven.
+fn marks(low: f64, high: f64) -> Vec<f64> {
+    let steps: [&[f64]; 5] =
+        [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &TENTHS];
+    let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
+    let of = |steps: &[f64], every: usize| {
+        let decades = decades.clone().step_by(every);
+        let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+        all.filter(|mark| (low..=high).contains(mark)).collect::<Vec<f64>>()
+    };
+    if (high / low).log10() > 7.0 {
+        return of(&[1.0], 2);
+    }
+    let found = steps.into_iter().map(|steps| of(steps, 1)).find(|marks| marks.len() >= 3);
+    found.unwrap_or_else(|| vec![low * 1.001, high / 1.001])
+}
+
+const TENTHS: [f64; 36] = {
+    let mut all = [1.0; 36];
+    let mut at = 1;
+    while at < 36 {
+        all[at] = 1.0 + at as f64 / 4.0;
+        at += 1;
+    }
+    all
+};
+
+impl Chart {
+    pub fn draw(&self) -> Markup {
+        html! {
+            figure.chart {
+                div.legend aria-hidden="true" {
+                    @for (at, line) in self.lines.iter().enumerate() {
+                        span { (sample(at)) (line.name) }
+                    }
+                }
+                div.plot {
+                    div.y-title { (self.y.title) }
+                    div.y-marks aria-hidden="true" { @for (mark, text) in &self.y.marks {
+                        span style={ "bottom:" (share(self.y.place(*mark))) } { (text) }
+                    } }
+                    div.area {
+                        svg role="img" aria-label=(self.description)
+                            viewBox="0 0 1000 1000" preserveAspectRatio="none" {
+                            (self.grid())
+                            @for (at, line) in self.lines.iter().enumerate() {
+                                (self.band(at, line)) (self.curve(at, line))
+                            }
+                        }
+                        @for (x, text) in &self.flags {
+                            div class={ "flag" @if self.x.place(*x) > 0.6 { " left" } }
+                                style={ "left:" (share(self.x.place(*x))) } { span { (text) } }
+                        }
+                    }
+                    div.x-marks aria-hidden="true" { @for (mark, text) in &self.x.marks {
+                        span style={ "left:" (share(self.x.place(*mark))) } { (text) }
+                    } }
+                    div.x-title { (self.x.title) }
+                }
+            }
+        }
+    }
+
+    fn at(&self, x: f64, y: f64) -> (f64, f64) {
+        let whole = |share: f64| (share * SIDE * 10.0).round() / 10.0;
+        (whole(self.x.place(x)), whole(1.0 - self.y.place(y)))
+    }
+
+    fn grid(&self) -> Markup {
+        let mut path = String::new();
+        for (mark, _) in &self.y.marks {
+            let (_, y) = self.at(self.x.low, *mark);
+            let _ = write!(path, "M0 {y}H1000");
+        }
+        for (mark, _) in &self.x.marks {
+            let (x, _) = self.at(*mark, self.y.low);
+            let _ = write!(path, "M{x} 0V1000");
+        }
+        html! { path.grid d=(path) {} }
+    }
+
+    fn band(&self, at: usize, line: &Line) -> Markup {
+        let upper = line.band.iter().map(|&(x, _, high)| self.at(x, high));
+        let lower = line.band.iter().rev().map(|&(x, low, _)| self.at(x, low));
+        let path = joined(upper.chain(lower));
+        html! { @if !line.band.is_empty() { path class={ "band l" (at) } d={ (path) "Z" } {} } }
+    }
+
+    fn curve(&self, at: usize, line: &Line) -> Markup {
+        let path = joined(line.points.iter().map(|(x, y, _)| self.at(*x, *y)));
+        html! {
+            path class={ "line l" (at) } d=(path) {}
+            @for (x, y, words) in &line.points {
+                @let (x, y) = self.at(*x, *y);
+                path class={ "dot l" (at) } d={ "M" (x) " " (y) "h0" } {
+                    title { (line.name) ": " (words) }
+                }
+            }
+        }
+    }
+}
+
+fn joined(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (at, (x, y)) in points.enumerate() {
+        let _ = write!(path, "{}{x} {y}", if at == 0 { 'M' } else { 'L' });
+    }
+    path
+}
+
+/// What a line looks like, for the legend.
+fn sample(at: usize) -> Markup {
+    html! {
+        svg.sample viewBox="0 0 28 10" {
+            path class={ "line l" (at) } d="M0 5H28" {}
+            path class={ "dot l" (at) } d="M14 5h0" {}
+        }
+    }
+}

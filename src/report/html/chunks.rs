@@ -1,0 +1,94 @@
+//! Into how many pieces to cut, and in how many streams to send them.
+
+use super::Case;
+use super::chart::{Axis, Chart, Line, MOST_LINES};
+use super::style::folded_table;
+use crate::report::words::with_range;
+use crate::search::Ranked;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Plans that differ in their number of chunks alone, by that number.
+type Kinds<'a> = BTreeMap<String, BTreeMap<u64, &'a Ranked>>;
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let mut kinds: Vec<_> = kinds(case).into_iter().filter(|(_, plans)| plans.len() > 1).collect();
+    if kinds.is_empty() {
+        return html! {};
+    }
+    kinds.sort_by_key(|(name, plans)| (fastest(plans).1.makespan(), name.clone()));
+    let rows = kinds.iter().flat_map(|(name, plans)| {
+        plans.iter().map(move |(chunks, ranked)| {
+            let (low, high) = ranked.forecast.interval();
+            let time = with_range(ranked.makespan(), low, high);
+            vec![name.clone(), chunks.to_string(), time]
+        })
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let (best, plans) = &kinds[0];
+    let (chunks, ranked) = fastest(plans);
+    let pieces =
+        if chunks == 1 { "a single piece is".to_owned() } else { format!("{chunks} chunks are") };
+    let title = format!("Chunks and streams: {pieces} fastest, with {}", ranked.makespan());
+    case.part(
+        "chunks",
+        &title,
+        &html! {
+            @if let Some(chart) = chart(&kinds, best, chunks) { (chart.draw()) }
+            (folded_table("Figures", &["kind of plan", "chunks", "time of a pass"], &rows, 1))
+        },
+    )
+}
+
+fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) -> Option<Chart> {
+    let drawn = &kinds[..kinds.len().min(MOST_LINES)];
+    let line = |(name, plans): &(String, BTreeMap<u64, &Ranked>)| Line {
+        name: name.clone(),
+        points: plans
+            .iter()
+            .map(|(&chunks, ranked)| {
+                let (low, high) = ranked.forecast.interval();
+                let words = with_range(ranked.makespan(), low, high);
+                let words = format!("{chunks} chunks, {words}");
+                (chunks as f64, ranked.makespan().nanos_f64(), words)
+            })
+            .collect(),
+        band: Vec::new(),
+    };
+    let lines: Vec<Line> = drawn.iter().map(line).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let x = Axis::over("chunks of a batch", points().map(|point| point.0), |_| String::new())?;
+    let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
+    let mut numbers: Vec<u64> = points().map(|point| point.0 as u64).collect();
+    numbers.retain(|number| number.is_power_of_two());
+    numbers.sort_unstable();
+    numbers.dedup();
+    let x = x.marked(numbers.into_iter().map(|number| (number as f64, number.to_string())));
+    let description = format!(
+        "Time of a pass against the number of chunks, for {} kinds of plans; {best} with {chunks} \
+         is the fastest. The table below has the figures.",
+        lines.len()
+    );
+    Some(Chart { x, y, lines, flags: Vec::new(), description })
+}
+
+fn fastest<'a>(plans: &BTreeMap<u64, &'a Ranked>) -> (u64, &'a Ranked) {
+    let best = plans.iter().min_by_key(|(_, ranked)| ranked.makespan());
+    let (chunks, ranked) = best.expect("a kind has plans");
+    (*chunks, ranked)
+}
+
+fn kinds<'a>(case: &Case<'a>) -> Kinds<'a> {
+    let mut kinds = Kinds::new();
+    for ranked in &case.subject.ranking.plans {
+        let Some(strategy) = ranked.plan.strategy.filter(|one| !one.is_on_cpu()) else { continue };
+        let chunks = strategy.family.chunks();
+        // `by-chunk 16 x4 depth, pinned` is of the kind `by-chunk x4 depth, pinned`.
+        let name = ranked.plan.name();
+        let kind = name.replacen(&format!(" {chunks}"), "", 1);
+        if kind != name {
+            kinds.entry(kind).or_default().insert(chunks, ranked);
+        }
+    }
+    kinds
+}

@@ -1,0 +1,229 @@
+//! A plan's timelines as columns of whole numbers, with each text once in a table.
+//!
+//! A column of similar numbers packs well, and a script reads a hundred thousand of them in a
+//! blink. Starts count from the start before in the same row, calls from the call before.
+
+use crate::machine::Direction;
+use crate::program::spelled::Names;
+use crate::program::{Call, Facts, Program, ThreadId};
+use crate::timeline::{Activity, Lane, Reason, Timeline};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Columns of a plan: what each call is, the rows, and when what happened in each view.
+pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> String {
+    let mut words = Words::default();
+    let rows = rows(program, views);
+    let calls = calls(program, &mut words);
+    let drawn: Vec<Value> =
+        views.iter().map(|(title, timeline)| view(program, title, timeline, &rows)).collect();
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| json!({ "name": row.name(program), "kind": kind(row.lane) }))
+        .collect();
+    json!({
+        "words": words.all, "streams": streams(program), "calls": calls, "rows": rows,
+        "views": drawn,
+    })
+    .to_string()
+}
+
+/// Texts by their numbers.
+#[derive(Default)]
+struct Words {
+    all: Vec<String>,
+    known: BTreeMap<String, usize>,
+}
+
+impl Words {
+    fn number(&mut self, text: String) -> usize {
+        if let Some(&known) = self.known.get(&text) {
+            return known;
+        }
+        self.all.push(text.clone());
+        self.known.insert(text, self.all.len() - 1);
+        self.all.len() - 1
+    }
+}
+
+/// One line of the picture: a host thread, or an engine of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    is_on_device: bool,
+    /// The host thread, or the GPU.
+    number: usize,
+    lane: Lane,
+}
+
+impl Row {
+    fn of(program: &Program, activity: &Activity) -> Self {
+        let Activity { lane, call, .. } = *activity;
+        let number = match lane {
+            Lane::Host => usize::from(program.thread_of(call).0),
+            _ => {
+                let stream = program.body[call].stream();
+                stream.map_or(0, |stream| program.device_of(stream).0)
+            }
+        };
+        Self { is_on_device: lane != Lane::Host, number, lane }
+    }
+
+    fn name(self, program: &Program) -> String {
+        let lane = match self.lane {
+            Lane::Kernels => "kernels".to_owned(),
+            other => other.to_string(),
+        };
+        match self.is_on_device {
+            false if program.thread_count() > 1 => {
+                format!("host {}", Names::of(program).thread(ThreadId(self.number as u16)))
+            }
+            true if program.devices() > 1 => format!("GPU {} {lane}", self.number),
+            _ => lane,
+        }
+    }
+}
+
+const fn kind(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Host => "host",
+        Lane::CopyIn => "h2d",
+        Lane::Kernels => "kernels",
+        Lane::CopyOut => "d2h",
+        Lane::PeerCopy => "p2p",
+    }
+}
+
+/// Those of all views, so that predicted and measured have the same.
+fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<Row> {
+    let all = views.iter().flat_map(|(_, timeline)| &timeline.activities);
+    let mut rows: Vec<Row> = all.map(|activity| Row::of(program, activity)).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// What calls go to by their numbers: streams, then the branches of graphs.
+fn streams(program: &Program) -> Vec<String> {
+    let names = Names::of(program);
+    let most = program.lanes().into_iter().flatten().max().map_or(0, |most| most + 1);
+    let known = program.streams.len();
+    let name = |at: usize| match at.checked_sub(known) {
+        None => names.stream(crate::machine::StreamId(at)),
+        Some(branch) => format!("graph branch {}", branch + 1),
+    };
+    (0..most.max(known)).map(name).collect()
+}
+
+/// For each call: its function, what it works on, its stream, bytes, offset and elements, and
+/// whether the host does nothing in it but wait.
+fn calls(program: &Program, words: &mut Words) -> Value {
+    let names = Names::of(program);
+    let lanes = program.lanes();
+    let mut columns: [Vec<i64>; 7] = Default::default();
+    for (at, call) in program.body.iter().enumerate() {
+        let Facts { name, only_waits, from, to, step, own, allocation, .. } = call.facts();
+        let moved = from.or(to);
+        let bytes = moved.map(|slice| slice.length.get());
+        let bytes = bytes.or(allocation.map(|id| program.allocation(id).bytes.get()));
+        let elements = step.map(|step| step.elements()).or(own.map(|step| step.elements));
+        let offset = moved.map(|slice| slice.offset.get());
+        let known = |value: Option<u64>| value.map_or(-1, |value| value as i64);
+        let row = [
+            words.number(name.to_owned()) as i64,
+            words.number(what(program, &names, call)) as i64,
+            lanes[at].map_or(-1, |lane| lane as i64),
+            known(bytes),
+            known(offset),
+            known(elements),
+            i64::from(only_waits),
+        ];
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    json!(columns)
+}
+
+/// What a call works on, without what differs from chunk to chunk.
+fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
+    let Facts { from, to, step, own, allocation, .. } = call.facts();
+    let memory = |slice: &crate::program::Slice| names.memory(slice.allocation).to_owned();
+    let way = match call.crossing() {
+        Some((_, Direction::HostToDevice, ..)) => "H2D ",
+        Some((_, Direction::DeviceToHost, ..)) => "D2H ",
+        None => "",
+    };
+    match (from, to) {
+        (Some(from), Some(to)) => return format!("{way}{} to {}", memory(from), memory(to)),
+        (Some(one), None) | (None, Some(one)) => return memory(one),
+        (None, None) => {}
+    }
+    if let Some(id) = allocation {
+        return names.memory(id).to_owned();
+    }
+    if step.is_none() && own.is_none() {
+        return String::new();
+    }
+    let facts = call.facts();
+    let reads: Vec<String> = facts.reads().map(memory).collect();
+    let writes: Vec<String> = facts.writes().map(memory).collect();
+    let kernel = program.kernel_of(call).unwrap_or("kernel");
+    format!("{kernel}: {} to {}", reads.join(", "), writes.join(", "))
+}
+
+/// For each activity: its row, its call, when it starts, how long it takes, and what it waited
+/// for last.
+fn view(program: &Program, title: &str, timeline: &Timeline, rows: &[Row]) -> Value {
+    let row = |activity: &Activity| {
+        rows.binary_search(&Row::of(program, activity)).expect("each activity has a row")
+    };
+    let mut all: Vec<(usize, &Activity)> =
+        timeline.activities.iter().map(|activity| (row(activity), activity)).collect();
+    all.sort_by_key(|(row, activity)| (*row, activity.start, activity.end, activity.call));
+    let mut columns: [Vec<i64>; 6] = Default::default();
+    let (mut row_before, mut call_before, mut start_before) = (0, 0, 0);
+    for (row, activity) in all {
+        if row != row_before {
+            (row_before, start_before) = (row, 0);
+        }
+        let start = activity.start.since_start().nanos() as i64;
+        let call = activity.call as i64;
+        let cause = activity.cause;
+        let values = [
+            row as i64,
+            call - call_before,
+            start - start_before,
+            activity.end.since(activity.start).nanos() as i64,
+            cause.map_or(0, |cause| reason(cause.reason)),
+            cause.map_or(0, |cause| call - cause.after as i64),
+        ];
+        (call_before, start_before) = (call, start);
+        columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+    }
+    json!({
+        "title": title, "end": timeline.makespan.nanos(), "columns": columns,
+        "knows": timeline.activities.iter().any(|one| one.cause.is_some()),
+    })
+}
+
+/// The number of a reason: its place in [`REASONS`], from one.
+const fn reason(reason: Reason) -> i64 {
+    match reason {
+        Reason::Issue => 1,
+        Reason::Stream => 2,
+        Reason::Event => 3,
+        Reason::Engine => 4,
+        Reason::Device => 5,
+        Reason::Thread => 6,
+    }
+}
+
+/// Why something did not start sooner, in words that `call 12` follows. The first is of what
+/// waits for nothing.
+pub(super) const REASONS: [&str; 7] = [
+    "the pass begins with it",
+    "it had to be issued by",
+    "its stream was busy with",
+    "an event had to come after",
+    "its engine was busy with",
+    "the host waited for the device to finish",
+    "it waited for another host thread to return from",
+];

@@ -1,0 +1,198 @@
+//! What the time of a plan consists of: its critical path, as a waterfall.
+
+use super::style::{folded_table, rich, share};
+use super::{Case, paragraph};
+use crate::program::Program;
+use crate::report::lanes::Bottleneck;
+use crate::report::words::percent;
+use crate::search::Ranked;
+use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
+use crate::units::Span;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// Steps of the path that the table shows; the rest would be read by nobody.
+const STEPS: usize = 200;
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let mut plans: Vec<&Ranked> = Vec::new();
+    for one in [case.subject.ranking.best_on_gpu(), case.naive()].into_iter().flatten() {
+        if plans.iter().all(|other| !std::ptr::eq(*other, one)) {
+            plans.push(one);
+        }
+    }
+    let Some(first) = plans.first() else { return html! {} };
+    let longest = plans.iter().map(|one| one.makespan()).max().unwrap_or_default();
+    case.part(
+        "critical",
+        &title(case, first),
+        &html! {
+            @for (at, ranked) in plans.iter().enumerate() {
+                (waterfall(case, ranked, longest, at == 0))
+            }
+            @if let Some(note) = case.assessment.host_note() { (paragraph(&note)) }
+        },
+    )
+}
+
+fn title(case: &Case<'_>, best: &Ranked) -> String {
+    let assessed = case.assessment.plans.iter().find(|one| one.plan == best.plan.name());
+    match assessed.map(|one| one.bottleneck) {
+        Some(Bottleneck::Latency) | None => {
+            "Critical path: no part of the machine is busy throughout".to_owned()
+        }
+        Some(bottleneck) => format!("Critical path: the {bottleneck} bounds the best GPU plan"),
+    }
+}
+
+/// What stretches of the path have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    what: String,
+    class: &'static str,
+}
+
+fn waterfall(case: &Case<'_>, ranked: &Ranked, longest: Span, is_best: bool) -> Markup {
+    let timeline = &ranked.forecast.timeline;
+    let path = timeline.critical_path();
+    let program = &ranked.plan.program;
+    let kinds = kinds(program, &path);
+    let end = longest.nanos_f64().max(1.0);
+    let takes = timeline.makespan.nanos_f64().max(1.0);
+    let mut reached = Span::ZERO;
+    let rows = kinds.into_iter().map(|(kind, time, times)| {
+        let from = reached;
+        reached += time;
+        (kind, from, time, times)
+    });
+    let rows: Vec<(Kind, Span, Span, usize)> = rows.collect();
+    let steps = steps(program, &path);
+    let role = if is_best { "best on the GPU" } else { "naive" };
+    html! {
+        h4 { (rich(&format!("`{}`", ranked.plan.name()))) " " span.role { (role) } }
+        div.scroll { table.waterfall {
+            thead { tr {
+                th { "What" } th.bar { "Share of the pass, one after the other" }
+                th.number { "Time" } th.number { "Share" } th.number { "Steps" }
+            } }
+            tbody {
+                @for (kind, from, time, times) in &rows { tr {
+                    td { (kind.what) }
+                    td.bar { div.track {
+                        div class={ "fill " (kind.class) } style={
+                            "left:" (share(from.nanos_f64() / end))
+                            ";width:" (share(time.nanos_f64() / end))
+                        } {}
+                    } }
+                    td.number { (time) }
+                    td.number { (percent(time.nanos_f64() / takes)) }
+                    td.number { (times) }
+                } }
+                tr.total {
+                    td { "A pass" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
+                    td.number {}
+                }
+            }
+        } }
+        p.note {
+            "In its own order, its calls take at least " (ranked.bound) "."
+            @if let (Some(least), true) = (case.assessment.least_ns, is_best) {
+                " No schedule of these tasks takes less than " (least) "."
+            }
+        }
+        (folded_table(
+            &if path.segments.len() > STEPS {
+                format!("The first {STEPS} of {} steps", path.segments.len())
+            } else {
+                format!("The path, step by step ({})", path.segments.len())
+            },
+            &["step", "why not sooner", "after a gap of", "takes"], &steps, 2,
+        ))
+    }
+}
+
+/// The parts of the makespan, in the order in which they come first on the path.
+fn kinds(program: &Program, path: &CriticalPath<'_>) -> Vec<(Kind, Span, usize)> {
+    let mut found: BTreeMap<Kind, (usize, Span, usize)> = BTreeMap::new();
+    let mut add = |kind: Kind, time: Span| {
+        let next = found.len();
+        if time > Span::ZERO {
+            let (_, total, times) = found.entry(kind).or_insert((next, Span::ZERO, 0));
+            *total += time;
+            *times += 1;
+        }
+    };
+    for segment in &path.segments {
+        add(gap(segment), segment.gap);
+        add(work(program, segment), segment.time);
+    }
+    let mut kinds: Vec<_> = found.into_iter().collect();
+    kinds.sort_by_key(|(_, (first, _, _))| *first);
+    kinds.into_iter().map(|(kind, (_, time, times))| (kind, time, times)).collect()
+}
+
+fn gap(segment: &PathSegment<'_>) -> Kind {
+    let on_host = segment.activity.lane == Lane::Host;
+    let what = match segment.reason {
+        Some(Reason::Issue) if on_host => "between calls",
+        Some(Reason::Issue) | None => "from the call to the device",
+        Some(Reason::Stream) => "hand-over within a stream",
+        Some(Reason::Event) => "hand-over by an event",
+        Some(Reason::Engine) => "engine going on to other work",
+        Some(Reason::Device) => "host waking up",
+        Some(Reason::Thread) => "host thread waking up",
+    };
+    Kind { what: what.to_owned(), class: "gap" }
+}
+
+fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
+    let call = &program.body[segment.activity.call];
+    let (what, class) = match segment.activity.lane {
+        Lane::Host if call.facts().only_waits => ("host, back from waiting".to_owned(), "host"),
+        Lane::Host if call.facts().is_host_work => {
+            let kernel = program.kernel_of(call).unwrap_or("other work");
+            (format!("host: {kernel}"), "host")
+        }
+        Lane::Host => (format!("host in {}", call.facts().name), "host"),
+        Lane::CopyIn => ("copies to the device".to_owned(), "h2d"),
+        Lane::CopyOut => ("copies to the host".to_owned(), "d2h"),
+        Lane::PeerCopy => ("copies between GPUs".to_owned(), "p2p"),
+        Lane::Kernels => {
+            let kernel = program.kernel_of(call);
+            (
+                kernel.map_or_else(|| "on the device".to_owned(), |k| format!("kernel {k}")),
+                "kernels",
+            )
+        }
+    };
+    Kind { what, class }
+}
+
+fn steps(program: &Program, path: &CriticalPath<'_>) -> Vec<Vec<String>> {
+    let step = |segment: &PathSegment<'_>| {
+        let call = segment.activity.call;
+        let what = work(program, segment).what;
+        let why = segment.activity.cause.map_or_else(
+            || "the pass begins with it".to_owned(),
+            |cause| format!("{} (call {})", gap_reason(cause.reason), cause.after + 1),
+        );
+        vec![
+            format!("call {}: {what}", call + 1),
+            why,
+            segment.gap.to_string(),
+            segment.time.to_string(),
+        ]
+    };
+    path.segments.iter().take(STEPS).map(step).collect()
+}
+
+const fn gap_reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Issue => "it had to be issued",
+        Reason::Stream => "its stream was busy",
+        Reason::Event => "an event had to come",
+        Reason::Engine => "its engine was busy",
+        Reason::Device => "the host waited for the device",
+        Reason::Thread => "it waited for a host thread",
+    }
+}

@@ -1,0 +1,92 @@
+//! The machine, the date of its profile, and how far off predictions from it were.
+
+use super::style::rich;
+use super::{Review, paragraph};
+use crate::report::sureness::{sureness, unsteady_link};
+use crate::report::words::{fine_percent, percent, plural};
+use crate::samples::{CalibrationExtent, Provenance};
+use maud::{Markup, html};
+
+pub(super) fn section(of: &Review<'_>) -> Markup {
+    let sure = [Some(sureness(of.profile)), unsteady_link(of.profile)];
+    html! {
+        section.scenario id="machine" aria-labelledby="machine-name" {
+            h2 id="machine-name" { "The machine and its profile" }
+            dl.facts {
+                @for (name, value) in facts(of) { div { dt { (name) } dd { (value) } } }
+            }
+            h3 { "How far off it was" }
+            (accuracy(of))
+            @for line in sure.into_iter().flatten() { (paragraph(&line)) }
+        }
+    }
+}
+
+fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
+    let machine = &of.profile.machine;
+    let origin = &of.evaluation.profile;
+    let extent = match machine.extent {
+        CalibrationExtent::Full => "",
+        CalibrationExtent::Quick => ", quickly",
+        CalibrationExtent::Elsewhere => ", from a table of samples",
+    };
+    let day = origin.calibrated.as_deref().unwrap_or("on a day that nobody wrote down");
+    let gpus = if machine.devices > 1 { format!("{} x ", machine.devices) } else { String::new() };
+    let or_not = |word: &Option<String>| word.clone().unwrap_or(Provenance::NOT_SAID.to_owned());
+    let mut facts = vec![
+        ("Profile", origin.path.clone()),
+        ("Calibrated", format!("{day}{extent}, by hallway {}", machine.hallway_version)),
+        ("GPU", format!("{gpus}{}", machine.gpu)),
+        ("GPU memory", machine.device_memory_bytes.to_string()),
+        ("Multiprocessors", machine.multiprocessors.to_string()),
+        ("Copy engines", machine.copy_engines.to_string()),
+        ("Link", or_not(&origin.link)),
+        ("Driver", or_not(&origin.driver)),
+        ("CUDA", machine.cuda.clone()),
+        ("CPU", or_not(&origin.cpu)),
+        ("CPU threads", machine.cpu_threads.to_string()),
+    ];
+    if let Some(bytes) = machine.host_memory_bytes {
+        facts.push(("Host memory", bytes.to_string()));
+    }
+    if let Some((disturbed, all)) = origin.disturbed {
+        facts.push(("Clocks", format!("other than usual in {disturbed} of {all} measurements")));
+    }
+    let (seed, draws) = (of.evaluation.seed, plural(of.evaluation.draws as u64, "draw"));
+    facts.push(("Ranges", format!("90% of {draws}, seed {seed}")));
+    facts
+}
+
+fn accuracy(of: &Review<'_>) -> Markup {
+    let Some(found) = &of.profile.accuracy else {
+        return paragraph(
+            "Nobody tried its predictions on the machine: it has no trials. Ranges come from its \
+             scatter alone, and are too narrow.",
+        );
+    };
+    let rows = [
+        (
+            "Trials",
+            found.trials.to_string(),
+            "plans of small random workloads, each run and predicted",
+        ),
+        ("Median error", fine_percent(found.median_error), "half of the trials were nearer"),
+        ("95% of errors below", fine_percent(found.p95_error), "one of twenty was further off"),
+        ("In the 90% range", percent(found.coverage), "of the trials, with margins from others"),
+    ];
+    let repeats = found.repeatability.map(fine_percent);
+    html! {
+        div.scroll { table {
+            tbody {
+                @for (name, value, words) in &rows {
+                    tr { th scope="row" { (name) } td.number { (value) } td { (words) } }
+                }
+                @if let Some(repeats) = repeats { tr {
+                    th scope="row" { "Machine's own" } td.number { (repeats) }
+                    td { "by so much, two halves of a trial's passes differ" }
+                } }
+            }
+        } }
+        p.note { (rich("`docs/accuracy.md` has the record over all machines that were measured.")) }
+    }
+}

@@ -1,0 +1,221 @@
+//! One page for a design review: everything that is known of some scenarios on one machine, in a
+//! file that opens from disk.
+//!
+//! The page asks for nothing: its style and its scripts are in it, and a policy of its own forbids
+//! the rest. Text and tables are there without scripts; these draw the timelines, which come as
+//! packed columns of numbers.
+//!
+//! Invariant: every text goes through [`maud`], which escapes it; what does not is the page's own,
+//! or JSON in which no element can end.
+
+mod assumptions;
+mod bars;
+mod chart;
+mod chunks;
+mod columns;
+mod critical;
+mod machine;
+mod packed;
+mod setup;
+mod sizes;
+mod style;
+mod timelines;
+mod verdict;
+mod words;
+
+use super::{Answer, Assessment, Evaluation};
+use crate::profile::Profile;
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Ranked, Ranking};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use style::{chip, rich};
+
+/// What a page is made of.
+#[derive(Debug)]
+pub struct Review<'a> {
+    pub evaluation: &'a Evaluation,
+    pub profile: &'a Profile,
+    /// The scenarios of the evaluation, in its order.
+    pub subjects: Vec<Subject<'a>>,
+}
+
+/// One scenario, with what its assessment was drawn up from.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    pub workload: &'a Workload,
+    pub ranking: &'a Ranking,
+    /// Runs on the machine of the profile.
+    pub runs: Option<&'a RunSet>,
+}
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPTS: [&str; 4] = [
+    include_str!("unpack.js"),
+    include_str!("paint.js"),
+    include_str!("timeline.js"),
+    include_str!("page.js"),
+];
+
+/// Scripts and styles of the page itself are all that a browser may use.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
+
+/// The page.
+pub fn review(of: &Review<'_>) -> String {
+    let assessed = of.evaluation.scenarios.iter().zip(&of.subjects).enumerate();
+    let cases: Vec<Case<'_>> = assessed
+        .map(|(number, (assessment, subject))| Case { number, assessment, subject })
+        .collect();
+    let title = match &of.evaluation.scenarios[..] {
+        [only] => only.scenario.clone(),
+        several => format!("{} scenarios", several.len()),
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "hallway " (env!("CARGO_PKG_VERSION")) };
+                title { (title) " on " (of.profile.machine.gpu) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (header(of, &title))
+                main {
+                    @if cases.len() > 1 { (contents(&cases)) }
+                    @for case in &cases { (case.section(of)) }
+                    (machine::section(of))
+                    (words::section())
+                }
+                (timelines::reasons())
+                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+fn header(of: &Review<'_>, title: &str) -> Markup {
+    let origin = &of.evaluation.profile;
+    html! {
+        header.page {
+            div {
+                p.kicker { "hallway: does the GPU pay?" }
+                h1 { (title) }
+                p.machine {
+                    (origin.gpu)
+                    @if let Some(day) = &origin.calibrated { ", calibrated " (day) }
+                }
+            }
+            button type="button" id="theme" aria-label="Switch between light and dark" hidden {
+                "Light / dark"
+            }
+        }
+    }
+}
+
+/// The scenarios with their answers.
+fn contents(cases: &[Case<'_>]) -> Markup {
+    html! {
+        nav.contents aria-label="Scenarios" {
+            div.scroll { table {
+                thead { tr {
+                    th { "Scenario" } th { "Answer" } th { "Plan" }
+                    th.number { "Time of a pass" } th.number { "Against the other side" }
+                } }
+                tbody { @for case in cases {
+                    @let best = case.subject.ranking.winner();
+                    tr {
+                        td { a href={ "#" (case.id("")) } { (case.assessment.scenario) } }
+                        td { (chip(case.assessment.verdict.answer)) }
+                        td.name { @if let Some(best) = best { (best.plan.name()) } }
+                        td.number { @if let Some(best) = best { (best.makespan()) } }
+                        td.number { (verdict::against(case).unwrap_or_default()) }
+                    }
+                } }
+            } }
+        }
+    }
+}
+
+/// A scenario on its way to the page.
+struct Case<'a> {
+    number: usize,
+    assessment: &'a Assessment,
+    subject: &'a Subject<'a>,
+}
+
+impl<'a> Case<'a> {
+    /// The name by which a part of it is linked to. The scenario's own name may have any letters.
+    fn id(&self, part: &str) -> String {
+        format!("s{}{part}", self.number + 1)
+    }
+
+    fn section(&self, of: &Review<'_>) -> Markup {
+        let Assessment { scenario, question, .. } = self.assessment;
+        html! {
+            section.scenario id=(self.id("")) aria-labelledby=(self.id("-name")) {
+                h2 id=(self.id("-name")) { (scenario) }
+                @if !question.is_empty() { p.question { (question) } }
+                (verdict::section(self, of))
+                (bars::section(self))
+                (timelines::section(self))
+                (critical::section(self))
+                (sizes::section(self))
+                (chunks::section(self))
+                (setup::section(self))
+                (assumptions::section(self, of))
+            }
+        }
+    }
+
+    /// A heading with what belongs below it.
+    fn part(&self, name: &str, title: &str, body: &Markup) -> Markup {
+        let id = self.id(&format!("-{name}"));
+        html! {
+            section.part aria-labelledby=(id) {
+                h3 id=(id) { (title) }
+                (body)
+            }
+        }
+    }
+
+    /// The plan that the verdict names, if any could be predicted.
+    fn winner(&self) -> Option<&'a Ranked> {
+        let ranking = self.subject.ranking;
+        match self.assessment.verdict.answer {
+            Answer::Cpu => ranking.best_on_cpu(),
+            Answer::Gpu | Answer::Both => ranking.best_on_gpu(),
+            Answer::Tie | Answer::NothingToCompare => ranking.winner(),
+        }
+    }
+
+    /// What one would write first.
+    fn naive(&self) -> Option<&'a Ranked> {
+        let ranking = self.subject.ranking;
+        ranking.plans.iter().filter(|ranked| !ranked.is_cpu()).min_by_key(|ranked| {
+            // Everything in, all kernels, everything out; of programs, the one that is spelled
+            // out first.
+            let is_plain = ranked.plan.strategy.is_some_and(|strategy| {
+                matches!(strategy.family, crate::families::Family::RoundTrip(_)) && !strategy.graph
+            });
+            let programs = &self.subject.workload.programs;
+            let first = programs.iter().position(|one| one.label == ranked.plan.program.label);
+            (!is_plain, first.unwrap_or(usize::MAX), ranked.plan.host_memory())
+        })
+    }
+
+    /// The time of a run of the plan on the machine.
+    fn measured(&self, ranked: &Ranked) -> Option<&'a crate::runs::Run> {
+        self.subject.runs?.run_of(&ranked.plan.identity())
+    }
+}
+
+/// Sentences as a paragraph, with names in backquotes as code.
+fn paragraph(text: &str) -> Markup {
+    html! { p { (rich(text)) } }
+}

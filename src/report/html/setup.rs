@@ -1,0 +1,117 @@
+//! What is paid once, and from which reuse on it pays.
+
+use super::chart::{Axis, Chart, Line};
+use super::style::rich;
+use super::{Case, paragraph};
+use crate::report::words::{count, plural};
+use crate::search::Ranked;
+use crate::units::Span;
+use maud::{Markup, html};
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let plans = plans(case);
+    if plans.is_empty() {
+        return html! {};
+    }
+    let runs = case.assessment.runs;
+    let notes = case.assessment.setup_notes();
+    let known = |time: Option<Span>| time.map_or_else(|| "unknown".to_owned(), |t| t.to_string());
+    case.part(
+        "setup",
+        &title(case),
+        &html! {
+            div.scroll { table {
+                thead { tr {
+                    th { "Plan" } th.number { "First use" } th.number { "Set-up" }
+                    th.number { "Each pass" } th.number { "Program of " (plural(runs, "run")) }
+                } }
+                tbody { @for ranked in &plans { tr {
+                    td.name { (ranked.plan.name()) }
+                    td.number {
+                        @if ranked.first_use.missing.is_some() { "at least " }
+                        (ranked.first_use.known)
+                    }
+                    td.number { (known(ranked.setup.as_ref().ok().copied())) }
+                    td.number { (ranked.makespan()) }
+                    td.number { (known(ranked.program(runs))) }
+                } } }
+            } }
+            @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
+            @for note in notes { (paragraph(&note)) }
+            p.note { (rich(
+                "First use is what a process pays that has not used the GPU before: a context, the \
+                 kernels' code, new pages."
+            )) }
+        },
+    )
+}
+
+fn title(case: &Case<'_>) -> String {
+    let verdict = &case.assessment.verdict;
+    match verdict.from_runs {
+        Some(from) => format!("Set-up: it pays from about {} passes on", count(from)),
+        None if verdict.answer == verdict.pass_answer => {
+            let runs = plural(case.assessment.runs, "run");
+            format!("Set-up: a program of {runs} has the same answer as a pass")
+        }
+        None => "Set-up, and how often a program goes over the data".to_owned(),
+    }
+}
+
+/// The best of each side for a pass and for the program, and the naive one.
+fn plans<'a>(case: &Case<'a>) -> Vec<&'a Ranked> {
+    let ranking = case.subject.ranking;
+    let all = [
+        ranking.best_on_gpu(),
+        ranking.winner_over(case.assessment.runs),
+        case.naive(),
+        ranking.best_on_cpu(),
+    ];
+    let mut plans: Vec<&Ranked> = Vec::new();
+    for one in all.into_iter().flatten() {
+        if plans.iter().all(|other| !std::ptr::eq(*other, one)) {
+            plans.push(one);
+        }
+    }
+    plans
+}
+
+/// The time of a pass with its share of what is paid once, against the number of passes.
+fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
+    let numbers: Vec<u64> =
+        (0..=5).flat_map(|power| [1, 3].map(|n| n * 10_u64.pow(power))).collect();
+    let line = |ranked: &&Ranked| {
+        let point = |&runs: &u64| {
+            let each = ranked.program(runs)?.nanos_f64() / runs as f64;
+            let words = format!("{runs} passes, {} each", Span::from_nanos_f64(each));
+            Some((runs as f64, each, words))
+        };
+        let points: Option<Vec<_>> = numbers.iter().map(point).collect();
+        Some(Line { name: ranked.plan.name(), points: points?, band: Vec::new() })
+    };
+    let lines: Vec<Line> = plans.iter().filter_map(line).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let x = Axis::over("passes of a program", points().map(|p| p.0), passes)?;
+    let y = Axis::over("time of a pass, all included", points().map(|p| p.1), time)?;
+    let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
+    let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
+    let description = "Time of a pass with its share of set-up and first use, against the number \
+                       of passes; the table above has the figures for the scenario's own.";
+    Some(Chart { x, y, lines, flags, description: description.to_owned() })
+}
+
+/// A number of passes at a mark of an axis: `10 k`.
+fn passes(number: f64) -> String {
+    let number = number.round() as u64;
+    if number >= 1_000 { format!("{} k", number / 1_000) } else { number.to_string() }
+}
+
+/// A time at a mark of an axis, with no digits that say nothing: `30 us`.
+pub(super) fn time(nanos: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
+    let found = units.into_iter().find(|&(scale, _)| nanos >= scale * (1.0 - 1e-9));
+    let (scale, unit) = found.unwrap_or((1.0, "ns"));
+    let value = nanos / scale;
+    let rounded = if value >= 100.0 { value.round() } else { (value * 100.0).round() / 100.0 };
+    format!("{rounded} {unit}")
+}

@@ -1,0 +1,69 @@
+//! From which size on the GPU pays.
+
+use super::style::share;
+use super::{Case, paragraph};
+use crate::report::Threshold;
+use crate::report::words::count;
+use crate::search::Sizes;
+use maud::{Markup, html};
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let Some(found) = &case.assessment.break_even else { return html! {} };
+    let Some(note) = case.assessment.break_even_note() else { return html! {} };
+    case.part(
+        "sizes",
+        &title(found),
+        &html! {
+            (strip(found))
+            (paragraph(&note))
+        },
+    )
+}
+
+fn title(found: &Threshold) -> String {
+    match &found.gpu_wins[..] {
+        [] => "Break-even: the CPU wins at every size".to_owned(),
+        [Sizes { from: None, until: None }] => "Break-even: the GPU wins at every size".to_owned(),
+        [.., Sizes { from: Some(from), until: None }] => {
+            format!("Break-even: the GPU wins from about {} elements on", count(*from))
+        }
+        _ => "Break-even: the GPU wins at some sizes".to_owned(),
+    }
+}
+
+/// Who wins where, on a line of sizes.
+fn strip(found: &Threshold) -> Markup {
+    let [least, most] = found.tried.map(|size| size as f64);
+    let at = |size: u64| (size as f64 / least).ln() / (most / least).ln().max(1e-9);
+    let stretches = found.gpu_wins.iter().map(|sizes| {
+        let from = sizes.from.map_or(0.0, at);
+        (from, sizes.until.map_or(1.0, at) - from)
+    });
+    let stretches: Vec<(f64, f64)> = stretches.collect();
+    let ends: Vec<u64> =
+        found.gpu_wins.iter().flat_map(|sizes| [sizes.from, sizes.until]).flatten().collect();
+    let is_left = |size: u64| if at(size) > 0.75 { " left" } else { "" };
+    html! {
+        figure.strip {
+            div.track {
+                @for (from, wide) in &stretches {
+                    div.fill.gpu style={ "left:" (share(*from)) ";width:" (share(*wide)) } {}
+                }
+                div class={ "flag" (is_left(found.elements)) }
+                    style={ "left:" (share(at(found.elements))) } {
+                    span { "here: " (count(found.elements)) }
+                }
+            }
+            div.x-marks {
+                @for size in ends {
+                    span style={ "left:" (share(at(size))) } { (count(size)) }
+                }
+            }
+            figcaption.note {
+                (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
+                code { (found.buffer) } ", on a logarithmic line. Filled: the GPU wins a pass; "
+                "empty: the CPU does."
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The timeline of the plan to choose, of the naive one, and of any other, predicted above
+//! measured.
+
+use super::columns::{REASONS, columns};
+use super::packed::packed;
+use super::{Case, verdict};
+use crate::report::words::{plural, with_range};
+use crate::search::Ranked;
+use maud::{Markup, PreEscaped, html};
+use serde_json::{Value, json};
+
+/// Characters of packed timelines for each scenario. Plans beyond, the slowest first, are named
+/// without theirs; the plan to choose and the naive one always have it.
+const MOST: usize = 400_000;
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let plans = &case.subject.ranking.plans;
+    let Some(first) = first(case).filter(|_| verdict::has_gpu(case)) else { return html! {} };
+    let kept = kept(case, first);
+    let measured = |at: usize| {
+        case.subject.runs.is_some_and(|runs| runs.trace_of(&plans[at].plan.identity()).is_some())
+    };
+    let option = |at: usize| {
+        let ranked = &plans[at];
+        let note = if measured(at) { ", measured too" } else { "" };
+        format!("{} ({}{note})", ranked.plan.name(), ranked.makespan())
+    };
+    let naive = case.naive().and_then(|one| position(case, one));
+    let of_kind = |at: usize| match at {
+        at if at == first => 0,
+        at if Some(at) == naive => 1,
+        at if measured(at) => 2,
+        _ => 3,
+    };
+    let mut order: Vec<usize> = kept.iter().map(|(at, _)| *at).collect();
+    order.sort_by_key(|&at| (of_kind(at), at));
+    let data: Vec<Value> = kept.iter().map(|(at, text)| json!([at, text])).collect();
+    let left_out = plans.len() - kept.len();
+    let id = case.id("-timeline");
+    case.part("timelines", "Timeline", &html! {
+        div.timeline id=(id) data-scenario=(case.number) {
+            div.tools {
+                label for={ (id) "-plan" } { "Plan" }
+                select id={ (id) "-plan" } {
+                    @for at in order { option value=(at) selected[at == first] {
+                        (["Chosen: ", "Naive: ", "", ""][of_kind(at)]) (option(at))
+                    } }
+                }
+                span.buttons {
+                    button type="button" data-do="in" aria-label="Zoom in" { "+" }
+                    button type="button" data-do="out" aria-label="Zoom out" { "\u{2212}" }
+                    button type="button" data-do="all" { "Whole pass" }
+                    button type="button" data-do="rows" aria-pressed="false" { "By stream" }
+                }
+            }
+            div.stage {
+                canvas tabindex="0" role="img" aria-describedby={ (id) "-keys" }
+                    aria-label="Timeline of the plan; the table below it has the same." {}
+                div.tip role="status" hidden {}
+            }
+            p.note id={ (id) "-keys" } {
+                "Drag to move, turn the wheel or pinch to zoom (click first, or hold Ctrl). Keys: "
+                kbd { "+" } " " kbd { "\u{2212}" } " zoom, " kbd { "\u{2190}" } " "
+                kbd { "\u{2192}" } " move, " kbd { "n" } " " kbd { "p" } " next and previous, "
+                kbd { "c" } " what it waited for, " kbd { "0" } " the whole pass."
+            }
+            noscript { p.note { "A script draws the timeline, and this browser runs none." } }
+            details.spans {
+                summary { "What is in view, as a table" }
+                div.scroll { table {
+                    thead { tr {
+                        th { "Row" } th { "Call" } th.number { "Starts at" } th.number { "Takes" }
+                        th { "Why not sooner" }
+                    } }
+                    tbody {}
+                } }
+            }
+            @if left_out > 0 {
+                p.note {
+                    (plural(left_out as u64, "slower plan")) " of this scenario: without timelines \
+                    here, for the file's sake. "
+                    code { "hallway evaluate --trace FILE --plan NAME" } " writes one."
+                }
+            }
+        }
+        script type="application/json" class="timelines" data-scenario=(case.number) {
+            (PreEscaped(inert(&Value::from(data))))
+        }
+    })
+}
+
+/// What the scripts say of reasons.
+pub(super) fn reasons() -> Markup {
+    html! {
+        script type="application/json" id="reasons" { (PreEscaped(inert(&json!(REASONS)))) }
+    }
+}
+
+/// JSON that ends no script element, whatever names are in it.
+fn inert(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
+}
+
+fn position(case: &Case<'_>, wanted: &Ranked) -> Option<usize> {
+    case.subject.ranking.plans.iter().position(|one| std::ptr::eq(one, wanted))
+}
+
+/// The plan to begin with: the one on the GPU that the verdict names, for one on the CPU is a
+/// single bar.
+fn first(case: &Case<'_>) -> Option<usize> {
+    let ranking = case.subject.ranking;
+    position(case, ranking.best_on_gpu().or(ranking.winner())?)
+}
+
+/// The plans with timelines, each with its packed columns, by their ranks.
+fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
+    let plans = &case.subject.ranking.plans;
+    let ranking = case.subject.ranking;
+    let due = [case.naive(), case.winner(), ranking.best_on_cpu()];
+    let mut due: Vec<usize> =
+        due.into_iter().flatten().filter_map(|one| position(case, one)).collect();
+    due.push(first);
+    let mut room = MOST;
+    let mut kept = Vec::new();
+    let mut order: Vec<usize> = (0..plans.len()).collect();
+    order.sort_by_key(|at| (!due.contains(at), *at));
+    for at in order {
+        let is_due = due.contains(&at);
+        // Columns that take more than a character for each activity need not be packed to see that.
+        if !is_due && plans[at].forecast.timeline.activities.len() > room {
+            continue;
+        }
+        let text = packed(columns_of(case, &plans[at]).as_bytes());
+        if is_due || text.len() <= room {
+            room = room.saturating_sub(text.len());
+            kept.push((at, text));
+        }
+    }
+    kept.sort_unstable_by_key(|(at, _)| *at);
+    kept
+}
+
+fn columns_of(case: &Case<'_>, ranked: &Ranked) -> String {
+    let (low, high) = ranked.forecast.interval();
+    let predicted = format!("predicted: {}", with_range(ranked.makespan(), low, high));
+    let mut views = vec![(predicted, &ranked.forecast.timeline)];
+    let identity = ranked.plan.identity();
+    let runs = case.subject.runs;
+    if let Some(trace) = runs.and_then(|runs| runs.trace_of(&identity)) {
+        let without = case.measured(ranked).map_or_else(String::new, |run| {
+            let passes = plural(run.passes_ns.len() as u64, "pass");
+            format!("; {} without (median of {passes})", run.makespan())
+        });
+        let taken = trace.timeline.makespan;
+        let title = format!("measured: {taken} with a clock on every call{without}");
+        views.push((title, &trace.timeline));
+    }
+    columns(&ranked.plan.program, &views)
+}

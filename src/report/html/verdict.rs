@@ -1,0 +1,159 @@
+//! The answer, and how sure it is.
+
+use super::style::{chip, rich};
+use super::{Case, Review, paragraph};
+use crate::report::words::{fine_percent, percent, plural, times, with_range};
+use crate::report::{Answer, Verdict};
+use crate::search::Ranked;
+use maud::{Markup, html};
+
+pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
+    let Verdict { answer, sentence, .. } = &case.assessment.verdict;
+    let (first, rest) = first_sentence(sentence);
+    html! {
+        div.verdict {
+            p.answer { (chip(*answer)) " " (rich(first)) }
+            @if !rest.is_empty() { (paragraph(rest)) }
+            h3 { "How sure" }
+            ul {
+                @for line in how_sure(case, of) { li { (rich(&line)) } }
+            }
+        }
+        (figures(case))
+    }
+}
+
+/// Names may have points in them, so a sentence ends only where a blank follows.
+fn first_sentence(text: &str) -> (&str, &str) {
+    let mut quoted = false;
+    for (at, letter) in text.char_indices() {
+        quoted ^= letter == '`';
+        if !quoted && letter == '.' && text[at + 1..].starts_with(' ') {
+            return (&text[..=at], text[at + 1..].trim_start());
+        }
+    }
+    (text, "")
+}
+
+/// How many times as long the other side takes.
+pub(super) fn against(case: &Case<'_>) -> Option<String> {
+    let ranking = case.subject.ranking;
+    let (gpu, cpu) = (ranking.best_on_gpu()?, ranking.best_on_cpu()?);
+    let (slow, fast) = (gpu.makespan().max(cpu.makespan()), gpu.makespan().min(cpu.makespan()));
+    let faster = if gpu.makespan() < cpu.makespan() { "GPU" } else { "CPU" };
+    let ratio = times(slow.nanos_f64() / fast.nanos_f64().max(1.0));
+    Some(format!("{faster} {ratio} times as fast"))
+}
+
+fn how_sure(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
+    let said = [in_draws(case), range_of(case), Some(from_trials(of)), on_the_machine(case)];
+    said.into_iter().flatten().collect()
+}
+
+/// In how many draws the faster side is the faster one.
+fn in_draws(case: &Case<'_>) -> Option<String> {
+    let ranking = case.subject.ranking;
+    let (gpu, cpu) = (ranking.best_on_gpu()?, ranking.best_on_cpu()?);
+    let pairs = || gpu.forecast.draws.iter().zip(&cpu.forecast.draws);
+    let (all, on_gpu) = (pairs().count(), pairs().filter(|(gpu, cpu)| gpu < cpu).count());
+    let (side, wins) = if 2 * on_gpu >= all { ("GPU", on_gpu) } else { ("CPU", all - on_gpu) };
+    let words = match wins {
+        _ if all == 0 => return None,
+        wins if wins == all => "Nothing in the machine's scatter changes that.",
+        wins if wins * 10 >= all * 9 => "The machine's scatter hardly changes that.",
+        _ => "The machine's scatter leaves open which side is faster.",
+    };
+    Some(format!(
+        "The {side} is faster in a pass in {wins} of {all} draws of the machine within its \
+         scatter. {words}"
+    ))
+}
+
+fn range_of(case: &Case<'_>) -> Option<String> {
+    let best = case.winner()?;
+    let (low, high) = best.forecast.interval();
+    let name = best.plan.name();
+    let time = with_range(best.makespan(), low, high);
+    Some(format!("A pass of `{name}` takes {time}: nine times out of ten, it lies in the range."))
+}
+
+fn from_trials(of: &Review<'_>) -> String {
+    let Some(found) = &of.profile.accuracy else {
+        let what = "No plan was tried on the machine when it was calibrated, so ranges are of its \
+                    scatter alone, and too narrow.";
+        return what.to_owned();
+    };
+    format!(
+        "Of {} that ran on this machine at its calibration, predictions were off by {} in the \
+         median and by {} at most in 95 of 100; {} lay in their range.",
+        plural(found.trials as u64, "trial"),
+        fine_percent(found.median_error),
+        fine_percent(found.p95_error),
+        percent(found.coverage),
+    )
+}
+
+/// What runs of the scenario itself say.
+fn on_the_machine(case: &Case<'_>) -> Option<String> {
+    let ranking = case.subject.ranking;
+    let runs = ranking.plans.iter().filter_map(|one| Some((one, case.measured(one)?)));
+    let errors = runs.map(|(one, run)| {
+        let measured = run.makespan().nanos_f64().max(1.0);
+        (one.makespan().nanos_f64() / measured - 1.0).abs()
+    });
+    let errors: Vec<f64> = errors.collect();
+    let middle = crate::stats::median(&errors)?;
+    let side = |one: Option<&Ranked>| {
+        let one = one?;
+        let run = case.measured(one)?;
+        Some(format!("`{}` took {}", one.plan.name(), run.makespan()))
+    };
+    let both = [side(ranking.best_on_gpu()), side(ranking.best_on_cpu())];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    let took = if both.is_empty() { String::new() } else { format!(" {}.", both.join(", ")) };
+    Some(format!(
+        "{} of this scenario ran on the machine: predictions are off by {} in the median.{took}",
+        plural(errors.len() as u64, "plan"),
+        fine_percent(middle),
+    ))
+}
+
+/// The few numbers that a meeting asks for first.
+fn figures(case: &Case<'_>) -> Markup {
+    let ranking = case.subject.ranking;
+    let time = |one: &Ranked| one.makespan().to_string();
+    let naive = case.naive();
+    let all = [
+        ("Best on the GPU", ranking.best_on_gpu(), "gpu"),
+        ("Best on the CPU", ranking.best_on_cpu(), "cpu"),
+        ("Naive plan on the GPU", naive, "naive"),
+    ];
+    let all = all.into_iter().filter_map(|(title, one, kind)| Some((title, one?, kind)));
+    html! {
+        dl.figures {
+            @for (title, one, kind) in all {
+                @let (low, high) = one.forecast.interval();
+                div class=(kind) {
+                    dt { (title) }
+                    dd {
+                        b { (time(one)) }
+                        span { (crate::report::words::range(low, high)) }
+                        span.name { (one.plan.name()) }
+                    }
+                }
+            }
+            @if let Some(least) = case.assessment.least_ns {
+                div {
+                    dt { "No schedule goes below" }
+                    dd { b { (least) } span { "for these tasks on this machine" } }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the verdict leaves something to look at on the GPU.
+pub(super) fn has_gpu(case: &Case<'_>) -> bool {
+    case.assessment.verdict.answer != Answer::NothingToCompare
+        || case.subject.ranking.best_on_gpu().is_some()
+}

@@ -1,0 +1,139 @@
+//! `hallway report` writes one file that has every part of a review, asks for nothing, is the same
+//! for the same inputs, and works in a browser.
+
+mod browser;
+mod made;
+mod seen;
+
+use super::predicted::repository;
+use made::{LONG, Made, a_scenario, report};
+use std::path::PathBuf;
+
+/// The headings of a scenario's parts, by how they begin.
+const PARTS: [&str; 9] = [
+    "How sure",
+    "Plans: ",
+    "Timeline",
+    "Critical path: ",
+    "Break-even: ",
+    "Chunks and streams: ",
+    "Set-up",
+    "Assumptions",
+    "How far off it was",
+];
+
+fn shipped(name: &str) -> PathBuf {
+    repository().join("scenarios").join(name)
+}
+
+#[test]
+fn every_part_of_a_review_is_there() {
+    let page = report(&[shipped("option-pricing.toml")]).text;
+    for part in PARTS {
+        let is_there = ["<h3>", "\">"].iter().any(|tag| page.contains(&format!("{tag}{part}")));
+        assert!(is_there, "no part `{part}`");
+    }
+    for words in [
+        "Is it worth sending three arrays for the one that comes back?",
+        "Stay on the CPU for a program of 100 runs",
+        "in 10 of 10 draws",
+        "Of 120 trials",
+        "plans of this scenario ran on the machine",
+        "NVIDIA H200",
+        "2026-11-26",
+        "What the words mean",
+        "The chain of steps that a plan's time consists of.",
+    ] {
+        assert!(page.contains(words), "does not say `{words}`");
+    }
+}
+
+#[test]
+fn every_shipped_scenario_has_a_review() {
+    let folders = ["", "faq", "graphs", "kernels", "memory", "programs"];
+    let files = folders.iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(shipped(folder)).expect("readable");
+        entries.map(|entry| entry.expect("readable").path())
+    });
+    let mut files: Vec<PathBuf> = files.collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    assert!(files.len() > 80, "{} scenarios", files.len());
+    // Several in one file, as a reader would have them.
+    for some in files.chunks(24) {
+        let page = report(some).text;
+        for (number, path) in some.iter().enumerate() {
+            let id = format!("id=\"s{}\"", number + 1);
+            assert!(page.contains(&id), "{}", path.display());
+            assert!(page.contains(&format!("href=\"#s{}\"", number + 1)), "{}", path.display());
+        }
+    }
+}
+
+/// Elements and attributes are the page's own: what a scenario says is text.
+#[test]
+fn names_are_text_whatever_is_in_them() {
+    let evil = r#"</script><script>alert(1)</script><img src=x onerror="alert(1)">&amp;"#;
+    let scenario = a_scenario("evil", 4_096, 4).replace("Does it pay?", &evil.replace('"', "'"));
+    let page = report(&[Made::new(&scenario).path()]).text;
+    assert!(!page.contains("<img") && !page.contains("<script>alert"), "markup got through");
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"), "the question is not shown");
+    // What the page brings itself: two kinds of data, four scripts, and no more.
+    assert_eq!(page.matches("<script").count(), 6);
+    assert_eq!(page.matches("</script>").count(), 6);
+}
+
+#[test]
+fn a_review_asks_for_nothing() {
+    let page = report(&[shipped("small-scale.toml")]).text;
+    for lead in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttp"] {
+        assert!(!page.contains(lead), "the page has `{lead}`");
+    }
+    assert!(page.contains("default-src 'none'"));
+    // No element refers to an id that is not there.
+    for piece in page.split("href=\"#").skip(1) {
+        let id = piece.split('"').next().expect("one");
+        assert!(page.contains(&format!("id=\"{id}\"")), "no #{id}");
+    }
+}
+
+#[test]
+fn equal_inputs_give_equal_bytes() {
+    let both = [1, 2].map(|_| report(&[shipped("stencil-halo.toml")]).text);
+    assert!(both[0] == both[1], "two reports differ");
+}
+
+#[test]
+fn a_review_with_64_chunks_takes_less_than_a_mebibyte() {
+    let page = report(&[Made::new(&a_scenario(LONG, 1 << 24, 64)).path()]).text;
+    assert!(page.contains("64"), "no plan of 64 chunks");
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+    let all = report(&[shipped("stencil-halo.toml")]).text;
+    assert!(all.len() < 1 << 20, "{} bytes", all.len());
+}
+
+#[test]
+fn without_an_answer_the_page_says_why() {
+    let scenario = a_scenario("unknown", 4_096, 4);
+    let scenario = scenario.replace("kernel = \"scale\"", "kernel = \"mine\"");
+    let scenario = scenario.replace("split = { along = \"elements\" }\n", "") + MINE;
+    let made = Made::new(&scenario);
+    let code = "__global__ void mine(const float *x, float *out) {}";
+    std::fs::write(made.path().with_file_name("mine.cu"), code).expect("written");
+    let found = made.report();
+    assert_eq!(found.code, Some(1), "{}", found.said);
+    assert!(found.text.contains("Not predicted"), "the page does not say why");
+}
+
+/// A kernel that nobody has measured, on either side.
+const MINE: &str = r#"
+[[kernel]]
+name = "mine"
+source = "mine.cu"
+entry = "mine"
+reads = ["x"]
+writes = ["out"]
+parameters = ["x", "out"]
+block = [256]
+grid = [1]
+"#;

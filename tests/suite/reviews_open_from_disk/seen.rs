@@ -1,0 +1,221 @@
+//! What a reader sees and does in a browser: nothing fails, nothing is asked for, every theme,
+//! width and gesture works, and a hundred thousand spans are as quick as ten.
+
+use super::browser::Browser;
+use super::made::{LONG, Made, a_program_of_spans, a_scenario, report};
+use super::shipped;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+const STAGE: &str = "document.querySelector('.timeline')";
+
+/// A pass in which the browser said nothing and asked for its page alone.
+fn had_nothing_to_say(browser: &Browser, page: &Path) {
+    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
+    let own = format!("file://{}", page.display());
+    let others: Vec<&String> = browser
+        .requests
+        .iter()
+        .filter(|url| **url != own && !url.starts_with("data:") && *url != "about:blank")
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// A point of the first timeline, by its shares of the canvas.
+fn point(browser: &mut Browser, (x, y): (f64, f64)) -> (f64, f64) {
+    browser.value(&format!("{STAGE}.scrollIntoView({{ block: 'center' }})"));
+    browser.settle();
+    let side = |browser: &mut Browser, side: &str| {
+        browser.number(&format!("{STAGE}.querySelector('canvas').getBoundingClientRect().{side}"))
+    };
+    let [left, top, width, height] =
+        ["left", "top", "width", "height"].map(|one| side(browser, one));
+    (left + x * width, top + y * height)
+}
+
+fn window(browser: &mut Browser) -> (f64, f64) {
+    browser.settle();
+    let of = |browser: &mut Browser, end: &str| browser.number(&format!("{STAGE}.dataset.{end}"));
+    (of(browser, "from"), of(browser, "to"))
+}
+
+#[test]
+fn pages_are_quiet_at_every_width_in_both_themes() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("option-pricing.toml"), shipped("programs/ten-times.toml")]);
+    let long = Made::new(&a_scenario(LONG, 1 << 22, 256)).report();
+    for path in [page.path(), long.path()] {
+        browser.requests.clear();
+        for width in [360, 800, 1600] {
+            browser.open(&path, (width, 900));
+            // Nothing makes the page wider than its window.
+            let wide = browser.number("document.documentElement.scrollWidth");
+            assert!(wide <= f64::from(width), "{wide} pixels in a window of {width}");
+        }
+        let ground = "getComputedStyle(document.body).backgroundColor";
+        let corner = format!("{STAGE}.querySelector('canvas').toDataURL()");
+        browser.media("screen", "light");
+        let (light, drawn_light) = (browser.text(ground), browser.text(&corner));
+        browser.media("screen", "dark");
+        let (dark, drawn_dark) = (browser.text(ground), browser.text(&corner));
+        assert_ne!(light, dark);
+        assert_ne!(drawn_light, drawn_dark, "the timeline keeps the other theme's colours");
+        // The switch goes the other way, whatever the system says.
+        browser.value("document.getElementById('theme').click()");
+        browser.settle();
+        assert_eq!(browser.text(ground), light);
+        browser.media("print", "dark");
+        assert_eq!(browser.text(ground), "rgb(255, 255, 255)", "paper is white");
+        let paper = browser.call("Page.printToPDF", &json!({ "printBackground": false }));
+        assert!(paper["data"].as_str().expect("a document").len() > 10_000);
+        browser.media("", "light");
+        had_nothing_to_say(&browser, &path);
+    }
+}
+
+#[test]
+fn timelines_zoom_move_and_tell() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("option-pricing.toml")]);
+    browser.open(&page.path(), (1200, 900));
+    let middle = point(&mut browser, (0.5, 0.45));
+    let whole = window(&mut browser);
+    // The wheel scrolls the page until somebody has clicked.
+    browser.wheel(middle, -400.0);
+    assert_eq!(window(&mut browser), whole);
+    let middle = point(&mut browser, (0.5, 0.45));
+    browser.click(middle);
+    browser.wheel(middle, -400.0);
+    let near = window(&mut browser);
+    assert!(near.1 - near.0 < 0.5 * (whole.1 - whole.0), "{near:?} of {whole:?}");
+    // Dragging to the left goes on in time, by as much as the pointer goes.
+    let pressed = json!({ "button": "left", "buttons": 1, "clickCount": 1 });
+    browser.mouse("mousePressed", middle, &pressed);
+    browser.mouse("mouseMoved", (middle.0 - 100.0, middle.1), &pressed);
+    browser.mouse("mouseReleased", (middle.0 - 100.0, middle.1), &pressed);
+    let later = window(&mut browser);
+    assert!(later.0 > near.0 && ((later.1 - later.0) - (near.1 - near.0)).abs() < 2.0);
+    // Keys.
+    for (key, holds) in [
+        ("+", (|now, before| now < before) as fn(f64, f64) -> bool),
+        ("-", |now, before| now > before),
+    ] {
+        let before = window(&mut browser);
+        browser.key(key);
+        let now = window(&mut browser);
+        assert!(holds(now.1 - now.0, before.1 - before.0), "{key}: {before:?} to {now:?}");
+    }
+    let before = window(&mut browser);
+    browser.key("ArrowLeft");
+    assert!(window(&mut browser).0 < before.0);
+    browser.key("0");
+    assert_eq!(window(&mut browser), whole);
+    had_nothing_to_say(&browser, &page.path());
+}
+
+#[test]
+fn tooltips_say_why_something_did_not_start_sooner() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("stencil-halo.toml")]);
+    browser.open(&page.path(), (1200, 900));
+    let tip = format!("{STAGE}.querySelector('.tip')");
+    // The first thing in the lane of copies to the device.
+    let lane = "hallway.timelines.get('0').panels[0].lanes.find(lane => lane.name === 'H2D')";
+    let y = browser.number(&format!("{lane}.top + {lane}.line / 2"));
+    let top = browser.number(&format!("{STAGE}.querySelector('canvas').clientHeight"));
+    let at = point(&mut browser, (0.35, y / top));
+    browser.mouse("mouseMoved", at, &json!({}));
+    browser.settle();
+    assert_eq!(browser.text(&format!("{tip}.hidden")), "false");
+    let said = browser.text(&format!("{tip}.innerText"));
+    for words in ["cudaMemcpyAsync", "H2D", "stream", "MiB", "GB/s", "not sooner", "call"] {
+        assert!(said.contains(words), "no `{words}` in {said}");
+    }
+    // With keys: the next one, and what it waited for.
+    let canvas = format!("{STAGE}.querySelector('canvas')");
+    browser.value(&format!("{canvas}.focus()"));
+    browser.key("n");
+    let next = browser.text(&format!("{tip}.innerText"));
+    assert_ne!(said, next);
+    browser.key("c");
+    assert_ne!(next, browser.text(&format!("{tip}.innerText")));
+    browser.key("Escape");
+    assert_eq!(browser.text(&format!("{tip}.hidden")), "true");
+    // A plan that is picked in the table is drawn, measured below predicted if it was traced.
+    let measured = "[...document.querySelectorAll('.timeline option')].find(one => \
+                    one.text.includes('measured too')).value";
+    let rank = browser.text(measured);
+    browser.value("document.querySelector('button.plan[data-plan=\"0\"]').click()");
+    browser.wait(&format!("{STAGE}.dataset.shown === '0'"));
+    browser.value(&format!(
+        "(one => {{ one.value = '{rank}'; one.dispatchEvent(new Event('change')); }})\
+         ({STAGE}.querySelector('select'))"
+    ));
+    browser.wait(&format!("{STAGE}.dataset.shown === '{rank}'"));
+    let panels = "hallway.timelines.get('0').panels.map(panel => panel.title).join()";
+    let panels = browser.text(panels);
+    assert!(panels.contains("predicted: ") && panels.contains("measured: "), "{panels}");
+    // By stream, and as a table.
+    browser.value(&format!("{STAGE}.querySelector('[data-do=rows]').click()"));
+    browser.value(&format!("{STAGE}.querySelector('details').open = true"));
+    browser.settle();
+    browser.wait(&format!("{STAGE}.querySelectorAll('tbody tr').length > 20"));
+    had_nothing_to_say(&browser, &page.path());
+}
+
+#[test]
+fn two_fingers_zoom() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("small-scale.toml")]);
+    browser.call(
+        "Emulation.setTouchEmulationEnabled",
+        &json!({ "enabled": true, "maxTouchPoints": 2 }),
+    );
+    browser.open(&page.path(), (800, 900));
+    let whole = window(&mut browser);
+    let (x, y) = point(&mut browser, (0.5, 0.4));
+    browser.touch("touchStart", &[(x - 30.0, y), (x + 30.0, y)]);
+    for step in 1..=6 {
+        let apart = 30.0 + 20.0 * f64::from(step);
+        browser.touch("touchMove", &[(x - apart, y), (x + apart, y)]);
+    }
+    browser.touch("touchEnd", &[]);
+    let near = window(&mut browser);
+    assert!(near.1 - near.0 < 0.5 * (whole.1 - whole.0), "{near:?} of {whole:?}");
+    had_nothing_to_say(&browser, &page.path());
+}
+
+#[test]
+fn a_hundred_thousand_spans_open_within_two_seconds_and_move() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = Made::new(&a_program_of_spans(102_000)).report();
+    assert_eq!(page.code, Some(0), "{}", page.said);
+    let took = browser.open(&page.path(), (1200, 900));
+    let spans = browser.number("hallway.timelines.get('0').views[0].spans.count");
+    assert!(spans >= 100_000.0, "{spans} spans");
+    println!("{spans} spans: opened in {took:?}, {} bytes", page.text.len());
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    // A frame of a moving timeline: all of it, and a part with single spans.
+    for zooms in [0, 6, 12] {
+        browser.value(&format!(
+            "(one => {{ one.look(0, one.end); \
+               for (let at = 0; at < {zooms}; at++) one.zoom(0.5); }})\
+             (hallway.timelines.get('0'))"
+        ));
+        browser.settle();
+        let took = browser.value(
+            "(async one => { const took = []; for (let at = 0; at < 40; at++) { \
+               one.move(0.01); const begun = performance.now(); one.paint(); \
+               took.push(performance.now() - begun); \
+               await new Promise(done => requestAnimationFrame(done)); } \
+             took.sort((a, b) => a - b); return took[36]; })(hallway.timelines.get('0'))",
+        );
+        let took = took.as_f64().expect("a time");
+        println!("zoomed {zooms} times: nine frames of ten are painted in {took:.1} ms");
+        assert!(took < 33.0, "{took} ms for a frame");
+        let drawn = browser.number(&format!("{STAGE}.dataset.drawn"));
+        assert!(drawn < 20_000.0, "{drawn} boxes");
+    }
+    had_nothing_to_say(&browser, &page.path());
+}
