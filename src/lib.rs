@@ -70,6 +70,7 @@
 //! | [`simulate`] | compiled program to timeline, and to an interval around it |
 //! | [`schedule`] | tasks and a profile to a program: task graphs over processors and memory |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
+//! | [`what_if`] | the machine that would be: half the link, faster kernels, pinned memory |
 //! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
 //! | [`gpu`] | the device: streams, events, memory, kernels in CUDA C |
@@ -124,3 +125,4 @@ pub mod stats;
 pub mod study;
 pub mod timeline;
 pub mod units;
+pub mod what_if;

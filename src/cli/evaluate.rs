@@ -7,11 +7,12 @@ use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, Origin, Rows, trace};
+use crate::report::{Assessment, Evaluation, InBrief, Origin, Rows, Turning, WhatIf, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
 use crate::simulate::Tally;
 use crate::study::TRIAL_KERNELS;
+use crate::what_if::{Variation, Varied, turn, vary};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -38,6 +39,12 @@ pub(super) struct EvaluateArguments {
     within: f64,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+    /// Also predict it with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
+    /// `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`, `launch=0.5x` or
+    /// `setup.pin=0`. A comma joins changes; the option can be given several times. 0.5x is half as
+    /// much of a capacity (link, h2d, d2h, multiprocessors, threads) and half as long of a time
+    #[arg(long, value_name = "CHANGE")]
+    what_if: Vec<Variation>,
     /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
     /// elsewhere]
     #[arg(long, value_name = "COLUMNS",
@@ -61,7 +68,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let workloads = predicting.workloads()?;
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(predicting.inputs(&found), outputs.map(PathBuf::as_path))?;
-    let progress = Progress::of(workloads.len());
+    // What cannot be changed is an error before the first prediction.
+    for workload in &workloads {
+        for variation in &arguments.what_if {
+            varied(workload, &found, variation)?;
+        }
+    }
+    let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()));
     let (mut scenarios, mut traces) = (Vec::new(), Vec::new());
     for workload in &workloads {
         let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
@@ -69,12 +82,14 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
         }
         let runs = arguments.runs.unwrap_or(workload.runs);
-        scenarios.push(assess(
-            (workload, runs),
-            (&ranking, arguments.within),
-            &found,
-            progress.tally(),
-        ));
+        let tally = progress.tally();
+        let assessment = assess((workload, runs), (&ranking, arguments.within), &found, tally);
+        let what_if = arguments
+            .what_if
+            .iter()
+            .map(|variation| asked(predicting, (workload, runs), (&found, &progress), variation));
+        let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
+        scenarios.push(assessment.varied(InBrief::of(&ranking, runs), what_if));
     }
     drop(progress);
     let evaluation = Evaluation {
@@ -101,6 +116,35 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         eprintln!("{name}: no plan can be predicted; the notes under its name tell why");
     }
     Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
+}
+
+fn varied(
+    workload: &Workload,
+    found: &LoadedProfile,
+    variation: &Variation,
+) -> Result<Varied, Failure> {
+    vary(&found.profile, workload, variation).map_err(|problem| {
+        Failure::Input(miette::miette!("--what-if {variation}, `{}`: {problem}", workload.name))
+    })
+}
+
+/// The answer if something were different.
+fn asked(
+    predicting: &Predicting,
+    (workload, runs): (&Workload, u64),
+    (found, progress): (&LoadedProfile, &Progress),
+    variation: &Variation,
+) -> Result<WhatIf, Failure> {
+    let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
+    let there = LoadedProfile { profile, path: found.path.clone() };
+    let ranking = predicting.ranking(&changed, &there, (progress, BREAK_EVEN));
+    let turn = turn(&found.profile, workload, variation);
+    Ok(WhatIf {
+        change: variation.to_string(),
+        answer: InBrief::of(&ranking, runs),
+        turning: turn.map(|turn| Turning::of(turn.as_ref())),
+        assumptions,
+    })
 }
 
 /// How often each plan is simulated to find the break-even, about: at every size, and between two.

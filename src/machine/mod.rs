@@ -3,6 +3,10 @@
 //!
 //! Invariant: nothing here knows of programs, or of how anything is measured.
 
+mod link;
+
+pub use link::{NVLINKS, PcieLink};
+
 use crate::units::Bytes;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Profile};
 use crate::machine::Direction;
-use crate::units::{Bytes, Span};
+use crate::units::{Bandwidth, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 /// Copies between device and pinned memory: engine time over bytes, back to back, with nothing in
@@ -25,6 +25,13 @@ impl Profile {
         let found = self.copies.iter().find(|copy| copy.direction == direction);
         let model = found.ok_or_else(|| Unknown::new(what.clone()))?;
         Ok(Span::from_nanos_f64(of_bytes(&model.time, bytes, &what)?.max(0.0)))
+    }
+
+    /// How fast large copies of pinned memory go while the other direction is idle.
+    pub fn link_rate(&self, direction: Direction) -> Option<Bandwidth> {
+        let model = self.copies.iter().find(|copy| copy.direction == direction)?;
+        let slope = model.time.slope().filter(|&slope| slope > 0.0)?;
+        Some(Bandwidth::from_bytes_per_second(1e9 / slope))
     }
 
     /// Nanoseconds that a copy engine idles when it switches between `streams` streams that keep it

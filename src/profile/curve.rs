@@ -235,6 +235,26 @@ impl Curve {
         Self { knots, scatter: self.scatter }
     }
 
+    /// The curve where it takes at least so many nanoseconds per unit of size, and elsewhere what
+    /// that takes.
+    #[must_use]
+    pub fn no_less_than(&self, per_unit: f64) -> Self {
+        let above = |&(size, ns): &(f64, f64)| ns - per_unit * size;
+        let mut knots = Vec::with_capacity(self.knots.len());
+        let mut last: Option<(f64, f64)> = None;
+        for knot in &self.knots {
+            let (here, size) = (above(knot), knot.0);
+            if let Some((before, from)) = last.filter(|(before, _)| before * here < 0.0) {
+                let crossing = from + (size - from) * before / (before - here);
+                knots.push((crossing, per_unit * crossing));
+            }
+            knots.push((size, knot.1.max(per_unit * size)));
+            last = Some((here, size));
+        }
+        knots.dedup_by(|next, before| next.0 <= before.0);
+        Self { knots, scatter: self.scatter }
+    }
+
     /// Multiplies all times.
     pub fn scale(&mut self, factor: f64) {
         self.knots.iter_mut().for_each(|knot| knot.1 *= factor);

@@ -163,8 +163,16 @@ impl Profile {
         self.twins.iter().filter_map(first).fold(f64::INFINITY, f64::min)
     }
 
+    /// Nanoseconds that one thread takes for an element, at the largest size that it was measured
+    /// with alone.
+    pub(crate) fn by_one_thread(&self, model: &TwinModel) -> Option<f64> {
+        let mut alone = model.time.knots.iter().rev();
+        let &(elements, ns) = alone.find(|knot| !self.was_shared(model, knot.0))?;
+        (elements > 0.0).then(|| ns / elements)
+    }
+
     /// Whether all threads shared this many elements when they were measured.
-    fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
+    pub(crate) fn was_shared(&self, model: &TwinModel, elements: f64) -> bool {
         let (variant, elements) = (model.variant, elements as u64);
         let footprint = match model.found {
             Warmth::Same => variant.bytes(elements),

@@ -2,7 +2,9 @@
 
 use super::Origin;
 use super::assessed_plan::AssessedPlan;
+use super::in_brief::InBrief;
 use super::verdict::Verdict;
+use super::what_if::WhatIf;
 use crate::kernels::Kernel;
 use crate::program::BufferId;
 use crate::scenario::Workload;
@@ -80,6 +82,10 @@ pub struct Assessment {
     pub unknown: Vec<LeftOut>,
     /// Plans whose set-up the profile cannot predict.
     pub unknown_setup: Vec<LeftOut>,
+    /// The answer in brief, if it was asked what would be.
+    pub today: Option<InBrief>,
+    /// The answers if something were different.
+    pub what_if: Vec<WhatIf>,
 }
 
 /// The simplest of some plans, as `winner` is the simplest of those that tie.
@@ -225,6 +231,8 @@ impl Assessment {
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
+            today: None,
+            what_if: Vec::new(),
         }
     }
 

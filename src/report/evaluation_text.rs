@@ -62,6 +62,9 @@ impl Assessment {
         if !shown.is_empty() {
             let _ = writeln!(text, "{}", ranking(&shown, self.runs, width));
         }
+        if let Some(what_if) = self.what_if_table(width) {
+            let _ = writeln!(text, "{what_if}");
+        }
         let notes = [
             self.hidden(shown.len()),
             self.tie_note(),

@@ -30,6 +30,7 @@ mod verdict;
 mod verification;
 mod verification_by_kind;
 mod verification_text;
+mod what_if;
 mod words;
 
 pub use agreement::agreement;
@@ -57,6 +58,7 @@ pub use verification::{
     Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
     ScoredPlan, ScoredScenario, Verification,
 };
+pub use what_if::{Turning, WhatIf};
 pub use words::{date, folded};
 
 use serde::Serialize;

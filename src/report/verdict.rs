@@ -30,6 +30,19 @@ pub enum Answer {
     NothingToCompare,
 }
 
+impl Answer {
+    /// For a cell of a table.
+    pub(super) const fn in_a_word(self) -> &'static str {
+        match self {
+            Self::Gpu => "GPU",
+            Self::Cpu => "CPU",
+            Self::Both => "both",
+            Self::Tie => "tie",
+            Self::NothingToCompare => "-",
+        }
+    }
+}
+
 /// The answer and how it is said. Keys are stable; the wording is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

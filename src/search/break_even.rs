@@ -69,7 +69,10 @@ pub fn break_even_counted(
     tried.push(largest(workload));
     tried.sort_unstable();
     tried.dedup();
-    let lead = |elements: u64| lead(workload, profile, elements, done);
+    let lead = |elements: u64| match scaled(workload, elements) {
+        Some(scaled) => lead_of(&scaled, profile, done),
+        None => Lead::Unknown,
+    };
     let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
     let known: Vec<(u64, Lead)> =
         tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
@@ -137,16 +140,30 @@ enum Lead {
     Unknown,
 }
 
-fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> Lead {
-    let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    let none = Candidates::none(&scaled);
+/// The logarithm of how many times as fast as the best plan on the CPU the best one on the GPU is,
+/// in a pass, with the plans that [`break_even`] tries. `None` if a side has none.
+pub fn lead(workload: &Workload, profile: &Profile) -> Option<f64> {
+    match lead_of(workload, profile, &Tally::default()) {
+        Lead::Of(lead) => Some(lead),
+        Lead::NoPlan | Lead::Unknown => None,
+    }
+}
+
+fn lead_of(scaled: &Workload, profile: &Profile, done: &Tally) -> Lead {
+    let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
     let sides = [Side::default(); 2];
     let mut race = Race { profile, knows_cpu, all_use_cpu: none.keeps_tasks_on_cpu, done, sides };
-    let mut bounds = Bounds::new(&scaled, profile);
+    for program in &scaled.programs {
+        race.enter(&Plan { strategy: None, program: program.clone() });
+    }
+    if scaled.tasks.is_empty() {
+        return race.lead();
+    }
+    let mut bounds = Bounds::new(scaled, profile);
     let gpus = profile.gpu_counts();
-    let strategies = strategies(&scaled, &gpus);
-    for refusal in untried(&scaled, &strategies, &gpus) {
+    let strategies = strategies(scaled, &gpus);
+    for refusal in untried(scaled, &strategies, &gpus) {
         race.refuse(&refusal);
     }
     // The plan with the lowest bound may be the fastest one. It is worth knowing early.
@@ -155,18 +172,18 @@ fn lead(workload: &Workload, profile: &Profile, elements: u64, done: &Tally) -> 
     bounded.sort_by_key(|(bound, _)| *bound);
     for (bound, strategy) in bounded {
         if race.may_win(strategy.is_on_cpu(), bound) {
-            match draft(&scaled, strategy) {
+            match draft(scaled, strategy) {
                 Ok(program) => race.enter(&Plan { strategy: Some(strategy), program }),
                 Err(refusal) => race.refuse(&refusal),
             }
         }
     }
-    let (typical, most) = (typical_chunks(&scaled), gpus.into_iter().max().unwrap_or(1));
-    let is_whole = parts(&scaled, typical).is_ok_and(|parts| parts.len() == 1);
+    let (typical, most) = (typical_chunks(scaled), gpus.into_iter().max().unwrap_or(1));
+    let is_whole = parts(scaled, typical).is_ok_and(|parts| parts.len() == 1);
     let bound = if is_whole { bounds.of_launches(typical, most) } else { Span::ZERO };
     if race.may_win(false, bound) {
-        let mut scheduled = Candidates::none(&scaled);
-        add_schedules_quickly(&mut scheduled, &scaled, profile);
+        let mut scheduled = Candidates::none(scaled);
+        add_schedules_quickly(&mut scheduled, scaled, profile);
         scheduled.refused.iter().for_each(|refusal| race.refuse(refusal));
         scheduled.plans.iter().for_each(|plan| race.enter(plan));
     }

@@ -22,7 +22,7 @@ mod simplicity;
 mod task_bound;
 mod turning;
 
-pub use break_even::{BreakEven, Sizes, break_even, break_even_counted};
+pub use break_even::{BreakEven, Sizes, break_even, break_even_counted, lead};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use for_machine::candidates_for;
 pub use on_request::on_request;

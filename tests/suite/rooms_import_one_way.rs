@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 25] = [
+const ROOMS: [(&str, &[&str]); 26] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -41,12 +41,13 @@ const ROOMS: [(&str, &[&str]); 25] = [
             "profile", "cost", "simulate", "schedule",
         ],
     ),
+    ("what_if", &["units", "machine", "kernels", "samples", "profile", "scenario", "search"]),
     ("compare", &["units", "stats", "machine", "timeline", "profile"]),
     (
         "report",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "samples", "profile", "runs", "cost", "simulate", "search", "compare",
+            "samples", "profile", "runs", "cost", "simulate", "search", "what_if", "compare",
         ],
     ),
     ("gpu", &["units", "machine", "kernels"]),
@@ -103,6 +104,7 @@ const ROOMS: [(&str, &[&str]); 25] = [
             "cost",
             "simulate",
             "search",
+            "what_if",
             "compare",
             "report",
             "gpu",

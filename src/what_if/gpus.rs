@@ -1,0 +1,55 @@
+//! More GPUs, or fewer.
+
+use super::vary::Varied;
+use crate::machine::{DeviceId, Direction};
+use crate::profile::{Estimate, OtherGpu, RootModel};
+use crate::units::Bandwidth;
+
+/// Gives the machine so many GPUs like the first. Where that many were calibrated together, what
+/// was measured stands.
+pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
+    let profile = &mut varied.profile;
+    profile.multi_gpu.roots.retain(|root| root.devices <= count);
+    profile.multi_gpu.others.retain(|other| other.device.0 < count);
+    let missing: Vec<usize> = (2..=count).filter(|&n| !profile.gpu_counts().contains(&n)).collect();
+    profile.machine.devices = count;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let rate = |direction: Direction| {
+        let rate = profile.link_rate(direction).ok_or_else(|| {
+            format!("the profile does not know how fast large {direction} copies are")
+        })?;
+        Ok::<_, String>((direction, rate.bytes_per_second()))
+    };
+    let alone = [rate(Direction::HostToDevice)?, rate(Direction::DeviceToHost)?];
+    // Both ways at once, each direction goes at the rate that one link leaves it.
+    let beside = alone.map(|(direction, rate)| {
+        let longer = profile.shared(direction).map_or(0.0, |shared| shared.per_byte_ns);
+        1e9 / (1e9 / rate + longer)
+    });
+    for &devices in &missing {
+        let all = |rate: f64| Some(Bandwidth::from_bytes_per_second(rate * devices as f64));
+        let root = RootModel {
+            devices,
+            down_bytes_per_second: all(alone[0].1),
+            up_bytes_per_second: all(alone[1].1),
+            both_bytes_per_second: all(beside[0] + beside[1]),
+            scatter: 0.0,
+        };
+        profile.multi_gpu.roots.push(root);
+    }
+    for device in (1..count).map(DeviceId) {
+        let others = &mut profile.multi_gpu.others;
+        if !others.iter().any(|other| other.device == device) {
+            others.push(OtherGpu { device, copy_in: 1.0, copy_out: 1.0, kernel: 1.0 });
+        }
+    }
+    profile.multi_gpu.use_device.get_or_insert(Estimate::new(0.0, 0.0));
+    varied.assume(
+        "Each further GPU is like the first and has a link like its own; the root carries all links \
+         in full, and going from one GPU's context to another's costs the host nothing. Nothing is \
+         assumed of copies between GPUs: plans that need them stay unpredicted.",
+    );
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Host buffers in another kind of memory.
+
+use super::vary::Varied;
+use crate::machine::HostMemory;
+use crate::scenario::{Home, PlanMemory};
+
+/// Puts the host buffers into pinned memory from the start, so that no plan has to pin them, or
+/// into pageable memory that no plan may pin.
+pub(super) fn set(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
+    let workload = &mut varied.workload;
+    if workload.tasks.is_empty() {
+        return Err("a program that is spelled out says itself which memory it uses: change \
+                    `memory` in the scenario"
+            .to_owned());
+    }
+    for buffer in &mut workload.buffers {
+        if let Home::Host(_) = buffer.home {
+            buffer.home = Home::Host(kind);
+        }
+    }
+    workload.plans.memory = match kind {
+        HostMemory::Pageable => vec![PlanMemory::Pageable],
+        _ => Vec::new(),
+    };
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! A question asked of another machine: with half the link, faster kernels, pinned memory.
+//!
+//! A [`Variation`] is some changes at once. It turns a profile and a workload into those of the
+//! machine and the program that would be, and these are asked like any other: plans are found anew,
+//! so another one may win. One file has a group of knobs, and says what they leave as it is.
+//!
+//! Of capacities (links, multiprocessors, threads), a factor of 0.5 leaves half as much; of times
+//! (kernels, launches, set-up) it leaves half as long.
+//!
+//! Invariant: a factor of 1 changes nothing, to the bit. What a change takes for granted is said
+//! beside its answer; what it cannot know stays unknown, or the change is refused.
+
+mod change;
+mod gpus;
+mod kernels;
+mod links;
+mod memory;
+mod multiprocessors;
+mod prices;
+mod threads;
+mod turn;
+mod vary;
+
+pub use change::{Change, Knob, SetupPrice, Variation};
+pub use turn::{SEARCHED, Turn, turn};
+pub use vary::{Varied, vary};

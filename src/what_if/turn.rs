@@ -1,0 +1,53 @@
+//! From which factor on the verdict turns.
+
+use super::change::{Change, Knob, Variation};
+use super::vary::{scaling, vary};
+use crate::profile::Profile;
+use crate::scenario::Workload;
+use crate::search::lead;
+use rayon::prelude::*;
+
+/// The smallest and the largest factor that are tried.
+pub const SEARCHED: [f64; 2] = [1.0 / 64.0, 64.0];
+
+/// The factor nearest to 1 at which the other side is faster in a pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    pub knob: Knob,
+    pub at: f64,
+    /// Whether the GPU is faster there.
+    pub to_gpu: bool,
+}
+
+/// Two factors this close are as good as one.
+const CLOSE: f64 = 1.01;
+
+/// Where the verdict of a pass turns, for a variation that scales one thing: with the plans that a
+/// break-even tries. `None` if it scales nothing or several things, or a side has no plan;
+/// `Some(None)` if it does not turn at any factor that is tried.
+pub fn turn(profile: &Profile, workload: &Workload, variation: &Variation) -> Option<Option<Turn>> {
+    let [change] = variation.changes.as_slice() else { return None };
+    let (knob, _) = scaling(change, &profile.machine).ok()??;
+    let gpu_leads = |factor: f64| {
+        let change = Change::Times(knob.clone(), factor);
+        let varied = vary(profile, workload, &Variation::of(change)).ok()?;
+        Some(lead(&varied.workload, &varied.profile)? > 0.0)
+    };
+    let now = gpu_leads(1.0)?;
+    let steps = SEARCHED[1].log2() as i32;
+    let factors: Vec<f64> = (1..=steps).flat_map(|step| [-step, step]).map(power).collect();
+    let turned: Vec<Option<bool>> = factors.par_iter().map(|&factor| gpu_leads(factor)).collect();
+    let found = factors.iter().zip(&turned).find(|(_, leads)| **leads == Some(!now));
+    let Some((&beyond, _)) = found else { return Some(None) };
+    // Between the last power of two with today's verdict and the first with the other one.
+    let (mut same, mut other) = (if beyond < 1.0 { beyond * 2.0 } else { beyond / 2.0 }, beyond);
+    while (same / other).max(other / same) > CLOSE {
+        let middle = (same * other).sqrt();
+        *(if gpu_leads(middle)? == now { &mut same } else { &mut other }) = middle;
+    }
+    Some(Some(Turn { knob, at: other, to_gpu: !now }))
+}
+
+fn power(step: i32) -> f64 {
+    f64::from(step).exp2()
+}

@@ -1,0 +1,113 @@
+//! Making the changed machine and the changed workload.
+
+use super::change::{Change, Knob, Variation};
+use super::{gpus, kernels, links, memory, multiprocessors, prices, threads};
+use crate::machine::PcieLink;
+use crate::profile::Profile;
+use crate::samples::Provenance;
+use crate::scenario::Workload;
+
+/// A machine and a workload that could be.
+#[derive(Debug, Clone)]
+pub struct Varied {
+    pub profile: Profile,
+    pub workload: Workload,
+    /// What the change takes for granted and nobody has measured, in sentences.
+    pub assumptions: Vec<String>,
+}
+
+impl Varied {
+    /// Notes what is taken for granted, once.
+    pub(super) fn assume(&mut self, assumption: &str) {
+        if !self.assumptions.iter().any(|known| known == assumption) {
+            self.assumptions.push(assumption.to_owned());
+        }
+    }
+}
+
+/// Changes a machine and a workload. The order of the changes does not matter.
+///
+/// # Errors
+/// If the profile does not know what a change scales, or the workload does not have it: what is
+/// missing and what to do about it, in words.
+pub fn vary(
+    profile: &Profile,
+    workload: &Workload,
+    variation: &Variation,
+) -> Result<Varied, String> {
+    let (profile, workload) = (profile.clone(), workload.clone());
+    let mut varied = Varied { profile, workload, assumptions: Vec::new() };
+    let machine = varied.profile.machine.clone();
+    let mut capacities = links::Capacities::default();
+    for change in &variation.changes {
+        match change {
+            Change::Gpus(count) => gpus::set(&mut varied, *count)?,
+            Change::Memory(kind) => memory::set(&mut varied, *kind)?,
+            Change::Times(..) | Change::Count(..) | Change::Link(_) => {
+                if let Some((knob, factor)) = scaling(change, &machine)?
+                    && factor != 1.0
+                {
+                    scale(&mut varied, &mut capacities, (&knob, factor))?;
+                }
+            }
+        }
+    }
+    links::scale(&mut varied, capacities)?;
+    Ok(varied)
+}
+
+/// What a change scales and by how much, if it scales something.
+///
+/// # Errors
+/// If what it is of now is not known.
+pub(super) fn scaling(
+    change: &Change,
+    machine: &Provenance,
+) -> Result<Option<(Knob, f64)>, String> {
+    Ok(match change {
+        Change::Times(knob, factor) => Some((knob.clone(), *factor)),
+        Change::Count(knob, count) => {
+            let now = match knob {
+                Knob::Threads => machine.cpu_threads,
+                _ => machine.multiprocessors as usize,
+            };
+            if now == 0 {
+                return Err(format!("the profile does not say how many {knob} the machine has"));
+            }
+            Some((knob.clone(), *count as f64 / now as f64))
+        }
+        Change::Link(link) => {
+            let now = PcieLink::noted(&machine.link).ok_or_else(|| {
+                format!(
+                    "the profile does not say what its machine's link is (it has \"{}\"): give a \
+                     factor, such as link=0.5x",
+                    machine.link
+                )
+            })?;
+            Some((Knob::Link, link.on_paper() / now.on_paper()))
+        }
+        Change::Memory(_) | Change::Gpus(_) => None,
+    })
+}
+
+fn scale(
+    varied: &mut Varied,
+    capacities: &mut links::Capacities,
+    (knob, factor): (&Knob, f64),
+) -> Result<(), String> {
+    match knob {
+        Knob::Link => {
+            capacities.down *= factor;
+            capacities.up *= factor;
+        }
+        Knob::CopyIn => capacities.down *= factor,
+        Knob::CopyOut => capacities.up *= factor,
+        Knob::Kernels => kernels::scale(varied, None, factor)?,
+        Knob::Kernel(name) => kernels::scale(varied, Some(name), factor)?,
+        Knob::Multiprocessors => multiprocessors::scale(varied, factor),
+        Knob::Threads => threads::scale(varied, factor)?,
+        Knob::Launch => prices::scale_launches(&mut varied.profile, factor),
+        Knob::Setup(price) => prices::scale_setup(&mut varied.profile, *price, factor),
+    }
+    Ok(())
+}
