@@ -1,5 +1,9 @@
 //! `hallway evaluate`: predict and rank every plan.
 
+mod gate;
+mod machines;
+mod what_if;
+
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, write_whole};
 use super::progress::Progress;
@@ -7,13 +11,15 @@ use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, InBrief, Origin, Rows, Turning, WhatIf, trace};
+use crate::report::{Assessment, Evaluation, Gate, InBrief, Origin, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
 use crate::simulate::Tally;
 use crate::study::TRIAL_KERNELS;
-use crate::what_if::{Variation, Varied, turn, vary};
-use clap::Args;
+use crate::what_if::Variation;
+use clap::{Args, ValueHint};
+use gate::FailIf;
+use machines::Price;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -45,6 +51,18 @@ pub(super) struct EvaluateArguments {
     /// much of a capacity (link, h2d, d2h, multiprocessors, threads) and half as long of a time
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
+    /// What an hour on a machine costs, such as `h200=2.50`, where several profiles are named; can
+    /// be given several times
+    #[arg(long, value_name = "MACHINE=PRICE")]
+    price: Vec<Price>,
+    /// Compare with what `--format json` wrote earlier, and exit with 1 if something got worse
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    baseline: Option<PathBuf>,
+    /// What counts as worse: `slower=5%` (the fastest plan), `verdict` (another one) or `missing`
+    /// (a scenario that only one of the two has); can be given several times [default: slower=5%
+    /// and verdict]
+    #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
+    fail_if: Vec<FailIf>,
     /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
     /// elsewhere]
     #[arg(long, value_name = "COLUMNS",
@@ -63,17 +81,17 @@ pub(super) struct EvaluateArguments {
 }
 
 pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
+    if arguments.predicting.profile.len() > 1 {
+        return machines::run(arguments);
+    }
     let predicting = &arguments.predicting;
+    let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
     let workloads = predicting.workloads()?;
+    let inputs = predicting.inputs(&found).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
-    check_outputs(predicting.inputs(&found), outputs.map(PathBuf::as_path))?;
-    // What cannot be changed is an error before the first prediction.
-    for workload in &workloads {
-        for variation in &arguments.what_if {
-            varied(workload, &found, variation)?;
-        }
-    }
+    check_outputs(inputs, outputs.map(PathBuf::as_path))?;
+    what_if::check(&workloads, &found, &arguments.what_if)?;
     let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()));
     let (mut scenarios, mut traces) = (Vec::new(), Vec::new());
     for workload in &workloads {
@@ -84,22 +102,27 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let tally = progress.tally();
         let assessment = assess((workload, runs), (&ranking, arguments.within), &found, tally);
-        let what_if = arguments
-            .what_if
-            .iter()
-            .map(|variation| asked(predicting, (workload, runs), (&found, &progress), variation));
+        let what_if = arguments.what_if.iter().map(|variation| {
+            what_if::ask(predicting, (workload, runs), (&found, &progress), variation)
+        });
         let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
         scenarios.push(assessment.varied(InBrief::of(&ranking, runs), what_if));
     }
     drop(progress);
-    let evaluation = Evaluation {
+    let mut evaluation = Evaluation {
         profile: Origin::new(&found.path.display().to_string(), &found.profile),
         seed: predicting.seed,
         draws: predicting.draws.into(),
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
         context_ns: found.profile.setup.context.map(|context| context.span()),
         scenarios,
+        gate: None,
     };
+    if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
+        let path = path.display().to_string();
+        let limits = gate::limits(&arguments.fail_if);
+        evaluation.gate = Some(Gate::new((&path, baseline), limits, &evaluation));
+    }
     let text = match arguments.format {
         Format::Table => {
             let rows = if arguments.all { Rows::All } else { Rows::Notable };
@@ -115,35 +138,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     for name in &unanswered {
         eprintln!("{name}: no plan can be predicted; the notes under its name tell why");
     }
-    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
-}
-
-fn varied(
-    workload: &Workload,
-    found: &LoadedProfile,
-    variation: &Variation,
-) -> Result<Varied, Failure> {
-    vary(&found.profile, workload, variation).map_err(|problem| {
-        Failure::Input(miette::miette!("--what-if {variation}, `{}`: {problem}", workload.name))
-    })
-}
-
-/// The answer if something were different.
-fn asked(
-    predicting: &Predicting,
-    (workload, runs): (&Workload, u64),
-    (found, progress): (&LoadedProfile, &Progress),
-    variation: &Variation,
-) -> Result<WhatIf, Failure> {
-    let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
-    let there = LoadedProfile { profile, path: found.path.clone() };
-    let ranking = predicting.ranking(&changed, &there, (progress, BREAK_EVEN));
-    let turn = turn(&found.profile, workload, variation);
-    Ok(WhatIf {
-        change: variation.to_string(),
-        answer: InBrief::of(&ranking, runs),
-        turning: turn.map(|turn| Turning::of(turn.as_ref())),
-        assumptions,
+    let failures = evaluation.gate.iter().flat_map(|gate| &gate.failures);
+    let fails = failures.inspect(|failure| eprintln!("{failure}")).count() > 0;
+    Ok(match unanswered.is_empty() {
+        false => Outcome::NoAnswer,
+        true if fails => Outcome::CheckFailed,
+        true => Outcome::Done,
     })
 }
 

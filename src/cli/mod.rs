@@ -101,7 +101,7 @@ struct Predicting {
     scenarios: Vec<PathBuf>,
     /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
-    profile: Option<PathBuf>,
+    profile: Vec<PathBuf>,
     /// Seed of the random draws that ranges come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -115,6 +115,7 @@ impl Predicting {
     /// One scenario, as a command predicts it that is told nothing else.
     fn of(scenario: PathBuf, profile: Option<PathBuf>) -> Self {
         let draws = crate::simulate::DRAWS as u16;
+        let profile = profile.into_iter().collect();
         Self { scenarios: vec![scenario], profile, seed: 1, draws }
     }
 }

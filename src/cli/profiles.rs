@@ -150,10 +150,23 @@ pub(super) fn in_folder(path: &Path) -> PathBuf {
 impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<LoadedProfile, Failure> {
-        let path = match &self.profile {
-            Some(path) => in_folder(path),
-            None => newest(Path::new("calibration"))?,
-        };
+        match self.profile.as_slice() {
+            [] => Self::load_profile(newest(Path::new("calibration"))?),
+            [path] => Self::load_profile(in_folder(path)),
+            [_, ..] => Err(Failure::Input(miette::miette!(
+                help = "name one; `hallway evaluate` sets several machines side by side",
+                "there are {} profiles, and this takes one",
+                self.profile.len()
+            ))),
+        }
+    }
+
+    /// All profiles that were named.
+    pub fn profiles(&self) -> Result<Vec<LoadedProfile>, Failure> {
+        self.profile.iter().map(|path| Self::load_profile(in_folder(path))).collect()
+    }
+
+    fn load_profile(path: PathBuf) -> Result<LoadedProfile, Failure> {
         let profile = Profile::load(&path).map_err(|error| {
             let is_scenario = Workload::load(&path).is_ok();
             if is_scenario { mixed_up(&path, "scenario", "profile") } else { Failure::from(error) }

@@ -2,6 +2,7 @@
 
 use super::Origin;
 use super::assessed_plan::AssessedPlan;
+use super::gate::Gate;
 use super::in_brief::InBrief;
 use super::verdict::Verdict;
 use super::what_if::WhatIf;
@@ -37,6 +38,8 @@ pub struct Evaluation {
     pub context_ns: Option<Span>,
     /// The scenarios, in the order in which they were named.
     pub scenarios: Vec<Assessment>,
+    /// How they stand to an earlier evaluation, if one was named.
+    pub gate: Option<Gate>,
 }
 
 /// One scenario.

@@ -50,6 +50,7 @@ impl Evaluation {
             text.push('\n');
             text.push_str(&assessment.text(rows, width));
         }
+        text.extend(self.gate.iter().map(|gate| gate.text(width)));
         folded(&text, width)
     }
 }
@@ -62,9 +63,7 @@ impl Assessment {
         if !shown.is_empty() {
             let _ = writeln!(text, "{}", ranking(&shown, self.runs, width));
         }
-        if let Some(what_if) = self.what_if_table(width) {
-            let _ = writeln!(text, "{what_if}");
-        }
+        text.extend(self.what_if_table(width));
         let notes = [
             self.hidden(shown.len()),
             self.tie_note(),

@@ -41,6 +41,17 @@ impl Answer {
             Self::NothingToCompare => "-",
         }
     }
+
+    /// For a sentence.
+    pub(super) const fn said(self) -> &'static str {
+        match self {
+            Self::Gpu => "the GPU",
+            Self::Cpu => "the CPU",
+            Self::Both => "both together",
+            Self::Tie => "a tie",
+            Self::NothingToCompare => "nothing to compare",
+        }
+    }
 }
 
 /// The answer and how it is said. Keys are stable; the wording is not.

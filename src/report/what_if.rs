@@ -85,15 +85,21 @@ impl Assessment {
             Column::number("one run"),
             Column::number("90% range").if_folded(2),
             Column::number("vs today"),
+            Column::number("CPU").if_room(1),
+            Column::number("GPU").if_room(1),
             Column::words("bound by").if_folded(1),
-            Column::words("turns").if_room(1),
+            Column::words("turns").if_room(2),
         ];
         let row = |change: &str, brief: &InBrief, turns: String| {
-            let mut row = vec![change.to_owned()];
-            row.extend(brief.cells());
-            row.insert(5, against(brief.predicted_ns, today.predicted_ns));
-            row.push(turns);
-            row
+            let [verdict, winner, time, range, bound] = brief.cells();
+            let against = against(brief.predicted_ns, today.predicted_ns);
+            let sides = [brief.cpu_ns, brief.gpu_ns].map(in_cell);
+            let change = change.to_owned();
+            [change, verdict, winner, time, range, against]
+                .into_iter()
+                .chain(sides)
+                .chain([bound, turns])
+                .collect()
         };
         let mut rows = vec![row("as it is", today, String::new())];
         rows.extend(self.what_if.iter().map(|one| {
@@ -112,7 +118,7 @@ impl Assessment {
         }
         let ends = "Ranges are as wide as today's machine needs them; `turns`: from which factor \
                     on the other side is faster in a pass, of 0.016x to 64x.\n";
-        Some(format!("{text}{ends}"))
+        Some(format!("{text}{ends}\n"))
     }
 }
 
@@ -128,15 +134,25 @@ fn against(time: Option<Span>, today: Option<Span>) -> String {
     }
 }
 
+/// A time, or that it is not known.
+pub(super) fn in_cell(time: Option<Span>) -> String {
+    time.map_or_else(|| "-".to_owned(), |one| one.to_string())
+}
+
 impl InBrief {
     /// Verdict, winner, time, range and what bounds it, for a row of a table.
     pub(super) fn cells(&self) -> [String; 5] {
-        let time = |time: Option<Span>| time.map_or_else(|| "-".to_owned(), |one| one.to_string());
         let range = self.low_ns.zip(self.high_ns).map(|(low, high)| range(low, high));
         [
-            self.answer.in_a_word().to_owned(),
+            match self.answer == self.pass_answer {
+                true => self.answer.in_a_word().to_owned(),
+                false => {
+                    let [program, pass] = [self.answer, self.pass_answer].map(Answer::in_a_word);
+                    format!("{program}; a pass: {pass}")
+                }
+            },
             self.winner.clone().unwrap_or_else(|| "-".to_owned()),
-            time(self.predicted_ns),
+            in_cell(self.predicted_ns),
             range.unwrap_or_else(|| "-".to_owned()),
             self.bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string()),
         ]

@@ -1,6 +1,6 @@
 //! More GPUs, or fewer.
 
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Estimate, OtherGpu, RootModel};
 use crate::units::Bandwidth;
@@ -47,9 +47,9 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     }
     profile.multi_gpu.use_device.get_or_insert(Estimate::new(0.0, 0.0));
     varied.assume(
-        "Each further GPU is like the first and has a link like its own; the root carries all links \
-         in full, and going from one GPU's context to another's costs the host nothing. Nothing is \
-         assumed of copies between GPUs: plans that need them stay unpredicted.",
+        "Each further GPU is like the first and has a link like its own; the root carries all \
+         links in full, and going from one GPU's context to another's costs the host nothing. \
+         Plans that copy between GPUs stay unpredicted.",
     );
     Ok(())
 }

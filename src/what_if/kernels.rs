@@ -3,7 +3,7 @@
 //! A kernel's own time is scaled. What the device needs to get it started, and what the call of its
 //! launch costs, stays: `launch` is a knob of its own.
 
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::kernels::{GpuSide, OwnCost, OwnKernel};
 use crate::profile::Curve;
 use crate::scenario::{TaskKernel, Workload};

@@ -11,7 +11,7 @@
 //! - What several GPUs copy together is bounded by the root and the host's memory, which stay.
 //! - Copies between GPUs stay if they are clearly faster than the link, and so take another one.
 
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::machine::Direction;
 use crate::profile::{Curve, Profile};
 use crate::samples::{RowPath, TransferPath};
@@ -99,7 +99,7 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
     peers(profile, ways);
     if profile.gpu_counts().iter().any(|&devices| devices > 1) {
         varied.assume(
-            "What several GPUs copy together is bounded by the root and the host's memory as today.",
+            "What several GPUs copy together is bounded by the root and the host's memory, as today.",
         );
     }
     Ok(())

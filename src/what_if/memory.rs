@@ -1,8 +1,9 @@
 //! Host buffers in another kind of memory.
 
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::machine::HostMemory;
 use crate::scenario::{Home, PlanMemory};
+use crate::units::Bytes;
 
 /// Puts the host buffers into pinned memory from the start, so that no plan has to pin them, or
 /// into pageable memory that no plan may pin.
@@ -18,9 +19,10 @@ pub(super) fn set(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
             buffer.home = Home::Host(kind);
         }
     }
-    workload.plans.memory = match kind {
-        HostMemory::Pageable => vec![PlanMemory::Pageable],
-        _ => Vec::new(),
-    };
+    workload.plans.memory = Vec::new();
+    if kind == HostMemory::Pageable {
+        workload.plans.memory.push(PlanMemory::Pageable);
+        workload.limits.pinned_memory = Some(Bytes::ZERO);
+    }
     Ok(())
 }

@@ -19,8 +19,10 @@ mod multiprocessors;
 mod prices;
 mod threads;
 mod turn;
+mod varied;
 mod vary;
 
 pub use change::{Change, Knob, SetupPrice, Variation};
 pub use turn::{SEARCHED, Turn, turn};
-pub use vary::{Varied, vary};
+pub use varied::Varied;
+pub use vary::vary;

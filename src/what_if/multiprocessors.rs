@@ -6,7 +6,7 @@
 //! there is.
 
 use super::kernels::{beyond, for_own, scale_cost};
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::kernels::{GpuSide, Grid, OwnCost, Variant};
 
 pub(super) fn scale(varied: &mut Varied, factor: f64) {

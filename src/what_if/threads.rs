@@ -6,7 +6,7 @@
 //! taken to be shared.
 
 use super::kernels::{for_own, scale_cost};
-use super::vary::Varied;
+use super::varied::Varied;
 use crate::kernels::{CpuSide, OwnCost};
 use crate::profile::{Curve, Profile};
 

@@ -1,29 +1,12 @@
 //! Making the changed machine and the changed workload.
 
 use super::change::{Change, Knob, Variation};
+use super::varied::Varied;
 use super::{gpus, kernels, links, memory, multiprocessors, prices, threads};
 use crate::machine::PcieLink;
 use crate::profile::Profile;
 use crate::samples::Provenance;
 use crate::scenario::Workload;
-
-/// A machine and a workload that could be.
-#[derive(Debug, Clone)]
-pub struct Varied {
-    pub profile: Profile,
-    pub workload: Workload,
-    /// What the change takes for granted and nobody has measured, in sentences.
-    pub assumptions: Vec<String>,
-}
-
-impl Varied {
-    /// Notes what is taken for granted, once.
-    pub(super) fn assume(&mut self, assumption: &str) {
-        if !self.assumptions.iter().any(|known| known == assumption) {
-            self.assumptions.push(assumption.to_owned());
-        }
-    }
-}
 
 /// Changes a machine and a workload. The order of the changes does not matter.
 ///

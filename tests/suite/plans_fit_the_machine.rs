@@ -240,8 +240,15 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let says_who_wins = |assessment: Assessment| {
         let profile = Origin::new("profile.toml", &machine());
         let scenarios = vec![assessment];
-        let evaluation =
-            Evaluation { profile, seed: 1, draws: 2, trials: 0, context_ns: None, scenarios };
+        let evaluation = Evaluation {
+            profile,
+            seed: 1,
+            draws: 2,
+            trials: 0,
+            context_ns: None,
+            scenarios,
+            gate: None,
+        };
         evaluation.text(Rows::All).contains("beats the CPU in a pass at any size")
     };
     assert!(says_who_wins(found) && !says_who_wins(both));

@@ -71,6 +71,7 @@ fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
         trials: 0,
         context_ns: None,
         scenarios: vec![assessment],
+        gate: None,
     }
 }
 

@@ -29,6 +29,7 @@ fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Eval
         trials: 120,
         context_ns: PROFILE.setup.context.map(|context| context.span()),
         scenarios: of.into_iter().map(assess).collect(),
+        gate: None,
     }
 }
 

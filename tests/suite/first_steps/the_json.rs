@@ -2,7 +2,7 @@
 
 use super::*;
 use boon::{Compiler, Schemas};
-use hallway::report::{Checked, Diagnosis, Evaluation, Failed, Verification};
+use hallway::report::{Checked, Diagnosis, Evaluation, Failed, Machines, Verification};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use std::fmt::Write;
 fn forms() -> Vec<(&'static str, Value)> {
     vec![
         ("hallway evaluate --format json", schema_of::<Evaluation>()),
+        ("hallway evaluate --format json with several profiles", schema_of::<Machines>()),
         ("hallway verify --format json", schema_of::<Verification>()),
         ("hallway check --format json", schema_of::<Checked>()),
         ("hallway doctor --format json", schema_of::<Diagnosis>()),

@@ -93,6 +93,7 @@ fn first_use_that_is_not_known_is_said_to_be_missing() {
         trials: 0,
         context_ns: None,
         scenarios: vec![assessment],
+        gate: None,
     };
     let text = evaluation.text(Rows::All);
     assert!(text.contains("Programs are without what a process pays to use the GPU"), "{text}");

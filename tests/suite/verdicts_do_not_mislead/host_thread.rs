@@ -10,7 +10,7 @@ const PAGEABLE: &str = "\"host\"\nhost = { memory = \"pageable\" }";
 fn text_of(assessment: Assessment) -> String {
     let profile = Origin::new("p", &h200());
     let scenarios = vec![assessment];
-    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
+    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios, gate: None }
         .text(Rows::All)
 }
 

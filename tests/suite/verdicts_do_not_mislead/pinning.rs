@@ -5,7 +5,7 @@ use hallway::report::{Evaluation, Origin, Rows};
 
 fn text(assessment: &Assessment, profile: &Profile) -> String {
     let (profile, scenarios) = (Origin::new("p", profile), vec![assessment.clone()]);
-    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
+    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios, gate: None }
         .text(Rows::All)
 }
 

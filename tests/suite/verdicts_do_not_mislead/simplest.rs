@@ -32,8 +32,16 @@ fn it_is_named_with_what_it_saves() {
     let said = |share| {
         let assessment = Assessment::new(&workload, 1, &ranking, None).simplest(&ranking, share);
         let (profile, scenarios) = (Origin::new("p", &h200()), vec![assessment]);
-        Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
-            .text(Rows::All)
+        Evaluation {
+            profile,
+            seed: 1,
+            draws: 40,
+            trials: 0,
+            context_ns: None,
+            scenarios,
+            gate: None,
+        }
+        .text(Rows::All)
     };
     let time = ranking.best_on_cpu().expect("one").makespan();
     let expected = format!(

@@ -9,7 +9,7 @@ fn text(workload: &Workload) -> String {
     let sizes = break_even(workload, &h200());
     let scenarios = vec![Assessment::new(workload, 1, &ranked(workload), sizes)];
     let profile = Origin::new("p", &h200());
-    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios }
+    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios, gate: None }
         .text(Rows::All)
 }
 

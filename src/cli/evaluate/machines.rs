@@ -1,0 +1,135 @@
+//! Machines side by side.
+
+use super::EvaluateArguments;
+use crate::cli::outputs::check_outputs;
+use crate::cli::profiles::{LoadedProfile, deliver};
+use crate::cli::progress::Progress;
+use crate::cli::terminal::width;
+use crate::cli::{Failure, Format, Outcome};
+use crate::report::{InBrief, Machine, Machines, Origin, SideBySide};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// What an hour on a machine costs.
+#[derive(Debug, Clone)]
+pub(super) struct Price {
+    machine: String,
+    per_hour: f64,
+}
+
+impl FromStr for Price {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = || {
+            let (machine, price) = text.rsplit_once('=')?;
+            let per_hour = price.trim().parse::<f64>().ok()?;
+            let is_price = (0.0..1e9).contains(&per_hour) && !machine.trim().is_empty();
+            is_price.then(|| Self { machine: machine.trim().to_owned(), per_hour })
+        };
+        parsed().ok_or_else(|| "write a machine and its price per hour, as in `h200=2.50`".into())
+    }
+}
+
+/// Asks every machine.
+pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
+    refuse_the_rest(arguments)?;
+    let predicting = &arguments.predicting;
+    let found = predicting.profiles()?;
+    let workloads = predicting.workloads()?;
+    let inputs = predicting.scenarios.iter().chain(found.iter().map(|one| &one.path));
+    let output = arguments.output.as_deref();
+    check_outputs(inputs.map(PathBuf::as_path), output)?;
+    let machines = machines(&found, &arguments.price)?;
+    let progress = Progress::of(workloads.len() * found.len());
+    let side_by_side = |workload: &crate::scenario::Workload| {
+        let runs = arguments.runs.unwrap_or(workload.runs);
+        let answers = found.iter().map(|machine| {
+            InBrief::of(&predicting.ranking(workload, machine, (&progress, 0)), runs)
+        });
+        let of = (workload.name.as_str(), workload.question.as_str());
+        SideBySide::new(of, runs, &machines, answers.collect())
+    };
+    let scenarios = workloads.iter().map(side_by_side).collect();
+    drop(progress);
+    let (seed, draws) = (predicting.seed, predicting.draws.into());
+    let report = Machines { machines, seed, draws, scenarios };
+    let text = match arguments.format {
+        Format::Table => report.text_within(width(arguments.width, output)),
+        Format::Json => report.json(),
+    };
+    deliver(&text, output)?;
+    let mut has_answers = true;
+    for (scenario, machine) in report.unanswered() {
+        eprintln!("{scenario}: on `{machine}`, no plan can be predicted");
+        has_answers = false;
+    }
+    Ok(if has_answers { Outcome::Done } else { Outcome::NoAnswer })
+}
+
+/// Options that are about one machine.
+fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
+    let given = [
+        ("--what-if", !arguments.what_if.is_empty()),
+        ("--baseline", arguments.baseline.is_some()),
+        ("--trace", arguments.trace.is_some()),
+        ("--all", arguments.all),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::Input(miette::miette!(
+            help = "name one profile, or leave the option out",
+            "{option} is about one machine, and there are {} profiles",
+            arguments.predicting.profile.len()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, Failure> {
+    let mut places: BTreeMap<String, &Path> = BTreeMap::new();
+    for one in found {
+        if let Some(other) = places.insert(name(&one.path), &one.path) {
+            return Err(Failure::Input(miette::miette!(
+                help = "put each profile into a folder with a name of its own",
+                "two machines are called `{}`: {} and {}",
+                name(&one.path),
+                other.display(),
+                one.path.display()
+            )));
+        }
+    }
+    for Price { machine, .. } in prices {
+        let is_known = |one: &LoadedProfile| is_it(machine, one);
+        if !found.iter().any(is_known) {
+            let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            return Err(Failure::Input(miette::miette!(
+                help = "machines go by their profile's folder, or by the name of their GPU",
+                "--price: no machine is called `{machine}`; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    let machine = |one: &LoadedProfile| {
+        let price = prices.iter().rev().find(|price| is_it(&price.machine, one));
+        Machine {
+            name: name(&one.path),
+            profile: Origin::new(&one.path.display().to_string(), &one.profile),
+            price_per_hour: price.map(|price| price.per_hour),
+        }
+    };
+    Ok(found.iter().map(machine).collect())
+}
+
+/// What a machine is called: after the folder of its profile, or after a file that is not named as
+/// a calibration names it.
+fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    let folder = path.parent().and_then(Path::file_name);
+    let name = folder.filter(|_| stem == "profile").unwrap_or(stem);
+    name.to_string_lossy().into_owned()
+}
+
+fn is_it(machine: &str, one: &LoadedProfile) -> bool {
+    machine == name(&one.path) || machine == one.profile.machine.gpu
+}

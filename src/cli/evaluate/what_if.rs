@@ -1,0 +1,51 @@
+//! What would be, asked beside what is.
+
+use crate::cli::profiles::LoadedProfile;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Predicting};
+use crate::report::{InBrief, Turning, WhatIf};
+use crate::scenario::Workload;
+use crate::what_if::{Variation, Varied, turn, vary};
+
+/// Refuses what cannot be changed before anything is predicted.
+pub(super) fn check(
+    workloads: &[Workload],
+    found: &LoadedProfile,
+    variations: &[Variation],
+) -> Result<(), Failure> {
+    for workload in workloads {
+        for variation in variations {
+            varied(workload, found, variation)?;
+        }
+    }
+    Ok(())
+}
+
+fn varied(
+    workload: &Workload,
+    found: &LoadedProfile,
+    variation: &Variation,
+) -> Result<Varied, Failure> {
+    vary(&found.profile, workload, variation).map_err(|problem| {
+        Failure::Input(miette::miette!("--what-if {variation}, `{}`: {problem}", workload.name))
+    })
+}
+
+/// The answer if something were different.
+pub(super) fn ask(
+    predicting: &Predicting,
+    (workload, runs): (&Workload, u64),
+    (found, progress): (&LoadedProfile, &Progress),
+    variation: &Variation,
+) -> Result<WhatIf, Failure> {
+    let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
+    let there = LoadedProfile { profile, path: found.path.clone() };
+    let ranking = predicting.ranking(&changed, &there, (progress, 0));
+    let turn = turn(&found.profile, workload, variation);
+    Ok(WhatIf {
+        change: variation.to_string(),
+        answer: InBrief::of(&ranking, runs),
+        turning: turn.map(|turn| Turning::of(turn.as_ref())),
+        assumptions,
+    })
+}

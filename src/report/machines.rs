@@ -1,0 +1,179 @@
+//! Several machines, asked the same question.
+
+use super::Origin;
+use super::evaluation_text::heading;
+use super::in_brief::InBrief;
+use super::table::{Column, table};
+use super::what_if::in_cell;
+use super::words::{folded, plural};
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// What several machines make of some scenarios.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Machines {
+    /// The machines, in the order in which they were named.
+    pub machines: Vec<Machine>,
+    /// Seed of the draws behind every range.
+    pub seed: u64,
+    /// Number of draws behind every range.
+    pub draws: usize,
+    /// The scenarios, in the order in which they were named.
+    pub scenarios: Vec<SideBySide>,
+}
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Machine {
+    /// Name of its profile's folder.
+    pub name: String,
+    /// Its profile.
+    pub profile: Origin,
+    /// What an hour on it costs, in whatever currency `--price` was given in.
+    pub price_per_hour: Option<f64>,
+}
+
+/// One scenario on all machines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct SideBySide {
+    /// Its name.
+    pub scenario: String,
+    /// What it asks.
+    pub question: String,
+    /// Passes over the workload in a whole program.
+    pub runs: u64,
+    /// One answer for each machine, in their order.
+    pub answers: Vec<OnMachine>,
+    /// The machine with the fastest program; a pass, where no program's time is known.
+    pub fastest: Option<String>,
+    /// The machine on which a program costs least. `null` without prices.
+    pub cheapest: Option<String>,
+}
+
+/// The answer of one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct OnMachine {
+    /// Its name.
+    pub machine: String,
+    #[serde(flatten)]
+    pub answer: InBrief,
+    /// What a whole program of `runs` passes costs. `null` where the machine has no price or the
+    /// program's time is not known.
+    pub cost: Option<f64>,
+}
+
+const NANOS_IN_HOUR: f64 = 3600.0 * 1e9;
+
+impl SideBySide {
+    /// Draws up what each machine says; `answers` are in the order of the machines.
+    pub fn new(
+        (scenario, question): (&str, &str),
+        runs: u64,
+        machines: &[Machine],
+        answers: Vec<InBrief>,
+    ) -> Self {
+        let of = |(machine, answer): (&Machine, InBrief)| {
+            let hours = answer.program_ns.map(|time| time.nanos_f64() / NANOS_IN_HOUR);
+            let cost = hours.zip(machine.price_per_hour).map(|(hours, price)| hours * price);
+            OnMachine { machine: machine.name.clone(), answer, cost }
+        };
+        let answers: Vec<OnMachine> = machines.iter().zip(answers).map(of).collect();
+        let all_programs = answers.iter().all(|one| one.answer.program_ns.is_some());
+        let time = |one: &OnMachine| match all_programs {
+            true => one.answer.program_ns,
+            false => one.answer.predicted_ns,
+        };
+        let timed = answers.iter().filter_map(|one| Some((time(one)?, one)));
+        let fastest = timed.min_by_key(|(time, _)| *time).map(|(_, one)| one.machine.clone());
+        let priced = answers.iter().filter_map(|one| Some((one.cost?, one)));
+        let cheapest = priced.min_by(|one, other| one.0.total_cmp(&other.0));
+        let cheapest = cheapest.map(|(_, one)| one.machine.clone());
+        let (scenario, question) = (scenario.to_owned(), question.to_owned());
+        Self { scenario, question, runs, answers, fastest, cheapest }
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let is_priced = self.answers.iter().any(|one| one.cost.is_some());
+        let many = plural(self.runs, "run");
+        let mut header = vec![
+            Column::words("machine"),
+            Column::words("verdict"),
+            Column::words("winner"),
+            Column::number("one run"),
+            Column::number("90% range").if_folded(2),
+            Column::words("bound by").if_folded(1),
+            Column::number("CPU").if_room(1),
+            Column::number("GPU").if_room(1),
+            Column::number(&format!("set-up and {many}")),
+        ];
+        if is_priced {
+            header.push(Column::number("costs"));
+        }
+        let row = |one: &OnMachine| {
+            let OnMachine { machine, answer, cost } = one;
+            let mut row = vec![machine.clone()];
+            row.extend(answer.cells());
+            row.extend([answer.cpu_ns, answer.gpu_ns, answer.program_ns].map(in_cell));
+            if is_priced {
+                row.push(cost.map_or_else(|| "-".to_owned(), money));
+            }
+            row
+        };
+        let rows: Vec<Vec<String>> = self.answers.iter().map(row).collect();
+        let mut text = heading(&self.scenario, &self.question, width);
+        let _ = writeln!(text, "\n{}", table(&header, &rows, width));
+        let best = |name: &Option<String>| name.as_ref().map(|name| format!("`{name}`"));
+        let said = [
+            best(&self.fastest).map(|name| format!("Fastest: {name}.")),
+            best(&self.cheapest).map(|name| format!("Cheapest: {name}.")),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        text + &said.join(" ") + "\n"
+    }
+}
+
+/// Three significant digits.
+fn money(amount: f64) -> String {
+    if amount <= 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = (2 - amount.log10().floor() as i32).clamp(0, 12) as usize;
+    format!("{amount:.decimals$}")
+}
+
+impl Machines {
+    /// The report in lines of at most so many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = String::new();
+        for Machine { name, profile, price_per_hour } in &self.machines {
+            let _ = write!(text, "{name}\n{profile}\n");
+            if let Some(price) = price_per_hour {
+                let _ = writeln!(text, "Price    {price} an hour");
+            }
+            text.push('\n');
+        }
+        let scenarios = self.scenarios.iter().map(|one| one.text(width));
+        text += &scenarios.collect::<Vec<_>>().join("\n");
+        folded(&text, width)
+    }
+
+    /// The JSON form, with a newline at its end.
+    pub fn json(&self) -> String {
+        super::json(self)
+    }
+
+    /// The scenarios of which a machine could predict nothing, each with that machine.
+    pub fn unanswered(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.scenarios.iter().flat_map(|one| {
+            let nothing = one.answers.iter().filter(|on| on.answer.winner.is_none());
+            nothing.map(|on| (one.scenario.as_str(), on.machine.as_str()))
+        })
+    }
+}

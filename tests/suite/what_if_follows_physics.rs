@@ -1,0 +1,289 @@
+//! A changed machine answers as physics says it would, and a factor of one changes nothing.
+
+use super::machines::machine;
+use super::workloads::{read, simple};
+use hallway::kernels::Kernel;
+use hallway::machine::{Direction, PcieLink};
+use hallway::profile::Profile;
+use hallway::report::InBrief;
+use hallway::scenario::Workload;
+use hallway::search::{Ranking, candidates_for, lead, rank};
+use hallway::units::{Bytes, Span};
+use hallway::what_if::{Variation, Varied, turn, vary};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+static H200: LazyLock<Profile> = LazyLock::new(|| committed("calibration/h200"));
+
+fn committed(folder: &str) -> Profile {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    Profile::load(&folder.join("profile.toml")).expect("committed")
+}
+
+fn scenario(name: &str) -> Workload {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    Workload::load(&folder.join(name).with_extension("toml")).expect("committed")
+}
+
+fn change(text: &str) -> Variation {
+    text.parse().unwrap_or_else(|problem| panic!("{text}: {problem}"))
+}
+
+fn varied(profile: &Profile, workload: &Workload, text: &str) -> Varied {
+    vary(profile, workload, &change(text)).unwrap_or_else(|problem| panic!("{text}: {problem}"))
+}
+
+fn ranking(profile: &Profile, workload: &Workload) -> Ranking {
+    rank(candidates_for(workload, profile), profile, 10, 1)
+}
+
+/// Time of a pass of the fastest plan on the GPU.
+fn on_gpu(profile: &Profile, workload: &Workload, text: &str) -> f64 {
+    let Varied { profile, workload, .. } = varied(profile, workload, text);
+    let ranking = ranking(&profile, &workload);
+    ranking.fastest_on_gpu().expect("there is one").makespan().nanos_f64()
+}
+
+/// How many times as long a pass takes with a change.
+fn longer(profile: &Profile, workload: &Workload, text: &str) -> f64 {
+    on_gpu(profile, workload, text) / on_gpu(profile, workload, "link=1x")
+}
+
+#[track_caller]
+fn assert_near(found: f64, wanted: f64, within: f64) {
+    assert!((found / wanted - 1.0).abs() <= within, "{found}, not {wanted}");
+}
+
+#[test]
+fn a_factor_of_one_changes_nothing() {
+    let workload = scenario("stencil-halo");
+    for text in [
+        "link=1x",
+        "h2d=1x,d2h=1x",
+        "kernels=1x",
+        "kernel.stencil=1x",
+        "multiprocessors=1x",
+        "threads=1x",
+        "launch=1x",
+        "setup=1x",
+        "setup.pin=1x",
+        "threads=16",
+        "multiprocessors=132",
+        "link=gen5x16",
+        "gpus=1",
+    ] {
+        let Varied { profile, workload: same, assumptions } = varied(&H200, &workload, text);
+        assert_eq!(profile, *H200, "{text}");
+        assert_eq!(same, workload, "{text}");
+        assert!(assumptions.is_empty(), "{text}: {assumptions:?}");
+    }
+}
+
+#[test]
+fn half_a_link_takes_what_copies_bound_twice_as_long() {
+    let copies = scenario("stream-saxpy");
+    assert_near(longer(&H200, &copies, "link=0.5x"), 2.0, 0.05);
+    // A link of half the speed on paper is the same link.
+    let by_name = on_gpu(&H200, &copies, "link=gen4x16");
+    assert_near(by_name, on_gpu(&H200, &copies, "link=0.5x"), 1e-9);
+    assert_near(longer(&H200, &copies, "h2d=0.5x"), 2.0, 0.06);
+}
+
+#[test]
+fn kernels_in_half_the_time_halve_what_kernels_bound() {
+    let resident = read(
+        "schema_version = 1\nname = \"r\"\nquestion = \"?\"\n\
+         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
+         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
+         [[task]]\nname = \"t\"\nkernel = \"polynomial\"\narguments = { degree = 4096 }\n\
+         reads = [\"x\"]\nwrites = [\"y\"]\n",
+    );
+    assert_near(longer(&H200, &resident, "kernels=0.5x"), 0.5, 0.02);
+    assert_near(longer(&H200, &resident, "kernel.polynomial=0.5x"), 0.5, 0.02);
+    assert_near(longer(&H200, &resident, "multiprocessors=0.5x"), 2.0, 0.02);
+    assert_near(longer(&H200, &resident, "link=0.25x"), 1.0, 0.001);
+}
+
+/// Copies of a machine whose link is slower, measured and fitted, are those of what-if.
+#[test]
+fn a_link_is_changed_as_if_the_slower_one_had_been_fitted() {
+    let half = varied(&H200, &scenario("stream-saxpy"), "link=0.5x").profile;
+    for direction in Direction::BOTH {
+        let per_byte = 1e9 / H200.link_rate(direction).expect("known").bytes_per_second();
+        for size in [1_u64 << 12, 1 << 16, 1 << 20, 3 << 20, 1 << 26, 1 << 28].map(Bytes::new) {
+            let today = H200.copy(direction, size).expect("known").nanos_f64();
+            let slower = half.copy(direction, size).expect("known").nanos_f64();
+            assert_near(slower, today + per_byte * size.as_f64(), 0.01);
+        }
+        let rate = half.link_rate(direction).expect("known").bytes_per_second();
+        assert_near(rate * per_byte, 0.5e9, 0.01);
+    }
+    // The invented machine's copies take 1 us and 1 ns an element of four bytes; those of a machine
+    // with half the link take 1 us and 2 ns.
+    let invented = varied(&machine(), &simple(Kernel::Scale, 4096, ""), "link=0.5x").profile;
+    let copy = invented.copy(Direction::HostToDevice, Bytes::new(4_000_000));
+    assert_eq!(copy.expect("known"), Span::from_nanos(2_001_000));
+}
+
+/// A faster link gains nothing for what the CPU stages; a much slower one bounds it.
+#[test]
+fn staged_copies_take_as_long_as_the_slower_of_link_and_cpu() {
+    let staged = |text: &str| {
+        let Varied { profile, .. } = varied(&H200, &scenario("stream-saxpy"), text);
+        let size = Bytes::mib(64);
+        profile.staging(Direction::HostToDevice, size, None).expect("known").1
+    };
+    let today = staged("link=1x");
+    assert_eq!(staged("link=4x"), today);
+    let link = 1e9 / H200.link_rate(Direction::HostToDevice).expect("known").bytes_per_second();
+    let alone = link * Bytes::mib(64).as_f64();
+    assert!(alone < today / 3.0, "the CPU bounds it by far");
+    assert_near(staged("link=0.5x"), today, 0.01);
+    assert_near(staged("h2d=0.01x"), 100.0 * alone, 0.01);
+}
+
+#[test]
+fn memory_that_is_pinned_from_the_start_needs_no_set_up() {
+    let workload = scenario("stencil-halo");
+    let setup = |text: &str| {
+        let Varied { profile, workload, .. } = varied(&H200, &workload, text);
+        let ranking = ranking(&profile, &workload);
+        let best = ranking.best_on_gpu().expect("there is one");
+        (best.setup.clone().expect("known"), best.plan.host_memory())
+    };
+    let (today, _) = setup("link=1x");
+    let (pinned, _) = setup("memory=pinned");
+    let (free, _) = setup("setup.pin=0");
+    assert!(pinned * 2 < today && free * 2 < today, "{today}, {pinned}, {free}");
+    let (_, memory) = setup("memory=pageable");
+    assert_eq!(memory, hallway::machine::HostMemory::Pageable);
+}
+
+#[test]
+fn half_of_the_threads_take_between_as_long_and_twice_as_long() {
+    let cpu = |text: &str| {
+        let Varied { profile, workload, .. } = varied(&H200, &scenario("compute-polynomial"), text);
+        let ranking = ranking(&profile, &workload);
+        ranking.fastest_on_cpu().expect("there is one").makespan().nanos_f64()
+    };
+    let longer = cpu("threads=0.5x") / cpu("threads=1x");
+    assert!((1.5..=2.02).contains(&longer), "{longer}");
+    assert_near(cpu("threads=8"), cpu("threads=0.5x"), 1e-9);
+}
+
+/// Without copies between GPUs, a second one halves what is bound by a link of its own, and by no
+/// more than the shared root says where that was measured.
+#[test]
+fn a_second_gpu_brings_a_link_of_its_own() {
+    let copies = scenario("stream-saxpy");
+    let two = on_gpu(&H200, &copies, "gpus=2") / on_gpu(&H200, &copies, "link=1x");
+    assert!((0.45..0.75).contains(&two), "{two}");
+    let known = committed("calibration/others/two-h200");
+    let Varied { profile, assumptions, .. } = varied(&known, &copies, "gpus=2");
+    assert_eq!(profile.multi_gpu, known.multi_gpu);
+    assert!(assumptions.is_empty());
+    let Varied { profile, .. } = varied(&known, &copies, "gpus=1");
+    assert!(profile.gpu_counts().is_empty());
+}
+
+/// Just beyond the turning factor the other side is faster, and just before it is not.
+#[test]
+fn the_turning_factor_turns_the_verdict() {
+    let mut turned = 0;
+    for (name, text) in [
+        ("stream-saxpy", "link=0.5x"),
+        ("stencil-halo", "link=0.5x"),
+        ("stencil-halo", "kernels=2x"),
+        ("stencil-halo", "threads=2x"),
+        ("compute-polynomial", "kernels=0.5x"),
+        ("compute-polynomial", "multiprocessors=0.5x"),
+    ] {
+        let workload = scenario(name);
+        let Some(Some(found)) = turn(&H200, &workload, &change(text)) else { continue };
+        let gpu_leads = |factor: f64| {
+            let Varied { profile, workload, .. } =
+                varied(&H200, &workload, &format!("{}={factor}x", found.knob));
+            lead(&workload, &profile).expect("known") > 0.0
+        };
+        let back = if found.at > 1.0 { 1.0 / 1.02 } else { 1.02 };
+        assert_eq!(gpu_leads(found.at), found.to_gpu, "{name}, {text}: {found:?}");
+        assert_ne!(gpu_leads(found.at * back), found.to_gpu, "{name}, {text}: {found:?}");
+        assert_ne!(gpu_leads(1.0), found.to_gpu, "{name}, {text}: {found:?}");
+        turned += 1;
+    }
+    assert!(turned >= 3, "{turned} turned");
+    // A combination has no factor, and neither has a kind of memory.
+    let workload = scenario("stencil-halo");
+    for text in ["link=0.5x,kernels=0.5x", "memory=pinned", "gpus=2"] {
+        assert_eq!(turn(&H200, &workload, &change(text)), None, "{text}");
+    }
+}
+
+#[test]
+fn links_are_scaled_by_their_bandwidth_on_paper() {
+    let paper = |text: &str| text.parse::<PcieLink>().expect("a link").on_paper();
+    assert_near(paper("gen1x16"), 4.0, 1e-9);
+    assert_near(paper("gen3x16"), 15.754, 1e-4);
+    assert_near(paper("gen5x16"), 63.015, 1e-4);
+    assert_near(paper("gen6x16"), 118.0, 1e-9);
+    assert_eq!(PcieLink::noted("32.0 GT/s PCIe x16"), "gen5x16".parse().ok());
+    for wrong in ["gen0x16", "gen7x16", "gen4x3", "gen4", "x16", "gen4x"] {
+        assert!(wrong.parse::<PcieLink>().is_err(), "{wrong}");
+    }
+    let mut unsaid = H200.clone();
+    "not said".clone_into(&mut unsaid.machine.link);
+    let problem = vary(&unsaid, &scenario("stream-saxpy"), &change("link=gen4x16"));
+    let problem = problem.expect_err("nobody knows");
+    assert!(problem.contains("does not say") && problem.contains("link=0.5x"), "{problem}");
+}
+
+#[test]
+fn what_cannot_be_changed_is_said_with_the_fix() {
+    for (text, says) in [
+        ("link", "write one such as `link=0.5x`"),
+        ("lnk=2x", "name link, h2d"),
+        ("link=2", "write one such as `0.5x`"),
+        ("link=0x", "0.001x to 1000x"),
+        ("kernels=-1x", "0x to 1000x"),
+        ("gpus=0", "1 to 16"),
+        ("memory=managed", "`pinned` or `pageable`"),
+        ("setup.pinning=0", "setup.pin"),
+        ("link=gen4x16,", "is no change"),
+        ("threads=0", "1 to"),
+    ] {
+        let problem = text.parse::<Variation>().expect_err(text);
+        assert!(problem.contains(says), "{text}: {problem}");
+    }
+    let problem = vary(&H200, &scenario("stencil-halo"), &change("kernel.blur=0.5x"));
+    let problem = problem.expect_err("there is no such kernel");
+    assert!(problem.contains("`blur`") && problem.contains("`stencil`"), "{problem}");
+}
+
+fn evaluate(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("evaluate").args(arguments);
+    command.output().expect("it runs")
+}
+
+#[test]
+fn the_command_shows_what_would_be_beside_what_is() {
+    let asked =
+        ["scenarios/small-scale.toml", "--draws", "10", "--what-if", "link=2x,kernels=0.5x"];
+    let table = evaluate(&asked);
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.status.success(), "{text}");
+    assert!(text.contains("what if") && text.contains("as it is"), "{text}");
+    let json = evaluate(&[&asked[..], &["--format", "json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let scenario = &json["scenarios"][0];
+    let one = &scenario["what_if"][0];
+    assert_eq!(one["change"], "link=2x,kernels=0.5x");
+    assert_eq!(one["turning"], serde_json::Value::Null);
+    // What is said in brief of today is what the whole says.
+    let today: InBrief = serde_json::from_value(scenario["today"].clone()).expect("in brief");
+    assert_eq!(today.winner.as_deref(), scenario["winner"].as_str());
+    let fails = evaluate(&["scenarios/small-scale.toml", "--what-if", "kernel.none=2x"]);
+    assert_eq!(fails.status.code(), Some(2));
+    assert!(fails.stdout.is_empty());
+}
