@@ -11,7 +11,7 @@ use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Format, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, Gate, InBrief, Origin, Rows, trace};
+use crate::report::{Assessment, Evaluation, InBrief, Origin, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
 use crate::simulate::Tally;
@@ -120,8 +120,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     };
     if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
         let path = path.display().to_string();
-        let limits = gate::limits(&arguments.fail_if);
-        evaluation.gate = Some(Gate::new((&path, baseline), limits, &evaluation));
+        evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
     }
     let text = match arguments.format {
         Format::Table => {

@@ -1,11 +1,9 @@
-//! An evaluation against an earlier one: did anything get worse?
+//! How an evaluation stands to an earlier one.
 
-use super::evaluation::{Assessment, Evaluation};
 use super::table::{Column, table};
 use super::verdict::Answer;
 use super::what_if::in_cell;
 use super::words::{percent, quoted, signed_percent};
-use super::{SCHEMA_VERSION, verdict::Verdict};
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -21,32 +19,6 @@ pub struct Limits {
     pub verdict: bool,
     /// Whether a scenario that only one of the two has fails.
     pub missing: bool,
-}
-
-/// An earlier evaluation, as far as it is compared with.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Baseline {
-    scenarios: Vec<Earlier>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Earlier {
-    scenario: String,
-    verdict: EarlierVerdict,
-    plans: Vec<EarlierPlan>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct EarlierVerdict {
-    answer: Answer,
-    pass_answer: Answer,
-}
-
-/// Plans are in order, the fastest first.
-#[derive(Debug, Clone, Deserialize)]
-struct EarlierPlan {
-    plan: String,
-    predicted_ns: Span,
 }
 
 /// How some scenarios stand to an earlier evaluation of them.
@@ -89,57 +61,8 @@ pub struct Compared {
     pub failures: Vec<String>,
 }
 
-impl Baseline {
-    /// Reads what `hallway evaluate --format json` wrote.
-    ///
-    /// # Errors
-    /// If it is something else, with the reason in words.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        match version {
-            Some(version) if version == u64::from(SCHEMA_VERSION) => {}
-            Some(version) => {
-                return Err(format!(
-                    "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
-                ));
-            }
-            None => return Err("it has no `schema_version`".to_owned()),
-        }
-        serde_json::from_value(value).map_err(|error| format!("it is no evaluation: {error}"))
-    }
-}
-
 impl Gate {
-    /// Holds an evaluation against an earlier one.
-    pub fn new(baseline: (&str, &Baseline), limits: Limits, evaluation: &Evaluation) -> Self {
-        let (path, baseline) = baseline;
-        let now = &evaluation.scenarios;
-        let compared = now.iter().filter_map(|one| {
-            let before = baseline.scenarios.iter().find(|old| old.scenario == one.scenario)?;
-            Some(Compared::new(before, one, &limits))
-        });
-        let compared: Vec<Compared> = compared.collect();
-        let is_compared = |name: &String| compared.iter().any(|one| one.scenario == *name);
-        let rest = |names: Vec<String>| -> Vec<String> {
-            names.into_iter().filter(|name| !is_compared(name)).collect()
-        };
-        let only_before = rest(baseline.scenarios.iter().map(|one| one.scenario.clone()).collect());
-        let only_now = rest(now.iter().map(|one| one.scenario.clone()).collect());
-        let failed = compared
-            .iter()
-            .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
-        let mut failures: Vec<String> = failed.collect();
-        if limits.missing {
-            let gone = only_before.iter().map(|name| format!("{name}: it is not evaluated now"));
-            let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));
-            failures.extend(gone.chain(new));
-        }
-        Self { baseline: path.to_owned(), limits, compared, only_before, only_now, failures }
-    }
-
-    pub fn text(&self, width: Option<usize>) -> String {
+    pub(super) fn text(&self, width: Option<usize>) -> String {
         let header = [
             Column::words("scenario"),
             Column::number("before"),
@@ -174,52 +97,10 @@ impl Limits {
 }
 
 impl Compared {
-    fn new(before: &Earlier, now: &Assessment, limits: &Limits) -> Self {
-        let (first, fastest) = (before.plans.first(), now.plans.first());
-        let Verdict { answer, pass_answer, .. } = now.verdict;
-        let mut one = Self {
-            scenario: now.scenario.clone(),
-            before_ns: first.map(|plan| plan.predicted_ns),
-            now_ns: fastest.map(|plan| plan.predicted_ns),
-            plan_before: first.map(|plan| plan.plan.clone()),
-            plan_now: fastest.map(|plan| plan.plan.clone()),
-            verdict_before: before.verdict.answer,
-            verdict_now: answer,
-            failures: Vec::new(),
-        };
-        one.failures.extend(limits.slower.and_then(|limit| one.slower_than(limit)));
-        if limits.verdict {
-            let of = [
-                ("", before.verdict.answer, answer),
-                (" of one pass", before.verdict.pass_answer, pass_answer),
-            ];
-            let turned = of.into_iter().find(|(_, before, now)| before != now);
-            one.failures.extend(turned.map(|(what, before, now)| {
-                format!("the verdict{what} was {}, and is {}", before.said(), now.said())
-            }));
-        }
-        one
-    }
-
     /// By what share the fastest plan is slower; below 0, faster.
-    fn change(&self) -> Option<f64> {
+    pub(super) fn change(&self) -> Option<f64> {
         let (before, now) = self.before_ns.zip(self.now_ns)?;
         Some(now.nanos_f64() / before.nanos_f64().max(1.0) - 1.0)
-    }
-
-    fn slower_than(&self, limit: f64) -> Option<String> {
-        let before = self.before_ns?;
-        let (Some(now), Some(change)) = (self.now_ns, self.change()) else {
-            return Some(format!("a pass took {before}, and no plan can be predicted now"));
-        };
-        (change > limit).then(|| {
-            let plan = self.plan_now.as_deref().unwrap_or_default();
-            format!(
-                "the fastest plan, `{plan}`, takes {now}, {} on {before}; {} is allowed",
-                signed_percent(change),
-                signed_percent(limit)
-            )
-        })
     }
 
     fn cells(&self) -> Vec<String> {

@@ -6,7 +6,6 @@ use super::in_brief::InBrief;
 use super::table::{Column, table};
 use super::what_if::in_cell;
 use super::words::{folded, plural};
-use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

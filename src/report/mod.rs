@@ -3,6 +3,7 @@
 //! Invariant: no files, no terminal; whoever calls decides where a string
 //! goes. Equal values give equal bytes.
 
+mod against;
 mod agreement;
 mod assessed_plan;
 mod calibration;
@@ -33,8 +34,10 @@ mod verification;
 mod verification_by_kind;
 mod verification_text;
 mod what_if;
+mod what_if_text;
 mod words;
 
+pub use against::Baseline;
 pub use agreement::agreement;
 pub use assessed_plan::{AssessedPlan, Busy, PinningPrices, TakenPrices};
 pub use calibration::calibration;
@@ -45,7 +48,7 @@ pub use drift::drifts;
 pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshold};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, explain, prediction};
-pub use gate::{Baseline, Compared, Gate, Limits};
+pub use gate::{Compared, Gate, Limits};
 pub use host_thread::{HeldBy, HostThread};
 pub use html::{Review, Subject, review};
 pub use in_brief::InBrief;

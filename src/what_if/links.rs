@@ -99,7 +99,8 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
     peers(profile, ways);
     if profile.gpu_counts().iter().any(|&devices| devices > 1) {
         varied.assume(
-            "What several GPUs copy together is bounded by the root and the host's memory, as today.",
+            "What several GPUs copy together is bounded by the root and the host's memory, as \
+             today.",
         );
     }
     Ok(())

@@ -1,0 +1,130 @@
+//! Holding an evaluation against an earlier one: did anything get worse?
+
+use super::SCHEMA_VERSION;
+use super::evaluation::{Assessment, Evaluation};
+use super::gate::{Compared, Gate, Limits};
+use super::verdict::{Answer, Verdict};
+use super::words::signed_percent;
+use crate::units::Span;
+use serde::Deserialize;
+
+/// An earlier evaluation, as far as it is compared with.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Baseline {
+    scenarios: Vec<Earlier>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Earlier {
+    scenario: String,
+    verdict: EarlierVerdict,
+    plans: Vec<EarlierPlan>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct EarlierVerdict {
+    answer: Answer,
+    pass_answer: Answer,
+}
+
+/// Plans are in order, the fastest first.
+#[derive(Debug, Clone, Deserialize)]
+struct EarlierPlan {
+    plan: String,
+    predicted_ns: Span,
+}
+
+impl Baseline {
+    /// Reads what `hallway evaluate --format json` wrote.
+    ///
+    /// # Errors
+    /// If it is something else, with the reason in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+        match version {
+            Some(version) if version == u64::from(SCHEMA_VERSION) => {}
+            Some(version) => {
+                return Err(format!(
+                    "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
+                ));
+            }
+            None => return Err("it has no `schema_version`".to_owned()),
+        }
+        serde_json::from_value(value).map_err(|error| format!("it is no evaluation: {error}"))
+    }
+}
+
+impl Evaluation {
+    /// Says how it stands to an earlier evaluation, which has a path.
+    #[must_use]
+    pub fn against(mut self, (path, baseline): (&str, &Baseline), limits: Limits) -> Self {
+        let now = &self.scenarios;
+        let compared = now.iter().filter_map(|one| {
+            let before = baseline.scenarios.iter().find(|old| old.scenario == one.scenario)?;
+            Some(compared(before, one, &limits))
+        });
+        let compared: Vec<Compared> = compared.collect();
+        let is_compared = |name: &String| compared.iter().any(|one| one.scenario == *name);
+        let rest = |names: Vec<String>| -> Vec<String> {
+            names.into_iter().filter(|name| !is_compared(name)).collect()
+        };
+        let only_before = rest(baseline.scenarios.iter().map(|one| one.scenario.clone()).collect());
+        let only_now = rest(now.iter().map(|one| one.scenario.clone()).collect());
+        let failed = compared
+            .iter()
+            .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
+        let mut failures: Vec<String> = failed.collect();
+        if limits.missing {
+            let gone = only_before.iter().map(|name| format!("{name}: it is not evaluated now"));
+            let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));
+            failures.extend(gone.chain(new));
+        }
+        let baseline = path.to_owned();
+        self.gate = Some(Gate { baseline, limits, compared, only_before, only_now, failures });
+        self
+    }
+}
+
+fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
+    let (first, fastest) = (before.plans.first(), now.plans.first());
+    let Verdict { answer, pass_answer, .. } = now.verdict;
+    let mut one = Compared {
+        scenario: now.scenario.clone(),
+        before_ns: first.map(|plan| plan.predicted_ns),
+        now_ns: fastest.map(|plan| plan.predicted_ns),
+        plan_before: first.map(|plan| plan.plan.clone()),
+        plan_now: fastest.map(|plan| plan.plan.clone()),
+        verdict_before: before.verdict.answer,
+        verdict_now: answer,
+        failures: Vec::new(),
+    };
+    one.failures.extend(limits.slower.and_then(|limit| slower_than(&one, limit)));
+    if limits.verdict {
+        let of = [
+            ("", before.verdict.answer, answer),
+            (" of one pass", before.verdict.pass_answer, pass_answer),
+        ];
+        let turned = of.into_iter().find(|(_, before, now)| before != now);
+        one.failures.extend(turned.map(|(what, before, now)| {
+            format!("the verdict{what} was {}, and is {}", before.said(), now.said())
+        }));
+    }
+    one
+}
+
+fn slower_than(one: &Compared, limit: f64) -> Option<String> {
+    let before = one.before_ns?;
+    let (Some(now), Some(change)) = (one.now_ns, one.change()) else {
+        return Some(format!("a pass took {before}, and no plan can be predicted now"));
+    };
+    (change > limit).then(|| {
+        let plan = one.plan_now.as_deref().unwrap_or_default();
+        format!(
+            "the fastest plan, `{plan}`, takes {now}, {} on {before}; {} is allowed",
+            signed_percent(change),
+            signed_percent(limit)
+        )
+    })
+}
