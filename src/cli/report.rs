@@ -56,6 +56,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
         trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
         context_ns: found.profile.setup.context.map(|context| context.span()),
         scenarios,
+        gate: None,
     };
     let page = page(&evaluation, &found, &workloads, (&rankings, &runs));
     drop(progress);
