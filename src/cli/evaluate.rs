@@ -2,7 +2,7 @@
 
 mod gate;
 mod machines;
-mod what_if;
+pub(super) mod what_if;
 
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, write_whole};

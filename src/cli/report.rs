@@ -1,14 +1,15 @@
 //! `hallway report`: one page for a design review.
 
-use super::evaluate::{BREAK_EVEN, assess};
+use super::evaluate::{BREAK_EVEN, assess, what_if};
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Evaluation, Origin, Review, Subject, review};
+use crate::report::{Evaluation, InBrief, Origin, Review, Subject, review};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::Ranking;
+use crate::search::{AtSize, by_size};
+use crate::what_if::Variation;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -16,6 +17,10 @@ use std::path::PathBuf;
 pub(super) struct ReportArguments {
     #[command(flatten)]
     predicting: Predicting,
+    /// Also show the answer with something changed, as `evaluate --what-if` has it; can be given
+    /// several times
+    #[arg(long, value_name = "CHANGE")]
+    what_if: Vec<Variation>,
     /// Write the page to this file
     #[arg(long, value_name = "FILE", default_value = "review.html",
         value_hint = ValueHint::FilePath)]
@@ -35,17 +40,20 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;
     // One more for the page.
-    let progress = Progress::of(workloads.len() + 1);
+    what_if::check(&workloads, &found, &arguments.what_if)?;
+    let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()) + 1);
     let (mut scenarios, mut rankings) = (Vec::new(), Vec::new());
     for (workload, runs) in workloads.iter().zip(&runs) {
         let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(workload, &ranking, runs))?;
-        scenarios.push(assess(
-            (workload, workload.runs),
-            (&ranking, WITHIN),
-            &found,
-            progress.tally(),
-        ));
+        let tally = progress.tally();
+        let assessment = assess((workload, workload.runs), (&ranking, WITHIN), &found, tally);
+        let what_if = arguments.what_if.iter().map(|variation| {
+            let of = (workload, workload.runs);
+            what_if::ask(predicting, of, (&found, &progress), variation)
+        });
+        let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
+        scenarios.push(assessment.varied(InBrief::of(&ranking, workload.runs), what_if));
         rankings.push(ranking);
     }
     progress.begin("writing the page", 1);
@@ -58,7 +66,20 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
         scenarios,
         gate: None,
     };
-    let page = page(&evaluation, &found, &workloads, (&rankings, &runs));
+    let sizes = workloads.iter().zip(&evaluation.scenarios).map(|(workload, assessment)| {
+        let tried = assessment.break_even.as_ref().map(|found| found.tried);
+        tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))
+    });
+    let sizes: Vec<Vec<AtSize>> = sizes.collect();
+    let subjects = workloads.iter().zip(&rankings).zip(runs.iter().zip(&sizes));
+    let subjects = subjects.map(|((workload, ranking), (runs, sizes))| Subject {
+        workload,
+        ranking,
+        runs: runs.as_ref(),
+        sizes,
+    });
+    let subjects = subjects.collect();
+    let page = review(&Review { evaluation: &evaluation, profile: &found.profile, subjects });
     drop(progress);
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
@@ -67,21 +88,6 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
         eprintln!("{name}: no plan can be predicted; its assumptions tell why");
     }
     Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
-}
-
-fn page(
-    evaluation: &Evaluation,
-    found: &LoadedProfile,
-    workloads: &[Workload],
-    (rankings, runs): (&[Ranking], &[Option<RunSet>]),
-) -> String {
-    let subjects = workloads.iter().zip(rankings).zip(runs);
-    let subjects = subjects.map(|((workload, ranking), runs)| Subject {
-        workload,
-        ranking,
-        runs: runs.as_ref(),
-    });
-    review(&Review { evaluation, profile: &found.profile, subjects: subjects.collect() })
 }
 
 /// Runs of the scenario, if they were kept beside the profile.

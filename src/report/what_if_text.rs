@@ -64,7 +64,7 @@ impl Assessment {
 }
 
 /// A time beside that of today.
-fn against(time: Option<Span>, today: Option<Span>) -> String {
+pub(super) fn against(time: Option<Span>, today: Option<Span>) -> String {
     let Some((time, today)) = time.zip(today) else { return "-".to_owned() };
     let ratio = time.nanos_f64() / today.nanos_f64().max(1.0);
     match ratio {

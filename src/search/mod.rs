@@ -7,6 +7,7 @@
 //! be asked about the same one.
 
 mod break_even;
+mod by_size;
 mod candidates;
 mod for_machine;
 mod on_request;
@@ -23,6 +24,7 @@ mod task_bound;
 mod turning;
 
 pub use break_even::{BreakEven, Sizes, break_even, break_even_counted, lead};
+pub use by_size::{AtSize, by_size};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use for_machine::candidates_for;
 pub use on_request::on_request;

@@ -8,7 +8,7 @@ use crate::scenario::Workload;
 use crate::what_if::{Variation, Varied, turn, vary};
 
 /// Refuses what cannot be changed before anything is predicted.
-pub(super) fn check(
+pub(in crate::cli) fn check(
     workloads: &[Workload],
     found: &LoadedProfile,
     variations: &[Variation],
@@ -32,7 +32,7 @@ fn varied(
 }
 
 /// The answer if something were different.
-pub(super) fn ask(
+pub(in crate::cli) fn ask(
     predicting: &Predicting,
     (workload, runs): (&Workload, u64),
     (found, progress): (&LoadedProfile, &Progress),

@@ -21,13 +21,14 @@ mod sizes;
 mod style;
 mod timelines;
 mod verdict;
+mod what_if;
 mod words;
 
 use super::{Answer, Assessment, Evaluation};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Ranked, Ranking};
+use crate::search::{AtSize, Ranked, Ranking};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use style::{chip, rich};
 
@@ -47,6 +48,8 @@ pub struct Subject<'a> {
     pub ranking: &'a Ranking,
     /// Runs on the machine of the profile.
     pub runs: Option<&'a RunSet>,
+    /// What each side takes at other sizes.
+    pub sizes: &'a [AtSize],
 }
 
 const STYLE: &str = include_str!("page.css");
@@ -167,6 +170,7 @@ impl<'a> Case<'a> {
                 (critical::section(self))
                 (sizes::section(self))
                 (chunks::section(self))
+                (what_if::section(self))
                 (setup::section(self))
                 (assumptions::section(self, of))
             }

@@ -1,10 +1,12 @@
 //! From which size on the GPU pays.
 
+use super::chart::{Axis, Chart, Line};
 use super::style::share;
 use super::{Case, paragraph};
 use crate::report::Threshold;
 use crate::report::words::count;
-use crate::search::Sizes;
+use crate::search::{AtSize, Sizes};
+use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
@@ -15,6 +17,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &title(found),
         &html! {
             (strip(found))
+        @if let Some(chart) = chart(found, case.subject.sizes) { (chart.draw()) }
             (paragraph(&note))
         },
     )
@@ -66,4 +69,26 @@ fn strip(found: &Threshold) -> Markup {
             }
         }
     }
+}
+
+/// What each side takes at each size.
+fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
+    let line = |name: &str, of: fn(&AtSize) -> Option<Span>| {
+        let points = sizes.iter().filter_map(|at| {
+            let time = of(at)?;
+            let words = format!("{} elements, {time}", count(at.elements));
+            Some((at.elements as f64, time.nanos_f64(), words))
+        });
+        Line { name: name.to_owned(), points: points.collect(), band: Vec::new() }
+    };
+    let lines = vec![line("best on the CPU", |at| at.cpu), line("best on the GPU", |at| at.gpu)];
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
+    let title = format!("elements of {}", found.buffer);
+    let x = Axis::over(&title, points().map(|point| point.0), size)?;
+    let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
+    let flags = vec![(found.elements as f64, "here".to_owned())];
+    let description = "Time of a pass of the fastest plan on the CPU and on the GPU, against the \
+                       size; the sentence below says where they cross.";
+    Some(Chart { x, y, lines, flags, description: description.to_owned() })
 }

@@ -118,7 +118,8 @@ hallway.Timeline = class {
     const what = this.data.words[this.data.calls[1][call]];
     const name = this.data.words[this.data.calls[0][call]];
     if (this.kind(panel, span) === "host") return name.replace(/^cuda/, "");
-    return what || name;
+    // Beside its row, a copy is told by what it brings.
+    return what.replace(/^(H2D|D2H) /, "").replace(/^(gpu\d*:)/, "").replace(/ to .*$/, "") || name;
   }
 
   // The span that another waited for: the call on the host or the operation on the device.

@@ -43,7 +43,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 label for={ (id) "-plan" } { "Plan" }
                 select id={ (id) "-plan" } {
                     @for at in order { option value=(at) selected[at == first] {
-                        (["Chosen: ", "Naive: ", "", ""][of_kind(at)]) (option(at))
+                        (["Best on the GPU: ", "Naive: ", "", ""][of_kind(at)]) (option(at))
                     } }
                 }
                 span.buttons {

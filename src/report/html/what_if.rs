@@ -1,0 +1,65 @@
+//! What the answer would be if something were different.
+
+use super::style::rich;
+use super::Case;
+use crate::report::what_if_text::against;
+use crate::report::{InBrief, Turning};
+use maud::{Markup, html};
+
+pub(super) fn section(case: &Case<'_>) -> Markup {
+    let assessment = case.assessment;
+    let Some(today) = &assessment.today else { return html! {} };
+    let mut assumptions: Vec<&str> = Vec::new();
+    for one in assessment.what_if.iter().flat_map(|one| &one.assumptions) {
+        if !assumptions.contains(&one.as_str()) {
+            assumptions.push(one);
+        }
+    }
+    case.part("what-if", &title(case, today), &html! {
+        div.scroll { table {
+            thead { tr {
+                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a pass" }
+                th.number { "90% range" } th.number { "Against today" } th { "Bound by" }
+                th { "Turns" }
+            } }
+            tbody {
+                (row("as it is", today, today, ""))
+                @for one in &assessment.what_if {
+                    @let turns = one.turning.as_ref().map_or(String::new(), Turning::words);
+                    (row(&one.change, &one.answer, today, &turns))
+                }
+            }
+        } }
+        p.note { (rich(
+            "Each is simulated anew. `2x` is twice as much of a capacity, such as the link, and \
+             twice as long of a time. Turns: from which factor on the other side is faster in a \
+             pass."
+        )) }
+        @for line in assumptions { p.note { "Taken for granted: " (rich(line)) } }
+    })
+}
+
+fn title(case: &Case<'_>, today: &InBrief) -> String {
+    let turned = case.assessment.what_if.iter().filter(|one| one.answer.answer != today.answer);
+    let turned: Vec<&str> = turned.map(|one| one.change.as_str()).collect();
+    match turned[..] {
+        [] => "What if: the verdict stays with each change".to_owned(),
+        _ => format!("What if: the verdict turns with {}", turned.join("; ")),
+    }
+}
+
+fn row(change: &str, brief: &InBrief, today: &InBrief, turns: &str) -> Markup {
+    let [verdict, winner, time, range, bound] = brief.cells();
+    html! {
+        tr {
+            td { code { (change) } }
+            td { (verdict) }
+            td.name { (winner) }
+            td.number { (time) }
+            td.number { (range) }
+            td.number { (against(brief.predicted_ns, today.predicted_ns)) }
+            td { (bound) }
+            td { (turns) }
+        }
+    }
+}

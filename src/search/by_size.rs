@@ -1,0 +1,44 @@
+//! How long each side takes at different sizes.
+
+use super::candidates::candidates_over;
+use super::scaling::scaled;
+use crate::profile::Profile;
+use crate::scenario::Workload;
+use crate::simulate::makespan;
+use crate::units::Span;
+use rayon::prelude::*;
+
+/// The fastest plan of each side at a size. `None`: no plan that can be predicted fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtSize {
+    /// Of the workload's largest buffer that is scaled.
+    pub elements: u64,
+    pub cpu: Option<Span>,
+    pub gpu: Option<Span>,
+}
+
+/// Each size is so many times the one before.
+const STEP: u64 = 4;
+
+/// The fastest times of a pass from one size to another, on the machine without scatter, with the
+/// plans that [`candidates_over`] tries.
+pub fn by_size(workload: &Workload, profile: &Profile, [from, to]: [u64; 2]) -> Vec<AtSize> {
+    let sizes = std::iter::successors(Some(from), |size| size.checked_mul(STEP));
+    let sizes: Vec<u64> = sizes.take_while(|size| *size < to).chain([to]).collect();
+    sizes.into_par_iter().filter_map(|elements| at_size(workload, profile, elements)).collect()
+}
+
+fn at_size(workload: &Workload, profile: &Profile, elements: u64) -> Option<AtSize> {
+    let scaled = scaled(workload, elements)?;
+    let plans = candidates_over(&scaled, &profile.gpu_counts()).plans;
+    let mut found = AtSize { elements, cpu: None, gpu: None };
+    for plan in plans {
+        let Ok(time) = makespan(&plan.program, profile) else { continue };
+        let side = match plan.program.computes_on_cpu() {
+            true => &mut found.cpu,
+            false => &mut found.gpu,
+        };
+        *side = Some(side.map_or(time, |best| best.min(time)));
+    }
+    Some(found)
+}
