@@ -168,6 +168,7 @@ hallway.begin = () => {
   });
   dark.addEventListener("change", repaint);
   // Paper is white.
-  for (const media of [matchMedia("print")]) media.addEventListener("change", repaint);
+  matchMedia("print").addEventListener("change", repaint);
+  addEventListener("beforeprint", repaint);
 };
 hallway.begin();
