@@ -1,7 +1,7 @@
 //! What the answer would be if something were different.
 
-use super::style::rich;
 use super::Case;
+use super::style::rich;
 use crate::report::what_if_text::against;
 use crate::report::{InBrief, Turning};
 use maud::{Markup, html};
