@@ -11,29 +11,33 @@ use std::time::Instant;
 /// Bytes of copies of the same memory again and again, and of memory that no cache holds.
 const NEAR: [Bytes; 4] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(4), Bytes::mib(32)];
 const FROM_MEMORY: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(32)];
+/// Bytes of copies from memory that no cache holds into the same memory again and again.
+const INTO_CACHE: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(2), Bytes::mib(16)];
 
 pub(super) fn probes() -> Vec<Probe> {
-    let near = NEAR.map(|bytes| (bytes, bytes + bytes));
-    let far = FROM_MEMORY.map(|bytes| (bytes, FAR));
-    let all = near.into_iter().chain(far);
+    let near = NEAR.map(|bytes| (bytes, bytes + bytes, false));
+    let far = FROM_MEMORY.map(|bytes| (bytes, FAR, false));
+    let into_cache = INTO_CACHE.map(|bytes| (bytes, FAR, true));
+    let all = near.into_iter().chain(far).chain(into_cache);
     all.flat_map(|size| [false, true].map(|by_all| probe(by_all, size))).collect()
 }
 
-fn probe(by_all: bool, (bytes, footprint): (Bytes, Bytes)) -> Probe {
-    let what = Quantity::HostCopy { by_all, bytes, footprint };
+fn probe(by_all: bool, (bytes, footprint, into_cache): (Bytes, Bytes, bool)) -> Probe {
+    let what = Quantity::HostCopy { by_all, bytes, footprint, into_cache };
     let count = ((4 << 20) / bytes.get()).clamp(1, 64);
     let sample = move |context: &mut MeasurementContext<'_>, count| {
-        Ok::<_, GpuError>(context.host_copies(by_all, (bytes, footprint), count))
+        Ok::<_, GpuError>(context.host_copies(by_all, (bytes, footprint, into_cache), count))
     };
     Probe::new(what, Counts::Of(count), sample).limit(0.15, 3).warm_up(WarmUp::Host)
 }
 
 impl MeasurementContext<'_> {
-    /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint.
+    /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint, or go to
+    /// the same one.
     fn host_copies(
         &mut self,
         by_all: bool,
-        (bytes, footprint): (Bytes, Bytes),
+        (bytes, footprint, into_cache): (Bytes, Bytes, bool),
         count: u64,
     ) -> Span {
         let side = Bytes::new(footprint.get() / 2).min(POOL);
@@ -45,7 +49,8 @@ impl MeasurementContext<'_> {
         let clock = Instant::now();
         for start in starts {
             let range = start..start + length;
-            let (from, to) = (&from.as_slice()[range.clone()], &mut to.as_mut_slice()[range]);
+            let there = if into_cache { 0..length } else { range.clone() };
+            let (from, to) = (&from.as_slice()[range], &mut to.as_mut_slice()[there]);
             let (from, to) = (bytemuck::cast_slice::<_, u8>(from), bytemuck::cast_slice_mut(to));
             if by_all { self.team.copy(from, to) } else { to.copy_from_slice(from) }
         }

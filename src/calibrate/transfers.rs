@@ -2,8 +2,8 @@
 //! host memory that kernels access across the link, managed memory.
 
 use super::context::{MeasurementContext, clocked};
-use super::probe::{Counts, Probe};
-use super::sizes::{LARGEST, Sizes};
+use super::probe::{Counts, Probe, WarmUp};
+use super::sizes::{LARGEST, POOL, Sizes};
 use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory};
 use crate::host::Operand;
 use crate::kernels::{Kernel, Variant};
@@ -32,8 +32,20 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
 
 /// The probes of every path but those of managed memory.
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
-    let paths = TransferPath::ALL.into_iter().filter(|path| !TransferPath::MANAGED.contains(path));
-    paths.flat_map(|path| transfers(sizes, path, LARGEST)).collect()
+    let is_of_others = |path: &TransferPath| {
+        !TransferPath::MANAGED.contains(path) && !TransferPath::WRITTEN.contains(path)
+    };
+    let paths = TransferPath::ALL.into_iter().filter(is_of_others);
+    let alone = paths.flat_map(|path| transfers(sizes, path, LARGEST));
+    let written = |bytes| {
+        let what = TransferPath::WRITTEN.map(|path| Quantity::Transfer { path, bytes }).to_vec();
+        Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
+            context.just_written(bytes)
+        })
+        .limit(0.2, 5)
+        .warm_up(WarmUp::Host)
+    };
+    alone.chain(sizes_of(sizes, TransferPath::WrittenByOne, LARGEST).map(written)).collect()
 }
 
 /// The probes of managed memory, up to `most` bytes of it.
@@ -126,6 +138,39 @@ impl MeasurementContext<'_> {
             self.combined = Some(memory);
         }
         Ok(self.combined.as_ref().expect("just made"))
+    }
+
+    /// Device times of H2D copies, each of a window of pinned memory of its own: one thread has
+    /// just written it, all threads have, nobody has. The CPU copies what it writes out of memory
+    /// that no cache holds, as it would from pageable memory.
+    fn just_written(&mut self, bytes: Bytes) -> Result<[Span; 3], GpuError> {
+        let (turn, length) = (self.turn, bytes.as_usize() / 4);
+        let source = self.window(POOL, bytes, turn);
+        let mut times = [Span::ZERO; 3];
+        for ((path, time), at) in TransferPath::WRITTEN.into_iter().zip(&mut times).zip(0..) {
+            let target = self.window(LARGEST, bytes, 3 * turn + at);
+            let start = self.pinned[0].as_mut_ptr().wrapping_add(target);
+            // SAFETY: the window lies within the memory, which nothing else uses now.
+            let to = unsafe { std::slice::from_raw_parts_mut(start, length) };
+            let from = &self.pools[0].as_slice()[source..source + length];
+            match path {
+                TransferPath::WrittenByOne => to.copy_from_slice(from),
+                TransferPath::WrittenByAll => {
+                    self.team.copy(bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+                }
+                _ => {}
+            }
+            let start = match path {
+                TransferPath::WrittenLongAgo => self.registered.as_ptr().wrapping_add(target),
+                _ => start.cast_const(),
+            };
+            *time = self.held(|context| {
+                let array = context.arrays[Direction::HostToDevice as usize].address();
+                // SAFETY: the window lies within the memory, which outlives the copy.
+                unsafe { context.streams[0].copy_in(start, array, bytes) }
+            })?;
+        }
+        Ok(times)
     }
 
     fn copies_on_device(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {

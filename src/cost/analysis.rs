@@ -10,6 +10,7 @@ use super::pages::new_pages;
 use super::remote::moves;
 use super::shape::check_shape;
 use super::traffic::Traffic;
+use super::written::just_written;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program, Whose, check_fits};
 
@@ -35,11 +36,13 @@ impl Analysis {
         let around = around(program, profile.machine.cpu_threads.max(1));
         let on_device = on_device(program);
         let new_pages = new_pages(program, profile.machine.page_bytes());
+        let written = just_written(program);
         let moves = moves(program);
         let locality_at = |place: usize| Locality {
             around: around.get(&place),
             on_device: on_device.get(&place),
             new_pages: new_pages.get(&place),
+            written: written.get(&place),
             moves: moves.get(&place).copied().unwrap_or_default(),
         };
         let classes = Classes::of(program, &in_flight, locality_at);

@@ -1,22 +1,23 @@
-//! Where a kernel on the CPU finds its data: how much memory was used since it was last used, and
+//! Where a kernel on the CPU, or a copy by it, finds its data: how much memory was used since it was last used, and
 //! who used it.
 
 use super::uses::Uses;
 use crate::machine::Direction;
 use crate::profile::{HostLocality, MOST_OPERANDS, Reuse};
-use crate::program::{Call, Program, Slice, Step};
+use crate::program::{Call, Program, Slice, Step, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// The surroundings of each kernel on the CPU, by its place in the body. The body repeats, so the
-/// first kernel follows the last. Memory that copies use on the host is left out, and so is what
-/// copies under way take from the kernel.
+/// The surroundings of each kernel on the CPU and of each copy by it, by its place in the body. The
+/// body repeats, so the first follows the last. Memory that engines use on the host is left out,
+/// and so is what copies under way take from the kernel.
 pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostLocality> {
     let mut around = BTreeMap::new();
-    if !program.body.iter().any(|call| matches!(call, Call::Compute { .. })) {
+    let is_priced = |call: &Call| matches!(call, Call::Compute { .. } | Call::HostCopy { .. });
+    if !program.body.iter().any(is_priced) {
         return around;
     }
-    let computes = program.body.iter().filter(|call| call.is_compute());
+    let computes = program.body.iter().filter(|call| call.is_compute() || is_priced(call));
     let operands_of = |call| program.accesses(call).len().max(MOST_OPERANDS);
     let most = 2 * computes.map(operands_of).sum::<usize>();
     let footprint = program.host_footprint();
@@ -27,6 +28,14 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
             // Whatever the CPU does there, all of its threads may.
             Call::ComputeOwn { step } => {
                 step.slices().for_each(|slice| uses.note(slice, User::Helpers));
+                continue;
+            }
+            Call::HostCopy { from, to, threads } => {
+                let operands = [*from, *to];
+                let reuse = reuse(&uses, &operands, &operands, footprint);
+                around.insert(at, HostLocality { reuse, footprint, ..HostLocality::default() });
+                let user = if *threads == Threads::All { User::Helpers } else { User::One };
+                operands.iter().for_each(|slice| uses.note(slice, user));
                 continue;
             }
             // The memory is new, or a copy wrote it: no core has it in its cache.

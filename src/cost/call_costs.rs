@@ -17,8 +17,8 @@ use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
-    DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
-    Unknown,
+    DeviceLocality, HostCall, HostLocality, JustWritten, KernelPrices, KernelTime, OperationKind,
+    Profile, Unknown,
 };
 use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
@@ -37,9 +37,9 @@ pub(super) enum Key {
     Record,
     Wait,
     Clear,
-    /// The direction, the device, the allocation on the host's side, the bytes, and which new pages
-    /// it uses there.
-    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
+    /// The direction, the device, the allocation on the host's side, the bytes, which new pages it
+    /// uses there, and what the CPU has just written.
+    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>, Option<JustWritten>),
     PeerCopy([DeviceId; 2], Bytes),
     /// Where to, the bytes, and how many of them are on the other side.
     Prefetch(Residence, Bytes, Bytes),
@@ -47,8 +47,9 @@ pub(super) enum Key {
     /// The direction, the allocation on the host's side, how many rows and how long each is, and
     /// which new pages it uses.
     RowCopy(Option<Direction>, Option<usize>, u64, Bytes, Option<NewPages>),
-    /// The threads, both allocations, the bytes, which new pages they use, and what moves.
-    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>, Bytes),
+    /// The threads, both allocations, the bytes, which new pages they use, where the data is, and
+    /// what moves.
+    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>, Option<HostLocality>, Bytes),
     UseDevice,
     Work(Span),
     /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
@@ -98,7 +99,8 @@ impl Key {
             Call::Copy { stream, direction, from, to } => {
                 let ashore = direction.ashore(from, to);
                 let device = program.device_of(*stream);
-                Self::Copy(*direction, device, ashore.allocation.0, ashore.length, new)
+                let (id, written) = (ashore.allocation.0, locality.written.copied());
+                Self::Copy(*direction, device, id, ashore.length, new, written)
             }
             Call::PeerCopy { from, to, .. } => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
@@ -110,7 +112,8 @@ impl Key {
             }
             Call::HostCopy { from, to, threads } => {
                 let [from_id, to_id] = [from, to].map(|side| side.allocation.0);
-                Self::HostCopy(*threads, [from_id, to_id], from.length, new, locality.moves)
+                let (ids, around) = ([from_id, to_id], locality.around.copied());
+                Self::HostCopy(*threads, ids, from.length, new, around, locality.moves)
             }
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),

@@ -1,17 +1,19 @@
 //! Where calls find their data.
 
 use super::pages::NewPages;
-use crate::profile::{DeviceLocality, HostLocality};
+use crate::profile::{DeviceLocality, HostLocality, JustWritten};
 use crate::units::Bytes;
 
 /// Where a call finds its data.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Locality<'a> {
-    /// Set for a kernel on the CPU.
+    /// Set for a kernel on the CPU, and for a copy by the CPU.
     pub around: Option<&'a HostLocality>,
     pub on_device: Option<&'a DeviceLocality>,
     /// Set for a call that uses pages of host memory first.
     pub new_pages: Option<&'a NewPages>,
+    /// Set for an H2D copy of what the CPU has just written.
+    pub written: Option<&'a JustWritten>,
     /// Bytes of managed memory that move because of the call.
     pub moves: Bytes,
 }

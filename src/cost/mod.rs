@@ -44,6 +44,7 @@ mod traffic;
 mod uses;
 mod waiting_kernels;
 mod work;
+mod written;
 
 pub use compiled::{CompileError, CompiledProgram};
 pub use links::LinkId;

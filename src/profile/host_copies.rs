@@ -14,6 +14,9 @@ pub struct HostCopyModel {
     pub by_all: bool,
     /// The same memory again and again.
     pub near: Curve,
+    /// From memory that no cache holds into the same memory again and again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into_cache: Option<Curve>,
     /// Memory that no cache holds.
     pub far: Curve,
 }
@@ -22,40 +25,58 @@ impl HostCopyModel {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
         let factor = draws.factor(self.near.scatter.max(self.far.scatter));
         self.near.scale(factor);
+        self.into_cache.iter_mut().for_each(|curve| curve.scale(factor));
         self.far.scale(factor);
     }
 }
 
 impl Profile {
-    /// Nanoseconds in which one thread, or all, copy so many bytes, in a program that uses
-    /// `footprint` bytes of host memory in turn.
+    /// Nanoseconds in which one thread, or all, copy so many bytes. `since` is how many bytes of
+    /// host memory were used since the source was used last, and since the target was, what the
+    /// copy itself uses included.
     ///
     /// # Errors
     /// If such copies were not measured.
-    pub fn host_copy(&self, by_all: bool, bytes: Bytes, footprint: Bytes) -> Result<f64, Unknown> {
+    pub fn host_copy(&self, by_all: bool, bytes: Bytes, since: [Bytes; 2]) -> Result<f64, Unknown> {
         let model = self.host_copies.iter().find(|model| model.by_all == by_all);
         let who = if by_all { "all threads" } else { "one thread" };
         let model = model.ok_or_else(|| Unknown::new(format!("copies by {who} of the CPU")))?;
         let near = model.near.at(bytes.as_f64());
-        // Of a piece of the smallest copy that was measured out of memory, a part of its time.
-        let least = model.far.knots.first().map_or(0.0, |knot| knot.0);
-        let part = (bytes.as_f64() / least.max(1.0)).min(1.0);
-        let far = model.far.at(bytes.as_f64()) * part;
         // Both sides of a copy were used in turn where it was measured near by. Larger ones than
         // the largest there find less of their data in the caches.
         let most = Bytes::new(2 * model.near.largest() as u64);
-        let (own, footprint) = ((bytes + bytes).min(most), footprint.max(bytes + bytes));
-        if footprint <= own {
+        let own = (bytes + bytes).min(most);
+        if since.iter().all(|&since| since <= own) {
             return Ok(near);
         }
+        let far = part_of(&model.far, bytes).max(near);
+        let into_cache = model.into_cache.as_ref().map(|curve| part_of(curve, bytes));
+        let into_cache = into_cache.map(|time| time.clamp(near, far));
+        let [read, written] = since.map(|since| self.misses(by_all, own, since));
+        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
+        let (read, written) = read.zip(written).ok_or_else(what)?;
+        Ok(match into_cache {
+            Some(into) => near + (into - near) * read + (far - into) * written,
+            None => blend(near, far, read.max(written)),
+        })
+    }
+
+    /// Of what a copy of memory that lies near by finds in the caches, the share that it does not
+    /// find once `since` bytes were used in between.
+    fn misses(&self, by_all: bool, own: Bytes, since: Bytes) -> Option<f64> {
         // One thread that copies goes through its memory as the driver's thread does that stages.
         let misses = |around| match by_all {
             true => self.caches.twins(around),
             false => self.caches.staging(around),
         };
-        let misses = misses(own).zip(misses(footprint));
-        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
-        let (there, here) = misses.ok_or_else(what)?;
-        Ok(blend(near, far.max(near), further(there, here)))
+        let (there, here) = misses(own).zip(misses(since.max(own)))?;
+        Some(further(there, here))
     }
+}
+
+/// The time of a copy by a curve; of less than the smallest copy that was measured, a part of its
+/// time.
+fn part_of(curve: &Curve, bytes: Bytes) -> f64 {
+    let least = curve.knots.first().map_or(0.0, |knot| knot.0);
+    curve.at(bytes.as_f64()) * (bytes.as_f64() / least.max(1.0)).min(1.0)
 }

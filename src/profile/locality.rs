@@ -7,7 +7,7 @@ use crate::units::Bytes;
 pub const MOST_OPERANDS: usize = Kernel::MOST_INPUTS + 1;
 
 /// Where a CPU twin finds its data: what a plan does with host memory between two uses of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostLocality {
     pub reuse: Reuse,
     /// Bytes of host memory that one pass of the plan uses.
@@ -18,6 +18,16 @@ pub struct HostLocality {
     /// Bytes read, and bytes written, that were last used in a kernel whose threads helped each
     /// other, if each thread keeps to its own share of this kernel.
     pub helped: [Bytes; 2],
+}
+
+/// What the CPU had written before an H2D copy read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JustWritten {
+    /// All threads wrote it, and not one.
+    pub by_all: bool,
+    /// How many bytes the CPU had written, counted back from the copy, when it had written the last
+    /// byte of the data, and the first.
+    pub since: [Bytes; 2],
 }
 
 /// Where a kernel on the device finds its data.

@@ -60,7 +60,7 @@ pub use host_copies::HostCopyModel;
 pub use intervals::Intervals;
 pub(crate) use kernels::KernelPrices;
 pub use kernels::{KernelModel, KernelTime};
-pub use locality::{DeviceLocality, HostLocality, MOST_OPERANDS, Reuse};
+pub use locality::{DeviceLocality, HostLocality, JustWritten, MOST_OPERANDS, Reuse};
 pub use memory::{MemoryCost, MemoryCosts, TwoWays};
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use own_kernels::{OwnCommandModel, OwnKernelModel, OwnTime, Processor};

@@ -2,7 +2,7 @@
 //! that moves.
 
 use super::unknown::Unknown;
-use super::{Curve, DeviceLocality, Profile};
+use super::{Curve, DeviceLocality, JustWritten, Profile};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{OperationKind, Residence};
 use crate::samples::TransferPath;
@@ -99,6 +99,25 @@ impl Profile {
         let (all, call) = Unknown::both(time(all), time(call))?;
         let [all, call] = [all, call].map(|ns: f64| Span::from_nanos_f64(ns.max(0.0)));
         Ok((call, all.saturating_sub(call + self.wake_host()?)))
+    }
+
+    /// Nanoseconds that an H2D copy of pinned memory takes longer because the CPU has just written
+    /// the data, and its caches still hold what memory does not. 0 where that was not measured.
+    pub fn just_written(&self, data: &JustWritten) -> f64 {
+        let path = match data.by_all {
+            true => TransferPath::WrittenByAll,
+            false => TransferPath::WrittenByOne,
+        };
+        let curves = (self.transfer(path), self.transfer(TransferPath::WrittenLongAgo));
+        let (Ok(written), Ok(usual)) = curves else { return 0.0 };
+        let (least, most) = (written.knots[0].0, written.largest());
+        let later = |bytes: Bytes| {
+            let at = bytes.as_f64().clamp(least, most);
+            let later = (written.at(at) - usual.at(at)).max(0.0);
+            later * (bytes.as_f64() / least).min(1.0)
+        };
+        let [last, first] = data.since.map(later);
+        (first - last).max(0.0)
     }
 
     /// How long a copy inside a device takes there, one behind the other.

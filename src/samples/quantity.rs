@@ -262,11 +262,14 @@ pub enum Quantity {
         rows: u64,
     },
     /// Host time of copies from host memory to host memory, by one thread or by all. They use
-    /// `footprint` bytes in turn, both sides together.
+    /// `footprint` bytes in turn, both sides together; with `into_cache`, all go to the same
+    /// memory.
     HostCopy {
         by_all: bool,
         bytes: Bytes,
         footprint: Bytes,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        into_cache: bool,
     },
     /// Host time of memory management beside a load of the device, without one, and of the load.
     /// All parts are measured together, sample by sample.
@@ -346,7 +349,7 @@ impl Quantity {
                 let work = if path.is_staged() { Work::Staging } else { Work::Device };
                 is(work).size("row", row.get()).count("rows", *rows)
             }
-            Self::HostCopy { by_all, bytes, footprint } => {
+            Self::HostCopy { by_all, bytes, footprint, .. } => {
                 is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
             }
             Self::Own(run) => run.definition(),

@@ -29,6 +29,11 @@ pub enum TransferPath {
     /// The host's part of a prefetch to the device: until the call returns.
     ManagedPrefetchInCall,
     ManagedPrefetchOutCall,
+    /// An H2D copy of pinned memory that one thread of the CPU has just written: its caches hold
+    /// newer data than memory does. `WrittenByAll`: all threads have; `WrittenLongAgo`: nobody has.
+    WrittenByOne,
+    WrittenByAll,
+    WrittenLongAgo,
 }
 
 impl TransferPath {
@@ -52,8 +57,10 @@ impl TransferPath {
         [Self::ManagedFaultOut, Self::ManagedOnHost],
     ];
 
-    /// Every path, those of managed memory last.
-    pub const ALL: [Self; 13] = [
+    /// H2D copies of what the CPU has written before, which are measured together.
+    pub const WRITTEN: [Self; 3] = [Self::WrittenByOne, Self::WrittenByAll, Self::WrittenLongAgo];
+
+    pub const ALL: [Self; 16] = [
         Self::WriteCombined,
         Self::OnDevice,
         Self::MappedRead,
@@ -67,6 +74,9 @@ impl TransferPath {
         Self::ManagedOnHost,
         Self::ManagedPrefetchInCall,
         Self::ManagedPrefetchOutCall,
+        Self::WrittenByOne,
+        Self::WrittenByAll,
+        Self::WrittenLongAgo,
     ];
 
     /// In a few words.
@@ -85,6 +95,9 @@ impl TransferPath {
             Self::ManagedOnHost => "CPU reading managed memory",
             Self::ManagedPrefetchInCall => "call of an H2D prefetch",
             Self::ManagedPrefetchOutCall => "call of a D2H prefetch",
+            Self::WrittenByOne => "H2D copy of what one thread has just written",
+            Self::WrittenByAll => "H2D copy of what all threads have just written",
+            Self::WrittenLongAgo => "H2D copy of what was written long ago",
         }
     }
 }

@@ -203,6 +203,7 @@ fn host_copies() -> Vec<HostCopyModel> {
     let model = |(by_all, each)| HostCopyModel {
         by_all,
         near: per_element_of_bytes(0.0, each),
+        into_cache: None,
         far: per_element_of_bytes(0.0, 2.0 * each),
     };
     [(false, 2.0), (true, 0.5)].map(model).to_vec()

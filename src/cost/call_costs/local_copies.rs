@@ -78,7 +78,9 @@ impl CallCosts<'_> {
         let [from, to] = sides;
         let all = threads == Threads::All;
         let footprint = self.traffic.host_footprint;
-        let copy = self.profile.host_copy(all, from.length, footprint)?;
+        let since = locality.around.map(|around| [0, 1].map(|side| around.reuse.0[side].1));
+        let since = since.unwrap_or([footprint; 2]);
+        let copy = self.profile.host_copy(all, from.length, since)?;
         let combined = Mapped::combined(self.program, from_ref(from), from_ref(to));
         let time = copy.max(self.combined(combined, all)?);
         let time = (time + self.touch_time(locality)? + self.back(locality)?).max(0.0);

@@ -97,9 +97,10 @@ impl Quantity {
             Self::Rows { path, row, rows } => {
                 write!(f, "{} of {rows} rows of {row}", path.name())
             }
-            Self::HostCopy { by_all, bytes, footprint } => {
+            Self::HostCopy { by_all, bytes, footprint, into_cache } => {
                 let who = if *by_all { "all threads" } else { "one thread" };
-                write!(f, "copy of {bytes} by {who}, round {footprint}")
+                let there = if *into_cache { ", into the same memory" } else { "" };
+                write!(f, "copy of {bytes} by {who}, round {footprint}{there}")
             }
             Self::MemoryBeside { work, part } => write!(f, "{} {}", work.name(), part.name()),
             _ => Ok(()),

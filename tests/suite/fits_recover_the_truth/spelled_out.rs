@@ -31,24 +31,30 @@ fn copies_by_the_cpu_take_longer_from_memory() {
     let mut clock = Clock::new(0.01, 0.0);
     let mut all = Vec::new();
     for bytes in [4 << 10, 1 << 20, 32 << 20].map(Bytes::new) {
-        for (footprint, per_byte) in [(bytes + bytes, 0.1), (FAR, 0.2)] {
+        for (footprint, into_cache, per_byte) in
+            [(bytes + bytes, false, 0.1), (FAR, false, 0.2), (FAR, true, 0.13)]
+        {
             let times = clock.times(50.0 + bytes.as_f64() * per_byte, 20);
-            all.push(measured(Quantity::HostCopy { by_all: false, bytes, footprint }, 1, times));
+            let what = Quantity::HostCopy { by_all: false, bytes, footprint, into_cache };
+            all.push(measured(what, 1, times));
         }
     }
     let profile = fitted(all);
     let bytes = Bytes::mib(1);
-    let near = profile.host_copy(false, bytes, bytes + bytes).expect("measured");
+    let near = profile.host_copy(false, bytes, [bytes + bytes; 2]).expect("measured");
     assert!((near / (50.0 + 0.1 * bytes.as_f64()) - 1.0).abs() < 0.02, "{near}");
     // How much of what lies between is still in the caches was not measured here.
-    profile.host_copy(false, bytes, Bytes::mib(999)).expect_err("no caches");
-    let unknown = profile.host_copy(true, bytes, bytes).expect_err("one thread was measured");
+    profile.host_copy(false, bytes, [Bytes::mib(999); 2]).expect_err("no caches");
+    let unknown = profile.host_copy(true, bytes, [bytes; 2]).expect_err("one thread was measured");
     assert!(unknown.what().contains("copies by all threads"), "{}", unknown.what());
     let mut machine = machine();
     machine.host_copies = profile.host_copies;
     machine.caches.staging_misses = Some(vec![(1e7, 0.0), (1e9, 1.0)]);
-    let far = machine.host_copy(false, bytes, Bytes::mib(999)).expect("measured");
+    let far = machine.host_copy(false, bytes, [Bytes::mib(999); 2]).expect("measured");
     assert!((far / (50.0 + 0.2 * bytes.as_f64()) - 1.0).abs() < 0.02, "{far}");
+    let since = [Bytes::mib(999), bytes + bytes];
+    let into_cache = machine.host_copy(false, bytes, since).expect("measured");
+    assert!((into_cache / (50.0 + 0.13 * bytes.as_f64()) - 1.0).abs() < 0.02, "{into_cache}");
 }
 
 #[test]

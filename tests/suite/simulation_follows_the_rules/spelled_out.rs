@@ -2,9 +2,11 @@
 //! copies that stay on their side of the link, and copies of rows.
 
 use super::*;
-use crate::machines::machine;
+use crate::machines::{machine, per_element_of_bytes};
 use hallway::machine::DeviceId;
+use hallway::profile::{Profile, TransferModel};
 use hallway::program::{Rows, Threads};
+use hallway::samples::TransferPath;
 
 #[test]
 fn waiting_for_an_event_waits_for_nothing_behind_it() {
@@ -108,6 +110,63 @@ fn the_cpu_copies_from_its_caches_or_from_memory() {
         plan.allocations[PAGEABLE.0].bytes = Bytes::mib(4);
         let timeline = simulate(&plan, &machine()).expect("known");
         assert_eq!(spans(&timeline, Lane::Host)[0], (0, 2 * near));
+    }
+}
+
+#[test]
+fn a_copy_by_the_cpu_reads_memory_and_writes_caches() {
+    let mut machine = machine();
+    for model in &mut machine.host_copies {
+        let near = model.near.at(4.0);
+        model.into_cache = Some(per_element_of_bytes(0.0, 1.25 * near));
+    }
+    // Two pieces of 4 KiB, of which the source is always new and the target always the same.
+    let piece = |at| {
+        let (from, to) = (part(PAGEABLE, at, 1_024), slice(PINNED, 1_024));
+        Call::HostCopy { from, to, threads: Threads::One }
+    };
+    let lasts = |machine: &Profile| {
+        let mut plan = tiny(vec![piece(0), piece(1_024), compute(1 << 20)]);
+        plan.allocations[PAGEABLE.0].bytes = Bytes::mib(4);
+        let host = spans(&simulate(&plan, machine).expect("known"), Lane::Host);
+        [0, 1].map(|at| host[at].1 - host[at].0)
+    };
+    // A kernel on 4 MiB follows, so the first piece finds nothing; the second finds its target.
+    assert_eq!(lasts(&machine), [4_096, 2_560]);
+    machine.host_copies.iter_mut().for_each(|model| model.into_cache = None);
+    assert_eq!(lasts(&machine), [4_096, 4_096]);
+}
+
+#[test]
+fn an_engine_waits_for_caches_that_hold_what_it_reads() {
+    let path = |path, slope| TransferModel { path, time: per_element_of_bytes(0.0, slope) };
+    let mut machine = machine();
+    machine.transfers.retain(|model| !TransferPath::WRITTEN.contains(&model.path));
+    let unmeasured = machine.clone();
+    for (one, slope) in TransferPath::WRITTEN.into_iter().zip([3.0, 5.0, 1.0]) {
+        machine.transfers.push(path(one, slope));
+    }
+    let copy = |threads| {
+        let (from, to) = (slice(PAGEABLE, 5_000), slice(PINNED, 5_000));
+        Call::HostCopy { from, to, threads }
+    };
+    let lasts = |body: Vec<Call>, machine: &Profile| {
+        let copies = spans(&run(body, machine), Lane::CopyIn);
+        copies.iter().map(|(start, end)| end - start).collect::<Vec<u64>>()
+    };
+    let read = || copy_in(0, PINNED, 5_000);
+    let usual = lasts(vec![read(), synchronize(0)], &machine)[0];
+    for (threads, later) in [(Threads::One, 2 * 5_000), (Threads::All, 4 * 5_000)] {
+        // Once an engine has read it, memory has it, too.
+        let body = || vec![copy(threads), read(), read(), synchronize(0)];
+        assert_eq!(lasts(body(), &machine), [usual + later, usual]);
+        assert_eq!(lasts(body(), &unmeasured), [usual, usual]);
+        // The pass before has written it.
+        let before = vec![read(), synchronize(0), copy(threads)];
+        assert_eq!(lasts(before, &machine), [usual + later]);
+        // An engine has overwritten it.
+        let over = vec![copy(threads), copy_out(0, PINNED, 5_000), read(), synchronize(0)];
+        assert_eq!(lasts(over, &machine), [usual]);
     }
 }
 
