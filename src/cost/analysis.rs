@@ -10,7 +10,7 @@ use super::pages::new_pages;
 use super::remote::moves;
 use super::shape::check_shape;
 use super::traffic::Traffic;
-use super::written::just_written;
+use super::written::{JustWrittenAt, just_written};
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program, Whose, check_fits};
 
@@ -21,6 +21,8 @@ pub(crate) struct Analysis {
     pub(super) shape: Result<(), Unknown>,
     pub(super) traffic: Traffic,
     pub(super) classes: Classes,
+    /// H2D copies of what the CPU has just written.
+    pub(super) written: JustWrittenAt,
 }
 
 impl Analysis {
@@ -31,21 +33,20 @@ impl Analysis {
         let shape = check_shape(program, &in_flight);
         if shape.is_err() {
             // It is refused, perhaps for having more calls than can be numbered.
-            return Self { fits, shape, traffic, classes: Classes::default() };
+            let (classes, written) = (Classes::default(), JustWrittenAt::default());
+            return Self { fits, shape, traffic, classes, written };
         }
         let around = around(program, profile.machine.cpu_threads.max(1));
         let on_device = on_device(program);
         let new_pages = new_pages(program, profile.machine.page_bytes());
-        let written = just_written(program);
         let moves = moves(program);
         let locality_at = |place: usize| Locality {
             around: around.get(&place),
             on_device: on_device.get(&place),
             new_pages: new_pages.get(&place),
-            written: written.get(&place),
             moves: moves.get(&place).copied().unwrap_or_default(),
         };
         let classes = Classes::of(program, &in_flight, locality_at);
-        Self { fits, shape, traffic, classes }
+        Self { fits, shape, traffic, classes, written: just_written(program) }
     }
 }

@@ -10,6 +10,7 @@ use super::host_times::HostTimes;
 use super::streaming::Streaming;
 use super::threads::ThreadCalls;
 use super::work::{CallCost, WorkKind};
+use super::written::HostWrites;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Graph, Program, StreamKind, StreamTraits};
 use crate::units::Span;
@@ -28,6 +29,7 @@ pub(crate) struct Body {
     pub threads: ThreadCalls,
     /// When the host streams through memory beside copies.
     pub streaming: Streaming,
+    pub writes: HostWrites,
     /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
     pub barrier: Vec<u16>,
     /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
@@ -61,6 +63,7 @@ impl Body {
             bursts: Vec::new(),
             threads: ThreadCalls::of(program),
             streaming: Streaming::default(),
+            writes: HostWrites::default(),
             barrier: barrier(program),
             traits: program.streams.iter().copied().chain(branches).collect(),
             graphs: Arc::clone(&analysis.classes.graphs),
@@ -75,7 +78,11 @@ impl Body {
         let calls = (0..)
             .zip(&issued)
             .map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
-        body.streaming = Streaming::new(calls, !body.threads.are_several(), profile);
+        let is_alone = !body.threads.are_several();
+        body.streaming = Streaming::new(calls, is_alone, profile);
+        let times = (0..).zip(&issued).map(|(call, &until)| (body.host_of(call), until));
+        let copies = (&analysis.written, profile);
+        body.writes = HostWrites::new(program, times, is_alone, copies);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
         body.entries = Entries::new(calls, &body.costs, lanes, has_barrier);

@@ -17,8 +17,8 @@ use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
-    DeviceLocality, HostCall, HostLocality, JustWritten, KernelPrices, KernelTime, OperationKind,
-    Profile, Unknown,
+    DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
+    Unknown,
 };
 use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
@@ -37,9 +37,9 @@ pub(super) enum Key {
     Record,
     Wait,
     Clear,
-    /// The direction, the device, the allocation on the host's side, the bytes, which new pages it
-    /// uses there, and what the CPU has just written.
-    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>, Option<JustWritten>),
+    /// The direction, the device, the allocation on the host's side, the bytes, and which new pages
+    /// it uses there.
+    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
     PeerCopy([DeviceId; 2], Bytes),
     /// Where to, the bytes, and how many of them are on the other side.
     Prefetch(Residence, Bytes, Bytes),
@@ -99,8 +99,7 @@ impl Key {
             Call::Copy { stream, direction, from, to } => {
                 let ashore = direction.ashore(from, to);
                 let device = program.device_of(*stream);
-                let (id, written) = (ashore.allocation.0, locality.written.copied());
-                Self::Copy(*direction, device, id, ashore.length, new, written)
+                Self::Copy(*direction, device, ashore.allocation.0, ashore.length, new)
             }
             Call::PeerCopy { from, to, .. } => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)

@@ -7,7 +7,7 @@ use super::host_times::CallSite;
 use super::in_flight::{InFlight, waited_for};
 use super::locality::Locality;
 use super::pages::NewPages;
-use crate::profile::{DeviceLocality, HostLocality, JustWritten};
+use crate::profile::{DeviceLocality, HostLocality};
 use crate::program::{Before, Call, Graph, Program};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -32,7 +32,6 @@ pub(super) struct Class {
     around: Option<HostLocality>,
     on_device: Option<DeviceLocality>,
     new_pages: Option<NewPages>,
-    written: Option<JustWritten>,
     moves: Bytes,
     /// The place among the graphs of the one that the calls launch or belong to.
     pub graph: Option<usize>,
@@ -56,7 +55,6 @@ impl Class {
             around: self.around.as_ref(),
             on_device: self.on_device.as_ref(),
             new_pages: self.new_pages.as_ref(),
-            written: self.written.as_ref(),
             moves: self.moves,
         }
     }
@@ -89,7 +87,6 @@ impl Classes {
                     around: locality.around.copied(),
                     on_device: locality.on_device.copied(),
                     new_pages: locality.new_pages.copied(),
-                    written: locality.written.copied(),
                     moves: locality.moves,
                     graph: graph.map(|(place, _)| place),
                     before,

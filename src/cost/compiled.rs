@@ -5,6 +5,7 @@ use super::antithetic::Antithetic;
 use super::body::Body;
 use super::channels::ChannelLayout;
 use super::copies::CopyEngines;
+use super::entries::{Entry, EntryId};
 use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
 use super::links::CopyLinks;
@@ -91,7 +92,21 @@ impl<'p> CompiledProgram<'p> {
     /// Whether anything but other copies and kernels that run may slow copies.
     #[inline]
     pub(crate) fn slows_copies_down(&self) -> bool {
-        !self.waiting_kernels.refetched.is_empty() || !self.body.streaming.is_nowhere()
+        !self.waiting_kernels.refetched.is_empty()
+            || !self.body.streaming.is_nowhere()
+            || !self.body.writes.is_empty()
+    }
+
+    /// Nanoseconds that a copy takes longer because the CPU has just written its data, if it starts
+    /// when the CPU has written `written` bytes in this pass.
+    #[inline]
+    pub(crate) fn just_written(&self, entry: EntryId, written: f64) -> f64 {
+        if self.body.writes.is_empty() {
+            return 0.0;
+        }
+        let Entry { call, issued, .. } = *self.body.entry(entry);
+        let age = self.body.writes.age(call, issued, written);
+        age.map_or(0.0, |age| self.profile.just_written(&age))
     }
 
     /// Whether the program is plain: most rules do not apply to it.
@@ -108,6 +123,7 @@ impl<'p> CompiledProgram<'p> {
             && !body.threads.are_several()
             && body.barrier.is_empty()
             && body.streaming.is_nowhere()
+            && body.writes.is_empty()
             && polling.is_none()
             && links.is_empty()
             && !channels.are_shared()

@@ -1,7 +1,7 @@
 //! Where calls find their data.
 
 use super::pages::NewPages;
-use crate::profile::{DeviceLocality, HostLocality, JustWritten};
+use crate::profile::{DeviceLocality, HostLocality};
 use crate::units::Bytes;
 
 /// Where a call finds its data.
@@ -12,8 +12,6 @@ pub(super) struct Locality<'a> {
     pub on_device: Option<&'a DeviceLocality>,
     /// Set for a call that uses pages of host memory first.
     pub new_pages: Option<&'a NewPages>,
-    /// Set for an H2D copy of what the CPU has just written.
-    pub written: Option<&'a JustWritten>,
     /// Bytes of managed memory that move because of the call.
     pub moves: Bytes,
 }

@@ -1,19 +1,83 @@
 //! What the CPU has just written before the engine reads it.
 //!
 //! The caches of the CPU then hold what memory does not, and the engine's reads have to get it from
-//! there, which takes longer. Once the engine has read it, memory has it, too.
+//! there, which takes longer. Once the engine has read it, memory has it, too. How old the data is
+//! when the engine comes to it depends on how far the CPU is ahead by then, so the simulator asks
+//! when a copy starts.
 
+use super::call::{CallId, index};
 use super::uses::Uses;
 use crate::machine::{Direction, HostMemory};
-use crate::profile::JustWritten;
+use crate::profile::{JustWritten, Profile};
 use crate::program::{Call, Place, Program, Slice, Threads};
-use crate::units::Bytes;
+use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
-/// For each H2D copy of pinned memory, by its place in the body, how long ago the CPU wrote its
-/// data, if it did. The body repeats, so the first copy follows the last call.
-pub(super) fn just_written(program: &Program) -> BTreeMap<usize, JustWritten> {
-    let mut found = BTreeMap::new();
+/// For each H2D copy of what the CPU has written, by its place in the body, how old the data is when
+/// the copy is issued.
+pub(super) type JustWrittenAt = BTreeMap<CallId, JustWritten>;
+
+/// What the CPU writes in a pass, in the time of a host that never waits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostWrites {
+    /// From when on a call writes, until when, and how many bytes were written before it. Empty if
+    /// there are several host threads: data then counts as if the engine came to it at once.
+    calls: Vec<(Span, Span, f64)>,
+    written: f64,
+    /// Empty if no copy takes longer for it.
+    copies: JustWrittenAt,
+}
+
+impl HostWrites {
+    /// Of calls, how long each occupies the host, and when it has returned if the host never waits.
+    /// `is_alone`: whether there is one host thread.
+    pub fn new(
+        program: &Program,
+        calls: impl Iterator<Item = (Span, Span)>,
+        is_alone: bool,
+        (copies, profile): (&JustWrittenAt, &Profile),
+    ) -> Self {
+        let mut found = Self::default();
+        if !copies.values().any(|age| profile.just_written(age) > 0.0) {
+            return found;
+        }
+        found.copies.clone_from(copies);
+        for (call, (host, until)) in program.body.iter().zip(calls).filter(|_| is_alone) {
+            let bytes: Bytes = writes(program, call).iter().map(|(slice, _)| slice.length).sum();
+            if bytes > Bytes::ZERO {
+                found.calls.push((until.saturating_sub(host), until, found.written));
+                found.written += bytes.as_f64();
+            }
+        }
+        found
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.copies.is_empty()
+    }
+
+    /// Bytes written until a moment.
+    pub fn written_at(&self, at: Span) -> f64 {
+        let next = self.calls.partition_point(|&(_, until, _)| until <= at);
+        let Some(&(from, until, before)) = self.calls.get(next) else { return self.written };
+        let after = self.calls.get(next + 1).map_or(self.written, |&(.., before)| before);
+        let share = at.saturating_sub(from).nanos_f64() / (until - from).nanos_f64().max(1.0);
+        before + (after - before) * share.min(1.0)
+    }
+
+    /// How old the data of a copy is that was issued at `issued` and starts when `written` bytes
+    /// have been written.
+    pub fn age(&self, call: CallId, issued: Span, written: f64) -> Option<JustWritten> {
+        let JustWritten { by_all, since } = *self.copies.get(&call)?;
+        let more = Bytes::new((written - self.written_at(issued)).max(0.0) as u64);
+        Some(JustWritten { by_all, since: since.map(|since| since + more) })
+    }
+}
+
+/// Finds them. The body repeats, so the first copy follows the last call.
+pub(super) fn just_written(program: &Program) -> JustWrittenAt {
+    let mut found = JustWrittenAt::new();
     let body = || program.body.iter().enumerate();
     let most: usize = body().map(|(_, call)| writes(program, call).len()).sum();
     if most == 0 || !body().any(|(_, call)| reads(program, call).is_some()) {
@@ -38,8 +102,8 @@ pub(super) fn just_written(program: &Program) -> BTreeMap<usize, JustWritten> {
         }
         if let Some(from) = reads(program, call) {
             match age(&written, from) {
-                Some(age) => found.insert(at, age),
-                None => found.remove(&at),
+                Some(age) => found.insert(index(at), age),
+                None => found.remove(&index(at)),
             };
             written.forget(from);
         }

@@ -50,6 +50,8 @@ pub(super) struct Copies {
     is_fluid: bool,
     /// How many kernels run on each device, counted where copies take longer beside kernels.
     kernels: Vec<u32>,
+    /// How many bytes the CPU has written in this pass, where copies depend on that.
+    pub written: f64,
     /// How many engines have been examined for copies that end now.
     examined: usize,
     /// Whether a copy has ended or become ready since engines were last filled.
@@ -65,15 +67,15 @@ impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_fluid, examined, changed) = (false, 0, false);
-        Self { engines, links, capacities, is_fluid, kernels, examined, changed, next }
+        let (is_fluid, written, examined, changed) = (false, 0.0, 0, false);
+        Self { engines, links, capacities, is_fluid, kernels, written, examined, changed, next }
     }
 }
 
 impl Copies {
     /// Clears all state but keeps the allocated memory.
     pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        (self.changed, self.next) = (false, Instant::NEVER);
+        (self.changed, self.next, self.written) = (false, Instant::NEVER, 0.0);
         if self.capacities == compiled.links.capacities {
             self.links.clear();
         } else {
@@ -222,11 +224,13 @@ impl Copies {
             return;
         }
         self.next = Instant::NEVER;
+        let written = self.written;
+        let later = |entry| compiled.just_written(entry, written);
         let devices = if PLAIN { 1 } else { self.engines.len() };
         for (engines, switch) in self.engines[..devices].iter_mut().zip(&compiled.copies.switch) {
             for (engine, &switch) in engines.iter_mut().zip(switch) {
                 if !engine.is_busy() {
-                    engine.start_next::<PLAIN>(now, switch);
+                    engine.start_next::<PLAIN>(now, switch, later);
                 }
                 self.next = self.next.min(engine.end);
             }
@@ -237,6 +241,8 @@ impl Copies {
     #[inline(never)]
     fn fill_links(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
         self.next = Instant::NEVER;
+        let written = self.written;
+        let later = |entry| compiled.just_written(entry, written);
         // Accounts for the progress since the last change.
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
@@ -245,7 +251,7 @@ impl Copies {
             let before = busy(engines);
             for (engine, &switch) in engines.iter_mut().zip(&compiled.copies.switch[device]) {
                 if !engine.is_busy() && engine.first.is_some() {
-                    engine.start_next::<false>(now, switch);
+                    engine.start_next::<false>(now, switch, later);
                     engine.speed = 1.0;
                     engine.flow =
                         Some(start_flow(&mut self.links, compiled, (engine.entry, device)));

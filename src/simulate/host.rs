@@ -101,6 +101,12 @@ impl Host {
         (self.next, self.reached) = (burst.until, reached);
     }
 
+    /// How many bytes the only host thread has let the CPU write in this pass.
+    pub fn written(&self, compiled: &CompiledProgram<'_>, now: Instant) -> f64 {
+        let at = now.since_start().saturating_sub(self.late);
+        compiled.body.writes.written_at(at.min(self.until))
+    }
+
     /// For which share of the time the only host thread streams through memory now.
     pub fn streams(&self, compiled: &CompiledProgram<'_>, now: Instant) -> f64 {
         let at = now.since_start().saturating_sub(self.late);

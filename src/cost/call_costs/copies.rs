@@ -41,10 +41,7 @@ impl CallCosts<'_> {
             return self.staged(direction, ashore, locality);
         }
         let work = self.transfer((direction, device), ashore.length);
-        let ((host, latency), mut work) = Unknown::both(self.issue(direction), work)?;
-        if let (Work::Copy { alone, .. }, Some(written)) = (&mut work, locality.written) {
-            *alone += Span::from_nanos_f64(self.profile.just_written(written));
-        }
+        let ((host, latency), work) = Unknown::both(self.issue(direction), work)?;
         Ok(CallCost { latency, work, ..CallCost::on_host(host) })
     }
 

@@ -23,6 +23,9 @@ impl Simulator {
     #[cold]
     pub(super) fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
         let [down, up] = compiled.body.streaming.slowdowns(self.streams(compiled));
+        if !compiled.body.writes.is_empty() && self.threads.is_empty() {
+            self.copies.written = self.host.written(compiled, self.now);
+        }
         let refetches = !compiled.waiting_kernels.refetched.is_empty();
         for device in 0..compiled.body.devices() {
             self.copies.slow_down((device, Direction::DeviceToHost), up);

@@ -171,6 +171,37 @@ fn an_engine_waits_for_caches_that_hold_what_it_reads() {
 }
 
 #[test]
+fn what_an_engine_reads_late_has_left_the_caches() {
+    let mut machine = machine();
+    machine.transfers.retain(|model| !TransferPath::WRITTEN.contains(&model.path));
+    // Of the last 5000 elements that the CPU has written, each takes a nanosecond longer.
+    for (path, later) in TransferPath::WRITTEN.into_iter().zip([5_000.0, 5_000.0, 0.0]) {
+        let mut time = per_element_of_bytes(0.0, 1.0);
+        time.knots = [4.0, 20_000.0, 80_000.0]
+            .map(|bytes: f64| (bytes, bytes / 4.0 + (bytes / 20_000.0).min(1.0) * later))
+            .to_vec();
+        machine.transfers.push(TransferModel { path, time });
+    }
+    let write = |to| Call::HostCopy { from: slice(PAGEABLE, 5_000), to, threads: Threads::All };
+    let lasts = |more: &[Call]| {
+        // The engine is busy while the CPU writes.
+        let busy = Call::Copy {
+            stream: StreamId(0),
+            direction: Direction::HostToDevice,
+            from: part(PINNED, 20_000, 20_000),
+            to: slice(DEVICE, 20_000),
+        };
+        let mut body = vec![busy, write(slice(PINNED, 5_000)), copy_in(0, PINNED, 5_000)];
+        body.extend_from_slice(more);
+        body.push(synchronize(0));
+        let copies = spans(&run(body, &machine), Lane::CopyIn);
+        copies[1].1 - copies[1].0
+    };
+    let older = [write(part(PINNED, 10_000, 5_000))];
+    assert_eq!(lasts(&[]) - lasts(&older), 5_000);
+}
+
+#[test]
 fn rows_cost_time_besides_their_bytes() {
     // Ten rows of 500 elements: 900, and 100 and an element a nanosecond for each.
     let rows = Rows { row: Bytes::of_f32(500), pitch: [1_000, 500].map(Bytes::of_f32) };
