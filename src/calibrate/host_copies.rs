@@ -32,8 +32,8 @@ fn probe(by_all: bool, (bytes, footprint, into_cache): (Bytes, Bytes, bool)) -> 
 }
 
 impl MeasurementContext<'_> {
-    /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint, or go to
-    /// the same one.
+    /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint, or go
+    /// to the same one.
     fn host_copies(
         &mut self,
         by_all: bool,

@@ -13,8 +13,8 @@ use crate::program::{Call, Place, Program, Slice, Threads};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
-/// For each H2D copy of what the CPU has written, by its place in the body, how old the data is when
-/// the copy is issued.
+/// For each H2D copy of what the CPU has written, by its place in the body, how old the data is
+/// when the copy is issued.
 pub(super) type JustWrittenAt = BTreeMap<CallId, JustWritten>;
 
 /// What the CPU writes in a pass, in the time of a host that never waits.
