@@ -1,5 +1,5 @@
-//! Where a kernel on the CPU, or a copy by it, finds its data: how much memory was used since it was
-//! last used, and who used it.
+//! Where a kernel on the CPU, or a copy by it, finds its data: how much memory was used since it
+//! was last used, and who used it.
 
 use super::uses::Uses;
 use crate::machine::Direction;

@@ -156,7 +156,9 @@ fn transfers(profile: &mut Profile, ways: [Way; 2]) {
     for model in &mut profile.transfers {
         let time = &mut model.time;
         match model.path {
-            TransferPath::WriteCombined => down.carries(time),
+            TransferPath::WriteCombined | TransferPath::WrittenLongAgo => down.carries(time),
+            // The caches that hold the data are slower than the link, unless that is slower still.
+            TransferPath::WrittenByOne | TransferPath::WrittenByAll => down.bounds(time),
             TransferPath::MappedRead => reads.into_iter().for_each(|way| way.carries(time)),
             TransferPath::MappedWrite => writes.into_iter().for_each(|way| way.carries(time)),
             TransferPath::MappedBoth => {

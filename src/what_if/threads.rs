@@ -94,6 +94,8 @@ fn copies(profile: &mut Profile, threads: Threads) {
     for model in profile.host_copies.iter_mut().filter(|model| model.by_all) {
         threads.curve(&mut model.near, by_one.as_ref().map(|one| &one.near));
         threads.curve(&mut model.far, by_one.as_ref().map(|one| &one.far));
+        let into_cache = by_one.as_ref().and_then(|one| one.into_cache.as_ref());
+        model.into_cache.iter_mut().for_each(|all| threads.curve(all, into_cache));
     }
 }
 
