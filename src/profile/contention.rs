@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkModel {
-    /// Large pinned copies with nothing in the other direction.
+    /// Large pinned copies with nothing in the other direction. A what-if changes the link by it,
+    /// and launches are slower while a copy's bytes take it.
     pub down_bytes_per_second: Option<Bandwidth>,
     pub up_bytes_per_second: Option<Bandwidth>,
     /// What copies each way suffer while the other direction is busy.

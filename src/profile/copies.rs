@@ -29,9 +29,10 @@ impl Profile {
 
     /// How fast large copies of pinned memory go while the other direction is idle.
     pub fn link_rate(&self, direction: Direction) -> Option<Bandwidth> {
-        let model = self.copies.iter().find(|copy| copy.direction == direction)?;
-        let slope = model.time.slope().filter(|&slope| slope > 0.0)?;
-        Some(Bandwidth::from_bytes_per_second(1e9 / slope))
+        match direction {
+            Direction::HostToDevice => self.link.down_bytes_per_second,
+            Direction::DeviceToHost => self.link.up_bytes_per_second,
+        }
     }
 
     /// Nanoseconds that a copy engine idles when it switches between `streams` streams that keep it

@@ -1,10 +1,11 @@
 //! What a calibration found, beyond what predictions show: the paths that data can
 //! take, what they cost beside other work, and in what state the device was.
 
+use super::paper::on_paper;
 use super::table::{Column, table};
 use super::words::{fine_percent, folded, percent, plural, times};
 use crate::machine::Direction;
-use crate::profile::{Accuracy, Conditions, Curve, Interference, LinkModel, Profile};
+use crate::profile::{Accuracy, Conditions, Curve, Interference, Profile};
 use crate::samples::Condition;
 use crate::units::{Bandwidth, Bytes, Span};
 use std::fmt::Write;
@@ -23,7 +24,11 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
         ];
         text += &table(&header, &rows, width);
     }
-    for line in both_ways(&profile.link) {
+    let paper = on_paper(profile, width);
+    if !paper.is_empty() {
+        writeln!(text, "\n{paper}").expect("a string takes everything");
+    }
+    for line in both_ways(profile) {
         writeln!(text, "{line}").expect("a string takes everything");
     }
     for found in &profile.interference {
@@ -97,8 +102,9 @@ fn paths(profile: &Profile) -> Vec<Vec<String>> {
 }
 
 /// The rates of copies while the other direction of the link is busy.
-fn both_ways(link: &LinkModel) -> impl Iterator<Item = String> {
-    let alone = [link.down_bytes_per_second, link.up_bytes_per_second];
+fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
+    let link = &profile.link;
+    let alone = Direction::BOTH.map(|direction| profile.link_rate(direction));
     let found = Direction::BOTH.into_iter().zip(alone).zip([&link.down_shared, &link.up_shared]);
     found.filter_map(|((direction, alone), shared)| {
         let (alone, shared) = (alone?, shared.as_ref()?);

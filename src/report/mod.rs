@@ -22,6 +22,7 @@ mod lanes;
 mod library;
 mod machines;
 mod origin;
+mod paper;
 mod plot;
 mod problem;
 mod setup_notes;

@@ -15,6 +15,7 @@ use super::varied::Varied;
 use crate::machine::Direction;
 use crate::profile::{Curve, Profile};
 use crate::samples::{RowPath, TransferPath};
+use crate::units::Bandwidth;
 
 /// How many times as much as today each direction carries.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +93,11 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
         Ok::<_, String>(Way { per_byte, factor: capacities.of(direction) })
     };
     let ways = [way(Direction::HostToDevice)?, way(Direction::DeviceToHost)?];
+    let link = &mut profile.link;
+    let rates = [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second];
+    for (rate, way) in rates.into_iter().zip(ways) {
+        *rate = Some(Bandwidth::from_bytes_per_second(1e9 / way.changed()));
+    }
     copies(profile, ways);
     staging(profile, ways);
     transfers(profile, ways);

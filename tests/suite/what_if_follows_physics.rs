@@ -231,6 +231,17 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
     for wrong in ["gen0x16", "gen7x16", "gen4x3", "gen4", "x16", "gen4x"] {
         assert!(wrong.parse::<PcieLink>().is_err(), "{wrong}");
     }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/concepts/bandwidth-on-paper.md");
+    let page = std::fs::read_to_string(page).expect("it is there");
+    for name in ["gen3x16", "gen4x8", "gen4x16", "gen5x8", "gen5x16", "gen6x16"] {
+        let link: PcieLink = name.parse().expect("a link");
+        let [reads, writes] = [true, false].map(|comes| link.with_packets(256.0, comes));
+        let (raw, coded) = (link.raw(), link.on_paper());
+        let row = format!(
+            "| {name} | {raw:.1} GB/s | {coded:.1} GB/s | {reads:.1} GB/s | {writes:.1} GB/s |"
+        );
+        assert!(page.contains(&row), "no such row: {row}");
+    }
     let mut unsaid = H200.clone();
     "not said".clone_into(&mut unsaid.machine.link);
     let problem = vary(&unsaid, &scenario("stream-saxpy"), &change("link=gen4x16"));

@@ -5,7 +5,7 @@ use super::marks::{Marker, legend};
 use super::style::{
     BLUE, BODY, Drawn, GREEN, INK, ORANGE, SKY, VERMILLION, heading, svg, titled, wrapped, write,
 };
-use crate::machine::Direction;
+use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::words::{percent, rounded};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
@@ -69,7 +69,7 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     }
     let sizes = series.iter().flat_map(|one| one.points.iter().map(|point| point.0));
     let (low, high) = extent(sizes).map_or((2.0, 28.0), |(low, high)| (low, high.max(low + 1.0)));
-    let theory = on_paper(&profile.machine.link);
+    let theory = PcieLink::noted(&profile.machine.link).map(PcieLink::on_paper);
     let rates = series.iter().flat_map(|one| one.points.iter().map(|point| point.1));
     let top = 1.1 * extent(rates.chain(theory)).map_or(1.0, |(_, top)| top.max(1e-3));
     let lines = lines(profile, theory);
@@ -251,19 +251,4 @@ fn time_of_one(measurements: &[&Measurement]) -> Option<f64> {
 fn rate(bytes: f64, nanos: f64) -> Option<f64> {
     let rate = bytes / nanos;
     (rate.is_finite() && rate > 0.0).then_some(rate)
-}
-
-/// What a link such as `32.0 GT/s PCIe x16` carries in gigabytes per second,
-/// after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32 GT/s (PCI Express
-/// Base Specification 5.0, section 4.2). `None` where it cannot be told.
-fn on_paper(link: &str) -> Option<f64> {
-    let (speed, rest) = link.split_once(" GT/s")?;
-    let (_, lanes) = rest.rsplit_once('x')?;
-    let (speed, lanes): (f64, u32) = (speed.trim().parse().ok()?, lanes.trim().parse().ok()?);
-    let coding = match speed {
-        2.5 | 5.0 => 0.8,
-        8.0 | 16.0 | 32.0 => 128.0 / 130.0,
-        _ => return None,
-    };
-    (lanes > 0).then(|| speed * f64::from(lanes) * coding / 8.0)
 }
