@@ -7,15 +7,16 @@ pub(super) mod what_if;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, write_whole};
 use super::progress::Progress;
+use super::sweep::{Asked, Style, show, sweep};
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
-use super::{Failure, Format, Outcome, Predicting};
+use super::{Failure, Outcome, Predicting};
 use crate::kernels::Kernel;
 use crate::report::{Assessment, Evaluation, InBrief, Origin, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
 use crate::simulate::Tally;
-use crate::study::TRIAL_KERNELS;
+use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
 use gate::FailIf;
@@ -43,8 +44,19 @@ pub(super) struct EvaluateArguments {
     /// Name the simplest plan that takes at most so much longer than the fastest one
     #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = share)]
     within: f64,
+    /// Instead of one answer, show how it changes with a number: with `elements`, which scales all
+    /// buffers, `batches`, `runs`, `chunks` or any other number of the scenario, by its path or the
+    /// end of that. Values are a list, or a range with 20 points, or as many as stand behind a
+    /// colon: `elements=1e4..1e9:30`
+    #[arg(long, value_name = "KEY=VALUES",
+        conflicts_with_all = ["runs", "all", "within", "trace", "what_if", "price", "baseline"])]
+    sweep: Option<Asked>,
+    /// Predict only one part of a sweep's values, such as 3/16, for `hallway merge`; use it with
+    /// `--format json`
+    #[arg(long, value_name = "PART", requires = "sweep")]
+    shard: Option<Shard>,
     #[arg(long, value_enum, default_value = "table")]
-    format: Format,
+    format: Style,
     /// Also predict it with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
     /// `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`, `launch=0.5x` or
     /// `setup.pin=0`. A comma joins changes; the option can be given several times. 0.5x is half as
@@ -80,7 +92,25 @@ pub(super) struct EvaluateArguments {
     plan: Option<String>,
 }
 
+/// Answers for every value of a number.
+fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failure> {
+    let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
+    let found = predicting.profile()?;
+    check_outputs(predicting.inputs(&found), output)?;
+    let report = sweep(predicting, &found, asked, arguments.shard)?;
+    show(&report, arguments.format, (arguments.width, output))
+}
+
 pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
+    if let Some(asked) = &arguments.sweep {
+        return swept(arguments, asked);
+    }
+    if arguments.format == Style::Csv {
+        return Err(Failure::Input(miette::miette!(
+            help = "add --sweep, or write --format json",
+            "only a sweep is a table of comma-separated values"
+        )));
+    }
     if arguments.predicting.profile.len() > 1 {
         return machines::run(arguments);
     }
@@ -100,8 +130,9 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
         }
         let runs = arguments.runs.unwrap_or(workload.runs);
-        let tally = progress.tally();
-        let assessment = assess((workload, runs), (&ranking, arguments.within), &found, tally);
+        let of = (&found, (predicting.draws.into(), predicting.seed));
+        let ranked = (&ranking, arguments.within);
+        let assessment = assess((workload, runs), ranked, of, progress.tally());
         let what_if = arguments.what_if.iter().map(|variation| {
             what_if::ask(predicting, (workload, runs), (&found, &progress), variation)
         });
@@ -123,11 +154,11 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
     }
     let text = match arguments.format {
-        Format::Table => {
+        Style::Table => {
             let rows = if arguments.all { Rows::All } else { Rows::Notable };
             evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
         }
-        Format::Json => evaluation.json(),
+        Style::Json | Style::Csv => evaluation.json(),
     };
     if let Some(path) = &arguments.trace {
         write_whole(path, &trace(&found.profile.machine, &traces))?;
@@ -152,10 +183,10 @@ pub(super) const BREAK_EVEN: u64 = 30;
 pub(super) fn assess(
     (workload, runs): (&Workload, u64),
     (ranking, within): (&Ranking, f64),
-    found: &LoadedProfile,
+    (found, draws): (&LoadedProfile, (usize, u64)),
     done: &Tally,
 ) -> Assessment {
-    let sizes = break_even_counted(workload, &found.profile, done);
+    let sizes = break_even_counted(workload, &found.profile, draws, done);
     let short_of = shortages(workload, ranking, &found.profile);
     let turning = turnings(ranking, &found.profile);
     let assessment = Assessment::new(workload, runs, ranking, sizes);

@@ -1,9 +1,11 @@
-//! `hallway merge`: runs of several processes in one folder.
+//! `hallway merge`: runs of several processes in one folder, or a sweep in one file.
 
 use super::outputs::check_outputs;
 use super::profiles::deliver;
+use super::sweep::{Style, show};
 use super::{Failure, Outcome};
 use crate::files;
+use crate::report::SweepReport;
 use crate::runs::RunSet;
 use clap::{Args, ValueHint};
 use std::collections::BTreeMap;
@@ -12,19 +14,70 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// Folders of runs, as `verify --shard` writes them, such as runs/shard-3-of-16
-    #[arg(required = true, value_name = "RUNS", value_hint = ValueHint::DirPath)]
-    folders: Vec<PathBuf>,
+    /// Folders of runs, as `verify --shard` writes them, such as runs/shard-3-of-16; or files that
+    /// `evaluate --sweep --shard` has written as JSON
+    #[arg(required = true, value_name = "PART", value_hint = ValueHint::AnyPath)]
+    parts: Vec<PathBuf>,
     /// Folder for all runs, a file for each scenario: for `verify --recorded`, the folder `runs`
-    /// beside the profile
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    /// beside the profile. Of a sweep: the file
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     output: PathBuf,
+    /// Format of a sweep
+    #[arg(long, value_enum, default_value = "json")]
+    format: Style,
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
+    let of_sweeps = arguments.parts.iter().filter(|path| path.is_file()).count();
+    if of_sweeps == arguments.parts.len() {
+        return merge_sweeps(arguments);
+    }
+    if of_sweeps > 0 {
+        return Err(Failure::Input(miette::miette!(
+            help = "name folders of runs, or files of a sweep",
+            "some of the parts are files, and some are not"
+        )));
+    }
+    merge_runs(arguments)
+}
+
+/// Puts the parts of a sweep together.
+fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
+    let MergeArguments { parts, output, format } = arguments;
+    let refused = |path: &Path, why: String, help: &str| {
+        Failure::Input(miette::miette!(help = help.to_owned(), "{}: {why}", path.display()))
+    };
+    check_outputs(parts.iter().map(PathBuf::as_path), [output.as_path()])?;
+    let mut merged: Option<SweepReport> = None;
+    for path in parts {
+        let help = "name files that `evaluate --sweep --shard --format json` has written";
+        let text = files::read(path, LARGEST);
+        let text = text.map_err(|error| refused(path, error.to_string(), help))?;
+        let part: SweepReport =
+            serde_json::from_str(&text).map_err(|error| refused(path, error.to_string(), help))?;
+        match &mut merged {
+            None => merged = Some(part),
+            Some(before) => before.merge(part).map_err(|why| {
+                refused(path, why, "name every part once, and only parts of one sweep")
+            })?,
+        }
+    }
+    let whole = merged.map_or(Err(Vec::new()), SweepReport::whole).map_err(|missing| {
+        let numbers: Vec<String> = missing.iter().map(usize::to_string).collect();
+        let why = format!("parts are missing: {}", numbers.join(", "));
+        refused(&parts[0], why, "name the files of all parts")
+    })?;
+    show(&whole, *format, (None, Some(output)))
+}
+
+/// The largest file of a part: room for a thousand values of a thousand scenarios.
+const LARGEST: u64 = 1 << 30;
+
+/// Puts runs into one folder.
+fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     let mut read = Vec::new();
     let mut merged: BTreeMap<String, (RunSet, PathBuf)> = BTreeMap::new();
-    for path in arguments.folders.iter().map(|folder| runs_in(folder)) {
+    for path in arguments.parts.iter().map(|folder| runs_in(folder)) {
         for path in path? {
             let set = RunSet::load(&path)?;
             read.push(path.clone());

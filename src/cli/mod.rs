@@ -26,6 +26,7 @@ mod profiles;
 mod progress;
 mod report;
 mod schema;
+mod sweep;
 mod terminal;
 mod traces;
 mod verify;
@@ -76,7 +77,7 @@ enum Command {
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
-    /// Put together the runs that several `verify --shard` made
+    /// Put together what several `verify --shard` or `evaluate --sweep --shard` made
     Merge(merge::MergeArguments),
     /// Write one page for a design review: answers, plans, timelines, where each answer turns
     Report(report::ReportArguments),
@@ -89,7 +90,7 @@ enum Command {
     /// Measure kernels in this process, for another one that watches
     #[command(name = own_kernels::MEASURE, hide = true)]
     MeasureKernels,
-    /// Draw the winning plan, the predictions against the runs, and the bandwidth curve
+    /// Draw plans, timelines, sweeps, predictions against runs, and the bandwidth of copies
     Plot(plot::PlotArguments),
 }
 

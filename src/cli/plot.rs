@@ -3,12 +3,16 @@
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
+use super::sweep::{Asked, sweep};
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+use crate::report::{
+    Gantt, Measured, Origin, bandwidth, chunks, drawn_sweep, gantt, plans,
+    predicted_against_measured,
+};
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::{Ranked, Ranking};
+use crate::search::Ranking;
 use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
@@ -19,6 +23,9 @@ use std::path::PathBuf;
 pub(super) struct PlotArguments {
     #[command(flatten)]
     predicting: Predicting,
+    /// Also draw how the answer changes with a number, as `evaluate --sweep` says it
+    #[arg(long, value_name = "KEY=VALUES")]
+    sweep: Option<Asked>,
     /// Folder to write the pictures to
     #[arg(long, value_name = "FOLDER", default_value = "plots")]
     output: PathBuf,
@@ -31,6 +38,16 @@ const BANDWIDTH: &str = "bandwidth.svg";
 /// File name of the picture of a plan's timeline.
 fn timeline_of(workload: &Workload) -> String {
     format!("{}-gantt.svg", workload.name)
+}
+
+/// File name of the picture of plans side by side.
+fn plans_of(workload: &Workload) -> String {
+    format!("{}-plans.svg", workload.name)
+}
+
+/// File name of the picture of plans over their numbers of chunks.
+fn chunks_of(workload: &Workload) -> String {
+    format!("{}-chunks.svg", workload.name)
 }
 
 /// A scenario with its predictions and, where there are any, its runs.
@@ -47,10 +64,16 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
     let inputs = runs.iter().chain([&samples]).map(PathBuf::as_path);
     let timelines = workloads.iter().map(timeline_of);
-    let made = timelines.chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
+    let others = workloads.iter().flat_map(|one| [plans_of(one), chunks_of(one)]);
+    let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
     let inputs = arguments.predicting.inputs(&found).chain(inputs);
     check_outputs(inputs, made.iter().map(PathBuf::as_path))?;
+    let swept = match &arguments.sweep {
+        Some(asked) => sweep(&arguments.predicting, &found, asked, None)?.sweeps,
+        None => Vec::new(),
+    };
+    let origin = Origin::new(&found.path.display().to_string(), &found.profile);
     // One more for the samples and the drawing.
     let progress = Progress::of(workloads.len() + 1);
     let subjects = subjects(workloads, &arguments.predicting, &found, &progress)?;
@@ -59,13 +82,20 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     // By file name. Nothing is written before every input was read.
     let mut pictures = BTreeMap::new();
     for subject in &subjects {
-        let Some(picture) = draw(subject) else {
-            let name = &subject.workload.name;
+        let (name, question) = (&subject.workload.name, &subject.workload.question);
+        let Some(picture) = timeline(subject, &origin) else {
             progress
                 .note(&format!("{name}: no plan can be predicted; `hallway evaluate` says why"));
             continue;
         };
         pictures.insert(timeline_of(&subject.workload), picture);
+        let of = (name.as_str(), question.as_str(), subject.workload.runs);
+        pictures.insert(plans_of(&subject.workload), plans(of, &subject.ranking, &origin));
+        let cut = chunks((name, question), &subject.ranking, &origin);
+        pictures.extend(cut.map(|picture| (chunks_of(&subject.workload), picture)));
+    }
+    for one in &swept {
+        pictures.insert(format!("{}-{}.svg", one.scenario, one.key), drawn_sweep(one, &origin));
     }
     let with_runs = subjects.iter().filter_map(|subject| {
         Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))
@@ -107,26 +137,16 @@ fn subjects(
     workloads.into_iter().map(subject).collect()
 }
 
-/// Draws the best plan on the GPU: a plan on the CPU is a single bar. Among plans that tie with
-/// it, one whose calls were timed is preferred, as it can be drawn beside its measurement.
-fn draw(subject: &Subject) -> Option<String> {
+/// Draws the plan on the GPU that the verdict names: a plan on the CPU is a single bar. Where its
+/// calls were timed, the measurement stands below.
+fn timeline(subject: &Subject, origin: &Origin) -> Option<String> {
     let Subject { workload, ranking, runs } = subject;
-    // Where there are runs, a plan that was found later is left to others.
-    let was_due = |ranked: &Ranked| {
-        runs.as_ref().is_none_or(|runs| runs.run_of(&ranked.plan.identity()).is_some())
-    };
-    let best = ranking.choice(|ranked| !ranked.is_cpu() && was_due(ranked));
-    let best = best.or(ranking.winner())?;
-    let (_, high) = best.forecast.interval();
-    let traced = |ranked: &&Ranked| {
-        let is_as_good = !ranked.is_cpu() && ranked.forecast.interval().0 <= high;
-        is_as_good && runs.as_ref().is_some_and(|r| r.trace_of(&ranked.plan.identity()).is_some())
-    };
-    let drawn = ranking.plans.iter().find(traced).unwrap_or(best);
+    let drawn = ranking.best_on_gpu().or(ranking.winner())?;
     let identity = drawn.plan.identity();
     let measured = runs.as_ref().and_then(|runs| {
         let timeline = &runs.trace_of(&identity)?.timeline;
         Some(Measured { timeline, run: runs.run_of(&identity)? })
     });
-    Some(gantt(&Gantt { scenario: &workload.name, runs: workload.runs, ranking, drawn, measured }))
+    let Workload { name: scenario, question, runs, .. } = workload;
+    Some(gantt(&Gantt { scenario, question, origin, runs: *runs, ranking, drawn, measured }))
 }

@@ -8,7 +8,7 @@ use crate::profile::Profile;
 use crate::report;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
-use crate::scenario::Workload;
+use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
 use std::collections::BTreeMap;
@@ -179,13 +179,18 @@ impl Predicting {
         self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
     }
 
-    /// Reads the scenarios. Two may not share a name: runs, pictures and reports are named after
-    /// them, and the second would overwrite the first.
+    /// Reads the scenarios.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
-        let workloads: Vec<Workload> =
-            self.scenarios.iter().map(|path| load(path)).collect::<Result<_, _>>()?;
+        Ok(self.sources()?.into_iter().map(|(_, workload)| workload).collect())
+    }
+
+    /// Reads the scenarios, and keeps their texts. Two may not share a name: runs, pictures and
+    /// reports are named after them, and the second would overwrite the first.
+    pub fn sources(&self) -> Result<Vec<(Source, Workload)>, Failure> {
+        let sources: Vec<(Source, Workload)> =
+            self.scenarios.iter().map(|path| source(path)).collect::<Result<_, _>>()?;
         let mut places = BTreeMap::new();
-        for (workload, path) in workloads.iter().zip(&self.scenarios) {
+        for ((_, workload), path) in sources.iter().zip(&self.scenarios) {
             if let Some(first) = places.insert(&workload.name, path) {
                 return Err(Failure::Input(miette::miette!(
                     help = "change the `name` in one of them, or run the command once for each",
@@ -196,7 +201,7 @@ impl Predicting {
                 )));
             }
         }
-        Ok(workloads)
+        Ok(sources)
     }
 
     /// Predicts and ranks the plans of a workload, as the next stage of some work: one in which
@@ -284,7 +289,11 @@ pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Reads a scenario, and says so if it is something else.
 pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
-    Workload::load(path).map_err(|error| {
+    source(path).map(|(_, workload)| workload)
+}
+
+fn source(path: &Path) -> Result<(Source, Workload), Failure> {
+    Source::load(path).map_err(|error| {
         let is_profile = Profile::load(path).is_ok();
         if is_profile {
             mixed_up(path, "profile", "scenario")

@@ -46,8 +46,9 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     for (workload, runs) in workloads.iter().zip(&runs) {
         let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
         runs.as_ref().map_or(Ok(()), |runs| check_runs(workload, &ranking, runs))?;
-        let tally = progress.tally();
-        let assessment = assess((workload, workload.runs), (&ranking, WITHIN), &found, tally);
+        let of = (&found, (predicting.draws.into(), predicting.seed));
+        let ranked = (&ranking, WITHIN);
+        let assessment = assess((workload, workload.runs), ranked, of, progress.tally());
         let what_if = arguments.what_if.iter().map(|variation| {
             let of = (workload, workload.runs);
             what_if::ask(predicting, of, (&found, &progress), variation)

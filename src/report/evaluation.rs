@@ -10,7 +10,7 @@ use crate::kernels::Kernel;
 use crate::program::BufferId;
 use crate::scenario::Workload;
 use crate::search::{
-    BreakEven, Ranking, Shortage, Simplicity, Sizes, keeps_size, largest_scaled, on_request,
+    BreakEven, Ranking, Shortage, Simplicity, Wins, keeps_size, largest_scaled, on_request,
 };
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
@@ -116,11 +116,11 @@ impl Simplest {
 }
 
 /// At which sizes the GPU wins a pass, with the plans that were tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Threshold {
     /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
-    pub gpu_wins: Vec<Sizes>,
+    pub gpu_wins: Vec<Wins>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],
     /// From about so many elements on, none of the plans tried on the GPU fits into memory.

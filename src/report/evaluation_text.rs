@@ -5,9 +5,11 @@ use super::evaluation::{Assessment, Evaluation, LeftOut, Simplest, Threshold};
 use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::verdict::Answer;
-use super::words::{columns, count, folded, percent, plural, quoted, range, signed_percent, times};
+use super::wins::stretch;
+use super::words::{
+    columns, count, fine_count, folded, percent, plural, quoted, range, signed_percent, times,
+};
 use crate::machine::Side;
-use crate::search::Sizes;
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -211,13 +213,8 @@ impl Threshold {
     fn sentence(&self, ties_here: bool) -> String {
         let Self { gpu_wins, buffer, elements, .. } = self;
         let [from, to] = self.tried.map(count);
-        let sizes = |sizes: &Sizes| match (sizes.from.map(count), sizes.until.map(count)) {
-            (None, None) => None,
-            (Some(from), None) => Some(format!("about {from} and more")),
-            (None, Some(until)) => Some(format!("up to about {until}")),
-            (Some(from), Some(until)) => Some(format!("about {from} to {until}")),
-        };
-        let bounded: Option<Vec<String>> = gpu_wins.iter().map(sizes).collect();
+        let bounded: Option<Vec<String>> =
+            gpu_wins.iter().map(|wins| stretch(wins, &fine_count)).collect();
         let mut said = vec![match bounded.as_deref() {
             None => format!(
                 "The best of the plans tried on the GPU beats the CPU in a pass at every size of \

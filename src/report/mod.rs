@@ -27,6 +27,8 @@ mod plot;
 mod problem;
 mod setup_notes;
 mod sureness;
+mod swept;
+mod swept_text;
 mod table;
 mod trace;
 mod turning;
@@ -36,6 +38,7 @@ mod verification_by_kind;
 mod verification_text;
 mod what_if;
 mod what_if_text;
+mod wins;
 mod words;
 
 pub use against::Baseline;
@@ -57,9 +60,13 @@ pub use lanes::Bottleneck;
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
 pub use origin::Origin;
-pub use plot::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+pub use plot::{
+    Gantt, Measured, bandwidth, chunks, gantt, plans, predicted_against_measured,
+    sweep as drawn_sweep,
+};
 pub use problem::{Failed, FilePosition, Problem, ProblemKind};
 pub use sureness::{sureness, unsteady_link};
+pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verdict::{Answer, Verdict};
 pub use verification::{

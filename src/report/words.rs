@@ -57,6 +57,15 @@ pub(super) fn count(count: u64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
+/// Three significant digits: `256`, `0.25`, `12.1 k`, `1.27 M`.
+pub(super) fn fine_count(value: f64) -> String {
+    let scales = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let found = scales.into_iter().find(|&(scale, _)| value.abs() >= scale * 0.9995);
+    let (value, unit) = found.map_or((value, ""), |(scale, unit)| (value / scale, unit));
+    let digits: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    format!("{digits}{unit}")
+}
+
 /// `1 run`, `2 runs`, `3 passes`.
 pub(super) fn plural(number: u64, noun: &str) -> String {
     let ending = match (number, noun.ends_with('s')) {

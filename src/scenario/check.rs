@@ -4,6 +4,7 @@ use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
+use super::key::Key;
 use super::plan_memory::PlanMemory;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
@@ -28,9 +29,17 @@ impl Workload {
     /// # Errors
     /// The first mistake.
     pub fn from_toml(file_name: &str, text: &str) -> Result<Self, ScenarioError> {
-        let text = &files::with_line_feeds(text);
+        Self::changed(file_name, &files::with_line_feeds(text), None)
+    }
+
+    /// Like [`from_toml`](Self::from_toml), with another value of a key if there is one.
+    pub(super) fn changed(
+        file_name: &str,
+        text: &str,
+        change: Option<(&Key, &str)>,
+    ) -> Result<Self, ScenarioError> {
         let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
-        Self::checked(text, folder).map_err(|faults| {
+        Self::checked(text, folder, change).map_err(|faults| {
             faults.first_in_file(file_name, text).expect("a scenario is refused for a reason")
         })
     }
@@ -50,13 +59,13 @@ impl Workload {
     pub fn load_or_list(path: &Path) -> Result<Self, Vec<ScenarioError>> {
         let text = read_file(path).map_err(|error| vec![error])?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::checked(&text, folder)
+        Self::checked(&text, folder, None)
             .map_err(|faults| faults.in_file(&path.display().to_string(), &text))
     }
 
-    fn checked(text: &str, folder: &Path) -> Result<Self, Faults> {
+    fn checked(text: &str, folder: &Path, change: Option<(&Key, &str)>) -> Result<Self, Faults> {
         let mut faults = Faults::default();
-        let reading = read(text, &mut faults);
+        let reading = read(text, change, &mut faults);
         let workload = reading.and_then(|reading| check(reading, folder, &mut faults));
         match workload {
             Some(workload) if faults.is_empty() => Ok(workload),
@@ -65,7 +74,7 @@ impl Workload {
     }
 }
 
-fn read_file(path: &Path) -> Result<String, ScenarioError> {
+pub(super) fn read_file(path: &Path) -> Result<String, ScenarioError> {
     files::read(path, LARGEST)
         .map_err(|cause| ScenarioError::Unreadable { path: path.to_owned(), cause })
 }

@@ -5,6 +5,7 @@
 
 use super::brackets;
 use super::error::Faults;
+use super::key::Key;
 use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
 use crate::files::{self, Fault, Spanned, TomlError, nearest, unknown};
 use crate::program::spelled::{RawKernel, RawProgram};
@@ -33,8 +34,13 @@ pub(super) struct Reading {
     pub has_all_programs: bool,
 }
 
-/// Reads the text of a scenario. `None` where there is no telling what is in it.
-pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
+/// Reads the text of a scenario, with another value of one key if it is to be changed. `None` where
+/// there is no telling what is in it.
+pub(super) fn read<'i>(
+    text: &'i str,
+    change: Option<(&Key, &'i str)>,
+    faults: &mut Faults,
+) -> Option<Reading> {
     let document = faults.keep(files::parse(text).map_err(|error| {
         brackets::mixed_up(text).unwrap_or_else(|| {
             Fault::new(
@@ -62,6 +68,9 @@ pub(super) fn read(text: &str, faults: &mut Faults) -> Option<Reading> {
         return None;
     }
     let mut document = document.into_inner();
+    if let Some((key, literal)) = change {
+        faults.keep(key.put(&mut document, literal))?;
+    }
     let buffers = list::<RawBuffer>(&mut document, "buffer", faults);
     let tasks = list::<RawTask>(&mut document, "task", faults);
     let programs = list::<RawProgram>(&mut document, "program", faults);

@@ -4,36 +4,24 @@ use super::candidates::{Candidates, Plan, strategies, untried};
 use super::plan_bound::Bounds;
 use super::scaling::{largest, scaled};
 use super::scheduled::{add_schedules_quickly, typical_chunks};
+use super::turns::{Contest, Lead, Scale, Wins, turns, wins};
 use crate::cost::CompileError;
 use crate::families::{Refusal, Strategy, draft, parts};
 use crate::profile::Profile;
+use crate::program::Program;
 use crate::scenario::Workload;
-use crate::simulate::{Tally, makespan};
+use crate::simulate::{DRAWS, Tally, forecast_counted, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
-
-/// A range of sizes, in elements of a workload's largest buffer. An end that is left out is the end
-/// of what was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Sizes {
-    /// The smallest size. `null`: the smallest that was tried.
-    pub from: Option<u64>,
-    /// The largest size. `null`: the largest that was tried.
-    pub until: Option<u64>,
-}
 
 /// At which sizes which side wins, with the plans that [`candidates_over`](super::candidates_over)
 /// tries, and tasks scheduled without much search. Other plans may win, or fit, where none of these
 /// does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BreakEven {
     /// Where the best plan on the GPU beats the one on the CPU: nowhere if there are none.
-    pub gpu_wins: Vec<Sizes>,
+    pub gpu_wins: Vec<Wins>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],
     /// From about so many elements on, none of the plans on the GPU fits into memory, while one on
@@ -46,21 +34,19 @@ pub struct BreakEven {
 
 /// Sizes of the largest buffer that are tried, as powers of two.
 const TRIED: RangeInclusive<u32> = 8..=28;
-/// A lead of less than this share does not change the winner: near a tie it would change at every
-/// size.
-const CLEARLY: f64 = 0.05;
-
 /// Finds the sizes at which the best GPU plan beats the best CPU plan. All buffers are scaled
 /// together, but for those that keep their size. A plan that does not fit has lost. `None` if the
 /// profile does not know what a side takes, or the workload has no plan for a side.
 pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
-    break_even_counted(workload, profile, &Tally::default())
+    break_even_counted(workload, profile, (DRAWS, 1), &Tally::default())
 }
 
-/// Like [`break_even`]. Counts the calls of each plan that is simulated.
+/// Like [`break_even`], with ranges from so many draws with a seed. Counts the calls of each plan
+/// that is simulated.
 pub fn break_even_counted(
     workload: &Workload,
     profile: &Profile,
+    draws: (usize, u64),
     done: &Tally,
 ) -> Option<BreakEven> {
     let mut tried: Vec<u64> = TRIED.map(|power| 1 << power).collect();
@@ -69,96 +55,99 @@ pub fn break_even_counted(
     tried.push(largest(workload));
     tried.sort_unstable();
     tried.dedup();
-    let lead = |elements: u64| match scaled(workload, elements) {
-        Some(scaled) => lead_of(&scaled, profile, done),
-        None => Lead::Unknown,
-    };
-    let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
-    let known: Vec<(u64, Lead)> =
-        tried.into_iter().zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
+    let at = |elements: u64| Some(race(&scaled(workload, elements)?, profile, done));
+    let leads = tried.par_iter().map(|&elements| at(elements).map_or(Lead::Unknown, Race::lead));
+    let leads: Vec<Lead> = leads.collect();
+    let tried = tried.into_iter().map(|elements| elements as f64);
+    let known: Vec<(f64, Lead)> =
+        tried.zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
     let (smallest, largest) = (known.first()?.0, known.last()?.0);
+    let sizes = BySize { workload, profile, draws, done, known: &known };
+    let scale = Scale { is_whole: true };
     let starts = |wanted: f64| {
         let at = known.iter().position(|(_, lead)| *lead == Lead::Of(wanted))?;
-        match at.checked_sub(1) {
-            Some(before) => change(known[before].0, known[at].0, |middle| {
-                Some(lead(middle) != Lead::Of(wanted))
+        let found = match at.checked_sub(1) {
+            Some(before) => scale.start((known[before].0, known[at].0), |middle| {
+                Some(sizes.lead(middle) == Lead::Of(wanted))
             }),
             None => Some(smallest),
-        }
+        };
+        found.map(|elements| elements as u64)
     };
+    let of = |&(elements, lead): &(f64, Lead)| match lead {
+        Lead::Of(lead) => Some((elements, lead)),
+        Lead::NoPlan | Lead::Unknown => None,
+    };
+    let leads = known.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let values: Vec<f64> = known.iter().map(|(elements, _)| *elements).collect();
+    let turns = turns(&values, 0..values.len(), scale, &sizes);
     Some(BreakEven {
-        gpu_wins: gpu_wins(&known, lead)?,
-        tried: [smallest, largest],
+        gpu_wins: wins(&leads, &turns),
+        tried: [smallest as u64, largest as u64],
         too_large_for_gpu: starts(f64::NEG_INFINITY),
         too_large_for_cpu: starts(f64::INFINITY),
     })
 }
 
-/// The ranges of sizes at which the GPU leads, from the leads at sizes that were tried and, where
-/// they change, between them.
-fn gpu_wins(known: &[(u64, Lead)], lead: impl Fn(u64) -> Lead) -> Option<Vec<Sizes>> {
-    let mut known = known.iter().copied();
-    let (mut last, Lead::Of(first)) = known.next()? else { return None };
-    let mut gpu_wins = first > 0.0;
-    let mut found = if gpu_wins { vec![Sizes { from: None, until: None }] } else { Vec::new() };
-    for (elements, lead_here) in known {
-        let Lead::Of(here) = lead_here else { return None };
-        if (here > 0.0) == gpu_wins {
-            last = elements;
-        } else if here.abs() > CLEARLY {
-            let change = change(last, elements, |middle| match lead(middle) {
-                Lead::Of(lead) => Some((lead > 0.0) == gpu_wins),
-                Lead::NoPlan | Lead::Unknown => None,
-            })?;
-            match found.last_mut().filter(|_| gpu_wins) {
-                Some(sizes) => sizes.until = Some(change),
-                None => found.push(Sizes { from: Some(change), until: None }),
-            }
-            (gpu_wins, last) = (!gpu_wins, elements);
-        }
-    }
-    Some(found)
+/// The plans of both sides at every size.
+struct BySize<'a> {
+    workload: &'a Workload,
+    profile: &'a Profile,
+    draws: (usize, u64),
+    done: &'a Tally,
+    /// Leads that were found before.
+    known: &'a [(f64, Lead)],
 }
 
-/// Finds about where a condition ends that holds at `low` and not at `high`.
-fn change(mut low: u64, mut high: u64, holds: impl Fn(u64) -> Option<bool>) -> Option<u64> {
-    // Halving the ratio keeps the relative precision the same everywhere.
-    while high > low + low / 16 {
-        let middle = (low as f64 * high as f64).sqrt() as u64;
-        *(if holds(middle)? { &mut low } else { &mut high }) = middle;
+impl BySize<'_> {
+    fn race(&self, elements: f64) -> Option<Race<'_>> {
+        Some(race(&scaled(self.workload, elements as u64)?, self.profile, self.done))
     }
-    Some(high)
 }
 
-/// Which side is faster at a size.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Lead {
-    /// The logarithm of how many times as fast the GPU is; below 0, the CPU is faster.
-    Of(f64),
-    /// No plan of either side fits into the machine.
-    NoPlan,
-    Unknown,
+impl Contest for BySize<'_> {
+    fn lead(&self, elements: f64) -> Lead {
+        let known = self.known.iter().find(|(at, _)| *at == elements).map(|(_, lead)| *lead);
+        known.unwrap_or_else(|| self.race(elements).map_or(Lead::Unknown, Race::lead))
+    }
+
+    fn range(&self, elements: f64) -> Option<(f64, f64)> {
+        let Race { sides: [cpu, gpu], .. } = self.race(elements)?;
+        let programs = [gpu.best?.1, cpu.best?.1];
+        let calls: usize = programs.iter().map(|program| program.body.len()).sum();
+        let (draws, seed) = self.draws;
+        let draws = draws.min((DRAWN_FREELY / calls.max(1)).max(FEW));
+        let mut drawn = forecast_counted(&programs, self.profile, (draws, seed), self.done);
+        let (cpu, gpu) = (drawn.pop()?.ok()?, drawn.pop()?.ok()?);
+        Some(gpu.lead_over(&cpu, [Span::ZERO; 2], 1))
+    }
 }
+
+/// A range near a turn comes from fewer draws, if not less than the second number, where these many
+/// calls are not enough.
+const DRAWN_FREELY: usize = 1_000_000;
+const FEW: usize = 20;
 
 /// The logarithm of how many times as fast as the best plan on the CPU the best one on the GPU is,
 /// in a pass, with the plans that [`break_even`] tries. `None` if a side has none.
 pub fn lead(workload: &Workload, profile: &Profile) -> Option<f64> {
-    match lead_of(workload, profile, &Tally::default()) {
+    match race(workload, profile, &Tally::default()).lead() {
         Lead::Of(lead) => Some(lead),
         Lead::NoPlan | Lead::Unknown => None,
     }
 }
 
-fn lead_of(scaled: &Workload, profile: &Profile, done: &Tally) -> Lead {
+/// Sets the plans of both sides against each other.
+fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a> {
     let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
-    let sides = [Side::default(); 2];
+    let sides = [Side::default(), Side::default()];
     let mut race = Race { profile, knows_cpu, all_use_cpu: none.keeps_tasks_on_cpu, done, sides };
     for program in &scaled.programs {
-        race.enter(&Plan { strategy: None, program: program.clone() });
+        race.enter(Plan { strategy: None, program: program.clone() });
     }
     if scaled.tasks.is_empty() {
-        return race.lead();
+        return race;
     }
     let mut bounds = Bounds::new(scaled, profile);
     let gpus = profile.gpu_counts();
@@ -173,7 +162,7 @@ fn lead_of(scaled: &Workload, profile: &Profile, done: &Tally) -> Lead {
     for (bound, strategy) in bounded {
         if race.may_win(strategy.is_on_cpu(), bound) {
             match draft(scaled, strategy) {
-                Ok(program) => race.enter(&Plan { strategy: Some(strategy), program }),
+                Ok(program) => race.enter(Plan { strategy: Some(strategy), program }),
                 Err(refusal) => race.refuse(&refusal),
             }
         }
@@ -185,9 +174,9 @@ fn lead_of(scaled: &Workload, profile: &Profile, done: &Tally) -> Lead {
         let mut scheduled = Candidates::none(scaled);
         add_schedules_quickly(&mut scheduled, scaled, profile);
         scheduled.refused.iter().for_each(|refusal| race.refuse(refusal));
-        scheduled.plans.iter().for_each(|plan| race.enter(plan));
+        scheduled.plans.into_iter().for_each(|plan| race.enter(plan));
     }
-    race.lead()
+    race
 }
 
 /// The plans of both sides at one size.
@@ -200,11 +189,11 @@ struct Race<'a> {
     sides: [Side; 2],
 }
 
-/// The shortest time of a side, whether a plan's time is unknown, and whether a plan does not fit.
-/// Once there is a time, nobody asks for the rest.
-#[derive(Clone, Copy, Default)]
+/// The shortest time of a side with its program, whether a plan's time is unknown, and whether one
+/// does not fit. Once there is a time, nobody asks for the rest.
+#[derive(Default)]
 struct Side {
-    best: Option<Span>,
+    best: Option<(Span, Program)>,
     is_unknown: bool,
     is_too_large: bool,
 }
@@ -216,32 +205,35 @@ impl Race<'_> {
 
     /// Whether a plan that takes at least so long may be the fastest of its side.
     fn may_win(&mut self, is_on_cpu: bool, bound: Span) -> bool {
-        self.side(is_on_cpu).best.is_none_or(|best| bound < best)
+        self.side(is_on_cpu).best.as_ref().is_none_or(|(best, _)| bound < *best)
     }
 
     fn refuse(&mut self, refusal: &Refusal) {
         self.side(refusal.strategy.is_on_cpu()).is_too_large |= refusal.is_too_large;
     }
 
-    fn enter(&mut self, plan: &Plan) {
-        let program = &plan.program;
-        self.done.add(program.body.len() as u64);
-        let makespan = makespan(program, self.profile);
+    fn enter(&mut self, plan: Plan) {
+        self.done.add(plan.program.body.len() as u64);
+        let makespan = makespan(&plan.program, self.profile);
         let is_known = self.knows_cpu || !(self.all_use_cpu || plan.uses_cpu());
-        let side = self.side(program.computes_on_cpu());
+        let side = self.side(plan.program.computes_on_cpu());
         match makespan {
             Ok(_) if !is_known => side.is_unknown = true,
-            Ok(time) => side.best = Some(side.best.map_or(time, |best| best.min(time))),
+            Ok(time) => {
+                if side.best.as_ref().is_none_or(|(best, _)| time < *best) {
+                    side.best = Some((time, plan.program));
+                }
+            }
             Err(CompileError::Unknown(_)) => side.is_unknown = true,
             Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
         }
     }
 
     fn lead(self) -> Lead {
-        let has_lost = |side: Side| side.is_too_large && !side.is_unknown;
-        let [cpu, gpu] = self.sides;
-        match [cpu.best, gpu.best] {
-            [Some(cpu), Some(gpu)] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
+        let has_lost = |side: &Side| side.is_too_large && !side.is_unknown;
+        let [cpu, gpu] = &self.sides;
+        match [&cpu.best, &gpu.best] {
+            [Some((cpu, _)), Some((gpu, _))] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
             [Some(_), None] if has_lost(gpu) => Lead::Of(f64::NEG_INFINITY),
             [None, Some(_)] if has_lost(cpu) => Lead::Of(f64::INFINITY),
             [None, None] if has_lost(cpu) && has_lost(gpu) => Lead::NoPlan,

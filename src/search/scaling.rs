@@ -25,7 +25,7 @@ pub(super) fn largest(workload: &Workload) -> u64 {
 /// buffers that keep their size stay. `None` if a task goes element by element through a buffer
 /// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
 /// are spelled out name ranges of bytes, and are left out.
-pub(super) fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
+pub fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
         let outputs = task.writes.iter().filter(|_| task.kernel.shape() == Shape::Map);

@@ -2,6 +2,7 @@
 
 use hmac_sha256::Hash;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// One of several parts into which all plans are dealt. Every process deals alike, so all parts
@@ -29,6 +30,22 @@ impl Shard {
             (hash, (*workload).to_owned())
         });
         all.into_iter().skip(self.number - 1).step_by(self.of).collect()
+    }
+
+    /// Counted from 1.
+    pub const fn number(self) -> usize {
+        self.number
+    }
+
+    /// How many parts there are.
+    pub const fn parts(self) -> usize {
+        self.of
+    }
+
+    /// Its places among so many that have an order: neighbours stay together, and no part has over
+    /// one more than another.
+    pub const fn range(self, all: usize) -> Range<usize> {
+        all * (self.number - 1) / self.of..all * self.number / self.of
     }
 
     /// The name of a folder for the runs of this part.

@@ -8,7 +8,7 @@ use hallway::profile::Profile;
 use hallway::report::{Assessment, Bottleneck};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, Sizes, break_even, candidates_for, rank};
+use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
 use hallway::units::{Bytes, Span};
 use std::path::PathBuf;
 
@@ -130,10 +130,10 @@ fn case_18_a_batch_pays_for_its_weights_from_some_rows_on() {
     let pays_from = |file: &str, profile: &Profile| {
         let workload = Workload::load(&case(file)).expect("a scenario");
         let sizes = break_even(&workload, profile).expect("both sides are known");
-        let [Sizes { from: Some(from), until: None }] = sizes.gpu_wins[..] else {
+        let [Wins { from: Some(from), until: None, .. }] = sizes.gpu_wins[..] else {
             panic!("{sizes:?}")
         };
-        from / 4096
+        (from.0 / 4096.0) as u64
     };
     let wide = pays_from("18-batch-that-pays-for-its-weights/rows-0032.toml", &PROFILE);
     assert!((35..=55).contains(&wide), "from {wide} rows on");

@@ -18,7 +18,7 @@ use hallway::report::{
 };
 use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
-use hallway::search::{BreakEven, Ranked, Ranking, Sizes, candidates, rank};
+use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
 use hallway::simulate::Forecast;
 use hallway::timeline::Timeline;
 use hallway::units::{Bytes, Span};
@@ -235,10 +235,12 @@ fn kernels_that_no_trial_had_are_named() {
 }
 
 fn from(elements: u64) -> BreakEven {
-    wins(vec![Sizes { from: Some(elements), until: None }])
+    wins(vec![Wins { from: Some(Setting(elements as f64)), ..EVERYWHERE }])
 }
 
-fn wins(gpu_wins: Vec<Sizes>) -> BreakEven {
+const EVERYWHERE: Wins = Wins { from: None, until: None, from_range: None, until_range: None };
+
+fn wins(gpu_wins: Vec<Wins>) -> BreakEven {
     let tried = [256, 268_435_456];
     BreakEven { gpu_wins, tried, too_large_for_gpu: None, too_large_for_cpu: None }
 }

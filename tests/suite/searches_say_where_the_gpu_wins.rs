@@ -7,7 +7,7 @@ use hallway::kernels::Kernel;
 use hallway::profile::Profile;
 use hallway::report::{Answer, Verdict};
 use hallway::scenario::{FamilyName, Workload};
-use hallway::search::{break_even, candidates, rank};
+use hallway::search::{Setting, Wins, break_even, candidates, rank};
 use hallway::units::Bytes;
 use std::path::Path;
 
@@ -39,9 +39,7 @@ fn break_even_agrees_with_the_verdict() {
             workload.limits.pinned_memory = pinned;
             let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
             let here = workload.buffers.iter().map(|b| b.elements).max().expect("some");
-            let gpu_wins = sizes.iter().any(|sizes| {
-                sizes.from.is_none_or(|from| from <= here) && sizes.until.is_none_or(|to| here < to)
-            });
+            let gpu_wins = includes(&sizes, here);
             let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
             let answer = match verdict.answer {
                 Answer::Gpu | Answer::Both => true,
@@ -67,10 +65,7 @@ fn break_even_agrees_with_the_verdict_where_times_jump() {
         let workload = pipeline(elements);
         let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
         let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
-        let gpu_wins = sizes.iter().any(|sizes| {
-            sizes.from.is_none_or(|from| from <= elements)
-                && sizes.until.is_none_or(|until| elements < until)
-        });
+        let gpu_wins = includes(&sizes, elements);
         if matches!(verdict.answer, Answer::Gpu | Answer::Cpu) {
             let said = verdict.answer == Answer::Gpu;
             assert_eq!(gpu_wins, said, "{elements}: {sizes:?}, {}", verdict.sentence);
@@ -78,6 +73,14 @@ fn break_even_agrees_with_the_verdict_where_times_jump() {
         }
     }
     assert!(sides.iter().all(|&times| times > 0), "{sides:?}");
+}
+
+fn includes(sizes: &[Wins], elements: u64) -> bool {
+    let here = Setting(elements as f64);
+    let includes = |wins: &Wins| {
+        wins.from.is_none_or(|from| from <= here) && wins.until.is_none_or(|until| here < until)
+    };
+    sizes.iter().any(includes)
 }
 
 /// Three kernels in a row.

@@ -4,8 +4,9 @@ use super::EvaluateArguments;
 use crate::cli::outputs::check_outputs;
 use crate::cli::profiles::{LoadedProfile, deliver};
 use crate::cli::progress::Progress;
+use crate::cli::sweep::Style;
 use crate::cli::terminal::width;
-use crate::cli::{Failure, Format, Outcome};
+use crate::cli::{Failure, Outcome};
 use crate::report::{InBrief, Machine, Machines, Origin, SideBySide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,8 +57,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let (seed, draws) = (predicting.seed, predicting.draws.into());
     let report = Machines { machines, seed, draws, scenarios };
     let text = match arguments.format {
-        Format::Table => report.text_within(width(arguments.width, output)),
-        Format::Json => report.json(),
+        Style::Table => report.text_within(width(arguments.width, output)),
+        Style::Json | Style::Csv => report.json(),
     };
     deliver(&text, output)?;
     let mut has_answers = true;

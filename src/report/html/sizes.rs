@@ -5,7 +5,7 @@ use super::style::share;
 use super::{Case, paragraph};
 use crate::report::Threshold;
 use crate::report::words::count;
-use crate::search::{AtSize, Sizes};
+use crate::search::{AtSize, Wins};
 use crate::units::Span;
 use maud::{Markup, html};
 
@@ -26,9 +26,11 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 fn title(found: &Threshold) -> String {
     match &found.gpu_wins[..] {
         [] => "Break-even: the CPU wins at every size".to_owned(),
-        [Sizes { from: None, until: None }] => "Break-even: the GPU wins at every size".to_owned(),
-        [.., Sizes { from: Some(from), until: None }] => {
-            format!("Break-even: the GPU wins from about {} elements on", count(*from))
+        [Wins { from: None, until: None, .. }] => {
+            "Break-even: the GPU wins at every size".to_owned()
+        }
+        [.., Wins { from: Some(from), until: None, .. }] => {
+            format!("Break-even: the GPU wins from about {} elements on", count(from.0 as u64))
         }
         _ => "Break-even: the GPU wins at some sizes".to_owned(),
     }
@@ -39,12 +41,12 @@ fn strip(found: &Threshold) -> Markup {
     let [least, most] = found.tried.map(|size| size as f64);
     let at = |size: u64| (size as f64 / least).ln() / (most / least).ln().max(1e-9);
     let stretches = found.gpu_wins.iter().map(|sizes| {
-        let from = sizes.from.map_or(0.0, at);
-        (from, sizes.until.map_or(1.0, at) - from)
+        let from = sizes.from.map_or(0.0, |from| at(from.0 as u64));
+        (from, sizes.until.map_or(1.0, |until| at(until.0 as u64)) - from)
     });
     let stretches: Vec<(f64, f64)> = stretches.collect();
-    let ends: Vec<u64> =
-        found.gpu_wins.iter().flat_map(|sizes| [sizes.from, sizes.until]).flatten().collect();
+    let ends = found.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
+    let ends: Vec<u64> = ends.map(|end| end.0 as u64).collect();
     let is_left = |size: u64| if at(size) > 0.75 { " left" } else { "" };
     html! {
         figure.strip {

@@ -4,6 +4,7 @@ use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// One axis of a chart.
@@ -13,7 +14,7 @@ pub(super) struct Axis {
     /// In ascending order.
     pub marks: Vec<f64>,
     pub label: Box<dyn Fn(f64) -> String>,
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
 }
 
 /// Pixels around the part of a chart where data is drawn; axes are left and below.
@@ -29,7 +30,7 @@ pub(super) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, A
 
 /// An empty chart with its grid. A vertical axis without marks is not drawn.
 pub(super) fn chart<'a>(area: &Area<'a>, margins: Margins, x: Axis, y: Axis) -> Drawn<Chart<'a>> {
-    let (x_title, y_title, has_y) = (x.title, y.title, !y.marks.is_empty());
+    let (x_title, y_title, has_y) = (x.title.clone(), y.title.clone(), !y.marks.is_empty());
     let mut chart = ChartBuilder::on(area)
         .margin_top(margins.top)
         .margin_right(margins.right)
@@ -80,12 +81,12 @@ impl Axis {
     /// An axis of powers of ten that are nanoseconds.
     pub fn of_times(low: f64, high: f64, title: &'static str) -> Self {
         let label = Box::new(|power: f64| time(10f64.powf(power)));
-        Self { low, high, marks: decades(low, high), label, title }
+        Self { low, high, marks: decades(low, high), label, title: title.into() }
     }
 }
 
 /// Marks at powers of ten between two exponents, and at 2 and 5 times each where there are few.
-fn decades(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn decades(low: f64, high: f64) -> Vec<f64> {
     let steps: &[f64] = if high - low < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let decades = low.floor() as i32..=high.ceil() as i32;
     let marks = decades.flat_map(|power| steps.iter().map(move |s| f64::from(power) + s.log10()));

@@ -3,7 +3,8 @@
 use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
 use super::marks::{Marker, legend};
 use super::style::{
-    BLUE, BODY, Drawn, GREEN, INK, ORANGE, SKY, VERMILLION, heading, svg, titled, wrapped, write,
+    BLUE, BODY, Drawn, GREEN, INK, ORANGE, SKY, VERMILLION, heading, svg, titled, wrapped,
+    wrapped_title, write,
 };
 use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
@@ -55,6 +56,17 @@ impl Kind {
     }
 }
 
+/// The fastest copy that was measured, and the share of what the link could carry.
+fn finding(series: &[Series], theory: Option<f64>) -> String {
+    let rates = series.iter().filter(|one| one.kind == Kind::Pinned);
+    let rates = rates.flat_map(|one| one.points.iter().map(|point| point.1));
+    let Some((_, best)) = extent(rates) else { return "Bandwidth of copies".to_owned() };
+    let share = theory.map_or(String::new(), |theory| {
+        format!(", {} of what the link carries on paper", percent(best / theory.max(1e-9)))
+    });
+    format!("Copies of pinned memory reach {best:.1} GB/s{share}")
+}
+
 /// Draws bandwidth over size: measurements as points, fitted curves as lines.
 pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     let mut series = Vec::new();
@@ -73,8 +85,9 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     let rates = series.iter().flat_map(|one| one.points.iter().map(|point| point.1));
     let top = 1.1 * extent(rates.chain(theory)).map_or(1.0, |(_, top)| top.max(1e-3));
     let lines = lines(profile, theory);
-    svg((WIDTH, HEIGHT + heading(&lines)), |area| {
-        let area = titled(area, "Bandwidth of copies over their size", &lines)?;
+    let title = wrapped_title(&finding(&series, theory), WIDTH);
+    svg((WIDTH, HEIGHT + heading(&title, &lines)), |area, _| {
+        let area = titled(area, &title, &lines)?;
         let margins = Margins { top: 14, right: 40, bottom: 58, left: 80 };
         let x = Axis {
             low,
@@ -85,14 +98,14 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
                 .filter(|m| (low..=high).contains(m))
                 .collect(),
             label: Box::new(|power| Bytes::new(power.exp2().round() as u64).to_string()),
-            title: "size of one copy (points: measured; lines: fitted)",
+            title: "size of one copy (points: measured; lines: fitted)".into(),
         };
         let y = Axis {
             low: 0.0,
             high: top,
             marks: even_marks(0.0, top, 8),
             label: Box::new(|rate| format!("{} GB/s", rounded(rate))),
-            title: "",
+            title: "".into(),
         };
         let mut chart = chart(&area, margins, x, y)?;
         for one in &series {

@@ -2,16 +2,19 @@
 
 use super::axis::{Axis, Margins, chart, even_marks, time_like};
 use super::style::{
-    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, heading, svg, titled, wrapped, write,
+    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, context, heading, svg, titled, wrapped,
+    wrapped_title, write,
 };
+use super::tips::Tips;
 use crate::program::spelled::Names;
 use crate::program::{Program, ThreadId};
+use crate::report::Origin;
 use crate::report::host_thread::{HostThread, is_waiting};
-use crate::report::verdict::Verdict;
+use crate::report::verdict::{Answer, Verdict};
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
-use crate::timeline::{Activity, Lane, Timeline};
+use crate::timeline::{Activity, Lane, Timeline, busy};
 use crate::units::{Instant, Span};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -20,6 +23,9 @@ use plotters::style::text_anchor::HPos;
 #[derive(Debug, Clone, Copy)]
 pub struct Gantt<'a> {
     pub scenario: &'a str,
+    pub question: &'a str,
+    /// The machine that is predicted.
+    pub origin: &'a Origin,
     /// Passes in one program, which the verdict is of.
     pub runs: u64,
     pub ranking: &'a Ranking,
@@ -40,7 +46,7 @@ const HEAD: i32 = 34;
 const LANE: i32 = 38;
 const FOOT: i32 = 46;
 /// Room for the lanes' names on the left, and for their busy shares on the right.
-const SIDES: (i32, i32) = (96, 94);
+const SIDES: (i32, i32) = (130, 94);
 /// Kernels that run side by side are drawn in at most this many rows of their lane.
 const ROWS: usize = 4;
 
@@ -62,14 +68,15 @@ pub fn gantt(of: &Gantt<'_>) -> String {
         panels.push(Panel { caption, timeline });
     }
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
-    let title = format!("{}: {}, {} per pass", of.scenario, plan.name(), of.drawn.makespan());
-    let lines = of.lines();
-    let height = |panel: &Panel<'_>| HEAD + LANE * panel.lanes(&plan.program).len() as i32 + FOOT;
-    svg((WIDTH, heading(&lines) + panels.iter().map(height).sum::<i32>()), |area| {
+    let (title, lines) = (wrapped_title(&of.title(), WIDTH), of.lines());
+    let height = |panel: &Panel<'_>| {
+        HEAD + LANE * Row::all(&plan.program, panel.timeline).len() as i32 + FOOT
+    };
+    svg((WIDTH, heading(&title, &lines) + panels.iter().map(height).sum::<i32>()), |area, tips| {
         let mut rest = titled(area, &title, &lines)?;
         for panel in &panels {
             let (area, below) = rest.split_vertically(height(panel));
-            panel.draw(&area, &plan.program, longest)?;
+            panel.draw(&area, &plan.program, longest, tips)?;
             rest = below;
         }
         Ok(())
@@ -77,6 +84,21 @@ pub fn gantt(of: &Gantt<'_>) -> String {
 }
 
 impl Gantt<'_> {
+    /// Who wins, and what is drawn.
+    fn title(&self) -> String {
+        let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
+        let runs = plural(self.runs, "run");
+        let who = match verdict.answer {
+            Answer::Gpu => format!("the GPU wins {runs}"),
+            Answer::Both => format!("both sides together win {runs}"),
+            Answer::Cpu => format!("the CPU wins {runs}"),
+            Answer::Tie => format!("CPU and GPU tie over {runs}"),
+            Answer::NothingToCompare => "nothing to compare with".to_owned(),
+        };
+        let (scenario, plan) = (self.scenario, self.drawn.plan.name());
+        format!("{scenario}: {who}; {plan} takes {} per pass", self.drawn.makespan())
+    }
+
     /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the
     /// picture.
     fn lines(&self) -> Vec<String> {
@@ -89,10 +111,11 @@ impl Gantt<'_> {
         } else if is_drawn(self.ranking.best_on_gpu()) {
             "This is the best plan on the GPU. "
         } else {
-            "This is the GPU plan whose calls were timed; its range overlaps the best plan's. "
+            "This plan is not the best one. "
         };
         let legend = "Alternating shades separate operations. Light grey: the host is waiting.";
-        let mut lines = wrapped(&verdict, WIDTH);
+        let mut lines = context(self.question, self.origin, WIDTH);
+        lines.extend(wrapped(&verdict, WIDTH));
         lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
         lines
     }
@@ -103,86 +126,123 @@ struct Panel<'a> {
     timeline: &'a Timeline,
 }
 
-impl Panel<'_> {
-    /// Each host thread has a lane of its own. That of copies between devices is left out if there
-    /// are none.
-    fn lanes(&self, program: &Program) -> Vec<(Lane, ThreadId)> {
-        let is_drawn =
-            |lane: &Lane| *lane != Lane::PeerCopy || self.timeline.lane(*lane).next().is_some();
-        let threads = |lane| if lane == Lane::Host { program.thread_count() as u16 } else { 1 };
-        let lanes = Lane::ALL.into_iter().filter(is_drawn);
-        lanes.flat_map(|lane| (0..threads(lane)).map(move |id| (lane, ThreadId(id)))).collect()
+/// A lane of one host thread, or of one GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row {
+    lane: Lane,
+    thread: ThreadId,
+    device: usize,
+}
+
+impl Row {
+    /// Each host thread has a lane of its own, and each GPU its own ones. That of copies between
+    /// devices is left out if there are none.
+    fn all(program: &Program, timeline: &Timeline) -> Vec<Self> {
+        let of_lane = |lane: Lane| {
+            let rows = match lane {
+                Lane::Host => program.thread_count(),
+                _ => program.devices().max(1),
+            };
+            (0..rows).map(move |place| match lane {
+                Lane::Host => Self { lane, thread: ThreadId(place as u16), device: 0 },
+                _ => Self { lane, thread: ThreadId::MAIN, device: place },
+            })
+        };
+        let is_drawn = |row: &Self| {
+            row.lane != Lane::PeerCopy || timeline.lane(row.lane).any(|one| row.has(program, one))
+        };
+        Lane::ALL.into_iter().flat_map(of_lane).filter(is_drawn).collect()
     }
 
-    fn draw(&self, area: &Area<'_>, program: &Program, longest: Span) -> Drawn {
+    fn has(&self, program: &Program, activity: &Activity) -> bool {
+        if self.lane == Lane::Host {
+            return program.thread_of(activity.call) == self.thread;
+        }
+        let stream = program.body[activity.call].stream();
+        stream.map_or(0, |stream| program.device_of(stream).0) == self.device
+    }
+
+    fn name(&self, program: &Program, names: &Names<'_>) -> String {
+        match (self.lane, self.thread) {
+            (Lane::Host, ThreadId::MAIN) => self.lane.name().to_owned(),
+            (Lane::Host, thread) => format!("host {}", names.thread(thread)),
+            (lane, _) if program.devices() > 1 => format!("GPU {} {}", self.device, lane.name()),
+            (lane, _) => lane.name().to_owned(),
+        }
+    }
+
+    /// The share of the pass in which it does something.
+    fn busy(&self, program: &Program, timeline: &Timeline) -> f64 {
+        if self.lane == Lane::Host {
+            return HostThread::of_thread(program, timeline, self.thread).held;
+        }
+        let here = timeline.lane(self.lane).filter(|one| self.has(program, one));
+        let time = busy(here.map(|one| (one.start, one.end)));
+        time.nanos_f64() / timeline.makespan.nanos_f64().max(1.0)
+    }
+}
+
+impl Panel<'_> {
+    fn draw(&self, area: &Area<'_>, program: &Program, longest: Span, tips: &Tips) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
-        let drawn = self.lanes(program);
+        let drawn = Row::all(program, self.timeline);
         let (names, lanes) = (Names::of(program), drawn.len() as f64);
         let x = Axis {
             low: 0.0,
             high: end,
             marks: even_marks(0.0, end, 10),
             label: Box::new(move |nanos| time_like(end, nanos)),
-            title: "",
+            title: "".into(),
         };
         let y = Axis {
             low: 0.0,
             high: lanes,
             marks: Vec::new(),
             label: Box::new(|_| String::new()),
-            title: "",
+            title: "".into(),
         };
         let margins = Margins { top: HEAD, right, bottom: FOOT, left };
         let mut chart = chart(area, margins, x, y)?;
         let pixels = chart.plotting_area().get_x_axis_pixel_range();
         let pixel = end / f64::from(pixels.end - pixels.start);
-        for (index, (lane, thread)) in drawn.into_iter().enumerate() {
+        for (index, row) in drawn.into_iter().enumerate() {
             let bottom = lanes - 1.0 - index as f64;
-            chart.draw_series(self.bars(program, (lane, thread), bottom, pixel))?;
+            let bars = self.bars(program, row, bottom, pixel);
+            for Bar { corners: [one, other], activity, .. } in &bars {
+                let [one, other] = [one, other].map(|corner| chart.backend_coord(corner));
+                tips.add(one, other, said(program, &names, activity));
+            }
+            chart.draw_series(bars.iter().map(Bar::rectangle))?;
             let y = HEAD + LANE * index as i32 + LANE / 2;
-            let name = match thread {
-                ThreadId::MAIN => lane.name().to_owned(),
-                other => format!("host {}", names.thread(other)),
-            };
-            write(area, &name, (left - 10, y), BODY, HPos::Right)?;
-            let busy = match lane {
-                Lane::Host => HostThread::of_thread(program, self.timeline, thread).held,
-                _ => self.timeline.utilisation(lane),
-            };
-            let x = WIDTH - right + 10;
-            write(area, &format!("{} busy", percent(busy)), (x, y), BODY - 2, HPos::Left)?;
+            write(area, &row.name(program, &names), (left - 10, y), BODY, HPos::Right)?;
+            let busy = format!("{} busy", percent(row.busy(program, self.timeline)));
+            write(area, &busy, (WIDTH - right + 10, y), BODY - 2, HPos::Left)?;
         }
         Ok(())
     }
 
     /// One rectangle for each visible activity, at least a pixel wide. An activity within a
     /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
-    fn bars(
-        &self,
-        program: &Program,
-        (lane, thread): (Lane, ThreadId),
-        bottom: f64,
-        pixel: f64,
-    ) -> Vec<Rectangle<(f64, f64)>> {
-        let is_here = |one: &&Activity| lane != Lane::Host || program.thread_of(one.call) == thread;
-        let activities: Vec<&Activity> = self.timeline.lane(lane).filter(is_here).collect();
+    fn bars(&self, program: &Program, row: Row, bottom: f64, pixel: f64) -> Vec<Bar<'_>> {
+        let lane = self.timeline.lane(row.lane);
+        let activities: Vec<&Activity> = lane.filter(|one| row.has(program, one)).collect();
         let rows = rows(&activities);
         let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
         let mut reached = [f64::NEG_INFINITY; ROWS];
         let mut bars = Vec::new();
-        for (index, (activity, row)) in activities.into_iter().zip(rows).enumerate() {
+        for (index, (activity, level)) in activities.into_iter().zip(rows).enumerate() {
             let (start, end) = (activity.start.since_start(), activity.end.since_start());
             let (mut start, end) = (start.nanos_f64(), end.nanos_f64());
-            if end < reached[row] {
+            if end < reached[level] {
                 continue;
             }
-            if start < reached[row] + pixel {
-                start = start.min(reached[row]);
+            if start < reached[level] + pixel {
+                start = start.min(reached[level]);
             }
             let end = end.max(start + pixel);
-            reached[row] = end;
+            reached[level] = end;
             // A thin bar would be invisible in a lighter shade.
             let is_thin = end - start < 3.0 * pixel;
             let shade = match index % 2 {
@@ -190,12 +250,33 @@ impl Panel<'_> {
                 1 if !is_thin => 0.62,
                 _ => 1.0,
             };
-            let top = bottom + 0.86 - height * row as f64;
-            let style = colour(lane).mix(shade).filled();
-            bars.push(Rectangle::new([(start, top), (end, top - height)], style));
+            let top = bottom + 0.86 - height * level as f64;
+            let style = colour(row.lane).mix(shade).filled();
+            bars.push(Bar { corners: [(start, top), (end, top - height)], style, activity });
         }
         bars
     }
+}
+
+/// An activity as it is drawn.
+struct Bar<'a> {
+    corners: [(f64, f64); 2],
+    style: ShapeStyle,
+    activity: &'a Activity,
+}
+
+impl Bar<'_> {
+    fn rectangle(&self) -> Rectangle<(f64, f64)> {
+        Rectangle::new(self.corners, self.style)
+    }
+}
+
+/// What an activity is, from when to when.
+fn said(program: &Program, names: &Names<'_>, activity: &Activity) -> String {
+    let thread = program.thread_of(activity.call);
+    let call = names.call(&program.body[activity.call], thread);
+    let (from, time) = (activity.start.since_start(), activity.end.since(activity.start));
+    format!("{}, from {from}: {time}\n{call}", activity.lane.name())
 }
 
 fn colour(lane: Lane) -> RGBColor {

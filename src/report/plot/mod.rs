@@ -6,11 +6,18 @@
 
 mod axis;
 mod bandwidth;
+mod chunks;
 mod gantt;
 mod marks;
+mod plans;
 mod scatter;
 mod style;
+mod sweep;
+mod tips;
 
 pub use bandwidth::bandwidth;
+pub use chunks::chunks;
 pub use gantt::{Gantt, Measured, gantt};
+pub use plans::plans;
 pub use scatter::predicted_against_measured;
+pub use sweep::sweep;

@@ -4,6 +4,7 @@ use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
 use super::marks::{Marker, legend};
 use super::style::{
     Area, BLUE, Drawn, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, svg, titled,
+    wrapped_title,
 };
 use crate::compare::{Cell, Errors, Score};
 use crate::report::words::{fine_percent, percent, plural};
@@ -36,8 +37,14 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
         );
         lines.insert(0, figures);
     }
-    svg(SIZE, |area| {
-        let rest = titled(area, "Predicted against measured times", &lines)?;
+    let title = match Errors::of(cells(scores)) {
+        Some(errors) => {
+            format!("Half of all predictions are within {} of the run", fine_percent(errors.median))
+        }
+        None => "Predicted against measured times: nothing was run".to_owned(),
+    };
+    svg(SIZE, |area, _| {
+        let rest = titled(area, &wrapped_title(&title, SIZE.0), &lines)?;
         let height = rest.dim_in_pixel().1 as i32;
         let (above, below) = rest.split_vertically(height - RESIDUALS);
         against(&above, scores, (low, high))?;
@@ -80,7 +87,7 @@ fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Draw
         high: widest,
         marks: even_marks(-widest, widest, 6),
         label: Box::new(signed),
-        title: "error",
+        title: "error".into(),
     };
     let mut chart = chart(area, margins, x, y)?;
     for level in [0.0, BAND, -BAND] {

@@ -1,6 +1,7 @@
 //! How all pictures look.
 
-use crate::report::words;
+use super::tips::Tips;
+use crate::report::{Origin, words};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -27,17 +28,23 @@ pub(super) const BODY: u32 = 18;
 /// Height of the title, and of each line below it.
 pub(super) const TITLE_HEIGHT: i32 = 50;
 pub(super) const LINE_HEIGHT: i32 = 24;
+/// Height of each further line of a title.
+const MORE_TITLE: i32 = 28;
 
 /// Draws on a white background of so many pixels.
-pub(super) fn svg((width, height): (i32, i32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> String {
-    let mut text = String::new();
+pub(super) fn svg(
+    (width, height): (i32, i32),
+    draw: impl FnOnce(&Area<'_>, &Tips) -> Drawn,
+) -> String {
+    let (mut text, tips) = (String::new(), Tips::default());
     {
         let size = (width.unsigned_abs(), height.unsigned_abs());
         let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        let drawn = area.fill(&WHITE).and_then(|()| draw(&area)).and_then(|()| area.present());
+        let drawn =
+            area.fill(&WHITE).and_then(|()| draw(&area, &tips)).and_then(|()| area.present());
         drawn.expect("drawing into a string cannot fail");
     }
-    text
+    tips.over(&text)
 }
 
 /// Text that starts at a point or, with `HPos::Right`, ends there.
@@ -47,20 +54,24 @@ pub(super) fn write(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anch
 }
 
 /// Height of a title and the lines below it.
-pub(super) fn heading(lines: &[String]) -> i32 {
-    TITLE_HEIGHT + LINE_HEIGHT * lines.len() as i32
+pub(super) fn heading(title: &[String], lines: &[String]) -> i32 {
+    let more = title.len().saturating_sub(1) as i32;
+    TITLE_HEIGHT + MORE_TITLE * more + LINE_HEIGHT * lines.len() as i32
 }
 
 /// Draws a title and the lines below it, and returns the area that is left.
-pub(super) fn titled<'a>(area: &Area<'a>, title: &str, lines: &[String]) -> Drawn<Area<'a>> {
+pub(super) fn titled<'a>(area: &Area<'a>, title: &[String], lines: &[String]) -> Drawn<Area<'a>> {
     let style = ("sans-serif", TITLE).into_font().style(FontStyle::Bold).color(&INK);
     let style = style.pos(Pos::new(HPos::Left, VPos::Center));
-    area.draw(&Text::new(title.to_owned(), (24, 30), style))?;
+    for (index, line) in title.iter().enumerate() {
+        let y = 30 + MORE_TITLE * index as i32;
+        area.draw(&Text::new(line.clone(), (24, y), style.clone()))?;
+    }
     for (index, line) in lines.iter().enumerate() {
-        let y = heading(&lines[..index]) + LINE_HEIGHT / 2;
+        let y = heading(title, &lines[..index]) + LINE_HEIGHT / 2;
         write(area, line, (24, y), BODY, HPos::Left)?;
     }
-    Ok(area.split_vertically(heading(lines)).1)
+    Ok(area.split_vertically(heading(title, lines)).1)
 }
 
 /// Breaks text into lines that a picture of so many pixels can hold.
@@ -69,4 +80,20 @@ pub(super) fn wrapped(text: &str, width: i32) -> Vec<String> {
     const LETTERS: i32 = 12;
     let columns = ((width - 48) * LETTERS / 100) as usize;
     words::wrapped(text, columns)
+}
+
+/// Breaks a title into lines that a picture of so many pixels can hold.
+pub(super) fn wrapped_title(text: &str, width: i32) -> Vec<String> {
+    /// In every common font, at least this many bold letters of [`TITLE`] size fit into 100 pixels.
+    const LETTERS: i32 = 8;
+    words::wrapped(text, ((width - 48) * LETTERS / 100) as usize)
+}
+
+/// What is asked, of which machine, and when it was measured.
+pub(super) fn context(question: &str, origin: &Origin, width: i32) -> Vec<String> {
+    let day = origin.calibrated.as_ref().map_or(String::new(), |day| format!(", calibrated {day}"));
+    let cpu = origin.cpu.as_ref().map_or(String::new(), |cpu| format!(" beside {cpu}"));
+    let mut lines = if question.is_empty() { Vec::new() } else { wrapped(question, width) };
+    lines.extend(wrapped(&format!("{}{cpu}{day}", origin.gpu), width));
+    lines
 }

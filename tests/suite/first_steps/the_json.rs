@@ -2,7 +2,9 @@
 
 use super::*;
 use boon::{Compiler, Schemas};
-use hallway::report::{Checked, Diagnosis, Evaluation, Failed, Machines, Verification};
+use hallway::report::{
+    Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, Verification,
+};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -14,6 +16,7 @@ fn forms() -> Vec<(&'static str, Value)> {
     vec![
         ("hallway evaluate --format json", schema_of::<Evaluation>()),
         ("hallway evaluate --format json with several profiles", schema_of::<Machines>()),
+        ("hallway evaluate --sweep --format json", schema_of::<SweepReport>()),
         ("hallway verify --format json", schema_of::<Verification>()),
         ("hallway check --format json", schema_of::<Checked>()),
         ("hallway doctor --format json", schema_of::<Diagnosis>()),
@@ -182,10 +185,14 @@ fn of_every_command_has_the_keys_that_are_described() {
     let json = ["--format", "json"];
     let few = ["--draws", "10", "--profile", "calibration/h200"];
     let evaluate = [&["evaluate"], &scenarios[..], &few, &json].concat();
+    let halo = "scenarios/stencil-halo.toml";
+    let sweep = ["evaluate", halo, "--sweep", "elements=1e6,1e7,1e8"];
+    let sweep = [&sweep[..], &few, &json].concat();
     let verify = [&["verify", "--recorded"], &scenarios[..], &few, &json].concat();
     let check = [&["check"], &scenarios[..], &json].concat();
     for (form, arguments) in [
         ("hallway evaluate --format json", &evaluate),
+        ("hallway evaluate --sweep --format json", &sweep),
         ("hallway verify --format json", &verify),
         ("hallway check --format json", &check),
         ("hallway doctor --format json", &[&["doctor"], &json[..]].concat()),

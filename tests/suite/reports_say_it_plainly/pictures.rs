@@ -1,13 +1,18 @@
 //! Pictures are whole, say what they show and are the same each time.
 
 use super::{cell, predicted, scaling, score};
-use crate::machines::machine;
+use crate::machines::{machine, machine_of_two};
+use crate::predicted::PROFILE;
+use crate::workloads::simple;
+use hallway::kernels::Kernel;
 use hallway::machine::Direction;
-use hallway::report::{Gantt, Measured, bandwidth, gantt, predicted_against_measured};
+use hallway::report::{
+    Gantt, Measured, Origin, bandwidth, chunks, gantt, plans, predicted_against_measured,
+};
 use hallway::runs::{Run, RunSet, Trace};
 use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop, TransferPath};
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking};
+use hallway::search::{Ranked, Ranking, candidates_for, rank};
 use hallway::units::{Bytes, Span};
 use std::path::Path;
 use std::process::Command;
@@ -34,10 +39,22 @@ fn run_of(ranked: &Ranked) -> Run {
     }
 }
 
+fn origin() -> Origin {
+    Origin::new("profile.toml", &machine())
+}
+
 fn drawn<'a>(ranking: &'a Ranking, run: Option<&'a Run>) -> String {
     let drawn = ranking.best_on_gpu().expect("a plan");
     let measured = run.map(|run| Measured { timeline: &drawn.forecast.timeline, run });
-    gantt(&Gantt { scenario: "demo <&>", runs: 1, ranking, drawn, measured })
+    gantt(&Gantt {
+        scenario: "demo <&>",
+        question: "Is it?",
+        origin: &origin(),
+        runs: 1,
+        ranking,
+        drawn,
+        measured,
+    })
 }
 
 #[test]
@@ -102,11 +119,70 @@ fn every_plan_can_be_drawn() {
     for ranked in &ranking.plans {
         is_whole(&gantt(&Gantt {
             scenario: "all",
+            question: "Which?",
+            origin: &origin(),
             runs: 1,
             ranking: &ranking,
             drawn: ranked,
             measured: None,
         }));
+    }
+}
+
+/// A picture names its question, its machine and the day, in words and in tips.
+#[test]
+fn a_picture_says_what_it_is_about() {
+    let workload = simple(Kernel::Stencil, 1 << 22, "");
+    let profile = &*PROFILE;
+    let ranking = rank(candidates_for(&workload, profile), profile, 20, 1);
+    let origin = Origin::new("profile.toml", profile);
+    let gantt = gantt(&Gantt {
+        scenario: "a name",
+        question: "Is it?",
+        origin: &origin,
+        runs: 1,
+        ranking: &ranking,
+        drawn: ranking.best_on_gpu().expect("a plan"),
+        measured: None,
+    });
+    let plans = plans(("a name", "Is it?", 1), &ranking, &origin);
+    let cut = chunks(("a name", "Is it?"), &ranking, &origin).expect("several numbers");
+    for picture in [&gantt, &plans, &cut] {
+        is_whole(picture);
+        let words = words_of(picture);
+        assert!(words.starts_with("a name: "), "{words}");
+        for said in ["Is it?", "NVIDIA H200", "calibrated 2026-"] {
+            assert!(words.contains(said), "no `{said}`: {words}");
+        }
+        assert!(picture.contains("<title>"), "{picture}");
+    }
+    assert!(words_of(&cut).contains("chunks of each batch"));
+    assert!(gantt.contains("<title>H2D, from "), "{gantt}");
+    // The plan that the verdict names is among the bars, with its time.
+    let winner = ranking.winner().expect("a plan");
+    let (words, time) = (words_of(&plans), winner.makespan().to_string());
+    assert!(words.contains(&winner.plan.name()) && words.contains(&time), "{words}");
+}
+
+/// Every GPU has lanes of its own.
+#[test]
+fn lanes_of_several_gpus_are_told_apart() {
+    let profile = machine_of_two([100.0; 3]);
+    let workload = simple(Kernel::Scale, 1 << 24, "[plans]\nfamilies = [\"multi-gpu\"]");
+    let ranking = rank(candidates_for(&workload, &profile), &profile, 10, 1);
+    let on_two = ranking.plans.iter().find(|plan| plan.plan.program.devices() == 2);
+    let picture = gantt(&Gantt {
+        scenario: "two",
+        question: "?",
+        origin: &origin(),
+        runs: 1,
+        ranking: &ranking,
+        drawn: on_two.expect("a plan on two GPUs"),
+        measured: None,
+    });
+    let words = words_of(&picture);
+    for lane in ["GPU 0 H2D", "GPU 1 H2D", "GPU 0 kernels", "GPU 1 kernels"] {
+        assert!(words.contains(lane), "{words}");
     }
 }
 
@@ -219,13 +295,20 @@ fn plot_writes_every_picture_and_names_it() {
         let command = Command::new(env!("CARGO_BIN_EXE_hallway"))
             .current_dir(folder.path())
             .args(["plot", "--profile", "profile.toml", "--output", output])
+            .args(["--sweep", "elements=1e4,1e5,1e6,1e7"])
             .arg(&scenario)
             .output()
             .expect("the binary was built");
         assert!(command.status.success(), "{command:?}");
         String::from_utf8(command.stdout).expect("text")
     };
-    let names = ["bandwidth.svg", "predicted-against-measured.svg", "small-scale-gantt.svg"];
+    let names = [
+        "bandwidth.svg",
+        "predicted-against-measured.svg",
+        "small-scale-elements.svg",
+        "small-scale-gantt.svg",
+        "small-scale-plans.svg",
+    ];
     assert_eq!(plot("one"), names.map(|name| format!("one/{name}\n")).concat());
     plot("two");
     for name in names {

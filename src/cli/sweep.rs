@@ -1,0 +1,302 @@
+//! `hallway evaluate --sweep`: the answer for many values of one number.
+
+use super::profiles::{LoadedProfile, deliver};
+use super::progress::Progress;
+use super::terminal::width;
+use super::{Failure, Outcome, Predicting};
+use crate::files;
+use crate::report::{Origin, Parts, SweepReport, Sweeping, SweptPoint, Unit};
+use crate::scenario::{Key, Measure, Source, Workload};
+use crate::search::{Setting, Sweep, largest_scaled, scaled, values_between};
+use crate::study::Shard;
+use crate::units::{Bytes, Span};
+use clap::ValueEnum;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Points of a range whose number is not said.
+const POINTS: usize = 20;
+const MOST_POINTS: usize = 1_000;
+
+/// Format of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Style {
+    Table,
+    Json,
+    /// Only with `--sweep`: a line for each value
+    Csv,
+}
+
+/// What to vary, and over which values, as it is written.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    key: String,
+    values: Values,
+}
+
+#[derive(Debug, Clone)]
+enum Values {
+    Range { from: f64, to: f64, points: usize },
+    List(Vec<f64>),
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    /// Reads `elements=1e4..1e9`, `elements=1e4..1e9:30` and `batches=1,2,4`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            "write a key and its values, such as `elements=1e4..1e9`, `elements=1e4..1e9:30` or \
+             `batches=1,2,4`"
+                .to_owned()
+        };
+        let (key, values) = text.split_once('=').ok_or_else(wrong)?;
+        let positive = |text: &str| {
+            let value = value(text.trim()).filter(|value| value.is_finite() && *value > 0.0);
+            value.ok_or_else(|| format!("`{text}` is not a number above 0"))
+        };
+        let values = if let Some((from, rest)) = values.split_once("..") {
+            let (to, points) = rest.split_once(':').unwrap_or((rest, ""));
+            let points = match points {
+                "" => POINTS,
+                points => points.trim().parse().map_err(|_| wrong())?,
+            };
+            if !(2..=MOST_POINTS).contains(&points) {
+                return Err(format!("a range has 2 to {MOST_POINTS} points"));
+            }
+            let (from, to) = (positive(from)?, positive(to)?);
+            if from >= to {
+                return Err(format!("`{values}` does not go upwards"));
+            }
+            Values::Range { from, to, points }
+        } else {
+            let mut list = values.split(',').map(positive).collect::<Result<Vec<f64>, _>>()?;
+            list.sort_by(f64::total_cmp);
+            list.dedup();
+            if list.len() > MOST_POINTS {
+                return Err(format!("a list has up to {MOST_POINTS} values"));
+            }
+            Values::List(list)
+        };
+        Ok(Self { key: key.trim().to_owned(), values })
+    }
+}
+
+/// A number, bytes with their unit, or a time with its own, in nanoseconds.
+fn value(text: &str) -> Option<f64> {
+    let number = text.replace('_', "").parse().ok();
+    let bytes = || text.parse::<Bytes>().ok().map(Bytes::as_f64);
+    number.or_else(bytes).or_else(|| Span::nanos_in(text).ok())
+}
+
+/// What is varied in a scenario.
+enum Varied<'s> {
+    /// All buffers together, by the elements of the largest.
+    Elements,
+    Key(&'s Key),
+}
+
+/// A scenario whose sweep has been checked.
+pub(super) struct Subject {
+    source: Source,
+    workload: Workload,
+    asked: Asked,
+    values: Vec<f64>,
+}
+
+impl Subject {
+    /// Reads a scenario, and checks that it has every value.
+    pub fn new((source, workload): (Source, Workload), asked: &Asked) -> Result<Self, Failure> {
+        let mut subject = Self { source, workload, asked: asked.clone(), values: Vec::new() };
+        let varied = subject.varied()?;
+        let is_whole = match varied {
+            Varied::Elements => true,
+            Varied::Key(key) => key.is_whole(),
+        };
+        let values = match &asked.values {
+            Values::Range { from, to, points } => values_between(*from, *to, *points, is_whole),
+            Values::List(list) => list.clone(),
+        };
+        for &value in &values {
+            subject.workload_at(&varied, value)?;
+        }
+        subject.values = values;
+        Ok(subject)
+    }
+
+    fn varied(&self) -> Result<Varied<'_>, Failure> {
+        let asked = &self.asked.key;
+        if asked == "elements" {
+            return Ok(Varied::Elements);
+        }
+        let keys = self.source.keys();
+        let is_path = |key: &&Key| key.to_string() == *asked;
+        let called: Vec<&Key> = keys.iter().filter(|key| key.is_called(asked)).collect();
+        let found = keys.iter().find(is_path).or(match called[..] {
+            [only] => Some(only),
+            _ => None,
+        });
+        found.map(Varied::Key).ok_or_else(|| {
+            let listed = |keys: &mut dyn Iterator<Item = String>| {
+                keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+            };
+            let all = keys.iter().map(ToString::to_string);
+            let name = &self.workload.name;
+            Failure::Input(match called.len() {
+                0 => {
+                    let mut all = std::iter::once("elements".to_owned()).chain(all);
+                    miette::miette!(
+                        help = format!("there are {}", listed(&mut all)),
+                        "the scenario `{name}` has no number `{asked}` to sweep"
+                    )
+                }
+                _ => miette::miette!(
+                    help = "write more of its path",
+                    "`{asked}` may be {} in the scenario `{name}`",
+                    listed(&mut called.iter().map(ToString::to_string))
+                ),
+            })
+        })
+    }
+
+    fn workload_at(&self, varied: &Varied<'_>, value: f64) -> Result<Workload, Failure> {
+        match varied {
+            Varied::Elements => scaled(&self.workload, value as u64).ok_or_else(|| {
+                Failure::Input(miette::miette!(
+                    help = "vary the `elements` of one buffer, by its path, or another number",
+                    "the buffers of `{}` cannot be scaled together: it has no tasks, a task goes \
+                     through a buffer that keeps its size, or a kernel of its own stays whole",
+                    self.workload.name
+                ))
+            }),
+            Varied::Key(key) => {
+                let workload = self.source.with(key, value).map_err(|error| {
+                    let at = miette::Report::from(error);
+                    Failure::Input(at.wrap_err(format!("with `{key}` at {value}")))
+                })?;
+                Ok(workload)
+            }
+        }
+    }
+
+    /// Predicts the values of a part, or all.
+    pub fn sweep(
+        &self,
+        (predicting, found): (&Predicting, &LoadedProfile),
+        shard: Option<Shard>,
+        progress: &Progress,
+    ) -> Result<Sweeping, Failure> {
+        let varied = self.varied()?;
+        let workload_at = |value: f64| self.workload_at(&varied, value).ok();
+        let (is_whole, key) = match &varied {
+            Varied::Elements => (true, "elements".to_owned()),
+            Varied::Key(key) => (key.is_whole(), key.to_string()),
+        };
+        let of_programs = key == "runs";
+        let sweep = Sweep {
+            workload: &workload_at,
+            values: self.values.clone(),
+            is_whole,
+            of_programs,
+            profile: &found.profile,
+            draws: (predicting.draws.into(), predicting.seed),
+            done: &crate::simulate::Tally::default(),
+        };
+        let all = self.values.len();
+        let own = shard.map_or(0..all, |shard| shard.range(all));
+        let name = &self.workload.name;
+        progress.begin(name, own.len() as u64 + 1);
+        let (points, turns) = sweep.run(own, &|| progress.tally().add(1));
+        let points = points.iter().map(SweptPoint::new).collect();
+        let largest = largest_scaled(&self.workload);
+        let (unit, counted, here, row) = match &varied {
+            Varied::Elements => (
+                Unit::Number,
+                largest.map(|buffer| format!("elements of `{}`", buffer.name)),
+                largest.map(|buffer| buffer.elements as f64),
+                Some(self.workload.grain()).filter(|grain| *grain > 1),
+            ),
+            Varied::Key(key) => {
+                let unit = match key.measure {
+                    Measure::Bytes => Unit::Bytes,
+                    Measure::Time => Unit::Nanoseconds,
+                    Measure::Whole | Measure::Real | Measure::List => Unit::Number,
+                };
+                let is_plural = key.is_whole() && unit == Unit::Number;
+                let counted = Some(key.name().replace('_', " ")).filter(|_| is_plural);
+                (unit, counted, self.here(key), None)
+            }
+        };
+        let sweeping = Sweeping {
+            scenario: name.clone(),
+            question: self.workload.question.clone(),
+            scenario_digest: self.source.digest(),
+            key,
+            unit,
+            counted,
+            row,
+            here: here.map(Setting),
+            of_programs,
+            values: self.values.iter().copied().map(Setting).collect(),
+            points,
+            turns,
+            gpu_wins: Vec::new(),
+        };
+        Ok(sweeping.concluded())
+    }
+
+    /// The scenario's own value.
+    fn here(&self, key: &Key) -> Option<f64> {
+        match key.to_string().as_str() {
+            "batches" => Some(self.workload.batches as f64),
+            "runs" => Some(self.workload.runs as f64),
+            _ => key.here,
+        }
+    }
+}
+
+/// Sweeps all scenarios.
+pub(super) fn sweep(
+    predicting: &Predicting,
+    found: &LoadedProfile,
+    asked: &Asked,
+    shard: Option<Shard>,
+) -> Result<SweepReport, Failure> {
+    let sources = predicting.sources()?.into_iter();
+    let subjects = sources.map(|source| Subject::new(source, asked));
+    let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
+    let progress = Progress::of(subjects.len());
+    let sweeps = subjects.iter().map(|one| one.sweep((predicting, found), shard, &progress));
+    let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?;
+    let parts =
+        shard.map(|shard| Parts { numbers: BTreeSet::from([shard.number()]), of: shard.parts() });
+    let profile = serde_json::to_value(&found.profile).expect("a profile is plain data");
+    Ok(SweepReport {
+        profile: Origin::new(&found.path.display().to_string(), &found.profile),
+        profile_digest: files::digest(profile.to_string().as_bytes()),
+        seed: predicting.seed,
+        draws: predicting.draws.into(),
+        parts,
+        sweeps,
+    })
+}
+
+/// Delivers a sweep in the format that was asked for.
+pub(super) fn show(
+    report: &SweepReport,
+    format: Style,
+    (columns, output): (Option<u16>, Option<&Path>),
+) -> Result<Outcome, Failure> {
+    let text = match format {
+        Style::Table => report.text_within(width(columns, output)),
+        Style::Json => report.json(),
+        Style::Csv => report.csv(),
+    };
+    deliver(&text, output)?;
+    let unanswered: Vec<&str> = report.unanswered().collect();
+    for name in &unanswered {
+        eprintln!("{name}: no plan can be predicted at any value");
+    }
+    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
+}

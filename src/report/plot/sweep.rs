@@ -1,0 +1,102 @@
+//! Times of both sides over a number that is varied, and where the winner changes.
+
+use super::axis::{Axis, Margins, chart, decades, extent};
+use super::marks::{Marker, legend};
+use super::style::{
+    BLUE, Drawn, GREY, ORANGE, context, heading, svg, titled, wrapped, wrapped_title,
+};
+use crate::report::Origin;
+use crate::report::swept::{SideTime, Sweeping};
+use crate::report::words::with_range;
+use plotters::chart::SeriesLabelPosition;
+use plotters::prelude::*;
+
+const WIDTH: i32 = 1000;
+const HEIGHT: i32 = 560;
+
+/// Draws a sweep.
+pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
+    let title = wrapped_title(&format!("{}: {}", of.scenario, plain(&of.sentence())), WIDTH);
+    let mut lines = context(&of.question, origin, WIDTH);
+    let legend = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
+                  where the winner is open.";
+    lines.extend(wrapped(legend, WIDTH));
+    svg((WIDTH, heading(&title, &lines) + HEIGHT), |area, tips| {
+        let area = titled(area, &title, &lines)?;
+        let sides = of.points.iter().flat_map(|point| [&point.cpu, &point.gpu]).flatten();
+        let times = sides.flat_map(|side| [side.low_ns, side.high_ns]);
+        let times = extent(times.map(|time| time.nanos_f64().max(1.0).log10()));
+        let values = extent(of.points.iter().map(|point| point.value.0.log10()));
+        let (Some((least, most)), Some((from, to))) = (times, values) else { return Ok(()) };
+        let (least, most, to) = (least - 0.1, most + 0.1, to.max(from + 1e-3));
+        let unit = of.unit;
+        let x = Axis {
+            low: from,
+            high: to,
+            marks: decades(from, to),
+            label: Box::new(move |power| unit.say(10f64.powf(power))),
+            title: of.counted.clone().unwrap_or_else(|| of.key.clone()).replace('`', "").into(),
+        };
+        let what = if of.of_programs { "time of a program" } else { "time of a pass" };
+        let y = Axis::of_times(least, most, what);
+        let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
+        let mut chart = chart(&area, margins, x, y)?;
+        for [low, at, high] in turns(of, [from, to]) {
+            let band = Rectangle::new([(low, least), (high, most)], GREY.mix(0.18).filled());
+            chart.draw_series([band])?;
+            let line = [(at, least), (at, most)];
+            chart.draw_series(LineSeries::new(line, GREY.stroke_width(2)))?;
+        }
+        for (name, colour, marker, on_cpu) in [
+            ("best plan on the CPU", BLUE, Marker::Ring, true),
+            ("best plan on the GPU", ORANGE, Marker::Dot, false),
+        ] {
+            let side = |point: &'_ crate::report::SweptPoint| -> Option<(f64, SideTime)> {
+                let side = if on_cpu { &point.cpu } else { &point.gpu };
+                Some((point.value.0, side.clone()?))
+            };
+            let known: Vec<(f64, SideTime)> = of.points.iter().filter_map(side).collect();
+            let at = |value: f64, time: f64| (value.log10(), time.max(1.0).log10());
+            let low = known.iter().map(|(value, side)| at(*value, side.low_ns.nanos_f64()));
+            let high = known.iter().map(|(value, side)| at(*value, side.high_ns.nanos_f64()));
+            let around: Vec<(f64, f64)> = low.chain(high.rev()).collect();
+            chart.draw_series([Polygon::new(around, colour.mix(0.2).filled())])?;
+            let middle: Vec<(f64, f64)> = known
+                .iter()
+                .map(|(value, side)| at(*value, side.predicted_ns.nanos_f64()))
+                .collect();
+            chart.draw_series(LineSeries::new(middle.iter().copied(), colour.stroke_width(2)))?;
+            marker.draw_all(&mut chart, middle.iter().copied(), colour, name.to_owned())?;
+            for ((value, side), place) in known.iter().zip(&middle) {
+                let time = with_range(side.predicted_ns, side.low_ns, side.high_ns);
+                let text = format!("{}: {}, {time}", unit.say(*value), side.plan);
+                tips.add_near(chart.backend_coord(place), text);
+            }
+        }
+        legend_of(&mut chart)
+    })
+}
+
+fn legend_of(chart: &mut super::axis::Chart<'_>) -> Drawn {
+    legend(chart, SeriesLabelPosition::UpperLeft)
+}
+
+/// The ends and the middle of every turn, as logarithms within the axis.
+fn turns(of: &Sweeping, [from, to]: [f64; 2]) -> Vec<[f64; 3]> {
+    let ends = of
+        .gpu_wins
+        .iter()
+        .flat_map(|wins| [(wins.from, wins.from_range), (wins.until, wins.until_range)]);
+    let turns = ends.filter_map(|(at, range)| {
+        let at = at?.0.log10();
+        let [low, high] = range.unwrap_or([None, None]);
+        let low = low.map_or(from, |low| low.0.log10());
+        Some([low, at, high.map_or(to, |high| high.0.log10())])
+    });
+    turns.collect()
+}
+
+/// Words without the marks around names.
+pub(super) fn plain(text: &str) -> String {
+    text.replace('`', "")
+}

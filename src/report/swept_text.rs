@@ -1,0 +1,219 @@
+//! A sweep for the terminal, and as a table of comma-separated values.
+
+use super::evaluation_text::heading;
+use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
+use super::table::{Column, table};
+use super::verdict::Answer;
+use super::wins::stretch;
+use super::words::{fine_count, folded, plural, range, signed_percent, times};
+use crate::search::Setting;
+use crate::units::{Bytes, Span};
+use serde::Serialize;
+use std::fmt::Write;
+
+impl Unit {
+    /// A value in words.
+    pub fn say(self, value: f64) -> String {
+        match self {
+            Self::Number => fine_count(value),
+            Self::Bytes => Bytes::new(value as u64).to_string(),
+            Self::Nanoseconds => Span::from_nanos_f64(value).to_string(),
+        }
+    }
+}
+
+impl Sweeping {
+    /// What a value is, behind its number: ``elements of `x` ``.
+    fn noun(&self) -> String {
+        match (&self.counted, self.unit) {
+            (Some(counted), _) => format!(" {counted}"),
+            (None, Unit::Number) => format!(" for `{}`", self.key),
+            (None, _) => format!(" of `{}`", self.key),
+        }
+    }
+
+    /// A value in words, with the rows that it makes.
+    fn say(&self, value: f64) -> String {
+        self.unit.say(value)
+    }
+
+    /// Where the GPU wins, in a sentence.
+    pub fn sentence(&self) -> String {
+        let noun = self.noun();
+        let what = if self.of_programs { "a program" } else { "a pass" };
+        let known: Vec<&SweptPoint> =
+            self.points.iter().filter(|point| point.cpu.is_some() && point.gpu.is_some()).collect();
+        let (Some(first), Some(last)) = (known.first(), known.last()) else {
+            return "There is nothing to compare: at no value have both sides a plan.".to_owned();
+        };
+        let [from, to] = [first, last].map(|point| self.say(point.value.0));
+        let say = |value: f64| self.say(value);
+        let stretches: Option<Vec<String>> =
+            self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
+        let mut said = match stretches.as_deref() {
+            None => format!("The GPU wins {what} at every value tried, from {from} to {to}{noun}."),
+            Some([]) => {
+                format!("The GPU wins {what} at no value tried, from {from} to {to}{noun}.")
+            }
+            Some(all) => format!("The GPU wins {what} with {}{noun}.", all.join(", or ")),
+        };
+        if let Some(row) = self.row {
+            let turns = self.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
+            let rows = turns.map(|at| plural((at.0 / row as f64).round() as u64, "row"));
+            let rows: Vec<String> = rows.collect();
+            if !rows.is_empty() {
+                let _ = write!(said, " That is at {} of {row}.", rows.join(" and "));
+            }
+        }
+        if let Some(Setting(here)) = self.here {
+            let _ = write!(said, " The scenario has {}.", self.say(here));
+        }
+        said
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let mut text = heading(&self.scenario, &self.question, width);
+        let _ = writeln!(text, "\n{}\n", self.sentence());
+        let time = if self.of_programs { "program" } else { "one run" };
+        let header = [
+            Column::number(&self.key),
+            Column::words("faster"),
+            Column::words("plan"),
+            Column::number(time),
+            Column::number("90% range").if_folded(2),
+            Column::number("CPU").if_room(2),
+            Column::number("GPU").if_room(2),
+            Column::words("GPU is").if_room(1),
+            Column::words("bound by").if_folded(1),
+        ];
+        let row = |point: &SweptPoint| {
+            let winner = point.winner(self.of_programs);
+            let time = |side: &Option<SideTime>| {
+                side.as_ref().map_or("-".to_owned(), |side| side.predicted_ns.to_string())
+            };
+            let bound = point.brief.bottleneck.map(|bound| bound.to_string());
+            vec![
+                self.say(point.value.0),
+                faster(point.answer(self.of_programs)).to_owned(),
+                winner.map_or("-".to_owned(), |side| side.plan.clone()),
+                winner.map_or("-".to_owned(), |side| side.predicted_ns.to_string()),
+                winner.map_or("-".to_owned(), |side| range(side.low_ns, side.high_ns)),
+                time(&point.cpu),
+                time(&point.gpu),
+                compared(point).unwrap_or("-".to_owned()),
+                bound.unwrap_or("-".to_owned()),
+            ]
+        };
+        text += &table(&header, &self.points.iter().map(row).collect::<Vec<_>>(), width);
+        let missing = self.points.iter().filter_map(|point| {
+            Some(format!("{}: {}", self.say(point.value.0), point.unknown.as_ref()?))
+        });
+        for line in missing {
+            let _ = writeln!(text, "Not predicted at {line}");
+        }
+        text
+    }
+}
+
+fn faster(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Gpu => "GPU",
+        Answer::Cpu => "CPU",
+        Answer::Both => "both",
+        Answer::Tie => "tie",
+        Answer::NothingToCompare => "-",
+    }
+}
+
+/// How much faster the GPU is than the CPU, or slower.
+fn compared(point: &SweptPoint) -> Option<String> {
+    let ratio = point.cpu.as_ref()?.predicted_ns.nanos_f64()
+        / point.gpu.as_ref()?.predicted_ns.nanos_f64().max(1.0);
+    Some(match ratio {
+        ..0.5 => format!("{} x slower", times(1.0 / ratio)),
+        ..2.0 => signed_percent(ratio - 1.0),
+        _ => format!("{} x faster", times(ratio)),
+    })
+}
+
+impl SweepReport {
+    /// The report in lines of at most so many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = format!("{}\n", self.profile);
+        let draws = plural(self.draws as u64, "draw");
+        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter, with margins");
+        if let Some(parts) = &self.parts {
+            let numbers: Vec<String> = parts.numbers.iter().map(usize::to_string).collect();
+            let _ = writeln!(text, "Parts    {} of {}", numbers.join(", "), parts.of);
+        }
+        for sweep in &self.sweeps {
+            text.push('\n');
+            text += &sweep.text(width);
+        }
+        folded(&text, width)
+    }
+
+    /// The points as a table of comma-separated values (RFC 4180). Times are in nanoseconds.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for sweep in &self.sweeps {
+            for point in &sweep.points {
+                writer.serialize(Row::new(sweep, point)).expect("rows are plain data");
+            }
+        }
+        let bytes = writer.into_inner().expect("nothing fails that writes into memory");
+        String::from_utf8(bytes).expect("all fields are text")
+    }
+}
+
+/// A line of the table.
+#[derive(Serialize)]
+struct Row<'a> {
+    scenario: &'a str,
+    key: &'a str,
+    value: Setting,
+    answer: Answer,
+    plan: Option<&'a str>,
+    predicted_ns: Option<Span>,
+    low_ns: Option<Span>,
+    high_ns: Option<Span>,
+    bottleneck: Option<String>,
+    cpu_plan: Option<&'a str>,
+    cpu_ns: Option<Span>,
+    cpu_low_ns: Option<Span>,
+    cpu_high_ns: Option<Span>,
+    gpu_plan: Option<&'a str>,
+    gpu_ns: Option<Span>,
+    gpu_low_ns: Option<Span>,
+    gpu_high_ns: Option<Span>,
+}
+
+impl<'a> Row<'a> {
+    fn new(sweep: &'a Sweeping, point: &'a SweptPoint) -> Self {
+        let winner = point.winner(sweep.of_programs);
+        let (cpu, gpu) = (point.cpu.as_ref(), point.gpu.as_ref());
+        let plan = |side: Option<&'a SideTime>| side.map(|side| side.plan.as_str());
+        let time = |side: Option<&SideTime>| side.map(|side| side.predicted_ns);
+        let low = |side: Option<&SideTime>| side.map(|side| side.low_ns);
+        let high = |side: Option<&SideTime>| side.map(|side| side.high_ns);
+        Self {
+            scenario: &sweep.scenario,
+            key: &sweep.key,
+            value: point.value,
+            answer: point.answer(sweep.of_programs),
+            plan: plan(winner),
+            predicted_ns: time(winner),
+            low_ns: low(winner),
+            high_ns: high(winner),
+            bottleneck: point.brief.bottleneck.map(|bound| bound.to_string()),
+            cpu_plan: plan(cpu),
+            cpu_ns: time(cpu),
+            cpu_low_ns: low(cpu),
+            cpu_high_ns: high(cpu),
+            gpu_plan: plan(gpu),
+            gpu_ns: time(gpu),
+            gpu_low_ns: low(gpu),
+            gpu_high_ns: high(gpu),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The answers for many values of one number, and the values at which they turn.
+
+use super::finalists::{fastest_of, rank_finalists};
+use super::for_machine::candidates_for;
+use super::ranking::{Ranked, Ranking, rank_counted};
+use super::turns::{Contest, Lead, Scale, Turn, Wins, turns, wins};
+use crate::families::Strategy;
+use crate::profile::Profile;
+use crate::program::Program;
+use crate::scenario::Workload;
+use crate::simulate::{Tally, forecast_counted};
+use crate::units::Span;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A number of a workload that is varied.
+pub struct Sweep<'a> {
+    /// The workload with a value. `None` if there is none with that.
+    pub workload: &'a (dyn Fn(f64) -> Option<Workload> + Sync),
+    /// Ascending values to try.
+    pub values: Vec<f64>,
+    /// Whether only whole values make sense.
+    pub is_whole: bool,
+    /// Whether the number is that of passes: then a whole program is asked about, with its set-up,
+    /// and not one pass.
+    pub of_programs: bool,
+    pub profile: &'a Profile,
+    pub draws: (usize, u64),
+    pub done: &'a Tally,
+}
+
+/// What was found at one value.
+#[derive(Debug, Clone)]
+pub struct Swept {
+    pub value: f64,
+    /// Of the plans that may win.
+    pub ranking: Arc<Ranking>,
+    /// Passes in a program.
+    pub runs: u64,
+    /// Whether a whole program is asked about.
+    of_program: bool,
+}
+
+impl Swept {
+    /// The plan to choose on the CPU, or on the GPU.
+    pub fn best(&self, on_cpu: bool) -> Option<&Ranked> {
+        let is_meant = |ranked: &Ranked| ranked.is_cpu() == on_cpu;
+        if self.of_program {
+            return self.ranking.choice_over(self.runs, is_meant);
+        }
+        self.ranking.choice(is_meant)
+    }
+
+    /// What is compared of a plan: its time, and the ends of its range.
+    pub fn time(&self, plan: &Ranked) -> Option<[Span; 3]> {
+        let (low, high) = plan.forecast.interval();
+        let pass = [plan.makespan(), low, high];
+        if !self.of_program {
+            return Some(pass);
+        }
+        let before = plan.before_first_pass()?;
+        Some(pass.map(|time| before + time * self.runs))
+    }
+
+    fn sides(&self) -> Option<[(&Ranked, Span); 2]> {
+        let side = |on_cpu| {
+            let best = self.best(on_cpu)?;
+            Some((best, self.time(best)?[0]))
+        };
+        Some([side(true)?, side(false)?])
+    }
+
+    fn lead(&self) -> Lead {
+        let Some([(_, cpu), (_, gpu)]) = self.sides() else { return Lead::Unknown };
+        Lead::Of(lead([cpu, gpu]))
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        let [(cpu, _), (gpu, _)] = self.sides()?;
+        if !self.of_program {
+            return Some(gpu.forecast.lead_over(&cpu.forecast, [Span::ZERO; 2], 1));
+        }
+        let before = [gpu.before_first_pass()?, cpu.before_first_pass()?];
+        Some(gpu.forecast.lead_over(&cpu.forecast, before, self.runs))
+    }
+}
+
+fn lead([cpu, gpu]: [Span; 2]) -> f64 {
+    (cpu.nanos_f64().max(1.0) / gpu.nanos_f64().max(1.0)).ln()
+}
+
+impl Sweep<'_> {
+    /// What is found at the values whose places are in `own`, and between each of these and the
+    /// next: all parts of the values together give what they give at once. Tells whenever a value
+    /// is done.
+    pub fn run(&self, own: Range<usize>, next: &(dyn Fn() + Sync)) -> (Vec<Swept>, Vec<Turn>) {
+        let found = Found { of: self, known: Mutex::default() };
+        if self.of_programs {
+            // One ranking is of all.
+            self.values.first().map(|&value| found.at(value));
+        }
+        let all = self.values[own.clone()].par_iter().filter_map(|&value| {
+            let swept = found.at(value);
+            next();
+            swept
+        });
+        let all: Vec<Swept> = all.collect();
+        (all, turns(&self.values, own, Scale { is_whole: self.is_whole }, &found))
+    }
+}
+
+/// Where the GPU wins, from the times of both sides at all values and the turns between them.
+pub fn wins_of(times: &[(f64, [Span; 2])], turns: &[Turn]) -> Vec<Wins> {
+    let leads: Vec<(f64, f64)> = times.iter().map(|&(value, sides)| (value, lead(sides))).collect();
+    wins(&leads, turns)
+}
+
+/// What was found so far.
+struct Found<'a> {
+    of: &'a Sweep<'a>,
+    /// By the value's bits.
+    known: Mutex<BTreeMap<u64, Option<Swept>>>,
+}
+
+impl Found<'_> {
+    fn at(&self, value: f64) -> Option<Swept> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&value.to_bits()) {
+            return found.clone();
+        }
+        let found = self.predicted(value);
+        known().insert(value.to_bits(), found.clone());
+        found
+    }
+
+    fn predicted(&self, value: f64) -> Option<Swept> {
+        let Sweep { profile, draws, done, of_programs, .. } = *self.of;
+        let workload = (self.of.workload)(value)?;
+        let runs = workload.runs;
+        let swept = |ranking| Swept { value, ranking, runs, of_program: of_programs };
+        if !of_programs {
+            let ranking = rank_finalists(&workload, profile, draws, done);
+            return Some(swept(Arc::new(ranking)));
+        }
+        // Passes are the same, however many there are; and a plan that is slow may need no set-up.
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.values().flatten().next().map(|found| Arc::clone(&found.ranking));
+        drop(known);
+        let rank = || rank_counted(candidates_for(&workload, profile), profile, draws, done);
+        Some(swept(before.unwrap_or_else(|| Arc::new(rank()))))
+    }
+}
+
+impl Found<'_> {
+    /// The strategies that may win at the values to try on both sides of this one, if it is none
+    /// of those and passes are asked about. Between the two, they are near the best.
+    fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
+        let values = &self.of.values;
+        if self.of.of_programs {
+            return None;
+        }
+        let after = values.partition_point(|&other| other < value);
+        if values.get(after) == Some(&value) {
+            return None;
+        }
+        let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
+        let near = near.filter_map(|place| self.at(*values.get(place)?));
+        let strategies = near.flat_map(|found| {
+            let plans = found.ranking.plans.iter();
+            plans.filter_map(|ranked| ranked.plan.strategy).collect::<Vec<_>>()
+        });
+        Some(strategies.collect())
+    }
+}
+
+impl Found<'_> {
+    /// The fastest of both sides between two values to try.
+    fn fastest(&self, value: f64, near: &BTreeSet<Strategy>) -> Option<[(Span, Program); 2]> {
+        let workload = (self.of.workload)(value)?;
+        let [cpu, gpu] = fastest_of((&workload, near), self.of.profile, self.of.done);
+        Some([cpu?, gpu?])
+    }
+}
+
+impl Contest for Found<'_> {
+    fn lead(&self, at: f64) -> Lead {
+        let lead = match self.between(at) {
+            None => return self.at(at).map_or(Lead::Unknown, |found| found.lead()),
+            Some(near) => self.fastest(at, &near).map(|sides| lead(sides.map(|(time, _)| time))),
+        };
+        lead.map_or(Lead::Unknown, Lead::Of)
+    }
+
+    fn range(&self, at: f64) -> Option<(f64, f64)> {
+        let Some(near) = self.between(at) else { return self.at(at)?.range() };
+        let Sweep { profile, draws, done, .. } = *self.of;
+        let programs = self.fastest(at, &near)?.map(|(_, program)| program);
+        let [cpu, gpu] = forecast_counted(&programs, profile, draws, done).try_into().ok()?;
+        Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1))
+    }
+}
+
+/// So many values from one to another, both included, each the same number of times as large as
+/// the one before; whole ones once each.
+pub fn values_between(from: f64, to: f64, count: usize, is_whole: bool) -> Vec<f64> {
+    let steps = count.saturating_sub(1).max(1) as f64;
+    let value = |step: usize| match step {
+        0 => from,
+        _ if step + 1 == count => to,
+        _ => from * (to / from).powf(step as f64 / steps),
+    };
+    let whole = |value: f64| if is_whole { value.round() } else { value };
+    let mut values: Vec<f64> = (0..count).map(|step| whole(rounded(value(step)))).collect();
+    values.dedup();
+    values
+}
+
+/// Four significant digits: a value is also said and written down.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,248 @@
+//! Where, along a number that grows, the winner changes, and how sure that is.
+//!
+//! Two neighbours among the values that were tried have different winners: the turn lies between
+//! them, and is found by halving. From there, its range goes outwards to the values at which the
+//! draws and the margins leave no doubt who wins.
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::ops::Range;
+
+/// A value of a number that is varied. As JSON, it is whole if it can be.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
+pub struct Setting(pub f64);
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let is_whole = self.0.fract() == 0.0 && (0.0..9e15).contains(&self.0);
+        if is_whole { to.serialize_u64(self.0 as u64) } else { to.serialize_f64(self.0) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        f64::deserialize(from).map(Self)
+    }
+}
+
+/// Values at which the GPU wins. An end that is left out is the end of what was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Wins {
+    /// The smallest value. `null`: the smallest that was tried.
+    pub from: Option<Setting>,
+    /// The largest value. `null`: the largest that was tried.
+    pub until: Option<Setting>,
+    /// Between which values `from` may lie, as ranges of times have it. `null` is an end that lies
+    /// beyond what was tried.
+    pub from_range: Option<[Option<Setting>; 2]>,
+    /// Between which values `until` may lie.
+    pub until_range: Option<[Option<Setting>; 2]>,
+}
+
+/// A change of the winner between two values that were tried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Turn {
+    /// The last value that was tried before it.
+    pub after: Setting,
+    /// About where it is: the first value that was looked at with the new winner.
+    pub at: Setting,
+    /// From where on the new winner may lead. `null`: from below all that was tried.
+    pub earliest: Option<Setting>,
+    /// Up to where the old winner may lead. `null`: beyond all that was tried.
+    pub latest: Option<Setting>,
+}
+
+/// Which side is faster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Lead {
+    /// The logarithm of how many times as fast the GPU is; below 0, the CPU is faster.
+    Of(f64),
+    /// No plan of either side fits into the machine.
+    NoPlan,
+    Unknown,
+}
+
+/// The plans of both sides at every value.
+pub(super) trait Contest {
+    /// Who leads, by the predicted times.
+    fn lead(&self, at: f64) -> Lead;
+
+    /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
+    fn range(&self, at: f64) -> Option<(f64, f64)>;
+}
+
+/// A lead of less than this share does not change the winner: near a tie it would change at every
+/// value.
+const CLEARLY: f64 = 0.05;
+/// Halving ends where both values differ by less than this share.
+const RESOLUTION: f64 = 1.0 / 64.0;
+
+/// The values that a number may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    pub is_whole: bool,
+}
+
+impl Scale {
+    /// A value between two, unless they are near enough to each other. Halving the ratio keeps the
+    /// relative precision the same everywhere.
+    fn between(self, low: f64, high: f64) -> Option<f64> {
+        if high - low <= low.abs() * RESOLUTION {
+            return None;
+        }
+        let middle = if low > 0.0 { (low * high).sqrt() } else { f64::midpoint(low, high) };
+        let middle = if self.is_whole { middle.floor() } else { middle };
+        (low < middle && middle < high).then_some(middle)
+    }
+
+    /// The ends of a stretch, narrowed to where a condition changes that differs between them. It
+    /// holds at the first.
+    fn narrowed(
+        self,
+        (mut low, mut high): (f64, f64),
+        holds: impl Fn(f64) -> Option<bool>,
+    ) -> Option<(f64, f64)> {
+        while let Some(middle) = self.between(low, high) {
+            *(if holds(middle)? { &mut low } else { &mut high }) = middle;
+        }
+        Some((low, high))
+    }
+
+    /// About where a condition begins to hold that does not hold at the first of two values.
+    pub fn start(
+        self,
+        (low, high): (f64, f64),
+        holds: impl Fn(f64) -> Option<bool>,
+    ) -> Option<f64> {
+        Some(self.narrowed((low, high), |at| holds(at).map(|holds| !holds))?.1)
+    }
+}
+
+/// The changes of the winner right after values whose places are in `own`.
+pub(super) fn turns(
+    values: &[f64],
+    own: Range<usize>,
+    scale: Scale,
+    contest: &impl Contest,
+) -> Vec<Turn> {
+    let pairs = own.filter(|place| place + 1 < values.len());
+    pairs.filter_map(|place| turn(values, place, scale, contest)).collect()
+}
+
+fn turn(values: &[f64], place: usize, scale: Scale, contest: &impl Contest) -> Option<Turn> {
+    let leads = [place, place + 1].map(|place| contest.lead(values[place]));
+    let [Lead::Of(before), Lead::Of(after)] = leads else { return None };
+    let gpu_wins = after > 0.0;
+    if (before > 0.0) == gpu_wins {
+        return None;
+    }
+    let new_leads = |at: f64| match contest.lead(at) {
+        Lead::Of(lead) => Some((lead > 0.0) == gpu_wins),
+        Lead::NoPlan | Lead::Unknown => None,
+    };
+    let (last, at) =
+        scale.narrowed((values[place], values[place + 1]), |at| new_leads(at).map(|new| !new))?;
+    // Whether the range leaves no doubt that the old winner leads, or the new one.
+    let is_settled = |at: f64, is_new: bool| {
+        let is_gpu = is_new == gpu_wins;
+        contest.range(at).map(|(low, high)| if is_gpu { low > 0.0 } else { high < 0.0 })
+    };
+    // The range of a time that is not known has no end; of memory that is too small, none either.
+    let is_certain = before.is_infinite() || after.is_infinite();
+    let (earliest, latest) = if is_certain {
+        (Some(at), Some(at))
+    } else {
+        let below = values[..=place].iter().rev().copied();
+        let settled = |at: f64| is_settled(at, false).unwrap_or(false);
+        let earliest = outwards(last, below, settled).map(|(inner, outer)| {
+            let found = scale.narrowed((outer, inner), |at| is_settled(at, false));
+            found.map_or(outer, |(_, uncertain)| uncertain)
+        });
+        let above = values[place + 1..].iter().copied();
+        let settled = |at: f64| is_settled(at, true).unwrap_or(false);
+        let latest = outwards(at, above, settled).map(|(inner, outer)| {
+            let found = scale.narrowed((inner, outer), |at| is_settled(at, true).map(|is| !is));
+            found.map_or(outer, |(_, certain)| certain)
+        });
+        (earliest, latest)
+    };
+    let ends = [earliest.map(|end| end.min(at)), latest.map(|end| end.max(at))];
+    let [earliest, latest] = ends.map(|end| end.map(Setting));
+    Some(Turn { after: Setting(values[place]), at: Setting(at), earliest, latest })
+}
+
+/// The first of some values, going outwards, that is settled, and the one before it, which is not.
+fn outwards(
+    from: f64,
+    values: impl Iterator<Item = f64>,
+    is_settled: impl Fn(f64) -> bool,
+) -> Option<(f64, f64)> {
+    let mut inner = from;
+    for value in values {
+        if is_settled(value) {
+            return Some((inner, value));
+        }
+        inner = value;
+    }
+    None
+}
+
+/// The stretches in which the GPU leads, from the leads at values that were tried and the turns
+/// between them. A lead that never gets clear of a tie does not count.
+pub(super) fn wins(known: &[(f64, f64)], turns: &[Turn]) -> Vec<Wins> {
+    let nothing = Wins { from: None, until: None, from_range: None, until_range: None };
+    let Some((first, rest)) = known.split_first() else { return Vec::new() };
+    let mut gpu_wins = first.1 > 0.0;
+    let mut found = if gpu_wins { vec![nothing] } else { Vec::new() };
+    let mut last = first.0;
+    for &(value, lead) in rest {
+        if (lead > 0.0) == gpu_wins {
+            last = value;
+        } else if lead.abs() > CLEARLY {
+            let turn = turns.iter().find(|turn| turn.after.0 == last);
+            let at = turn.map_or(Setting(value), |turn| turn.at);
+            // Where the values between cannot be predicted, the turn is anywhere among them.
+            let between = [Some(Setting(last)), Some(Setting(value))];
+            let range = Some(turn.map_or(between, |turn| [turn.earliest, turn.latest]));
+            match found.last_mut().filter(|_| gpu_wins) {
+                Some(wins) => (wins.until, wins.until_range) = (Some(at), range),
+                None => found.push(Wins { from: Some(at), from_range: range, ..nothing }),
+            }
+            (gpu_wins, last) = (!gpu_wins, value);
+        }
+    }
+    apart(&mut found);
+    found
+}
+
+/// Where the winner changes and changes back before it was settled, neither range goes beyond the
+/// other change.
+fn apart(found: &mut [Wins]) {
+    let least = |end: &mut Option<[Option<Setting>; 2]>, least: Setting| {
+        if let Some([low, _]) = end {
+            *low = Some(low.map_or(least, |low| Setting(low.0.max(least.0))));
+        }
+    };
+    let most = |end: &mut Option<[Option<Setting>; 2]>, most: Setting| {
+        if let Some([_, high]) = end {
+            *high = Some(high.map_or(most, |high| Setting(high.0.min(most.0))));
+        }
+    };
+    for place in 0..found.len() {
+        let (before, rest) = found.split_at_mut(place);
+        let wins = &mut rest[0];
+        if let (Some(from), Some(until)) = (wins.from, wins.until) {
+            most(&mut wins.from_range, until);
+            least(&mut wins.until_range, from);
+        }
+        if let (Some(last), Some(from)) = (before.last_mut(), wins.from) {
+            most(&mut last.until_range, from);
+            last.until.into_iter().for_each(|until| least(&mut wins.from_range, until));
+        }
+    }
+}
