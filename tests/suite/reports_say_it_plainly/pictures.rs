@@ -305,6 +305,7 @@ fn plot_writes_every_picture_and_names_it() {
     let names = [
         "bandwidth.svg",
         "predicted-against-measured.svg",
+        "small-scale-chunks.svg",
         "small-scale-elements.svg",
         "small-scale-gantt.svg",
         "small-scale-plans.svg",
