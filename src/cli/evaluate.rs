@@ -19,8 +19,6 @@ use crate::simulate::Tally;
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
-use gate::FailIf;
-use machines::Price;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -66,7 +64,7 @@ pub(super) struct EvaluateArguments {
     /// What an hour on a machine costs, such as `h200=2.50`, where several profiles are named; can
     /// be given several times
     #[arg(long, value_name = "MACHINE=PRICE")]
-    price: Vec<Price>,
+    price: Vec<machines::Price>,
     /// Compare with what `--format json` wrote earlier, and exit with 1 if something got worse
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     baseline: Option<PathBuf>,
@@ -74,7 +72,7 @@ pub(super) struct EvaluateArguments {
     /// (a scenario that only one of the two has); can be given several times [default: slower=5%
     /// and verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
-    fail_if: Vec<FailIf>,
+    fail_if: Vec<gate::FailIf>,
     /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
     /// elsewhere]
     #[arg(long, value_name = "COLUMNS",
