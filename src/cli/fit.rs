@@ -1,10 +1,12 @@
 //! `hallway fit`: fit a profile to existing samples.
 
 use super::outputs::check_outputs;
-use super::profiles::fitted;
+use super::profiles::{deliver, fitted, in_folder};
 use super::progress::Progress;
 use super::{Failure, Outcome};
-use crate::samples::Samples;
+use crate::fit::Like;
+use crate::profile::Profile;
+use crate::samples::{Samples, table_template};
 use crate::study::{Phase, fit_and_assess};
 use clap::Args;
 use std::path::PathBuf;
@@ -33,22 +35,41 @@ docs/reference/table.md says what is in each column and what each time is of.";
 #[command(after_long_help = TABLES, after_help = "`--help` shows what a table looks like.")]
 pub(super) struct FitArguments {
     /// Samples of `hallway calibrate`, finished or not, or a table (.csv) of times taken elsewhere
-    samples: PathBuf,
+    #[arg(required_unless_present = "template")]
+    samples: Option<PathBuf>,
     /// Where to write the profile
-    #[arg(long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "template")]
+    output: Option<PathBuf>,
+    /// Print a table to fill in, with comments, and do nothing else
+    #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
+    template: bool,
+    /// Borrow what the samples lack of calls, hand-overs, streams, graphs, allocation and pinning
+    /// from this profile or its folder; several times, from the first that knows it
+    #[arg(long, value_name = "PROFILE")]
+    like: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
-    let FitArguments { samples: path, output } = arguments;
-    check_outputs([path.as_path()], [output.as_path()])?;
+    let FitArguments { samples, output, like, .. } = arguments;
+    let (Some(path), Some(output)) = (samples, output) else {
+        deliver(&table_template(), None)?;
+        return Ok(Outcome::Done);
+    };
+    let lenders: Vec<PathBuf> = like.iter().map(|path| in_folder(path)).collect();
+    let inputs = [path].into_iter().chain(&lenders).map(PathBuf::as_path);
+    check_outputs(inputs, [output.as_path()])?;
+    let likes = like.iter().zip(&lenders).map(|(named, path)| {
+        let profile = Profile::load(path)?;
+        Ok(Like { from: named.display().to_string(), profile })
+    });
+    let likes = likes.collect::<Result<Vec<Like>, Failure>>()?;
     let samples = Samples::load(path)?;
     let shown = FittingShown::new();
-    let profile = fit_and_assess(&samples, &mut |phase| shown.phase(phase));
+    let profile = fit_and_assess(&samples, &likes, &mut |phase| shown.phase(phase));
     drop(shown);
     let profile = profile.map_err(|error| Failure::Input(miette::miette!("{error}")))?;
     profile.save(output)?;
-    fitted(&arguments.output, &samples, &profile)?;
+    fitted(output, &samples, &profile)?;
     Ok(Outcome::Done)
 }
 

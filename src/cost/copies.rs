@@ -21,6 +21,8 @@ pub(crate) struct CopyEngines {
     pub switch: Vec<[f64; ENGINES]>,
     /// Whether any copy takes longer beside kernels.
     pub slow_beside_kernels: bool,
+    /// By engine, at which share of its speed a copy goes on while kernels run.
+    pub speed_beside_kernels: [f64; ENGINES],
 }
 
 impl CopyEngines {
@@ -30,7 +32,13 @@ impl CopyEngines {
         let slow_beside_kernels = body.costs.iter().any(
             |cost| matches!(cost.work, Work::Copy { beside_kernels, .. } if beside_kernels > 0.0),
         );
-        Ok(Self { switch: switches(body, profile)?, slow_beside_kernels })
+        let [down, up] =
+            Direction::BOTH.map(|direction| slowed_by_kernels(body, profile, direction));
+        Ok(Self {
+            switch: switches(body, profile)?,
+            slow_beside_kernels: slow_beside_kernels || down.max(up) > 1.0,
+            speed_beside_kernels: [1.0 / down, 1.0 / up, 1.0],
+        })
     }
 
     /// Whether changing streams takes any time.
@@ -38,6 +46,16 @@ impl CopyEngines {
     pub fn take_time_to_switch(&self) -> bool {
         self.switch.as_flattened().iter().any(|&switch| switch > 0.0)
     }
+}
+
+/// How many times as long the copies of a direction take while kernels run; 1 if the program has
+/// none of either.
+pub(super) fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
+    let has = |is_it: &dyn Fn(&Work) -> bool| body.costs.iter().any(|cost| is_it(&cost.work));
+    let has_kernels = has(&|work| matches!(work, Work::Kernel { .. }));
+    let has_copies =
+        has(&|work| matches!(*work, Work::Copy { direction, .. } if direction == wanted));
+    if has_kernels && has_copies { profile.beside_kernel(wanted) } else { 1.0 }
 }
 
 fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unknown> {

@@ -11,6 +11,7 @@
 //!   time.
 
 use super::body::Body;
+use super::copies::slowed_by_kernels;
 use super::work::Work;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Profile, Unknown};
@@ -51,6 +52,8 @@ impl CopyLinks {
             }
             _ => false,
         });
+        let slow_each_other = slow_each_other
+            || Direction::BOTH.iter().any(|&way| slowed_by_kernels(body, profile, way) > 1.0);
         if !slow_each_other && !meet_at_root && pairs.is_empty() {
             return Ok(Self::default());
         }

@@ -1,7 +1,7 @@
 //! How much those that use the link at once slow each other: copies of both directions, kernels,
 //! other loads.
 
-use super::copies::{copy_time, curve_of, switch};
+use super::copies::{copy_time, curve_of, rotated, switch};
 use super::estimator::{Estimator, nanos};
 use crate::machine::Direction;
 use crate::profile::{
@@ -37,11 +37,14 @@ pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel
         down_beside_kernels,
         up_beside_kernels,
         scatter,
-        refetches: refetches(estimator),
+        refetches: refetches(estimator, alone[0]),
         ..LinkModel::default()
     };
-    let [down, up] = Direction::BOTH
-        .map(|direction| time_beside_kernels(estimator, copies, (direction, ROTATED)));
+    let [down_size, up_size] =
+        Direction::BOTH.map(|direction| rotated(estimator, direction, false).unwrap_or(ROTATED));
+    let (of_down, of_up) = (Direction::HostToDevice, Direction::DeviceToHost);
+    let down = time_beside_kernels(estimator, copies, (of_down, down_size));
+    let up = time_beside_kernels(estimator, copies, (of_up, up_size));
     // While the engine rotates, kernels wait in every stream, including the one whose copy is under
     // way.
     let beside_waiting = |streams, held: RangeInclusive<u64>| {
@@ -49,9 +52,9 @@ pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel
         let times: Vec<f64> = times.collect();
         Some(down? * times.iter().sum::<f64>() / times.len() as f64)
     };
-    let down_switch = switch(estimator, Direction::HostToDevice, (ROTATED, false), beside_waiting);
+    let down_switch = switch(estimator, of_down, (down_size, false), beside_waiting);
     link.down_switch = down_switch;
-    link.up_switch = switch(estimator, Direction::DeviceToHost, (ROTATED, false), |_, _| up);
+    link.up_switch = switch(estimator, of_up, (up_size, false), |_, _| up);
     link
 }
 
@@ -69,7 +72,10 @@ pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
 /// How much longer copies take while kernels wait in several streams, if all cases were measured.
 /// The curves carry no scatter: a range draws the time of each copy, which has this scatter in it
 /// already.
-fn refetches(estimator: &Estimator<'_>) -> Vec<Refetch> {
+fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
+    if estimator.is_table() {
+        return alone.map_or_else(Vec::new, |alone| refetches_of_table(estimator, alone));
+    }
     let time = |streams, kernels| {
         let bytes = REFETCHED.bytes;
         estimator.estimate_of(&Quantity::Refetched { bytes, streams, kernels })
@@ -88,6 +94,23 @@ fn refetches(estimator: &Estimator<'_>) -> Vec<Refetch> {
         Some(Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } })
     };
     REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The same of whatever numbers of streams and kernels a table has.
+fn refetches_of_table(estimator: &Estimator<'_>, alone: &Curve) -> Vec<Refetch> {
+    let mut found = BTreeMap::<usize, BTreeMap<u64, f64>>::new();
+    for one in estimator.measurements() {
+        let Quantity::Refetched { bytes, streams, kernels } = one.quantity else { continue };
+        let time = estimator.estimate_of(&one.quantity).zip(alone.known(bytes.as_f64()).ok());
+        let slowdown = time.map(|(with, without)| (with.ns / without.max(1.0)).max(1.0));
+        found.entry(streams).or_default().extend(slowdown.map(|slowdown| (kernels, slowdown)));
+    }
+    let refetch = |(streams, slowdowns): (usize, BTreeMap<u64, f64>)| {
+        let knots = slowdowns.into_iter().map(|(kernels, slowdown)| (kernels as f64, slowdown));
+        let knots = std::iter::once((0.0, 1.0)).chain(knots).collect();
+        Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } }
+    };
+    found.into_iter().filter(|(_, slowdowns)| !slowdowns.is_empty()).map(refetch).collect()
 }
 
 /// Nanoseconds of a copy of pinned memory while kernels run. Where a copy engine serves several
@@ -208,8 +231,16 @@ fn contention_of(sizes: &BySize) -> Option<Contention> {
         return Some(Contention { per_copy_ns, per_byte_ns, ..Contention::NONE });
     };
     let short = large.partition_point(|&(bytes, _)| bytes <= MEETS_NOBODY);
-    let straight = if short > 1 { &large[..short] } else { large };
-    let per_copy_ns = line(straight)?.intercept.clamp(0.0, least.max(0.0));
+    // A line through larger copies says nothing of what a copy pays whatever its size, since they
+    // meet traffic of others: its intercept was 121 us with sizes from 4 MiB on, and 808 us with
+    // sizes from 32 MiB on. Smaller copies limit what that can be. Without them it is none of what
+    // large copies take longer, and small ones are not known.
+    let (straight, most) = match (short > 1, small.last()) {
+        (true, _) => (line(&large[..short])?, least),
+        (false, Some(&last)) => (line(&[last, large[0]])?, last.1),
+        (false, None) => (line(large)?, 0.0),
+    };
+    let per_copy_ns = straight.intercept.clamp(0.0, most.max(0.0));
     let per_byte = |&(bytes, longer): &(Bytes, f64)| {
         (bytes.as_f64(), (longer - per_copy_ns).max(0.0) / bytes.as_f64())
     };
@@ -285,6 +316,9 @@ pub(super) fn interference(
         }
     };
     let measured = |load: Load, direction: Direction| {
+        if estimator.is_table() {
+            return interference_of_table(estimator, (copies, kernels), (load, direction));
+        }
         let alone = [copy_time(copies, direction, load.copy())?, load_alone(load)?];
         let [copy, other] = [Side::Copy, Side::Load].map(|of| Quantity::Beside {
             direction,
@@ -308,4 +342,39 @@ pub(super) fn interference(
     };
     let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
     pairs.filter_map(|(load, direction)| measured(load, direction)).collect()
+}
+
+/// What a table says of copies while kernels run throughout, and of kernels while copies do, of any
+/// size. A table without a copy beside a kernel says nothing of it.
+fn interference_of_table(
+    estimator: &Estimator<'_>,
+    (copies, kernels): (&[CopyModel], &[KernelModel]),
+    (load, wanted): (Load, Direction),
+) -> Option<Interference> {
+    let slow = |of: &dyn Fn(&Quantity) -> Option<f64>| -> Vec<f64> {
+        let measured = estimator.measurements().filter_map(|one| Some((one, of(&one.quantity)?)));
+        measured.flat_map(|(one, alone)| slowdowns(one, alone, None)).collect()
+    };
+    let of_copies = slow(&|quantity| match *quantity {
+        Quantity::Beside { direction, bytes, load: beside, of: Side::Copy } => {
+            let is_wanted = (direction, beside) == (wanted, load);
+            is_wanted.then(|| copy_time(copies, direction, bytes)).flatten()
+        }
+        _ => None,
+    });
+    let of_kernels = slow(&|quantity| match *quantity {
+        Quantity::KernelBeside { direction, variant, elements } if load == Load::Kernel => {
+            let model = kernels.iter().find(|model| model.variant == variant)?;
+            let alone = model.time.known(elements as f64).ok();
+            alone.filter(|_| direction == wanted)
+        }
+        _ => None,
+    });
+    Some(Interference {
+        load,
+        direction: wanted,
+        copy_slowdown: median(&of_copies)?,
+        load_slowdown: median(&of_kernels).unwrap_or(1.0),
+        scatter: relative_spread(&of_copies).unwrap_or(0.0),
+    })
 }

@@ -32,6 +32,17 @@ pub(super) fn curve_of(copies: &[CopyModel], direction: Direction) -> Option<&Cu
     copies.iter().find(|model| model.direction == direction).map(|model| &model.time)
 }
 
+/// The size of the copies that an engine took in turn from several streams, or from branches of a
+/// graph.
+pub(super) fn rotated(estimator: &Estimator<'_>, wanted: Direction, inside: bool) -> Option<Bytes> {
+    estimator.measurements().find_map(|measurement| match measurement.quantity {
+        Quantity::Rotation { direction, bytes, in_graph, .. } => {
+            ((direction, in_graph) == (wanted, inside)).then_some(bytes)
+        }
+        _ => None,
+    })
+}
+
 /// Nanoseconds that a copy takes longer when its engine comes from another stream, or another
 /// branch of a graph, over the number of these. `copy` gives the nanoseconds of a copy before which
 /// the engine stays with its stream, for a number of streams and the range of kernels that each of

@@ -158,7 +158,7 @@ impl<'s> Estimator<'s> {
 
     /// Whether the samples are a table from elsewhere. Its author knows what else went on
     /// meanwhile.
-    fn is_table(&self) -> bool {
+    pub fn is_table(&self) -> bool {
         self.measurements.iter().any(|m| m.stop == Stop::Elsewhere)
     }
 

@@ -7,7 +7,7 @@ use crate::machine::{Direction, OperationKind};
 use crate::profile::{
     CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
 };
-use crate::samples::{GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
+use crate::samples::{GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS, SHORT_COPY};
 use crate::stats::{Line, theil_sen};
 
 pub(super) fn graph_costs(
@@ -20,7 +20,14 @@ pub(super) fn graph_costs(
     let kernel_gap = estimator.estimate_of(&chain);
     let start = |link| {
         let service = |size| round_trips::first_of_trip((copies, kernels), (link, size));
-        round_trips::start(estimator, (link, true), service, calls.synchronize)
+        let by_parts = round_trips::start(estimator, (link, true), service, calls.synchronize);
+        by_parts.or_else(|| {
+            let trip = estimator.estimate_of(&Quantity::Node { after: None, of: link })?;
+            let launch = launch.as_ref()?;
+            let node = node_time(estimator, copies, link)?;
+            let others = launch.per_graph.ns + launch.per_node.ns + calls.synchronize?.ns;
+            Some(trip.without(others + node))
+        })
     };
     // In a chain of nodes, a kernel's service time includes the gap before a graph's kernel.
     let services = OperationKind::OF_ONE_DEVICE.map(|link| match link {
@@ -34,11 +41,14 @@ pub(super) fn graph_costs(
     let pairs = nodes.into_iter().flat_map(|from| nodes.map(|to| (from, to)));
     // All nodes of a graph reach the device together, so there is no first one that pays more: one
     // mean hand-over serves every pair.
-    let hand_overs = pairs
-        .filter(|(from, to)| from != to)
-        .filter_map(|(from, to)| Some(NodeHandOver { from, to, time: hop? }));
+    let hand_overs = pairs.filter(|(from, to)| from != to).filter_map(|(from, to)| {
+        let of_pair = Quantity::Node { after: Some(from), of: to };
+        let time = hop.or_else(|| estimator.estimate_of(&of_pair))?;
+        Some(NodeHandOver { from, to, time })
+    });
     let switch = |direction| {
-        let (bytes, _) = ROTATED_IN_GRAPH;
+        let (usual, _) = ROTATED_IN_GRAPH;
+        let bytes = pinned::rotated(estimator, direction, true).unwrap_or(usual);
         let copy = contention::time_beside_kernels(estimator, copies, (direction, bytes));
         pinned::switch(estimator, direction, (bytes, true), |_, _| copy)
     };
@@ -63,6 +73,18 @@ pub(super) fn graph_costs(
         up_switch: switch(Direction::DeviceToHost),
         kernel_gap,
         launch,
+    }
+}
+
+/// Nanoseconds of the node with which a table times the way to a graph: a kernel that does next to
+/// nothing, or a copy of 4 KiB.
+fn node_time(estimator: &Estimator<'_>, copies: &[CopyModel], link: OperationKind) -> Option<f64> {
+    let copy = |direction| pinned::copy_time(copies, direction, SHORT_COPY);
+    match link {
+        OperationKind::Kernel => service(estimator, link).map(|kernel| kernel.ns),
+        OperationKind::CopyIn => copy(Direction::HostToDevice),
+        OperationKind::CopyOut => copy(Direction::DeviceToHost),
+        OperationKind::PeerCopy => None,
     }
 }
 

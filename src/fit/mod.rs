@@ -50,21 +50,40 @@ pub struct FitError;
 /// # Errors
 /// If there are no samples.
 pub fn fit(samples: &Samples) -> Result<Profile, FitError> {
+    fit_like(samples, &[])
+}
+
+/// Another machine's profile, with the name under which it is cited.
+#[derive(Debug, Clone)]
+pub struct Like {
+    pub from: String,
+    pub profile: Profile,
+}
+
+/// Like [`fit`]. What calls, hand-overs and the like cost and the samples do not say is borrowed
+/// from other profiles, from the first one that knows it.
+///
+/// # Errors
+/// If there are no samples.
+pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
     let of_machine = own_kernels::of_machine(samples);
     let evened = drift_correction::evened_out(&of_machine);
-    let profile = fit_to(&Estimator::new(&evened), &samples.machine);
+    let profile = fit_to(&Estimator::new(&evened), &samples.machine, likes);
     let (own_kernels, own_commands) = own_models(samples);
     let conditions = Conditions::of(&of_machine);
     let profile = Profile { conditions, own_kernels, own_commands, ..profile };
-    Ok(with_library_sizes(profile, samples))
+    let profile = with_library_sizes(profile, samples);
+    Ok(likes.iter().fold(profile, |profile, like| profile.like(&like.profile, &like.from)))
 }
 
-fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
+fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Profile {
     let copies = copies::copies(estimator, false);
-    let calls = calls::calls(estimator, &copies);
+    let own_calls = calls::calls(estimator, &copies);
+    // Times of other work have calls in them, of which only the calls' own cost rids them.
+    let calls = likes.iter().fold(own_calls.clone(), |calls, one| calls.or(&one.profile.calls));
     let (kernels, twins) = (kernels::kernels(estimator), twins::twins(estimator));
     let mut latency = round_trips::latencies(estimator, &calls, (&copies, &kernels));
     let graph = graphs::graph_costs(estimator, &calls, (&copies, &kernels));
@@ -72,6 +91,7 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
     latency.semaphore_polling = polling::semaphore_polling(&trips);
     Profile {
         schema_version: SCHEMA_VERSION,
+        model_error: None,
         machine: machine.clone(),
         idle_calls: calls::idle_calls(estimator),
         inline: round_trips::inline_copies(estimator, &calls),
@@ -90,7 +110,7 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
         own_commands: Vec::new(),
         setup: setup::setup(estimator),
         multi_gpu: multi_gpu::multi_gpu(estimator, &calls),
-        calls,
+        calls: own_calls,
         latency,
         graph,
         copies,
@@ -99,6 +119,7 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance) -> Profile {
         conditions: None,
         accuracy: None,
         intervals: None,
+        borrowed: Vec::new(),
     }
 }
 
@@ -109,7 +130,7 @@ pub fn fit_passes(samples: &Samples) -> Option<[Profile; 2]> {
     let samples = own_kernels::of_machine(samples);
     let passes = Estimator::of_passes(&samples);
     let is_whole = passes.iter().all(|pass| pass.measurements().next().is_some());
-    is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine)))
+    is_whole.then(|| passes.map(|pass| fit_to(&pass, &samples.machine, &[])))
 }
 
 /// The times of one repetition of a quantity in nanoseconds, one for each sample, without the cost

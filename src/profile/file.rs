@@ -132,7 +132,7 @@ impl Profile {
 }
 
 /// Leaves out the keys without a value, for which TOML has no word.
-fn drop_nulls(value: &mut Value) {
+pub(super) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, field| !field.is_null());

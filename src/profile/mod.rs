@@ -11,6 +11,7 @@
 //! file say which.
 
 mod accuracy;
+mod borrowed;
 mod caches;
 mod calls;
 mod chains;
@@ -47,6 +48,7 @@ pub use crate::samples::GraphCall;
 /// What is asked of [`Profile::rows`].
 pub use crate::samples::RowPath;
 pub use accuracy::{Accuracy, Handling, Margin};
+pub use borrowed::{Borrowed, BorrowedCosts, BorrowedGroup};
 pub use caches::{CacheModel, Handed, Warmth};
 pub use calls::{CallCosts, HostCall};
 pub use chains::HandOver;
@@ -75,6 +77,7 @@ pub use twins::TwinModel;
 pub use unknown::Unknown;
 
 use crate::samples::Provenance;
+use checked_numbers::if_known;
 use serde::{Deserialize, Serialize};
 
 /// A machine as calibration found it, laid out as in its file. A model that was not measured is
@@ -83,6 +86,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub schema_version: u32,
+    /// How far off predictions are on machines where plans were tried, as a share: both ends of
+    /// every range move outwards by it. Only where no plans were tried on this machine.
+    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    pub model_error: Option<f64>,
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
@@ -146,6 +153,9 @@ pub struct Profile {
     /// Left out where nothing was measured in two passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
+    /// What comes from the profiles of other machines. Left out where nothing does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub borrowed: Vec<Borrowed>,
 }
 
 fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {

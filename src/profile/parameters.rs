@@ -29,7 +29,7 @@ impl Parameter {
 }
 
 /// Sections of the file that hold no model.
-const DESCRIPTIONS: [&str; 3] = ["machine", "accuracy", "intervals"];
+const DESCRIPTIONS: [&str; 4] = ["machine", "accuracy", "intervals", "borrowed"];
 /// Keys that describe a parameter and are none: how much its samples scatter, and the rarer of its
 /// two values.
 const REMARKS: [&str; 2] = ["scatter", "other"];
@@ -37,47 +37,58 @@ const REMARKS: [&str; 2] = ["scatter", "other"];
 impl Profile {
     /// Every parameter, in the same order for the same models.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let Value::Object(sections) = self.plain() else {
+        let Value::Object(mut sections) = self.plain() else {
             unreachable!("a profile is plain data with names")
         };
         let mut found = Vec::new();
-        for (section, value) in &sections {
-            if !DESCRIPTIONS.contains(&section.as_str()) {
-                walk(section, section, value, &mut found);
-            }
-        }
+        visit(&mut sections, &mut |section, name, value| {
+            let (name, section) = (name.to_owned(), section.to_owned());
+            let (points, is_curve) = match value {
+                Value::Array(items) => (items.iter().filter_map(pair).collect(), true),
+                number => (vec![(0.0, number.as_f64().unwrap_or_default())], false),
+            };
+            found.push(Parameter { name, section, points, is_curve });
+        });
         number_namesakes(&mut found);
         found
     }
 }
 
-fn walk(section: &str, name: &str, value: &Value, found: &mut Vec<Parameter>) {
-    let mut add = |points, is_curve| {
-        let (name, section) = (name.to_owned(), section.to_owned());
-        found.push(Parameter { name, section, points, is_curve });
-    };
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            add(vec![(0.0, number.as_f64().unwrap_or_default())], false);
+/// What is done with each parameter: its section, its name, and its number or its list of pairs.
+type Visitor<'v> = dyn FnMut(&str, &str, &mut Value) + 'v;
+
+/// Goes through every parameter of a profile in its file form.
+pub(super) fn visit(sections: &mut Map<String, Value>, visitor: &mut Visitor<'_>) {
+    for (section, value) in sections {
+        if !DESCRIPTIONS.contains(&section.as_str()) {
+            walk(section, section, value, visitor);
         }
-        Value::Array(items) => match items.iter().map(pair).collect::<Option<Vec<_>>>() {
-            Some(points) if !points.is_empty() => add(points, true),
-            _ => {
-                for (at, item) in items.iter().enumerate() {
-                    let identity = match item {
-                        Value::Object(fields) => identity(fields),
-                        _ => at.to_string(),
-                    };
-                    walk(section, &format!("{name}({identity})"), item, found);
-                }
+    }
+}
+
+fn walk(section: &str, name: &str, value: &mut Value, visitor: &mut Visitor<'_>) {
+    match value {
+        Value::Number(number) if number.is_f64() => visitor(section, name, value),
+        Value::Array(items) if !items.is_empty() && items.iter().all(|one| pair(one).is_some()) => {
+            visitor(section, name, value);
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter_mut().enumerate() {
+                let identity = match item {
+                    Value::Object(fields) => identity(fields),
+                    _ => at.to_string(),
+                };
+                walk(section, &format!("{name}({identity})"), item, visitor);
             }
-        },
+        }
         Value::Object(fields) => {
-            for (key, field) in fields.iter().filter(|(key, _)| !REMARKS.contains(&key.as_str())) {
+            for (key, field) in
+                fields.iter_mut().filter(|(key, _)| !REMARKS.contains(&key.as_str()))
+            {
                 match key.as_str() {
                     // The table is named after what it is of.
-                    "ns" | "knots" => walk(section, name, field, found),
-                    _ => walk(section, &format!("{name}.{key}"), field, found),
+                    "ns" | "knots" => walk(section, name, field, visitor),
+                    _ => walk(section, &format!("{name}.{key}"), field, visitor),
                 }
             }
         }
@@ -94,7 +105,7 @@ fn pair(value: &Value) -> Option<(f64, f64)> {
 }
 
 /// What distinguishes one table of a list from the others: its words, then its numbers.
-fn identity(fields: &Map<String, Value>) -> String {
+pub(super) fn identity(fields: &Map<String, Value>) -> String {
     let (mut words, mut others) = (Vec::new(), Vec::new());
     for (key, value) in fields {
         match value {

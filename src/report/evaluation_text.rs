@@ -38,10 +38,14 @@ impl Evaluation {
         let mut text = format!("{}\n", self.profile);
         let draws = plural(self.draws as u64, "draw");
         let trials = plural(self.trials as u64, "trial");
-        let margins = if self.trials > 0 {
-            format!(", with margins of {trials}")
-        } else {
-            " alone: no plans were tried on the machine, so they are too narrow".to_owned()
+        let margins = match self.profile.model_error {
+            _ if self.trials > 0 => format!(", with margins of {trials}"),
+            Some(error) => format!(
+                ", with margins of {}: no plans were tried on this machine, and predictions are as \
+                 far off on others",
+                percent(error)
+            ),
+            None => " alone: no plans were tried on the machine, so they are too narrow".to_owned(),
         };
         let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
         if let Some(context) = self.context_ns {

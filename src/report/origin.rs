@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The profile behind a report. Keys are stable, and what nobody said is `null`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Origin {
     /// Path of the profile.
@@ -34,6 +34,13 @@ pub struct Origin {
     /// How many measurements were taken while the device's clocks were other than usual, and of how
     /// many in all; `null` where clocks were not watched.
     pub disturbed: Option<(usize, usize)>,
+    /// How far off predictions are on machines where plans were tried, as a share; `null` where
+    /// plans were tried on this one, or where nothing is known of it.
+    #[serde(default)]
+    pub model_error: Option<f64>,
+    /// Profiles of other machines from which costs were borrowed.
+    #[serde(default)]
+    pub borrowed_from: Vec<String>,
 }
 
 impl Origin {
@@ -54,6 +61,8 @@ impl Origin {
             calibrated: time.map(date),
             extent: machine.extent,
             disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
+            model_error: profile.model_error,
+            borrowed_from: profile.borrowed.iter().map(|one| one.from.clone()).collect(),
         }
     }
 }
@@ -75,6 +84,9 @@ impl fmt::Display for Origin {
         write!(f, "Machine  {gpu} (link {link}); {cpu}")?;
         if let Some(threads) = self.cpu_threads {
             write!(f, ", {threads} threads")?;
+        }
+        if !self.borrowed_from.is_empty() {
+            write!(f, "\nBorrowed what its samples lack, from {}", self.borrowed_from.join(", "))?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

@@ -4,14 +4,16 @@
 //! side wins a program of some number of passes, which pays for set-up and for the first use of
 //! the GPU besides. Where the two differ, the program's answer is *the* answer, and comes first.
 
-use super::words::{count, plural, times, with_range};
+use super::words::{count, percent, plural, times, with_range};
 use crate::machine::{HostMemory, Side};
-use crate::search::{Ranked, Ranking};
+use crate::profile::BorrowedCosts;
+use crate::search::{BorrowedShare, Ranked, Ranking};
 use crate::timeline::Lane;
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Where a workload should run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +57,7 @@ impl Answer {
 }
 
 /// The answer and how it is said. Keys are stable; the wording is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verdict {
     /// The answer for a whole program of as many passes as the scenario's `runs`, where that is
@@ -70,8 +72,33 @@ pub struct Verdict {
     pub gpu_plan: Option<String>,
     /// The plan to choose on the CPU, for one pass.
     pub cpu_plan: Option<String>,
+    /// How much of the time of the plans above is costs that the profile has from another machine.
+    /// Empty where it has none.
+    #[serde(default)]
+    pub borrowed: Vec<BorrowedCost>,
     /// The answer in words. The wording may change from version to version.
     pub sentence: String,
+}
+
+/// Costs of one kind that the profile has from another machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct BorrowedCost {
+    /// Their kind.
+    pub costs: BorrowedCosts,
+    /// The profile that they come from.
+    pub from: String,
+    /// Their share of the time of a pass.
+    pub share: f64,
+}
+
+/// Below this share of a pass, borrowed costs decide nothing.
+const OF_WEIGHT: f64 = 0.02;
+
+impl From<&BorrowedShare> for BorrowedCost {
+    fn from(BorrowedShare { costs, from, share }: &BorrowedShare) -> Self {
+        Self { costs: *costs, from: from.clone(), share: *share }
+    }
 }
 
 /// A program's time that differs by less than this share decides nothing.
@@ -88,6 +115,7 @@ impl Verdict {
             from_runs: None,
             gpu_plan: ranking.best_on_gpu().map(name),
             cpu_plan: ranking.best_on_cpu().map(name),
+            borrowed: ranking.borrowed.iter().map(BorrowedCost::from).collect(),
             sentence: pass_in_words(ranking, answer, Opening::Answer),
         }
     }
@@ -208,6 +236,7 @@ fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String 
         cpu.and_then(copies_on_cpu),
         without_pinning(ranking).filter(|_| beats_cpu),
         too_little_known(ranking).filter(|_| !beats_cpu),
+        hangs_on_borrowed(ranking),
     ];
     said.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -294,6 +323,29 @@ fn copies_on_cpu(cpu: &Ranked) -> Option<String> {
         format!(
             "Of the CPU's time, {copies} is copies from and to the device, where data is at home."
         )
+    })
+}
+
+/// What hangs on costs of another machine. Nothing if the profile has none.
+fn hangs_on_borrowed(ranking: &Ranking) -> Option<String> {
+    let from: BTreeSet<&str> = ranking.borrowed.iter().map(|one| one.from.as_str()).collect();
+    let from = from.into_iter().collect::<Vec<_>>().join(" and ");
+    let mut of_weight: Vec<_> =
+        ranking.borrowed.iter().filter(|one| one.share >= OF_WEIGHT).collect();
+    of_weight.sort_by(|one, other| other.share.total_cmp(&one.share));
+    if from.is_empty() || ranking.plans.is_empty() {
+        return None;
+    }
+    let parts =
+        of_weight.iter().map(|one| format!("{} ({})", one.costs.name(), percent(one.share)));
+    let parts: Vec<String> = parts.collect();
+    Some(match parts.split_last() {
+        None => format!("What is borrowed from {from} hardly matters."),
+        Some((last, before)) => {
+            let before = before.join(", ");
+            let and = if before.is_empty() { "" } else { " and " };
+            format!("Of this time, these costs are borrowed from {from}: {before}{and}{last}.")
+        }
     })
 }
 

@@ -57,6 +57,7 @@ pub use quantity::Quantity;
 pub use round_trips::{LATE, TRIP_ELEMENTS, TripPart};
 pub use rows::{GAP, MANY_ROWS, RowPath};
 pub use setup::SetupStep;
+pub use table::table_template;
 pub use transfers::TransferPath;
 pub use trial::Trial;
 pub use twins::{Handing, Taker};

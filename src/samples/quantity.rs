@@ -279,6 +279,20 @@ pub enum Quantity {
     },
     /// A run of what a scenario brought along.
     Own(OwnRun),
+    /// Device time of a kernel back to back while large pinned copies of a direction go on. Only
+    /// tables have this; hallway measures one kernel, as [`Quantity::Beside`].
+    KernelBeside {
+        direction: Direction,
+        variant: Variant,
+        elements: u64,
+    },
+    /// A node of a graph: the device time from the end of the node that it depends on to its start.
+    /// Without such a node, the host time of launching a graph of this node alone, from the call to
+    /// the return of a synchronisation, on an idle device. Only tables have this.
+    Node {
+        after: Option<OperationKind>,
+        of: OperationKind,
+    },
 }
 
 impl Quantity {
@@ -353,6 +367,8 @@ impl Quantity {
                 is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
             }
             Self::Own(run) => run.definition(),
+            Self::KernelBeside { elements, .. } => is(Work::Together).size("elements", *elements),
+            Self::Node { .. } => is(Work::Waiting),
             Self::On { device, of } => {
                 is(Work::Together).gpu("device", *device).with(of.definition())
             }

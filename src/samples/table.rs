@@ -9,20 +9,40 @@ mod machine;
 mod multi_gpu;
 mod row;
 mod seconds;
+mod several;
+mod template;
 mod transfers;
 
 use self::multi_gpu::OF_TWO_GPUS;
 use self::row::{MEMORIES, Memory, Row, listed};
+use self::several::{IN_A_GRAPH, KERNEL};
+pub use self::template::table_template;
 use super::error::SamplesError;
-use super::{Measurement, Quantity, Samples, Stop, TimedCall, WRITTEN_THROUGH};
+use super::{Load, Measurement, Quantity, Samples, Side, Stop, TimedCall, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, OperationKind};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
 /// The columns of which a row fills in exactly one, each with the columns that may go with it.
-const SORTS: [(&str, &[&str]); 4] = [
-    ("path", &["memory", "bytes", "until", "footprint", "concurrent", "gpu", "gpus", "from", "to"]),
+const SORTS: [(&str, &[&str]); 7] = [
+    (
+        "path",
+        &[
+            "memory",
+            "bytes",
+            "until",
+            "footprint",
+            "concurrent",
+            "gpu",
+            "gpus",
+            "from",
+            "to",
+            "streams",
+            "branches",
+            "waiting",
+        ],
+    ),
     (
         "kernel",
         &[
@@ -36,11 +56,18 @@ const SORTS: [(&str, &[&str]); 4] = [
             "processor",
             "footprint",
             "gpu",
+            "concurrent",
         ],
     ),
     ("call", &["device"]),
-    ("operation", &["after", "streams"]),
+    ("operation", &["after", "streams", "waiting", "concurrent"]),
+    ("graph", &["nodes"]),
+    ("manage", &["bytes"]),
+    ("setup", &[]),
 ];
+
+/// Stands for a time that nobody knows: the line counts for nothing.
+const NOT_KNOWN: &str = "?";
 
 /// Every column that a table may have.
 fn known_columns() -> Vec<&'static str> {
@@ -112,6 +139,9 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     for record in reader.records() {
         let record = record.map_err(misshapen)?;
         let row = Row { columns: &columns, record: &record };
+        if row.get("seconds") == Some(NOT_KNOWN) {
+            continue;
+        }
         let sample = row.sample().map_err(|problem| error((at(record.position()), problem)));
         let (quantity, time) = sample?;
         times.entry(quantity).or_default().push(time);
@@ -178,7 +208,10 @@ impl Row<'_> {
             "path" => self.copy()?,
             "kernel" => self.kernel()?,
             "call" => self.call()?,
-            _ => self.operation()?,
+            "operation" => self.operation()?,
+            "graph" => self.graph()?,
+            "manage" => self.memory_work()?,
+            _ => self.setup()?,
         };
         let time = self.seconds(&quantity)?;
         Ok((quantity, time))
@@ -191,6 +224,9 @@ impl Row<'_> {
         }
         self.leave_empty(&["from", "to"], "only of P2P copies")?;
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
+        if let Some(several) = self.of_several_streams(path, bytes)? {
+            return Ok(several);
+        }
         let Path::ToOrFromHost(direction) = path else { return self.transfer(None, bytes) };
         let memory = self.one_of("memory", &MEMORIES)?;
         if !matches!(memory, Memory::Pinned | Memory::Pageable) {
@@ -208,6 +244,10 @@ impl Row<'_> {
         self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
         if self.get("gpus").is_some() {
             return self.concurrent(direction, bytes);
+        }
+        if self.get("concurrent") == Some(KERNEL) {
+            let (load, of) = (Load::Kernel, Side::Copy);
+            return Ok(Quantity::Beside { direction, bytes, load, of });
         }
         if !self.is_beside_the_other(direction)? {
             return self.on(Quantity::Copy { direction, bytes, registered: false });
@@ -246,9 +286,12 @@ impl Row<'_> {
             if self.get("footprint").is_some() {
                 return Err("column `footprint`: only of the CPU; leave it empty".into());
             }
+            if self.get("concurrent").is_some() {
+                return self.kernel_beside(variant, elements);
+            }
             return self.on(Quantity::Kernel { variant, elements });
         }
-        self.leave_empty(&["gpu"], "only of a GPU")?;
+        self.leave_empty(&["gpu", "concurrent"], "only of a GPU")?;
         let own = Bytes::new(variant.bytes(elements));
         let footprint = self.footprint(own)?;
         Ok(Quantity::Twin { variant, elements, footprint })
@@ -286,10 +329,18 @@ impl Row<'_> {
         if self.get("streams") == Some(OF_TWO_GPUS) {
             return self.crossing(to);
         }
+        if self.get("streams") == Some(IN_A_GRAPH) {
+            return self.node(to);
+        }
+        if self.get("waiting").is_some() {
+            return self.polled(to);
+        }
+        self.leave_empty(&["concurrent"], "only of kernels while others are `waiting`")?;
         let across = match self.get("streams") {
             None => false,
             Some(_) => {
-                let known = [("one", false), ("two", true), (OF_TWO_GPUS, true)];
+                let known =
+                    [("one", false), ("two", true), (OF_TWO_GPUS, true), (IN_A_GRAPH, true)];
                 self.one_of("streams", &known)?
             }
         };

@@ -6,6 +6,7 @@
 //! in `refine`, and schedules of tasks, in `scheduled`: these are programs, so another machine can
 //! be asked about the same one.
 
+mod borrowed;
 mod break_even;
 mod by_size;
 mod candidates;
@@ -26,6 +27,7 @@ mod task_bound;
 mod turning;
 mod turns;
 
+pub use borrowed::BorrowedShare;
 pub use break_even::{BreakEven, break_even, break_even_counted, lead};
 pub use by_size::{AtSize, by_size};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};

@@ -1,5 +1,6 @@
 //! The candidates in order of their predicted time, and what that says.
 
+use super::borrowed::{BorrowedShare, borrowed};
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
 use crate::cost::{
@@ -109,6 +110,9 @@ pub struct Ranking {
     pub plans: Vec<Ranked>,
     pub refused: Vec<Refused>,
     pub unknown: Vec<(Plan, Unknown)>,
+    /// What hangs on costs that the profile has from another machine, of the fastest plan of each
+    /// side. Nothing if it has none.
+    pub borrowed: Vec<BorrowedShare>,
 }
 
 impl Ranking {
@@ -261,7 +265,8 @@ pub fn rank_counted(
     let other_threads = candidates.other_threads(profile);
     let keeps_tasks_on_cpu = candidates.keeps_tasks_on_cpu;
     let refused = candidates.refused.into_iter().map(Refused::from).collect();
-    let mut ranking = Ranking { plans: Vec::new(), refused, unknown: Vec::new() };
+    let mut ranking =
+        Ranking { plans: Vec::new(), refused, unknown: Vec::new(), borrowed: Vec::new() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let lost = |draws: &[&[Span]]| have_lost(&programs, draws);
@@ -321,5 +326,8 @@ pub fn rank_counted(
             ranked.unpinned = fastest;
         }
     }
+    let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
+    let chosen = chosen.into_iter().flatten().map(|ranked| &ranked.plan.program);
+    ranking.borrowed = borrowed(&chosen.collect::<Vec<_>>(), profile);
     ranking
 }

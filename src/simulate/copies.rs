@@ -19,7 +19,7 @@
 //! use, is in the program's costs.
 //!
 //! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
-//! command.
+//! command, and on some GPUs all the time that they run.
 
 mod beside;
 mod engine;
@@ -52,6 +52,8 @@ pub(super) struct Copies {
     kernels: Vec<u32>,
     /// How many bytes the CPU has written in this pass, where copies depend on that.
     pub written: f64,
+    /// Whether kernels slow copies all the time that they run.
+    slowed_by_kernels: bool,
     /// How many engines have been examined for copies that end now.
     examined: usize,
     /// Whether a copy has ended or become ready since engines were last filled.
@@ -67,8 +69,20 @@ impl Default for Copies {
     fn default() -> Self {
         let (links, next) = (Links::new(&[]), Instant::NEVER);
         let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_fluid, written, examined, changed) = (false, 0.0, 0, false);
-        Self { engines, links, capacities, is_fluid, kernels, written, examined, changed, next }
+        let (is_fluid, slowed_by_kernels, written) = (false, false, 0.0);
+        let (examined, changed) = (0, false);
+        Self {
+            engines,
+            links,
+            capacities,
+            is_fluid,
+            kernels,
+            written,
+            slowed_by_kernels,
+            examined,
+            changed,
+            next,
+        }
     }
 }
 
@@ -87,6 +101,7 @@ impl Copies {
             || compiled.copies.switch.as_flattened().iter().any(takes_time)
             || compiled.slows_copies_down();
         self.engines.resize_with(compiled.body.devices(), Default::default);
+        self.slowed_by_kernels = compiled.copies.speed_beside_kernels.iter().any(|&one| one < 1.0);
         self.kernels.clear();
         self.kernels.resize(compiled.body.devices(), 0);
         self.examined = ENGINES * compiled.body.devices();
@@ -199,6 +214,8 @@ impl Copies {
     #[inline]
     pub fn begin_kernel(&mut self, device: usize, now: Instant) {
         self.kernels[device] += 1;
+        // Speeds change with the first kernel.
+        self.changed |= self.slowed_by_kernels && self.kernels[device] == 1;
         for engine in self.engines[device].iter_mut().filter(|engine| engine.is_busy()) {
             (engine.left, engine.since) = (engine.left_at(now), now);
             engine.delay_beside_kernels();
@@ -212,6 +229,7 @@ impl Copies {
     #[inline]
     pub fn end_kernel(&mut self, device: usize) {
         self.kernels[device] -= 1;
+        self.changed |= self.slowed_by_kernels && self.kernels[device] == 0;
     }
 
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
@@ -261,10 +279,13 @@ impl Copies {
         }
         self.links.share();
         for (engines, kernels) in self.engines.iter_mut().zip(&self.kernels) {
-            for engine in engines.iter_mut().filter(|engine| engine.is_busy()) {
+            let beside = &compiled.copies.speed_beside_kernels;
+            for (engine, beside) in engines.iter_mut().zip(beside).filter(|(one, _)| one.is_busy())
+            {
                 engine.speed = engine.flow.map_or(1.0, |flow| self.links.rate(flow.id));
                 if *kernels > 0 {
                     engine.delay_beside_kernels();
+                    engine.speed *= beside;
                 }
                 engine.predict_end();
                 self.next = self.next.min(engine.end);

@@ -248,8 +248,7 @@ impl<'p> Begun<'p> {
             None => simulator.timeline(&usual),
         };
         done.add(program.body.len() as u64);
-        let accuracy = profile.accuracy.as_ref();
-        let margin = accuracy.map_or(0.0, |found| found.margin(program, timeline.makespan));
+        let margin = profile.margin(program, timeline.makespan);
         Ok(Forecast { timeline, draws, margin, bound })
     }
 }

@@ -5,10 +5,10 @@ use super::trials::{Round, TrialError, Trials};
 use crate::calibrate::{CalibrateError, Progress, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
-use crate::fit::{FitError, fit, fit_passes, intervals, times_of};
+use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
 use crate::gpu::Device;
 use crate::host::Team;
-use crate::profile::{Profile, ProfileError};
+use crate::profile::{Accuracy, Profile, ProfileError};
 use crate::samples::{Provenance, Quantity, Recorder, Samples, SamplesError};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -111,7 +111,7 @@ impl<'a> Calibration<'a> {
         let file = files::begin(&growing, &beginning).map_err(unwritten)?;
         let mut recorder = recorder.onto(file);
         let samples = self.measure(&mut recorder, along)?;
-        let profile = fit_and_assess(&samples, &mut |phase| {
+        let profile = fit_and_assess(&samples, &[], &mut |phase| {
             // What is left takes seconds.
             let _ = along(phase);
         })?;
@@ -181,10 +181,11 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
 /// If there are no samples.
 pub fn fit_and_assess(
     samples: &Samples,
+    likes: &[Like],
     along: &mut dyn FnMut(Phase),
 ) -> Result<Profile, FitError> {
     along(Phase::Fitting);
-    let profile = fit(samples)?;
+    let profile = fit_like(samples, likes)?;
     along(Phase::FittingPasses);
     let passes = fit_passes(samples);
     let total = samples.trials.len();
@@ -194,7 +195,8 @@ pub fn fit_and_assess(
     });
     along(Phase::FindingIntervals);
     let intervals = passes.and_then(|passes| intervals(samples, &profile, &passes));
-    Ok(Profile { accuracy, intervals, ..profile })
+    let model_error = accuracy.is_none().then_some(Accuracy::OF_MODEL);
+    Ok(Profile { model_error, accuracy, intervals, ..profile })
 }
 
 /// Repeats a few measurements of a calibration on the machine as it is now, and compares their

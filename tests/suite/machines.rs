@@ -60,6 +60,8 @@ fn calls() -> CallCosts {
 pub fn machine() -> Profile {
     Profile {
         schema_version: 1,
+        model_error: None,
+        borrowed: Vec::new(),
         machine: provenance(),
         calls: calls(),
         latency: latencies(),

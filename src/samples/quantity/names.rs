@@ -103,6 +103,15 @@ impl Quantity {
                 write!(f, "copy of {bytes} by {who}, round {footprint}{there}")
             }
             Self::MemoryBeside { work, part } => write!(f, "{} {}", work.name(), part.name()),
+            &Self::KernelBeside { direction, variant, elements } => {
+                on_gpu(f, variant, elements, &format!(", beside {direction} copies"))
+            }
+            Self::Node { after: Some(after), of } => {
+                write!(f, "hand-over of {} in a graph", named(&[*after, *of]))
+            }
+            Self::Node { after: None, of } => {
+                write!(f, "round trip of {} in a graph", named(&[*of]))
+            }
             _ => Ok(()),
         }
     }

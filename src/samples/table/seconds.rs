@@ -44,6 +44,8 @@ const fn copied(of: &Quantity) -> Option<Bytes> {
         | Quantity::Shared { bytes, .. }
         | Quantity::Transfer { bytes, .. }
         | Quantity::PeerCopy { bytes, .. }
+        | Quantity::Refetched { bytes, .. }
+        | Quantity::Beside { bytes, .. }
         | Quantity::Concurrent { bytes, .. } => Some(*bytes),
         Quantity::On { of, .. } => copied(of),
         _ => None,
@@ -53,9 +55,9 @@ const fn copied(of: &Quantity) -> Option<Bytes> {
 /// The bytes of a copy, or the least that a kernel reads and writes.
 fn moved(of: &Quantity) -> Option<Bytes> {
     match of {
-        Quantity::Kernel { variant, elements } | Quantity::Twin { variant, elements, .. } => {
-            Some(Bytes::new(variant.bytes(*elements)))
-        }
+        Quantity::Kernel { variant, elements }
+        | Quantity::KernelBeside { variant, elements, .. }
+        | Quantity::Twin { variant, elements, .. } => Some(Bytes::new(variant.bytes(*elements))),
         Quantity::On { of, .. } => moved(of),
         _ => copied(of),
     }
@@ -65,10 +67,17 @@ fn moved(of: &Quantity) -> Option<Bytes> {
 fn longest(of: &Quantity) -> f64 {
     let work = match of {
         Quantity::On { of, .. } => return longest(of),
-        Quantity::Kernel { variant, elements } | Quantity::Twin { variant, elements, .. } => {
+        Quantity::Kernel { variant, elements }
+        | Quantity::KernelBeside { variant, elements, .. }
+        | Quantity::Twin { variant, elements, .. } => {
             let flops = variant.kernel.flops_per_element(&variant.arguments());
             (variant.bytes(*elements) as f64 + flops * *elements as f64) / LEAST_WORK
         }
+        // Faulting in every page, or a context.
+        Quantity::Memory { bytes, .. } => bytes.as_f64() / SLOWEST + 1.0,
+        Quantity::Setup { .. } => 10.0,
+        Quantity::GraphCall { nodes, .. } => *nodes as f64 * LONGEST,
+        Quantity::Rotation { bytes, streams, .. } => *streams as f64 * bytes.as_f64() / SLOWEST,
         _ => copied(of).map_or(0.0, |bytes| bytes.as_f64() / SLOWEST),
     };
     LONGEST + work

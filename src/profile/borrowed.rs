@@ -1,0 +1,316 @@
+//! What a profile has from another machine's: costs that the machine's own samples lack.
+//!
+//! A table of times rarely says what a call costs or how long an engine takes from one operation to
+//! the next. Such costs differ between machines, but far less than what a link carries or a kernel
+//! takes. So they may be borrowed, and nothing else is.
+
+use super::Profile;
+use super::calls::CallCosts;
+use super::parameters::{identity, visit};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Costs that were borrowed from one profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Borrowed {
+    /// The profile that they come from, as it was named.
+    pub from: String,
+    /// The GPU of that profile.
+    pub gpu: String,
+    #[serde(rename = "group")]
+    pub groups: Vec<BorrowedGroup>,
+}
+
+/// Borrowed costs of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BorrowedGroup {
+    pub costs: BorrowedCosts,
+    /// Their names: see [`Parameter::name`](super::Parameter::name).
+    pub parameters: Vec<String>,
+}
+
+/// The kinds of costs that may be borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BorrowedCosts {
+    /// What host calls take: launches, copies, events, synchronisations.
+    Calls,
+    /// Hand-overs from one operation to the next, and latencies to and from the device.
+    HandOvers,
+    /// What an engine pays for serving several streams.
+    SeveralStreams,
+    /// What copies and kernels take from each other.
+    BesideKernels,
+    Graphs,
+    /// Allocating, pinning, first touches, and making streams and events.
+    Memory,
+    /// Calls to other GPUs.
+    SeveralGpus,
+}
+
+/// Where costs of a kind stand in a profile: a section, and its keys if not all of them.
+const PLACES: [(BorrowedCosts, &str, &[&str]); 12] = [
+    (BorrowedCosts::Calls, "calls", &[]),
+    (BorrowedCosts::Calls, "idle_calls", &[]),
+    (
+        BorrowedCosts::HandOvers,
+        "latency",
+        &["start_kernel", "start_copy_in", "start_copy_out", "wake_host", "kernel_gap"],
+    ),
+    (BorrowedCosts::HandOvers, "handover", &[]),
+    (BorrowedCosts::SeveralStreams, "polling", &[]),
+    (BorrowedCosts::SeveralStreams, "link", &["down_switch", "up_switch", "refetches"]),
+    (BorrowedCosts::BesideKernels, "link", &["down_beside_kernels", "up_beside_kernels"]),
+    (BorrowedCosts::BesideKernels, "interference", &[]),
+    (BorrowedCosts::Graphs, "graph", &[]),
+    (
+        BorrowedCosts::Memory,
+        "memory",
+        &[
+            "device_allocate",
+            "device_free",
+            "pinned_allocate",
+            "pinned_free",
+            "register",
+            "unregister",
+            "first_touch",
+            "first_touch_team",
+            "first_copy",
+            "first_read",
+            "renew",
+            "pageable_allocate",
+            "pageable_free",
+        ],
+    ),
+    (BorrowedCosts::Memory, "setup", &[]),
+    (
+        BorrowedCosts::SeveralGpus,
+        "multi_gpu",
+        &["use_device", "peer_copy", "start_peer_copy", "crossing"],
+    ),
+];
+
+impl BorrowedCosts {
+    pub const ALL: [Self; 7] = [
+        Self::Calls,
+        Self::HandOvers,
+        Self::SeveralStreams,
+        Self::BesideKernels,
+        Self::Graphs,
+        Self::Memory,
+        Self::SeveralGpus,
+    ];
+
+    /// By which share such costs differ between machines: a standard deviation.
+    ///
+    /// The five profiles in `calibration`, all of H200s on different hosts, were compared pair by
+    /// pair and parameter by parameter. Nine of ten differ by less than 0.39 (calls), 0.54
+    /// (hand-overs), 0.34 (several streams), 1.27 (beside kernels), 0.27 (graphs) and 0.83
+    /// (memory); for a normal deviate, that is 1.645 times its standard deviation. Machines of
+    /// different kinds differ by more, so it is doubled: then each of these public figures lies
+    /// within nine tenths of the deviates around an H200's 1.6 us for an asynchronous copy's call
+    /// and 3.3 us for a launch: 2.3 us a call on an H20 (FlexKV PR 193), 2.8 us on an RTX 5090
+    /// (imp PR 1411), a launch of 4.8 us by CUDA's runtime library.
+    ///
+    /// What calls to other GPUs cost is known of one machine only, so it is as for other calls.
+    pub const fn spread(self) -> f64 {
+        match self {
+            Self::Calls | Self::SeveralGpus => 0.5,
+            Self::HandOvers => 0.65,
+            Self::SeveralStreams => 0.4,
+            Self::BesideKernels => 1.5,
+            Self::Graphs => 0.35,
+            Self::Memory => 1.0,
+        }
+    }
+
+    /// What it is, as the subject of a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Calls => "calls and launches",
+            Self::HandOvers => "hand-overs and latencies",
+            Self::SeveralStreams => "what several streams cost",
+            Self::BesideKernels => "what copies and kernels take from each other",
+            Self::Graphs => "graphs",
+            Self::Memory => "allocation and pinning",
+            Self::SeveralGpus => "calls to other GPUs",
+        }
+    }
+
+    /// The kind of costs that a parameter of this name belongs to.
+    fn of(name: &str) -> Option<Self> {
+        let section = name.split(['.', '(']).next().unwrap_or_default();
+        let is_of = |keys: &[&str]| {
+            let rest = name.get(section.len() + 1..).unwrap_or_default();
+            let key = rest.split(['.', '(']).next().unwrap_or_default();
+            keys.is_empty() || keys.contains(&key)
+        };
+        let found = PLACES.iter().find(|(_, place, keys)| *place == section && is_of(keys));
+        found.map(|(costs, ..)| *costs)
+    }
+}
+
+impl Profile {
+    /// The profile with costs of another machine wherever it lacks them. They are marked as
+    /// borrowed, and as uncertain as machines differ.
+    #[must_use]
+    pub fn like(self, like: &Self, from: &str) -> Self {
+        let before: BTreeSet<String> = self.parameters().into_iter().map(|one| one.name).collect();
+        let has_several_gpus = self.machine.devices > 1;
+        let (Value::Object(mut own), Value::Object(like_plain)) = (self.plain(), like.plain())
+        else {
+            unreachable!("a profile is plain data with names")
+        };
+        for (costs, section, keys) in PLACES {
+            let Some(theirs) = like_plain.get(section) else { continue };
+            if costs == BorrowedCosts::SeveralGpus && !has_several_gpus {
+                continue;
+            }
+            let is_wanted = |model: &Value| {
+                (has_several_gpus || !is_of_several_gpus(model)) && !is_of_cpu(model)
+            };
+            let theirs = widened(lendable(theirs, keys, &is_wanted), costs.spread());
+            match own.get_mut(section) {
+                Some(mine) => fill(mine, theirs),
+                None => drop(own.insert(section.to_owned(), theirs)),
+            }
+        }
+        let mut filled = Self::from_plain(Value::Object(own));
+        let mut groups: Vec<BorrowedGroup> = Vec::new();
+        let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
+        for parameter in new {
+            let Some(costs) = BorrowedCosts::of(&parameter.name) else { continue };
+            match groups.iter_mut().find(|group| group.costs == costs) {
+                Some(group) => group.parameters.push(parameter.name),
+                None => groups.push(BorrowedGroup { costs, parameters: vec![parameter.name] }),
+            }
+        }
+        groups.sort_by_key(|group| group.costs);
+        if !groups.is_empty() {
+            let gpu = like.machine.gpu.clone();
+            filled.borrowed.push(Borrowed { from: from.to_owned(), gpu, groups });
+        }
+        filled
+    }
+
+    /// The profile with some of its parameters multiplied by a factor; of what says how many times
+    /// as long something takes, only the part above 1.
+    #[must_use]
+    pub fn scaled(&self, parameters: &[String], factor: f64) -> Self {
+        let wanted: BTreeSet<&str> = parameters.iter().map(String::as_str).collect();
+        let Value::Object(mut sections) = self.plain() else {
+            unreachable!("a profile is plain data with names")
+        };
+        visit(&mut sections, &mut |_, name, value| {
+            if !wanted.contains(name) {
+                return;
+            }
+            let least =
+                if name.contains("slowdown") || name.contains("refetches") { 1.0 } else { 0.0 };
+            let scale = |value: &mut Value| {
+                let scaled = value.as_f64().map(|one| least + (one - least) * factor);
+                *value = scaled.map_or(Value::Null, Value::from);
+            };
+            match value {
+                Value::Array(points) => {
+                    points.iter_mut().filter_map(|point| point.get_mut(1)).for_each(scale);
+                }
+                number => scale(number),
+            }
+        });
+        Self::from_plain(Value::Object(sections))
+    }
+
+    /// Everything that was borrowed, by kind, with where it comes from.
+    pub fn borrowed_costs(&self) -> impl Iterator<Item = (&Borrowed, &BorrowedGroup)> {
+        self.borrowed.iter().flat_map(|one| one.groups.iter().map(move |group| (one, group)))
+    }
+
+    fn from_plain(plain: Value) -> Self {
+        serde_json::from_value(plain)
+            .expect("both profiles are sound, and so is each model of them")
+    }
+}
+
+impl CallCosts {
+    /// These costs, and those of another machine where there are none.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let plain = |costs: &Self| {
+            let mut plain = serde_json::to_value(costs).expect("costs are plain data");
+            super::file::drop_nulls(&mut plain);
+            plain
+        };
+        let mut own = plain(self);
+        fill(&mut own, plain(other));
+        serde_json::from_value(own).expect("either was sound")
+    }
+}
+
+/// The part of a section that may be borrowed.
+fn lendable(section: &Value, keys: &[&str], is_wanted: &dyn Fn(&Value) -> bool) -> Value {
+    match section {
+        Value::Object(fields) => {
+            let fields =
+                fields.iter().filter(|(key, _)| keys.is_empty() || keys.contains(&key.as_str()));
+            let plain = fields.map(|(key, value)| (key.clone(), value.clone()));
+            Value::Object(plain.collect::<Map<String, Value>>())
+        }
+        Value::Array(items) => {
+            Value::Array(items.iter().filter(|item| is_wanted(item)).cloned().collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether a model is of what threads of the CPU and copies take from each other. That is the host
+/// memory's, as its rate is.
+fn is_of_cpu(model: &Value) -> bool {
+    model.get("load").is_some_and(|load| load == "cpu")
+}
+
+/// Whether a model is of copies between GPUs.
+fn is_of_several_gpus(model: &Value) -> bool {
+    ["from", "to"].iter().any(|key| model.get(key).is_some_and(|kind| kind == "peer-copy"))
+}
+
+/// Fills in what is missing. A model that is there stays as it is.
+fn fill(own: &mut Value, like: Value) {
+    match (own, like) {
+        (Value::Object(own), Value::Object(like)) => {
+            for (key, value) in like {
+                own.entry(key).or_insert(value);
+            }
+        }
+        (Value::Array(own), Value::Array(like)) => {
+            let name = |model: &Value| model.as_object().map(identity);
+            let known: Vec<_> = own.iter().map(name).collect();
+            own.extend(like.into_iter().filter(|model| !known.contains(&name(model))));
+        }
+        _ => {}
+    }
+}
+
+/// A model whose scatter is at least so large.
+fn widened(mut model: Value, spread: f64) -> Value {
+    match &mut model {
+        Value::Object(fields) => {
+            for (key, field) in fields.iter_mut() {
+                let own = field.as_f64().filter(|_| key == "scatter");
+                *field = match own {
+                    Some(own) => Value::from(own.hypot(spread)),
+                    None => widened(field.take(), spread),
+                };
+            }
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| *item = widened(item.take(), spread));
+        }
+        _ => {}
+    }
+    model
+}
