@@ -271,6 +271,14 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
              narrow.\n"
         );
     }
+    for lender in &profile.borrowed {
+        let costs = lender.groups.iter().map(|group| {
+            let spread = (100.0 * group.costs.spread()).round();
+            format!("{} (\u{b1}{spread}%)", group.costs.name())
+        });
+        let costs: Vec<String> = costs.collect();
+        head += &format!("Borrowed from {}: {}.\n", lender.from, costs.join(", "));
+    }
     let (trials, known) = (samples.trials.len(), profile.accuracy.as_ref().map_or(0, |a| a.trials));
     if known < trials {
         head += &format!(

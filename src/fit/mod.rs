@@ -89,6 +89,8 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Pr
     let graph = graphs::graph_costs(estimator, &calls, (&copies, &kernels));
     let trips = Trips { estimator, latency: &latency, copies: &copies, graph: &graph };
     latency.semaphore_polling = polling::semaphore_polling(&trips);
+    // What is not the machine's own is borrowed under its own name.
+    latency.wake_host = own_calls.synchronize;
     Profile {
         schema_version: SCHEMA_VERSION,
         model_error: None,

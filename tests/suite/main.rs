@@ -42,6 +42,7 @@ mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;
 mod studies_keep_every_run;
 mod sweeps_say_where_the_answer_turns;
+mod tables_borrow_what_they_lack;
 mod tables_fit_the_terminal;
 mod tasks_are_scheduled;
 mod terminals;

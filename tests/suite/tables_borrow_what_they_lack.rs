@@ -1,0 +1,364 @@
+//! A table of somebody else's measurements borrows what it lacks from another machine's profile.
+//! The profile says what is borrowed, ranges are as wide as machines differ, and the verdict says
+//! what hangs on it.
+
+use super::predicted::repository;
+use super::samples_from_elsewhere::{buffers, example, ranked, read};
+use hallway::fit::Like;
+use hallway::machine::Direction;
+use hallway::profile::{BorrowedCosts, Profile};
+use hallway::report::Verdict;
+use hallway::samples::table_template;
+use hallway::scenario::Workload;
+use hallway::search::{Ranked, Ranking, Sizes, break_even, candidates_for, rank};
+use hallway::study::fit_and_assess;
+use hallway::units::Bytes;
+
+/// Profiles of one GPU with cuBLAS, and of two without.
+fn likes() -> Vec<Like> {
+    let like = |from: &str| {
+        let profile = Profile::load(&repository().join(from).join("profile.toml"));
+        Like { from: from.to_owned(), profile: profile.expect("committed") }
+    };
+    ["calibration/h200", "calibration/others/two-h200"].map(like).to_vec()
+}
+
+fn fitted(table: &str, likes: &[Like]) -> Profile {
+    fit_and_assess(&read(table).expect("right"), likes, &mut |_| {}).expect("rows")
+}
+
+/// What a case's machine is from what the case states alone.
+fn machine(table: &str) -> Profile {
+    let path = repository().join("tests/cases").join(table);
+    let text = std::fs::read_to_string(path).expect("there");
+    fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
+}
+
+fn answered(scenario: &str, profile: &Profile) -> Ranking {
+    let path = repository().join("tests/cases").join(scenario);
+    let workload = Workload::load(&path).expect("a scenario");
+    rank(candidates_for(&workload, profile), profile, 100, 1)
+}
+
+fn found<'r>(ranking: &'r Ranking, plan: &str) -> &'r Ranked {
+    let found = ranking.plans.iter().find(|ranked| ranked.plan.program.label == plan);
+    found.unwrap_or_else(|| panic!("no `{plan}`: {:?}", ranking.unknown))
+}
+
+fn milliseconds(ranking: &Ranking, plan: &str) -> f64 {
+    found(ranking, plan).makespan().nanos_f64() * 1e-6
+}
+
+/// What was measured, in milliseconds.
+const MEASURED: [(&str, &str, &[(&str, f64)]); 7] = [
+    (
+        "01-overlap-four-streams/rtx3090.csv",
+        "01-overlap-four-streams/streams.toml",
+        &[
+            ("resident, pinned", 1.52),
+            ("by-chunk 4 x4 depth, pinned", 0.984),
+            ("by-chunk 4 x4 breadth, pinned", 0.970),
+        ],
+    ),
+    // 0.11 GB/s.
+    (
+        "05-copies-of-256-bytes/h20.csv",
+        "05-copies-of-256-bytes/blocks.toml",
+        &[("one by one", 9.53)],
+    ),
+    // 32 GB/s pinned.
+    (
+        "06-staging-needs-pinning/rtx5090.csv",
+        "06-staging-needs-pinning/layer.toml",
+        &[("resident, pinned", 10.6)],
+    ),
+    // 27 us for each of 384.
+    (
+        "06-staging-needs-pinning/rtx5090.csv",
+        "06-staging-needs-pinning/matrix-by-matrix.toml",
+        &[("by-engine 1, pinned", 10.4)],
+    ),
+    (
+        "10-both-directions-unequal/a100.csv",
+        "10-both-directions-unequal/copies.toml",
+        &[("by-engine 64, pinned", 17.0)],
+    ),
+    (
+        "12-mapped-or-copied/gtx1060.csv",
+        "12-mapped-or-copied/fits.toml",
+        &[("resident, pinned", 421.0), ("by-engine 64, pinned", 266.0)],
+    ),
+    (
+        "12-mapped-or-copied/gtx1060.csv",
+        "12-mapped-or-copied/does-not-fit.toml",
+        &[("buffered 64 ring 2, pinned", 665.0)],
+    ),
+];
+
+#[test]
+fn what_people_measured_lies_in_ranges_from_what_they_state() {
+    let mut widths = Vec::new();
+    for (table, scenario, plans) in MEASURED {
+        let ranking = answered(scenario, &machine(table));
+        for &(plan, measured) in plans {
+            let ranked = found(&ranking, plan);
+            let (low, high) = ranked.forecast.interval();
+            let [low, middle, high] =
+                [low, ranked.makespan(), high].map(|time| time.nanos_f64() * 1e-6);
+            println!("{scenario}, {plan}: {low} to {high} ms, measured {measured} ms");
+            assert!(low <= measured && measured <= high, "{plan}: {low} to {high}, {measured}");
+            widths.push((high - low) / 2.0 / middle);
+        }
+    }
+    widths.sort_by(f64::total_cmp);
+    let median = widths[widths.len() / 2];
+    assert!(median <= 0.3, "ranges are {median} wide: {widths:?}");
+}
+
+#[test]
+fn answers_are_those_of_the_cases() {
+    let streams = answered("01-overlap-four-streams/streams.toml", &machine(MEASURED[0].0));
+    let [whole, depth, breadth] =
+        ["resident, pinned", "by-chunk 4 x4 depth, pinned", "by-chunk 4 x4 breadth, pinned"]
+            .map(|plan| milliseconds(&streams, plan));
+    assert!((0.55..0.75).contains(&(depth / whole)), "a third is saved: {depth} of {whole} ms");
+    assert!((depth / breadth - 1.0).abs() < 0.02, "{depth} and {breadth} ms");
+
+    let blocks = answered("05-copies-of-256-bytes/blocks.toml", &machine(MEASURED[1].0));
+    assert!(milliseconds(&blocks, "one by one") > 100.0 * milliseconds(&blocks, "as one"));
+
+    let expert = machine(MEASURED[2].0);
+    let layer = answered("06-staging-needs-pinning/layer.toml", &expert);
+    let [pinned, pageable] =
+        ["resident, pinned", "resident, pageable"].map(|plan| milliseconds(&layer, plan));
+    assert!(pageable > 2.5 * pinned, "{pageable} ms, pinned {pinned} ms");
+
+    let both = answered("10-both-directions-unequal/copies.toml", &machine(MEASURED[4].0));
+    let overlapped = milliseconds(&both, "by-engine 64, pinned");
+    assert!((16.2..17.5).contains(&overlapped), "{overlapped} ms");
+    let gain = overlapped / milliseconds(&both, "resident, pinned");
+    assert!((0.7..0.85).contains(&gain), "{gain} of the time in turn");
+
+    let slow = machine("18-batch-that-pays-for-its-weights/rtx3090-gen3-x8.csv");
+    let scenario = "tests/cases/18-batch-that-pays-for-its-weights/x8-rows-0034.toml";
+    let workload = Workload::load(&repository().join(scenario)).expect("a scenario");
+    let sizes = break_even(&workload, &slow).expect("both sides are known");
+    let [Sizes { from: Some(from), until: None }] = sizes.gpu_wins[..] else { panic!("{sizes:?}") };
+    assert!((130..=160).contains(&(from / 4096)), "from {} rows on", from / 4096);
+
+    let times = |table: &str| {
+        let ranking = answered("22-peers-slower-than-host/weights.toml", &machine(table));
+        ["multi-gpu 8 on 2 by-engine, pinned", "multi-gpu 8 on 2 by-engine peers, pinned"]
+            .map(|plan| milliseconds(&ranking, plan))
+    };
+    let [host, peers] = times("22-peers-slower-than-host/pcie-only.csv");
+    assert!((6.4..7.2).contains(&(peers - host)), "{host} and {peers} ms");
+    let [host, peers] = times("22-peers-slower-than-host/nvlink.csv");
+    assert!((peers / host - 1.0).abs() < 0.05, "{host} and {peers} ms");
+    let [host, peers] = times("22-peers-slower-than-host/one-slot.csv");
+    assert!(peers < 0.95 * host, "{host} and {peers} ms");
+}
+
+/// What is borrowed is marked, and its own times stay as they are.
+#[test]
+fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
+    let (own, like) = (fitted(&example(), &[]), fitted(&example(), &likes()));
+    assert!(own.borrowed.is_empty());
+    let lender = &like.borrowed[0];
+    assert_eq!((lender.from.as_str(), lender.gpu.as_str()), ("calibration/h200", "NVIDIA H200"));
+    let names: Vec<&String> =
+        like.borrowed_costs().flat_map(|(_, group)| &group.parameters).collect();
+    for name in ["calls.record", "graph.launch.per_node", "memory.pinned_allocate"] {
+        assert!(names.iter().any(|found| *found == name), "no {name} in {names:?}");
+    }
+    // Every parameter is the table's own or borrowed, and the table's own are as they were.
+    let before = own.parameters();
+    for parameter in like.parameters() {
+        let is_borrowed = names.contains(&&parameter.name);
+        match before.iter().find(|one| one.name == parameter.name) {
+            Some(same) => assert_eq!((same, is_borrowed), (&parameter, false)),
+            None => assert!(is_borrowed, "{} is not marked", parameter.name),
+        }
+    }
+    // It is as uncertain as machines differ.
+    let record = like.calls.record.expect("borrowed");
+    assert!(record.scatter >= BorrowedCosts::Calls.spread());
+    assert!(like.calls.launch.expect("stated").scatter < 0.01);
+    // It is written and read.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("profile.toml");
+    like.save(&path).expect("written");
+    assert_eq!(Profile::load(&path).expect("read"), like);
+}
+
+#[test]
+fn the_verdict_says_what_hangs_on_borrowed_costs() {
+    let said = |elements| {
+        let verdict = Verdict::of(&ranked(&buffers(elements), &fitted(&example(), &likes())));
+        (verdict.borrowed, verdict.sentence)
+    };
+    // In microseconds, calls and hand-overs are much; in milliseconds, next to nothing.
+    let (_, small) = said(1 << 12);
+    assert!(small.contains("borrowed from calibration/h200") && small.contains('%'), "{small}");
+    let (borrowed, large) = said(1 << 26);
+    assert!(large.contains("hardly matters"), "{large}");
+    assert!(borrowed.iter().all(|one| one.share < 0.02), "{borrowed:?}");
+    let own = Verdict::of(&ranked(&buffers(1 << 26), &fitted(&example(), &[])));
+    assert!(own.borrowed.is_empty() && !own.sentence.contains("borrowed"), "{}", own.sentence);
+}
+
+/// Another machine's parameters lie within the range of those that are borrowed, nine times of ten.
+#[test]
+fn borrowed_costs_are_as_uncertain_as_machines_differ() {
+    let folders = ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200"];
+    let profiles = folders.map(|folder| {
+        let path = repository().join("calibration").join(folder).join("profile.toml");
+        Profile::load(&path).expect("committed").parameters()
+    });
+    let borrowing = fitted(&example(), &likes());
+    for group in borrowing.borrowed.iter().flat_map(|one| &one.groups) {
+        let (mut inside, mut all) = (0, 0);
+        let pairs = profiles.iter().flat_map(|one| profiles.iter().map(move |other| (one, other)));
+        for (one, other) in pairs.filter(|(one, other)| one != other) {
+            for name in &group.parameters {
+                let of = |all: &[hallway::profile::Parameter]| {
+                    all.iter().find(|parameter| parameter.name == *name).cloned()
+                };
+                let (Some(one), Some(other)) = (of(one), of(other)) else { continue };
+                for (size, value) in one.points {
+                    let Some(there) = other.at(size).filter(|&there| there > 0.0) else { continue };
+                    all += 1;
+                    let apart = (value / there - 1.0).abs();
+                    inside += usize::from(apart <= 1.645 * group.costs.spread());
+                }
+            }
+        }
+        assert!(inside * 10 >= all * 9, "{:?}: {inside} of {all}", group.costs);
+    }
+}
+
+/// A profile without trials has ranges as wide as the model is off on machines that have them.
+#[test]
+fn ranges_without_trials_are_as_wide_as_the_model_is_off() {
+    let profile = fitted(&example(), &[]);
+    let error = profile.model_error.expect("no plans were tried");
+    let mut errors: Vec<f64> =
+        ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200", "others/two-h200"]
+            .iter()
+            .map(|folder| {
+                let path = repository().join("calibration").join(folder).join("profile.toml");
+                Profile::load(&path).expect("committed").accuracy.expect("tried").p95_error
+            })
+            .collect();
+    errors.sort_by(f64::total_cmp);
+    assert!((error / errors[2] - 1.0).abs() < 0.05, "{error}, measured {errors:?}");
+    let ranking = ranked(&buffers(1 << 24), &profile);
+    let resident = found(&ranking, "resident, pinned");
+    let (low, high) = resident.forecast.interval();
+    let middle = resident.makespan().nanos_f64();
+    assert!(low.nanos_f64() < middle / (1.0 + error) + 1.0, "{low:?}");
+    assert!(high.nanos_f64() > middle * (1.0 + error) - 1.0, "{high:?}");
+}
+
+/// A template that somebody fills in predicts all plans with pinned memory, without borrowing.
+#[test]
+fn a_template_that_is_filled_in_predicts_plans() {
+    let template = table_template();
+    assert!(read(&template).is_err(), "the machine is left open");
+    let named = template
+        .replace("# gpu = ?", "# gpu = Test")
+        .replace("# multiprocessors = ?", "# multiprocessors = 100")
+        .replace("# device_memory = ?", "# device_memory = 16 GiB");
+    assert!(read(&named).expect("nothing is filled in").measurements.is_empty());
+    let mut columns: Vec<&str> = Vec::new();
+    let mut filled = String::new();
+    for line in named.lines() {
+        let cells: Vec<&str> = line.split(',').collect();
+        if columns.is_empty() && cells.contains(&"seconds") {
+            columns = cells;
+        } else if let (Some(open), false) = (line.strip_suffix('?'), line.starts_with('#')) {
+            let get = |name: &str| {
+                let at = columns.iter().position(|column| *column == name).expect("a column");
+                cells[at].parse::<f64>().unwrap_or(0.0)
+            };
+            let work = get("bytes") / 2e10 + get("elements") / 1e11 + get("nodes") * 1e-6;
+            let both = if line.contains("H2D") && line.contains("D2H") { 1.2 } else { 1.0 };
+            let seconds = (3e-6 + work * both) * get("streams").max(1.0);
+            filled += &format!("{open}{seconds:e}\n");
+            continue;
+        }
+        filled += &format!("{line}\n");
+    }
+    let profile = fitted(&filled, &[]);
+    let ranking = ranked(&buffers(1 << 22), &profile);
+    let unknown = ranking.unknown.iter().filter(|(plan, _)| plan.name().ends_with(", pinned"));
+    let unknown: Vec<String> =
+        unknown.map(|(plan, unknown)| format!("{}: {unknown}", plan.name())).collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    for family in ["by-chunk", "by-engine", "buffered", "graph", "resident", "cpu"] {
+        let is_meant = |ranked: &&Ranked| ranked.plan.name().starts_with(family);
+        let plan = ranking.plans.iter().find(is_meant);
+        assert!(plan.is_some(), "no {family}: {:?}", ranking.unknown);
+    }
+    assert!(ranking.plans.iter().all(|ranked| ranked.setup.is_ok()));
+}
+
+/// A synthetic machine: a copy takes 2 us and 1 us for every 25 kB. Beside the other direction it
+/// takes 2 us longer, and its bytes a tenth; above 4 MiB, traffic of others makes that up to 0.13.
+fn alone(bytes: f64) -> f64 {
+    2e-6 + bytes / 25e9
+}
+
+fn beside_the_other(bytes: f64) -> f64 {
+    let met = ((bytes / f64::from(4 << 20)).log2() / 4.0).clamp(0.0, 1.0);
+    2e-6 + bytes / 25e9 * (0.1 + 0.03 * met)
+}
+
+#[test]
+fn contention_from_few_sizes_is_found_or_refused() {
+    let (kib, mib) = (1_u64 << 10, 1_u64 << 20);
+    for sizes in [
+        vec![16 * kib, 256 * kib, mib, 2 * mib, 4 * mib, 64 * mib],
+        vec![16 * kib, 256 * kib, mib, 16 * mib, 256 * mib],
+        vec![4 * kib, mib, 16 * mib, 256 * mib],
+        vec![64 * kib, 8 * mib, 64 * mib],
+        vec![4 * mib, 64 * mib, 256 * mib],
+        vec![16 * mib, 64 * mib, 256 * mib],
+        vec![32 * mib, 64 * mib, 256 * mib],
+    ] {
+        let mut table = format!(
+            "# gpu = T\n# multiprocessors = 10\n# device_memory = 16 GiB\n\
+             path,memory,bytes,concurrent,seconds\n"
+        );
+        for bytes in [4 * kib, 64 * kib, mib, 16 * mib, 256 * mib] {
+            for way in ["H2D", "D2H"] {
+                table += &format!("{way},pinned,{bytes},,{:e}\n", alone(bytes as f64));
+            }
+        }
+        for &bytes in &sizes {
+            for (way, other) in [("H2D", "D2H"), ("D2H", "H2D")] {
+                let seconds = alone(bytes as f64) + beside_the_other(bytes as f64);
+                table += &format!("{way},pinned,{bytes},{other},{seconds:e}\n");
+            }
+        }
+        let profile = fitted(&table, &[]);
+        let mut refused = 0;
+        for bytes in [512 * kib, mib, 2 * mib, 4 * mib, 8 * mib, 32 * mib, 128 * mib] {
+            let copy = (Direction::HostToDevice, Bytes::new(bytes));
+            match profile.beside_the_other(copy, Bytes::gib(1)) {
+                Ok([fixed, of_bytes]) => {
+                    let truth = alone(bytes as f64) + beside_the_other(bytes as f64);
+                    let found = alone(bytes as f64) + (fixed + of_bytes) * 1e-9;
+                    let error = found / truth - 1.0;
+                    assert!(error.abs() < 0.03, "{sizes:?}, {bytes} bytes: {error}");
+                }
+                Err(unknown) => {
+                    refused += 1;
+                    let unknown = unknown.to_string();
+                    assert!(unknown.contains("while the other direction is busy"), "{unknown}");
+                }
+            }
+        }
+        assert!(refused <= 3, "{sizes:?}: {refused} sizes refused");
+    }
+}
