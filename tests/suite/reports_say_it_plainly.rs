@@ -55,7 +55,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         .chain(gpu.map(|d| ranked(false, d)))
         .collect();
     plans.sort_by_key(Ranked::makespan);
-    Ranking { plans, refused: Vec::new(), unknown: Vec::new() }
+    Ranking { plans, refused: Vec::new(), unknown: Vec::new(), borrowed: Vec::new() }
 }
 
 const SLOW: &[u64] = &[20_100, 20_200, 20_000, 20_150];
