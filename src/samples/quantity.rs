@@ -304,7 +304,7 @@ impl Quantity {
                 is(Work::Issuing)
             }
             Self::IdleCall { .. } | Self::Setup { .. } | Self::Crossing { .. } => is(Work::Waiting),
-            Self::MemoryBeside { .. } => is(Work::Waiting),
+            Self::MemoryBeside { .. } | Self::Node { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
                 is(Work::Waiting).size("size", *size)
@@ -332,9 +332,9 @@ impl Quantity {
             Self::Staged { bytes, footprint, .. } => {
                 is(Work::Staging).bytes(*bytes).footprint(*footprint)
             }
-            Self::Kernel { elements, .. } | Self::JustCopied { elements, .. } => {
-                is(Work::Device).size("elements", *elements)
-            }
+            Self::Kernel { elements, .. }
+            | Self::JustCopied { elements, .. }
+            | Self::KernelBeside { elements, .. } => is(Work::Device).size("elements", *elements),
             Self::KernelAround { elements, footprint, .. } => {
                 is(Work::Device).size("elements", *elements).footprint(*footprint)
             }
@@ -367,8 +367,6 @@ impl Quantity {
                 is(Work::Computing).bytes(*bytes).footprint(*footprint).by_team(*by_all)
             }
             Self::Own(run) => run.definition(),
-            Self::KernelBeside { elements, .. } => is(Work::Together).size("elements", *elements),
-            Self::Node { .. } => is(Work::Waiting),
             Self::On { device, of } => {
                 is(Work::Together).gpu("device", *device).with(of.definition())
             }

@@ -12,113 +12,18 @@ mod seconds;
 mod several;
 mod template;
 mod transfers;
+mod words;
 
 use self::multi_gpu::OF_TWO_GPUS;
 use self::row::{MEMORIES, Memory, Row, listed};
-use self::several::{IN_A_GRAPH, KERNEL};
 pub use self::template::table_template;
+use self::words::{IN_A_GRAPH, KERNEL, NOT_KNOWN, OPERATIONS, PATHS, Path, SORTS, known_columns};
 use super::error::SamplesError;
-use super::{Load, Measurement, Quantity, Samples, Side, Stop, TimedCall, WRITTEN_THROUGH};
+use super::{Load, Measurement, Quantity, Samples, Side, Stop, WRITTEN_THROUGH};
 use crate::kernels::{Kernel, Variant};
-use crate::machine::{Direction, OperationKind};
+use crate::machine::Direction;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
-
-/// The columns of which a row fills in exactly one, each with the columns that may go with it.
-const SORTS: [(&str, &[&str]); 7] = [
-    (
-        "path",
-        &[
-            "memory",
-            "bytes",
-            "until",
-            "footprint",
-            "concurrent",
-            "gpu",
-            "gpus",
-            "from",
-            "to",
-            "streams",
-            "branches",
-            "waiting",
-        ],
-    ),
-    (
-        "kernel",
-        &[
-            "degree",
-            "taps",
-            "bins",
-            "columns",
-            "inner",
-            "length",
-            "elements",
-            "processor",
-            "footprint",
-            "gpu",
-            "concurrent",
-        ],
-    ),
-    ("call", &["device"]),
-    ("operation", &["after", "streams", "waiting", "concurrent"]),
-    ("graph", &["nodes"]),
-    ("manage", &["bytes"]),
-    ("setup", &[]),
-];
-
-/// Stands for a time that nobody knows: the line counts for nothing.
-const NOT_KNOWN: &str = "?";
-
-/// Every column that a table may have.
-fn known_columns() -> Vec<&'static str> {
-    let of_sort = |(column, others): (&'static str, &'static [&'static str])| {
-        std::iter::once(column).chain(others.iter().copied())
-    };
-    let mut names = Vec::new();
-    for name in SORTS.into_iter().flat_map(of_sort).chain(["seconds"]) {
-        // A column may belong to several sorts.
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-const CALLS: [(&str, TimedCall); 11] = [
-    ("launch", TimedCall::Launch),
-    ("multiply", TimedCall::Multiply),
-    ("transform", TimedCall::Transform),
-    ("copy-in", TimedCall::CopyIn),
-    ("copy-out", TimedCall::CopyOut),
-    ("clear", TimedCall::Clear),
-    ("record", TimedCall::Record),
-    ("wait", TimedCall::Wait),
-    ("synchronize", TimedCall::Synchronize),
-    ("peer-copy", TimedCall::PeerCopy),
-    ("use-device", TimedCall::UseDevice),
-];
-
-/// Where a copy comes from and where it goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Path {
-    ToOrFromHost(Direction),
-    OnDevice,
-    BetweenDevices,
-}
-
-const PATHS: [(&str, Path); 4] = [
-    ("H2D", Path::ToOrFromHost(Direction::HostToDevice)),
-    ("D2H", Path::ToOrFromHost(Direction::DeviceToHost)),
-    ("D2D", Path::OnDevice),
-    ("P2P", Path::BetweenDevices),
-];
-
-const OPERATIONS: [(&str, OperationKind); 4] = [
-    ("copy-in", OperationKind::CopyIn),
-    ("copy-out", OperationKind::CopyOut),
-    ("kernel", OperationKind::Kernel),
-    ("peer-copy", OperationKind::PeerCopy),
-];
 
 /// Reads a table.
 ///

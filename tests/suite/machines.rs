@@ -227,7 +227,8 @@ fn interference() -> Vec<Interference> {
     let model = |(load, direction)| Interference {
         load,
         direction,
-        copy_slowdown: 1.5,
+        // By so little, copies are not slowed.
+        copy_slowdown: if load == Load::Kernel { 1.125 } else { 1.5 },
         load_slowdown: 1.25,
         scatter: SCATTER,
     };

@@ -44,6 +44,7 @@ mod studies_keep_every_run;
 mod sweeps_say_where_the_answer_turns;
 mod tables_borrow_what_they_lack;
 mod tables_fit_the_terminal;
+mod tables_tell_what_they_can;
 mod tasks_are_scheduled;
 mod terminals;
 mod the_example_decides;

@@ -1,16 +1,11 @@
 //! Rows about several streams, graphs, kernels beside copies, memory management and set-up.
 
 use super::row::Row;
-use super::{OPERATIONS, PATHS, Path};
+use super::words::{KERNEL, OPERATIONS, PATHS, Path};
 use crate::kernels::Variant;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{GraphCall, MemoryWork, Quantity, SetupStep};
 use crate::units::Bytes;
-
-/// Value of the column `streams` for nodes of a graph.
-pub(super) const IN_A_GRAPH: &str = "graph";
-/// Value of the column `concurrent` for copies beside kernels.
-pub(super) const KERNEL: &str = "kernel";
 
 pub(super) const GRAPH_CALLS: [(&str, GraphCall); 3] = [
     ("capture", GraphCall::Capture),

@@ -1,7 +1,7 @@
 //! A table to fill in.
 
 use super::several::{GRAPH_CALLS, STEPS, WORKS};
-use super::{CALLS, OPERATIONS, known_columns};
+use super::words::{CALLS, NOT_KNOWN, OPERATIONS, known_columns};
 use crate::machine::OperationKind;
 use crate::samples::TimedCall;
 
@@ -25,7 +25,7 @@ pub fn table_template() -> String {
         for line in lines {
             let value = |column: &&str| match line.iter().find(|(name, _)| name == column) {
                 Some((_, value)) => *value,
-                None if *column == "seconds" => super::NOT_KNOWN,
+                None if *column == "seconds" => NOT_KNOWN,
                 None => "",
             };
             text += &columns.iter().map(value).collect::<Vec<_>>().join(",");
@@ -39,7 +39,7 @@ const HEAD: &str = "\
 # Replace each `?` by what you know, in seconds, such as 23.1e-6. Lines whose `?` stays count for
 # nothing, so that they may stay. Then run
 #   hallway fit TABLE.csv --like calibration/h200 --output PROFILE.toml
-# which borrows what lines after \"can be borrowed\" leave open. Kernels and sizes here are examples.
+# which borrows what lines under \"Can be borrowed\" leave open. Kernels and sizes are examples.
 # gpu = ?
 # multiprocessors = ?
 # device_memory = ?

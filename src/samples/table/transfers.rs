@@ -1,6 +1,7 @@
 //! Rows about copies other than those of pinned or pageable memory, and about host calls.
 
 use super::row::{MEMORIES, Memory, Row};
+use super::words::CALLS;
 use crate::machine::Direction;
 use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
@@ -42,7 +43,7 @@ impl Row<'_> {
 
     /// A host call: to a stream that has work, or one at a time on an idle device.
     pub(super) fn call(&self) -> Result<Quantity, String> {
-        let call = self.one_of("call", &super::CALLS)?;
+        let call = self.one_of("call", &CALLS)?;
         let idle = match self.get("device") {
             None => false,
             Some(_) => self.one_of("device", &[("busy", false), ("idle", true)])?,
