@@ -167,14 +167,14 @@ fn borrowable() -> Vec<Block> {
             lines: calls.map(|(name, _)| one("call")(name)).collect(),
         },
         Block {
-            about: "Round trips of one operation, and the time from the end of one to the start of\n\
-                    the next. Can be borrowed.",
+            about: "Round trips of one operation, and the time from the end of one to the start\n\
+                    of the next. Can be borrowed.",
             lines: operations,
         },
         Block {
-            about: "One engine and several streams: a round of copies, one for each stream; copies\n\
-                    that kernels in streams wait for; kernels while kernels wait in streams. Can\n\
-                    be borrowed.",
+            about: "One engine and several streams: a round of copies, one for each stream;\n\
+                    copies that kernels in streams wait for; kernels while kernels wait in\n\
+                    streams. Can be borrowed.",
             lines: streams.chain(waiting).chain(polled).collect(),
         },
         Block { about: "Graphs. Can be borrowed.", lines: graphs.chain(nodes).collect() },
