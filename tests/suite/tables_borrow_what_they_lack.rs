@@ -9,7 +9,7 @@ use hallway::profile::{BorrowedCosts, Profile};
 use hallway::report::Verdict;
 use hallway::samples::table_template;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, Sizes, break_even, candidates_for, rank};
+use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
 use hallway::study::fit_and_assess;
 
 /// Profiles of one GPU with cuBLAS, and of two without.
@@ -141,7 +141,10 @@ fn answers_are_those_of_the_cases() {
     let scenario = "tests/cases/18-batch-that-pays-for-its-weights/x8-rows-0034.toml";
     let workload = Workload::load(&repository().join(scenario)).expect("a scenario");
     let sizes = break_even(&workload, &slow).expect("both sides are known");
-    let [Sizes { from: Some(from), until: None }] = sizes.gpu_wins[..] else { panic!("{sizes:?}") };
+    let [Wins { from: Some(from), until: None, .. }] = sizes.gpu_wins[..] else {
+        panic!("{sizes:?}")
+    };
+    let from = from.0 as u64;
     assert!((130..=160).contains(&(from / 4096)), "from {} rows on", from / 4096);
 
     let times = |table: &str| {
