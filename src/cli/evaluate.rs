@@ -112,6 +112,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     if arguments.predicting.profile.len() > 1 {
         return machines::run(arguments);
     }
+    if !arguments.price.is_empty() {
+        return Err(Failure::Input(miette::miette!(
+            help = "name each machine with --profile, or leave --price out",
+            "--price is about several machines, and there is one"
+        )));
+    }
     let predicting = &arguments.predicting;
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;

@@ -87,6 +87,10 @@ fn what_is_about_one_machine_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(says), "{more:?}: {said}");
     }
+    let alone = evaluate(&["scenarios/small-scale.toml", "--price", "h200=2"]);
+    let said = String::from_utf8_lossy(&alone.stderr).into_owned();
+    assert_eq!(alone.status.code(), Some(2), "{said}");
+    assert!(said.contains("--price is about several machines"), "{said}");
     let mut explain = Command::new(env!("CARGO_BIN_EXE_hallway"));
     explain.current_dir(env!("CARGO_MANIFEST_DIR")).arg("plot").args(&TWO[..1]).args(&TWO[3..]);
     let output = explain.output().expect("it runs");
