@@ -61,8 +61,8 @@ pub(super) struct EvaluateArguments {
     /// much of a capacity (link, h2d, d2h, multiprocessors, threads) and half as long of a time
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
-    /// What an hour on a machine costs, such as `h200=2.50`, where several profiles are named; can
-    /// be given several times
+    /// What an hour on a machine costs, such as `h200=2.50`: shows machines in rows, as several
+    /// profiles do, with what a program costs on each; can be given several times
     #[arg(long, value_name = "MACHINE=PRICE")]
     price: Vec<machines::Price>,
     /// Compare with what `--format json` wrote earlier, and exit with 1 if something got worse
@@ -109,14 +109,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             "only a sweep is a table of comma-separated values"
         )));
     }
-    if arguments.predicting.profile.len() > 1 {
+    if arguments.predicting.profile.len() > 1 || !arguments.price.is_empty() {
         return machines::run(arguments);
-    }
-    if !arguments.price.is_empty() {
-        return Err(Failure::Input(miette::miette!(
-            help = "name each machine with --profile, or leave --price out",
-            "--price is about several machines, and there is one"
-        )));
     }
     let predicting = &arguments.predicting;
     let baseline = gate::baseline(arguments)?;

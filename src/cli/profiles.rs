@@ -161,8 +161,11 @@ impl Predicting {
         }
     }
 
-    /// All profiles that were named.
+    /// All profiles that were named, or the newest.
     pub fn profiles(&self) -> Result<Vec<LoadedProfile>, Failure> {
+        if self.profile.is_empty() {
+            return Ok(vec![self.profile()?]);
+        }
         self.profile.iter().map(|path| Self::load_profile(in_folder(path))).collect()
     }
 

@@ -69,6 +69,9 @@ fn a_price_makes_the_cost_of_all_runs() {
     assert!(
         by_gpu["machines"].as_array().expect("a list").iter().all(|m| m["price_per_hour"] == 1.0)
     );
+    // A single machine has a price, too.
+    let alone = json(&[&TWO[..5], &["--price", "h200=3.6", "--runs", "7"]].concat());
+    assert_eq!(alone["scenarios"][0]["answers"][0], scenario["answers"][0]);
     let table = evaluate(&[&TWO[..], &["--price", "h200=3.6"]].concat());
     let text = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(text.contains("costs") && text.contains("Cheapest: `h200`."), "{text}");
@@ -87,10 +90,6 @@ fn what_is_about_one_machine_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(says), "{more:?}: {said}");
     }
-    let alone = evaluate(&["scenarios/small-scale.toml", "--price", "h200=2"]);
-    let said = String::from_utf8_lossy(&alone.stderr).into_owned();
-    assert_eq!(alone.status.code(), Some(2), "{said}");
-    assert!(said.contains("--price is about several machines"), "{said}");
     let mut explain = Command::new(env!("CARGO_BIN_EXE_hallway"));
     explain.current_dir(env!("CARGO_MANIFEST_DIR")).arg("plot").args(&TWO[..1]).args(&TWO[3..]);
     let output = explain.output().expect("it runs");

@@ -79,9 +79,8 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::Input(miette::miette!(
-            help = "name one profile, or leave the option out",
-            "{option} is about one machine, and there are {} profiles",
-            arguments.predicting.profile.len()
+            help = "name one profile and no --price, or leave the option out",
+            "{option} is about one machine, and not for machines side by side"
         ))),
         None => Ok(()),
     }
