@@ -12,9 +12,9 @@ use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, InBrief, Origin, Rows, trace};
+use crate::report::{Assessment, Evaluation, InBrief, Rows, trace};
 use crate::scenario::Workload;
-use crate::search::{Ranking, break_even_counted, shortages, task_bound, turnings};
+use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
 use crate::simulate::Tally;
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
@@ -39,9 +39,9 @@ pub(super) struct EvaluateArguments {
     /// Show every plan, not only the fastest ones and the best of each kind
     #[arg(long)]
     all: bool,
-    /// Name the simplest plan that takes at most so much longer than the fastest one
-    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = share)]
-    within: f64,
+    /// Name the simplest plan that takes at most so much longer than the fastest one [default: 3%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    within: Option<f64>,
     /// Instead of one answer, show how it changes with a number: with `elements`, which scales all
     /// buffers, `batches`, `runs`, `chunks` or any other number of the scenario, by its path or the
     /// end of that. Values are a list, or a range with 20 points, or as many as stand behind a
@@ -121,32 +121,23 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
     let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()));
+    let questions = Questions {
+        runs: arguments.runs,
+        within: arguments.within.unwrap_or(WITHIN),
+        what_if: &arguments.what_if,
+    };
     let (mut scenarios, mut traces) = (Vec::new(), Vec::new());
     for workload in &workloads {
-        let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
+        let (assessment, ranking) =
+            evaluated((predicting, &found), workload, &questions, &progress)?;
         if arguments.trace.is_some() {
             traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
         }
-        let runs = arguments.runs.unwrap_or(workload.runs);
-        let of = (&found, (predicting.draws.into(), predicting.seed));
-        let ranked = (&ranking, arguments.within);
-        let assessment = assess((workload, runs), ranked, of, progress.tally());
-        let what_if = arguments.what_if.iter().map(|variation| {
-            what_if::ask(predicting, (workload, runs), (&found, &progress), variation)
-        });
-        let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
-        scenarios.push(assessment.varied(InBrief::of(&ranking, runs), what_if));
+        scenarios.push(assessment);
     }
     drop(progress);
-    let mut evaluation = Evaluation {
-        profile: Origin::new(&found.path.display().to_string(), &found.profile),
-        seed: predicting.seed,
-        draws: predicting.draws.into(),
-        trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
-        context_ns: found.profile.setup.context.map(|context| context.span()),
-        scenarios,
-        gate: None,
-    };
+    let of = (predicting.draws.into(), predicting.seed);
+    let mut evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
     if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
         let path = path.display().to_string();
         evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
@@ -176,9 +167,40 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
 }
 
 /// How often each plan is simulated to find the break-even, about: at every size, and between two.
-pub(super) const BREAK_EVEN: u64 = 30;
+const BREAK_EVEN: u64 = 30;
 
-pub(super) fn assess(
+/// How much longer than the fastest plan the simplest may take that is named beside it.
+pub(super) const WITHIN: f64 = 0.03;
+
+/// What is asked of a scenario.
+pub(super) struct Questions<'a> {
+    /// Passes in one program, if not as many as the scenario says.
+    pub runs: Option<u64>,
+    pub within: f64,
+    pub what_if: &'a [Variation],
+}
+
+/// Predicts all plans of a scenario, and draws up the answers.
+pub(super) fn evaluated(
+    (predicting, found): (&Predicting, &LoadedProfile),
+    workload: &Workload,
+    questions: &Questions<'_>,
+    progress: &Progress,
+) -> Result<(Assessment, Ranking), Failure> {
+    let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
+    let runs = questions.runs.unwrap_or(workload.runs);
+    let of = (found, (predicting.draws.into(), predicting.seed));
+    let ranked = (&ranking, questions.within);
+    let assessment = assess((workload, runs), ranked, of, progress.tally());
+    let what_if = questions
+        .what_if
+        .iter()
+        .map(|variation| what_if::ask(predicting, (workload, runs), (found, progress), variation));
+    let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
+    Ok((assessment.varied(InBrief::of(&ranking, runs), what_if), ranking))
+}
+
+fn assess(
     (workload, runs): (&Workload, u64),
     (ranking, within): (&Ranking, f64),
     (found, draws): (&LoadedProfile, (usize, u64)),
@@ -186,11 +208,11 @@ pub(super) fn assess(
 ) -> Assessment {
     let sizes = break_even_counted(workload, &found.profile, draws, done);
     let short_of = shortages(workload, ranking, &found.profile);
-    let turning = turnings(ranking, &found.profile);
+    let deciding = deciding_times(ranking, &found.profile);
     let assessment = Assessment::new(workload, runs, ranking, sizes);
     let assessment = assessment.simplest(ranking, within);
     let assessment = assessment.bounded(task_bound(workload, &found.profile));
-    let assessment = assessment.short_of(&short_of).turning(&turning);
+    let assessment = assessment.short_of(&short_of).deciding(&deciding);
     if found.profile.accuracy.is_none() {
         return assessment;
     }

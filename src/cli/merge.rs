@@ -28,6 +28,13 @@ pub(super) struct MergeArguments {
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
+    if let Some(missing) = arguments.parts.iter().find(|path| !path.exists()) {
+        return Err(Failure::Input(miette::miette!(
+            help = "name folders of runs, or files of a sweep",
+            "there is no {}",
+            missing.display()
+        )));
+    }
     let of_sweeps = arguments.parts.iter().filter(|path| path.is_file()).count();
     if of_sweeps == arguments.parts.len() {
         return merge_sweeps(arguments);
@@ -53,8 +60,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         let help = "name files that `evaluate --sweep --shard --format json` has written";
         let text = files::read(path, LARGEST);
         let text = text.map_err(|error| refused(path, error.to_string(), help))?;
-        let part: SweepReport =
-            serde_json::from_str(&text).map_err(|error| refused(path, error.to_string(), help))?;
+        let part = SweepReport::read(&text).map_err(|why| refused(path, why, help))?;
         match &mut merged {
             None => merged = Some(part),
             Some(before) => before.merge(part).map_err(|why| {

@@ -6,6 +6,7 @@ use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
 use crate::report;
+use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
@@ -22,6 +23,11 @@ pub(super) struct LoadedProfile {
 }
 
 impl LoadedProfile {
+    /// What reports say of it.
+    pub fn origin(&self) -> Origin {
+        Origin::new(&self.path.display().to_string(), &self.profile)
+    }
+
     /// The folder for runs on this machine.
     pub fn runs(&self) -> PathBuf {
         self.path.parent().unwrap_or(Path::new(".")).join("runs")
@@ -282,7 +288,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
         let costs: Vec<String> = costs.collect();
         head += &format!("Borrowed from {}: {}.\n", lender.from, costs.join(", "));
     }
-    let (trials, known) = (samples.trials.len(), profile.accuracy.as_ref().map_or(0, |a| a.trials));
+    let (trials, known) = (samples.trials.len(), profile.trials());
     if known < trials {
         head += &format!(
             "{known} of {trials} trials can be predicted. Ranges are as wide as these need.\n"

@@ -1,11 +1,11 @@
 //! `hallway report`: one page for a design review.
 
-use super::evaluate::{BREAK_EVEN, assess, what_if};
+use super::evaluate::{Questions, WITHIN, evaluated, what_if};
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Evaluation, InBrief, Origin, Review, Subject, review};
+use crate::report::{Evaluation, Review, Subject, review};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{AtSize, by_size};
@@ -27,9 +27,6 @@ pub(super) struct ReportArguments {
     output: PathBuf,
 }
 
-/// How much longer than the fastest plan the simplest may take that is named beside it.
-const WITHIN: f64 = 0.03;
-
 pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profile()?;
@@ -39,34 +36,21 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;
-    // One more for the page.
     what_if::check(&workloads, &found, &arguments.what_if)?;
+    // One more for the page.
     let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()) + 1);
+    let questions = Questions { runs: None, within: WITHIN, what_if: &arguments.what_if };
     let (mut scenarios, mut rankings) = (Vec::new(), Vec::new());
     for (workload, runs) in workloads.iter().zip(&runs) {
-        let ranking = predicting.ranking(workload, &found, (&progress, BREAK_EVEN));
+        let (assessment, ranking) =
+            evaluated((predicting, &found), workload, &questions, &progress)?;
         runs.as_ref().map_or(Ok(()), |runs| check_runs(workload, &ranking, runs))?;
-        let of = (&found, (predicting.draws.into(), predicting.seed));
-        let ranked = (&ranking, WITHIN);
-        let assessment = assess((workload, workload.runs), ranked, of, progress.tally());
-        let what_if = arguments.what_if.iter().map(|variation| {
-            let of = (workload, workload.runs);
-            what_if::ask(predicting, of, (&found, &progress), variation)
-        });
-        let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
-        scenarios.push(assessment.varied(InBrief::of(&ranking, workload.runs), what_if));
+        scenarios.push(assessment);
         rankings.push(ranking);
     }
     progress.begin("writing the page", 1);
-    let evaluation = Evaluation {
-        profile: Origin::new(&found.path.display().to_string(), &found.profile),
-        seed: predicting.seed,
-        draws: predicting.draws.into(),
-        trials: found.profile.accuracy.as_ref().map_or(0, |found| found.trials),
-        context_ns: found.profile.setup.context.map(|context| context.span()),
-        scenarios,
-        gate: None,
-    };
+    let of = (predicting.draws.into(), predicting.seed);
+    let evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
     let sizes = workloads.iter().zip(&evaluation.scenarios).map(|(workload, assessment)| {
         let tried = assessment.break_even.as_ref().map(|found| found.tried);
         tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))

@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::files;
-use crate::report::{Origin, Parts, SweepReport, Sweeping, SweptPoint, Unit};
+use crate::report::{Parts, SweepReport, Sweeping, SweptPoint, Unit};
 use crate::scenario::{Key, Measure, Source, Workload};
 use crate::search::{Setting, Sweep, largest_scaled, scaled, values_between};
 use crate::study::Shard;
@@ -162,20 +162,30 @@ impl Subject {
 
     fn workload_at(&self, varied: &Varied<'_>, value: f64) -> Result<Workload, Failure> {
         match varied {
+            Varied::Elements if value.fract() != 0.0 => Err(Failure::Input(miette::miette!(
+                help = "elements are counted in whole numbers",
+                "`{}` cannot have {value} elements",
+                self.workload.name
+            ))),
             Varied::Elements => scaled(&self.workload, value as u64).ok_or_else(|| {
-                Failure::Input(miette::miette!(
+                let can_be_scaled = scaled(&self.workload, 1).is_some();
+                Failure::Input(if can_be_scaled {
+                    miette::miette!(
+                        help = "use fewer elements",
+                        "with {value} elements, all batches of all buffers of `{}` together are \
+                         larger than any memory",
+                        self.workload.name
+                    )
+                } else {
+                    miette::miette!(
                     help = "vary the `elements` of one buffer, by its path, or another number",
                     "the buffers of `{}` cannot be scaled together: it has no tasks, a task goes \
                      through a buffer that keeps its size, or a kernel of its own stays whole",
                     self.workload.name
-                ))
+                )})
             }),
             Varied::Key(key) => {
-                let workload = self.source.with(key, value).map_err(|error| {
-                    let at = miette::Report::from(error);
-                    Failure::Input(at.wrap_err(format!("with `{key}` at {value}")))
-                })?;
-                Ok(workload)
+                self.source.with(key, value).map_err(|error| Failure::Input(error.into()))
             }
         }
     }
@@ -273,10 +283,11 @@ pub(super) fn sweep(
         shard.map(|shard| Parts { numbers: BTreeSet::from([shard.number()]), of: shard.parts() });
     let profile = serde_json::to_value(&found.profile).expect("a profile is plain data");
     Ok(SweepReport {
-        profile: Origin::new(&found.path.display().to_string(), &found.profile),
+        profile: found.origin(),
         profile_digest: files::digest(profile.to_string().as_bytes()),
         seed: predicting.seed,
         draws: predicting.draws.into(),
+        trials: found.profile.trials(),
         parts,
         sweeps,
     })

@@ -11,7 +11,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{Origin, TracedPlan, Verification, trace};
+use crate::report::{TracedPlan, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
@@ -328,7 +328,7 @@ fn scored(
             traces.push(traced);
         }
     }
-    let origin = Origin::new(&found.path.display().to_string(), &found.profile);
+    let origin = found.origin();
     let verification = Verification::new(origin, &scores);
     let verification = Verification { predictions: Some(digest.to_owned()), ..verification };
     let is_checked = arguments.random.is_none();

@@ -55,7 +55,7 @@ pub(super) fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Directio
     let has_kernels = has(&|work| matches!(work, Work::Kernel { .. }));
     let has_copies =
         has(&|work| matches!(*work, Work::Copy { direction, .. } if direction == wanted));
-    if has_kernels && has_copies { profile.beside_kernel(wanted) } else { 1.0 }
+    if has_kernels && has_copies { profile.kernel_slowdown(wanted) } else { 1.0 }
 }
 
 fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unknown> {

@@ -93,7 +93,10 @@ pub(super) fn just_written(program: &Program) -> JustWrittenAt {
                 let length = program.allocation(*id).bytes;
                 written.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
             }
-            Call::Launch { step, .. } => drop(written.forget(&step.output)),
+            // A device wrote it.
+            call if call.is_launch() => call.facts().writes().for_each(|slice| {
+                written.forget(slice);
+            }),
             _ => {
                 if let Some((_, Direction::DeviceToHost, _, to)) = call.crossing() {
                     written.forget(to);
@@ -113,7 +116,7 @@ pub(super) fn just_written(program: &Program) -> JustWrittenAt {
 
 /// The pinned memory that an H2D copy reads.
 fn reads<'a>(program: &Program, call: &'a Call) -> Option<&'a Slice> {
-    let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
+    let (_, Direction::HostToDevice, from, _) = call.crossing()? else { return None };
     let place = program.allocation(from.allocation).place;
     (place == Place::Host(HostMemory::Pinned)).then_some(from)
 }

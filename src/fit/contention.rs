@@ -96,7 +96,8 @@ fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
     REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// The same of whatever numbers of streams and kernels a table has.
+/// Slowdowns by commands that are read again, for the numbers of streams and kernels that a table
+/// has.
 fn refetches_of_table(estimator: &Estimator<'_>, alone: &Curve) -> Vec<Refetch> {
     let mut found = BTreeMap::<usize, BTreeMap<u64, f64>>::new();
     for one in estimator.measurements() {

@@ -89,7 +89,7 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Pr
     let graph = graphs::graph_costs(estimator, &calls, (&copies, &kernels));
     let trips = Trips { estimator, latency: &latency, copies: &copies, graph: &graph };
     latency.semaphore_polling = polling::semaphore_polling(&trips);
-    // What is not the machine's own is borrowed under its own name.
+    // Borrowed calls helped to fit; they must not pass for the machine's own.
     latency.wake_host = own_calls.synchronize;
     Profile {
         schema_version: SCHEMA_VERSION,

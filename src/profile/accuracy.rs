@@ -115,6 +115,11 @@ impl Accuracy {
 }
 
 impl Profile {
+    /// How many plans were tried on the machine.
+    pub fn trials(&self) -> usize {
+        self.accuracy.as_ref().map_or(0, |accuracy| accuracy.trials)
+    }
+
     /// The score for a plan with this predicted time: from trials on the machine, or else from how
     /// far off the model is on other machines.
     pub fn margin(&self, program: &Program, makespan: Span) -> f64 {

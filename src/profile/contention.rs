@@ -52,7 +52,7 @@ pub struct LinkModel {
 
 impl LinkModel {
     /// Extra nanoseconds of a copy while kernels run; 0 if that was not measured.
-    pub fn beside_kernels(&self, direction: Direction, bytes: Bytes) -> f64 {
+    pub fn kernel_delay(&self, direction: Direction, bytes: Bytes) -> f64 {
         let curve = match direction {
             Direction::HostToDevice => &self.down_beside_kernels,
             Direction::DeviceToHost => &self.up_beside_kernels,
@@ -224,7 +224,7 @@ impl Profile {
     /// How many times as long copies of a direction take while kernels run. On a K40, copies took
     /// longer by 0.45 to 0.55 of the time of kernels that ran beside them, on a V100 by 0.21; on an
     /// H200 it is hardly to be seen.
-    pub fn beside_kernel(&self, direction: Direction) -> f64 {
+    pub fn kernel_slowdown(&self, direction: Direction) -> f64 {
         let found = |one: &&Interference| (one.load, one.direction) == (Load::Kernel, direction);
         let slowdown = self.interference.iter().find(found).map(|found| found.copy_slowdown);
         slowdown.filter(|&slowdown| slowdown > 1.0 + CLEARLY).unwrap_or(1.0)

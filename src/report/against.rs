@@ -1,6 +1,5 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use super::SCHEMA_VERSION;
 use super::evaluation::{Assessment, Evaluation};
 use super::gate::{Compared, Gate, Limits};
 use super::verdict::{Answer, Verdict};
@@ -40,19 +39,7 @@ impl Baseline {
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
-        match version {
-            Some(version) if version == u64::from(SCHEMA_VERSION) => {}
-            Some(version) => {
-                return Err(format!(
-                    "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
-                ));
-            }
-            None => return Err("it has no `schema_version`".to_owned()),
-        }
-        serde_json::from_value(value).map_err(|error| format!("it is no evaluation: {error}"))
+        super::read_json(text, "evaluation")
     }
 }
 

@@ -7,6 +7,7 @@ use super::in_brief::InBrief;
 use super::verdict::Verdict;
 use super::what_if::WhatIf;
 use crate::kernels::Kernel;
+use crate::profile::Profile;
 use crate::program::BufferId;
 use crate::scenario::Workload;
 use crate::search::{
@@ -179,6 +180,23 @@ pub struct LeftOut {
 }
 
 impl Evaluation {
+    /// What was found of some scenarios, with so many draws from a seed.
+    pub fn new(
+        (origin, profile): (Origin, &Profile),
+        (draws, seed): (usize, u64),
+        scenarios: Vec<Assessment>,
+    ) -> Self {
+        Self {
+            profile: origin,
+            seed,
+            draws,
+            trials: profile.trials(),
+            context_ns: profile.setup.context.map(|context| context.span()),
+            scenarios,
+            gate: None,
+        }
+    }
+
     /// The JSON form, with a newline at its end.
     pub fn json(&self) -> String {
         super::json(self)

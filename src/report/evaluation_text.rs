@@ -1,5 +1,6 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
+use super::Origin;
 use super::assessed_plan::AssessedPlan;
 use super::evaluation::{Assessment, Evaluation, LeftOut, Simplest, Threshold};
 use super::host_thread::HeldBy;
@@ -27,6 +28,21 @@ const FASTEST: usize = 10;
 /// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
 
+/// Where ranges come from.
+pub(super) fn ranges(draws: usize, trials: usize, profile: &Origin) -> String {
+    let draws = plural(draws as u64, "draw");
+    let margins = match profile.model_error {
+        _ if trials > 0 => format!(", with margins of {}", plural(trials as u64, "trial")),
+        Some(error) => format!(
+            ", with margins of {}: no plans were tried on this machine, and predictions are as \
+             far off on others",
+            percent(error)
+        ),
+        None => " alone: no plans were tried on the machine, so they are too narrow".to_owned(),
+    };
+    format!("Ranges   90% of {draws} from the profile's scatter{margins}")
+}
+
 impl Evaluation {
     /// The report, as wide as it needs to be.
     pub fn text(&self, rows: Rows) -> String {
@@ -36,18 +52,7 @@ impl Evaluation {
     /// The report in lines of at most so many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
-        let draws = plural(self.draws as u64, "draw");
-        let trials = plural(self.trials as u64, "trial");
-        let margins = match self.profile.model_error {
-            _ if self.trials > 0 => format!(", with margins of {trials}"),
-            Some(error) => format!(
-                ", with margins of {}: no plans were tried on this machine, and predictions are as \
-                 far off on others",
-                percent(error)
-            ),
-            None => " alone: no plans were tried on the machine, so they are too narrow".to_owned(),
-        };
-        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter{margins}");
+        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, &self.profile));
         if let Some(context) = self.context_ns {
             let pays = "that has not used the GPU before pays for a context";
             let _ = writeln!(text, "Process  one {pays}, {context}: programs below include it");

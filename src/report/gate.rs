@@ -47,7 +47,7 @@ pub struct Compared {
     pub scenario: String,
     /// Time of a pass of the fastest plan, before.
     pub before_ns: Option<Span>,
-    /// The same now.
+    /// Time of a pass of the fastest plan, now.
     pub now_ns: Option<Span>,
     /// Name of the fastest plan before.
     pub plan_before: Option<String>,
@@ -55,7 +55,7 @@ pub struct Compared {
     pub plan_now: Option<String>,
     /// The verdict of a whole program, before.
     pub verdict_before: Answer,
-    /// The same now.
+    /// The verdict of a whole program, now.
     pub verdict_now: Answer,
     /// Why it fails, in words. Empty if it does not.
     pub failures: Vec<String>,

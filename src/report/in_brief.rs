@@ -59,9 +59,4 @@ impl InBrief {
             program_ns: over_runs.and_then(|best| best.program(runs)),
         }
     }
-
-    /// How many times as fast as the CPU the GPU's fastest plan is. `None` without one of them.
-    pub fn times_as_fast(&self) -> Option<f64> {
-        Some(self.cpu_ns?.nanos_f64() / self.gpu_ns?.nanos_f64().max(1.0))
-    }
 }

@@ -8,6 +8,7 @@ mod agreement;
 mod assessed_plan;
 mod calibration;
 mod checked;
+mod deciding_time;
 mod doctor;
 mod drawn;
 mod drift;
@@ -30,8 +31,8 @@ mod sureness;
 mod swept;
 mod swept_text;
 mod table;
+mod timeline_row;
 mod trace;
-mod turning;
 mod verdict;
 mod verification;
 mod verification_by_kind;
@@ -77,6 +78,7 @@ pub use what_if::{Turning, WhatIf};
 pub use words::{date, folded};
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Version of every JSON form. It goes up when a key changes its meaning or goes away, not when
@@ -94,6 +96,25 @@ fn versioned(report: &impl Serialize) -> Value {
         _ => unreachable!("a report is plain data with names"),
     }
     Value::Object(keys)
+}
+
+/// Reads back the JSON form of a report, such as an evaluation.
+///
+/// # Errors
+/// If it is something else, or of another version, with the reason in words.
+fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    match value.get("schema_version").and_then(Value::as_u64) {
+        Some(version) if version == u64::from(SCHEMA_VERSION) => {}
+        Some(version) => {
+            return Err(format!(
+                "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
+            ));
+        }
+        None => return Err("it has no `schema_version`".to_owned()),
+    }
+    serde_json::from_value(value).map_err(|error| format!("it is no {what}: {error}"))
 }
 
 /// The pretty JSON form of a report, with a newline at its end.

@@ -2,6 +2,7 @@
 
 use super::Origin;
 use super::in_brief::InBrief;
+use super::lanes::{Bottleneck, bottleneck};
 use super::verdict::Answer;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
@@ -22,6 +23,8 @@ pub struct SweepReport {
     pub seed: u64,
     /// Number of draws behind every range.
     pub draws: usize,
+    /// Trials that decided how wide ranges are.
+    pub trials: usize,
     /// Which of the values are here, where several processes share them. `null`: all.
     pub parts: Option<Parts>,
     /// One for each scenario, in the order in which they were named.
@@ -109,6 +112,8 @@ pub struct SideTime {
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
+    /// What bounds it in a pass.
+    pub bottleneck: Bottleneck,
 }
 
 impl SweptPoint {
@@ -118,7 +123,8 @@ impl SweptPoint {
         let side = |on_cpu| {
             let best = swept.best(on_cpu)?;
             let [predicted_ns, low_ns, high_ns] = swept.time(best)?;
-            Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns })
+            let bottleneck = bottleneck(&best.plan.program, &best.forecast.timeline);
+            Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));
         let unknown = ranking.unknown.first().map(|(_, unknown)| unknown.to_string());
@@ -162,6 +168,14 @@ impl Sweeping {
 }
 
 impl SweepReport {
+    /// Reads what [`SweepReport::json`] wrote.
+    ///
+    /// # Errors
+    /// If it is something else, with the reason in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        super::read_json(text, "sweep")
+    }
+
     /// The JSON form, with a newline at its end.
     pub fn json(&self) -> String {
         super::json(self)
@@ -194,7 +208,9 @@ impl SweepReport {
             };
             let sweeps = report.sweeps.iter().map(bare).collect();
             let parts = report.parts.as_ref().map(|parts| parts.of);
-            (Self { parts: None, sweeps, ..report.clone() }, parts)
+            // The digest tells which profile it is, wherever that lies.
+            let profile = Origin { path: String::new(), ..report.profile.clone() };
+            (Self { profile, parts: None, sweeps, ..report.clone() }, parts)
         };
         if head(self) != head(&other) {
             return Err("they are parts of different sweeps: profile, scenario, seed, draws, \

@@ -1,6 +1,7 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
 use super::evaluation_text::heading;
+use super::evaluation_text::ranges;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::verdict::Answer;
@@ -32,11 +33,6 @@ impl Sweeping {
         }
     }
 
-    /// A value in words, with the rows that it makes.
-    fn say(&self, value: f64) -> String {
-        self.unit.say(value)
-    }
-
     /// Where the GPU wins, in a sentence.
     pub fn sentence(&self) -> String {
         let noun = self.noun();
@@ -46,8 +42,8 @@ impl Sweeping {
         let (Some(first), Some(last)) = (known.first(), known.last()) else {
             return "There is nothing to compare: at no value have both sides a plan.".to_owned();
         };
-        let [from, to] = [first, last].map(|point| self.say(point.value.0));
-        let say = |value: f64| self.say(value);
+        let [from, to] = [first, last].map(|point| self.unit.say(point.value.0));
+        let say = |value: f64| self.unit.say(value);
         let stretches: Option<Vec<String>> =
             self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
         let mut said = match stretches.as_deref() {
@@ -66,7 +62,7 @@ impl Sweeping {
             }
         }
         if let Some(Setting(here)) = self.here {
-            let _ = write!(said, " The scenario has {}.", self.say(here));
+            let _ = write!(said, " The scenario has {}.", self.unit.say(here));
         }
         said
     }
@@ -91,10 +87,10 @@ impl Sweeping {
             let time = |side: &Option<SideTime>| {
                 side.as_ref().map_or("-".to_owned(), |side| side.predicted_ns.to_string())
             };
-            let bound = point.brief.bottleneck.map(|bound| bound.to_string());
+            let bound = winner.map(|side| side.bottleneck.to_string());
             vec![
-                self.say(point.value.0),
-                faster(point.answer(self.of_programs)).to_owned(),
+                self.unit.say(point.value.0),
+                point.answer(self.of_programs).in_a_word().to_owned(),
                 winner.map_or("-".to_owned(), |side| side.plan.clone()),
                 winner.map_or("-".to_owned(), |side| side.predicted_ns.to_string()),
                 winner.map_or("-".to_owned(), |side| range(side.low_ns, side.high_ns)),
@@ -106,22 +102,12 @@ impl Sweeping {
         };
         text += &table(&header, &self.points.iter().map(row).collect::<Vec<_>>(), width);
         let missing = self.points.iter().filter_map(|point| {
-            Some(format!("{}: {}", self.say(point.value.0), point.unknown.as_ref()?))
+            Some(format!("{}: {}", self.unit.say(point.value.0), point.unknown.as_ref()?))
         });
         for line in missing {
             let _ = writeln!(text, "Not predicted at {line}");
         }
         text
-    }
-}
-
-fn faster(answer: Answer) -> &'static str {
-    match answer {
-        Answer::Gpu => "GPU",
-        Answer::Cpu => "CPU",
-        Answer::Both => "both",
-        Answer::Tie => "tie",
-        Answer::NothingToCompare => "-",
     }
 }
 
@@ -140,8 +126,7 @@ impl SweepReport {
     /// The report in lines of at most so many columns, if a number is given.
     pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
-        let draws = plural(self.draws as u64, "draw");
-        let _ = writeln!(text, "Ranges   90% of {draws} from the profile's scatter, with margins");
+        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, &self.profile));
         if let Some(parts) = &self.parts {
             let numbers: Vec<String> = parts.numbers.iter().map(usize::to_string).collect();
             let _ = writeln!(text, "Parts    {} of {}", numbers.join(", "), parts.of);
@@ -205,7 +190,7 @@ impl<'a> Row<'a> {
             predicted_ns: time(winner),
             low_ns: low(winner),
             high_ns: high(winner),
-            bottleneck: point.brief.bottleneck.map(|bound| bound.to_string()),
+            bottleneck: winner.map(|side| side.bottleneck.to_string()),
             cpu_plan: plan(cpu),
             cpu_ns: time(cpu),
             cpu_low_ns: low(cpu),

@@ -344,7 +344,7 @@ fn hangs_on_borrowed(ranking: &Ranking) -> Option<String> {
         Some((last, before)) => {
             let before = before.join(", ");
             let and = if before.is_empty() { "" } else { " and " };
-            format!("Of this time, these costs are borrowed from {from}: {before}{and}{last}.")
+            format!("Shares of a pass that are borrowed from {from}: {before}{and}{last}.")
         }
     })
 }

@@ -4,7 +4,7 @@ use super::in_brief::InBrief;
 use super::verdict::Answer;
 use super::words::range;
 use crate::units::Span;
-use crate::what_if::{SEARCHED, Turn};
+use crate::what_if::{SEARCHED, TurningFactor};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,8 @@ pub struct Turning {
 }
 
 impl Turning {
-    pub fn of(turn: Option<&Turn>) -> Self {
-        let side = |turn: &Turn| if turn.to_gpu { Answer::Gpu } else { Answer::Cpu };
+    pub fn of(turn: Option<&TurningFactor>) -> Self {
+        let side = |turn: &TurningFactor| if turn.to_gpu { Answer::Gpu } else { Answer::Cpu };
         Self { at: turn.map(|turn| turn.at), to: turn.map(side), tried: SEARCHED }
     }
 

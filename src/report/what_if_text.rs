@@ -6,6 +6,7 @@ use super::table::{Column, table};
 use super::what_if::{Turning, WhatIf, in_cell};
 use super::words::{signed_percent, times};
 use crate::units::Span;
+use crate::what_if::SEARCHED;
 
 impl Assessment {
     /// Says what the answer would be if something were different.
@@ -57,8 +58,12 @@ impl Assessment {
         if !said.is_empty() {
             text += &format!("\nTaken for granted: {}\n", said.join(" "));
         }
-        let ends = "Ranges are as wide as today's machine needs them; `turns`: from which factor \
-                    on the other side is faster in a pass, of 0.016x to 64x.\n";
+        let [least, most] = SEARCHED;
+        let ends = format!(
+            "Ranges are as wide as those of today's machine. `turns`: the factor beyond which the \
+             other side wins a pass, of 1/{}x to {most}x.\n",
+            1.0 / least
+        );
         Some(format!("{text}{ends}\n"))
     }
 }

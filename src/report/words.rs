@@ -165,3 +165,16 @@ pub fn date(unix_time: u64) -> String {
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day_of_month:02}")
 }
+
+/// The first sentence of a text, and the rest. Names in backquotes may have points in them, so a
+/// sentence ends only outside of them, where a blank follows.
+pub(super) fn first_sentence(text: &str) -> (&str, &str) {
+    let mut quoted = false;
+    for (at, letter) in text.char_indices() {
+        quoted ^= letter == '`';
+        if !quoted && letter == '.' && text[at + 1..].starts_with(' ') {
+            return (&text[..=at], text[at + 1..].trim_start());
+        }
+    }
+    (text, "")
+}

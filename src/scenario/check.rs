@@ -10,6 +10,7 @@ use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlan
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{LONGEST_NAME, at_most, count, positive};
+use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
 use crate::files::{self, Fault, Spanned, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
@@ -279,25 +280,19 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
 
 /// The bytes of all batches of all buffers fit into a signed 64-bit number, as in CUDA.
 fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(), Fault> {
-    let mut room = i64::MAX as u64;
-    for (raw, buffer) in raw.iter().zip(buffers) {
-        let each = buffer.element_type.size();
-        let batches = if buffer.shared { 1 } else { batches };
-        let size = buffer.elements.checked_mul(each).and_then(|bytes| bytes.checked_mul(batches));
-        room = size.and_then(|size| room.checked_sub(size)).ok_or_else(|| {
-            Fault::new(
-                format!(
-                    "with the `elements` of buffer `{}`, all batches of all buffers together \
-                     are larger than any memory",
-                    buffer.name
-                ),
-                raw.elements.span(),
-                format!("x {each} bytes x {batches} batches"),
-                "use fewer `elements` or fewer `batches`",
-            )
-        })?;
-    }
-    Ok(())
+    let Some(at) = too_large(buffers, batches) else { return Ok(()) };
+    let (raw, buffer) = (&raw[at], &buffers[at]);
+    let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
+    Err(Fault::new(
+        format!(
+            "with the `elements` of buffer `{}`, all batches of all buffers together are larger \
+             than any memory",
+            buffer.name
+        ),
+        raw.elements.span(),
+        format!("x {each} bytes x {batches} batches"),
+        "use fewer `elements` or fewer `batches`",
+    ))
 }
 
 /// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to

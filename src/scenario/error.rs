@@ -32,6 +32,19 @@ pub enum ScenarioError {
     },
 }
 
+impl ScenarioError {
+    /// Says with which changed value the scenario is wrong. The place in the file is that of the
+    /// value before; there is none if `has_place` is false.
+    #[must_use]
+    pub(super) fn with_value(mut self, of: &str, has_place: bool) -> Self {
+        if let Self::Invalid { message, labels, .. } = &mut self {
+            *message = format!("with {of}: {message}");
+            labels.retain(|_| has_place);
+        }
+        self
+    }
+}
+
 impl Diagnostic for ScenarioError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         Some(match self {

@@ -53,6 +53,9 @@ impl Source {
     /// If the scenario cannot have this value.
     pub fn with(&self, key: &Key, value: f64) -> Result<Workload, ScenarioError> {
         let name = self.path.display().to_string();
-        Workload::changed(&name, &self.text, Some((key, &key.literal(value))))
+        let changed = Workload::changed(&name, &self.text, Some((key, &key.literal(value))));
+        // A value that the file does not have has no place there.
+        let has_place = key.here.is_some();
+        changed.map_err(|error| error.with_value(&format!("`{key}` at {value}"), has_place))
     }
 }

@@ -50,6 +50,21 @@ pub struct Buffer {
     pub needed: Option<Needed>,
 }
 
+/// The buffer with which all batches of all buffers together no longer fit into a signed 64-bit
+/// number of bytes.
+pub(super) fn too_large(buffers: &[Buffer], batches: u64) -> Option<usize> {
+    let mut room = i64::MAX as u64;
+    buffers.iter().position(|buffer| {
+        let size = buffer.elements.checked_mul(buffer.element_type.size());
+        let size = size.and_then(|bytes| bytes.checked_mul(buffer.copies(batches)));
+        match size.and_then(|size| room.checked_sub(size)) {
+            Some(left) => room = left,
+            None => return true,
+        }
+        false
+    })
+}
+
 impl Buffer {
     /// Bytes of a batch that have to cross.
     pub fn crossing_bytes(&self) -> Bytes {
@@ -59,8 +74,12 @@ impl Buffer {
 
     /// Bytes of so many batches.
     pub const fn bytes(&self, batches: u64) -> Bytes {
-        let copies = if self.shared { 1 } else { batches };
-        Bytes::new(self.elements * copies * self.element_type.size())
+        Bytes::new(self.elements * self.copies(batches) * self.element_type.size())
+    }
+
+    /// How many batches have contents of their own.
+    pub(super) const fn copies(&self, batches: u64) -> u64 {
+        if self.shared { 1 } else { batches }
     }
 
     /// How many elements lie in front of a batch, counted from 0.
@@ -228,6 +247,11 @@ impl Workload {
     pub fn is_reduced(&self, id: BufferId) -> bool {
         let writer = self.writer_of(id).map(|task| self.task(task));
         writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
+    }
+
+    /// Whether its data is no larger than any memory.
+    pub fn has_size(&self) -> bool {
+        too_large(&self.buffers, self.batches).is_none()
     }
 
     /// Number of elements that belong together in every task, such as a row. A chunk is a whole

@@ -138,7 +138,7 @@ pub fn lead(workload: &Workload, profile: &Profile) -> Option<f64> {
 }
 
 /// Sets the plans of both sides against each other.
-fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a> {
+pub(super) fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a> {
     let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
     let sides = [Side::default(), Side::default()];
@@ -180,7 +180,7 @@ fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a
 }
 
 /// The plans of both sides at one size.
-struct Race<'a> {
+pub(super) struct Race<'a> {
     profile: &'a Profile,
     knows_cpu: bool,
     all_use_cpu: bool,
@@ -227,6 +227,11 @@ impl Race<'_> {
             Err(CompileError::Unknown(_)) => side.is_unknown = true,
             Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
         }
+    }
+
+    /// The shortest times that are known, of the CPU and of the GPU.
+    pub fn best(self) -> [Option<Span>; 2] {
+        self.sides.map(|side| side.best.map(|(time, _)| time))
     }
 
     fn lead(self) -> Lead {

@@ -1,10 +1,10 @@
 //! How long each side takes at different sizes.
 
-use super::candidates::candidates_over;
+use super::break_even::race;
 use super::scaling::scaled;
 use crate::profile::Profile;
 use crate::scenario::Workload;
-use crate::simulate::makespan;
+use crate::simulate::Tally;
 use crate::units::Span;
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ pub struct AtSize {
 const STEP: u64 = 4;
 
 /// The fastest times of a pass from one size to another, on the machine without scatter, with the
-/// plans that [`candidates_over`] tries.
+/// plans that a break-even tries.
 pub fn by_size(workload: &Workload, profile: &Profile, [from, to]: [u64; 2]) -> Vec<AtSize> {
     let sizes = std::iter::successors(Some(from), |size| size.checked_mul(STEP));
     let sizes: Vec<u64> = sizes.take_while(|size| *size < to).chain([to]).collect();
@@ -29,16 +29,6 @@ pub fn by_size(workload: &Workload, profile: &Profile, [from, to]: [u64; 2]) -> 
 }
 
 fn at_size(workload: &Workload, profile: &Profile, elements: u64) -> Option<AtSize> {
-    let scaled = scaled(workload, elements)?;
-    let plans = candidates_over(&scaled, &profile.gpu_counts()).plans;
-    let mut found = AtSize { elements, cpu: None, gpu: None };
-    for plan in plans {
-        let Ok(time) = makespan(&plan.program, profile) else { continue };
-        let side = match plan.program.computes_on_cpu() {
-            true => &mut found.cpu,
-            false => &mut found.gpu,
-        };
-        *side = Some(side.map_or(time, |best| best.min(time)));
-    }
-    Some(found)
+    let [cpu, gpu] = race(&scaled(workload, elements)?, profile, &Tally::default()).best();
+    Some(AtSize { elements, cpu, gpu })
 }

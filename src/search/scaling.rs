@@ -23,8 +23,9 @@ pub(super) fn largest(workload: &Workload) -> u64 {
 
 /// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
 /// buffers that keep their size stay. `None` if a task goes element by element through a buffer
-/// that keeps its size, a kernel of the user's own stays whole, or there is no task: programs that
-/// are spelled out name ranges of bytes, and are left out.
+/// that keeps its size, a kernel of the user's own stays whole, there is no task, or all of it
+/// would be larger than any memory. Programs that are spelled out name ranges of bytes, and are
+/// left out.
 pub fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let goes_along = |task: &Task| {
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
@@ -42,8 +43,9 @@ pub fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let buffers = scaled.buffers.iter_mut().enumerate();
     for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
-        let before = std::mem::replace(&mut buffer.elements, (share as u64 / grain).max(1) * grain);
+        let share = u64::try_from(share).ok()?;
+        let before = std::mem::replace(&mut buffer.elements, (share / grain).max(1) * grain);
         buffer.needed = buffer.needed.map(|needed| needed.scaled(before, buffer.elements));
     }
-    Some(scaled)
+    scaled.has_size().then_some(scaled)
 }

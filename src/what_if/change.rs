@@ -1,6 +1,7 @@
 //! Changes, as a user writes them.
 
 use crate::machine::{HostMemory, PcieLink};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -197,6 +198,11 @@ impl FromStr for Variation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let changes = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
+        let mut names = BTreeSet::new();
+        let name = |change: &'_ str| change.split('=').next().unwrap_or_default().trim().to_owned();
+        if let Some(twice) = text.split(',').map(name).find(|name| !names.insert(name.clone())) {
+            return Err(format!("`{twice}` is changed twice: leave one out"));
+        }
         Ok(Self { text: text.to_owned(), changes })
     }
 }

@@ -18,11 +18,11 @@ mod memory;
 mod multiprocessors;
 mod prices;
 mod threads;
-mod turn;
+mod turning_factor;
 mod varied;
 mod vary;
 
 pub use change::{Change, Knob, SetupPrice, Variation};
-pub use turn::{SEARCHED, Turn, turn};
+pub use turning_factor::{SEARCHED, TurningFactor, turning_factor};
 pub use varied::Varied;
 pub use vary::vary;

@@ -47,7 +47,8 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     copies(&mut varied.profile, threads);
     touches(&mut varied.profile, threads);
     varied.profile.machine.cpu_threads = then as usize;
-    // A limit of as many threads as there would be says nothing any more.
+    // A scenario limited to all of today's threads gets all that there would be: a profile predicts
+    // no other number.
     let limit = &mut varied.workload.limits.cpu_threads;
     *limit = limit.filter(|&limit| limit != now);
     for_own(&mut varied.workload, &|kernel| {
@@ -61,8 +62,8 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     let mut own = own.chain(tasks.map(|work| &work.declared.kernel));
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(
-        "What threads share speeds up between one thread and all as by Amdahl's law: on a machine \
-         whose threads share cores, the last ones bring less.",
+        "Work that all threads share is assumed to follow Amdahl's law, from the times of one \
+         thread and of all. Where threads share cores, the last ones gain less.",
     );
     if has_command {
         varied.assume("The scenario's own commands on the CPU take as long as today.");

@@ -146,6 +146,10 @@ fn bad_keys_and_values_are_refused_with_what_there_is() {
     assert!(sweep("elements=1..x").contains("`x` is not a number above 0"));
     assert!(sweep("elements=1..9:1").contains("2 to 1000 points"));
     assert!(sweep("limits.cpu_threads=9..99999999").contains("with `limits.cpu_threads` at"));
+    let text = sweep("limits.cpu_threads=99999999");
+    assert!(text.contains("with `limits.cpu_threads` at 99999999: "), "{text}");
+    assert!(sweep("elements=1000.5").contains("cannot have 1000.5 elements"));
+    assert!(sweep("elements=1e18,1e19").contains("larger than any memory"));
     // Two buffers have elements.
     let text = sweep("field.elements=5,10");
     assert!(text.contains("with `buffer.field.elements` at 5"), "{text}");
@@ -171,6 +175,10 @@ fn passes_are_swept_as_programs() {
     let text = said(&[&arguments, &H200[..]].concat());
     assert!(text.contains("The GPU wins a program with about "), "{text}");
     assert!(text.contains(" and more runs. The scenario has 100."), "{text}");
+    // What bounds a plan is said of the plan that is named.
+    let csv = said(&[&arguments[..], &["--format", "csv"], &H200].concat());
+    let mut rows = csv.lines().skip(1).filter(|row| row.contains(",cpu,cpu,"));
+    assert!(rows.all(|row| row.contains(",CPU,cpu,")), "{csv}");
 }
 
 /// Parts that several processes computed are the whole, to the byte.
@@ -201,6 +209,13 @@ fn parts_of_a_sweep_are_merged_into_the_whole() {
     assert!(text.contains("parts are missing: 2"), "{text}");
     let text = refused(&["merge", &parts[0], &parts[0], "--output", &merged]);
     assert!(text.contains("both hold part 1 of 3"), "{text}");
+    let older = place("older.json");
+    let text = read(&parts[0]).replacen("\"schema_version\": 1", "\"schema_version\": 0", 1);
+    std::fs::write(&older, text).expect("room");
+    let text = refused(&["merge", &older, "--output", &merged]);
+    assert!(text.contains("schema version 0"), "{text}");
+    let text = refused(&["merge", &parts[0], &place("none"), "--output", &merged]);
+    assert!(text.contains("there is no"), "{text}");
     let (csv, other) = (place("merged.csv"), place("whole.csv"));
     said(&[&["merge"], &order[..], &["--output", &csv, "--format", "csv"]].concat());
     sweep(&["--format", "csv"], &other);

@@ -275,6 +275,7 @@ fn a_template_that_is_filled_in_predicts_plans() {
     let named = template
         .replace("# gpu = ?", "# gpu = Test")
         .replace("# multiprocessors = ?", "# multiprocessors = 100")
+        .replace("# cpu_threads = ?", "# cpu_threads = 16")
         .replace("# device_memory = ?", "# device_memory = 16 GiB");
     assert!(read(&named).expect("nothing is filled in").measurements.is_empty());
     let mut columns: Vec<&str> = Vec::new();

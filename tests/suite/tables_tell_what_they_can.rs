@@ -116,7 +116,7 @@ fn kernels_that_slow_copies_are_found_and_simulated() {
     let workload = Workload::from_toml("beside.toml", text).expect("a scenario");
     for share in [0.5, 0.21, 0.0] {
         let profile = slowed(1.0 / (1.0 - share));
-        let kept = profile.beside_kernel(Direction::HostToDevice);
+        let kept = profile.kernel_slowdown(Direction::HostToDevice);
         assert!((kept * (1.0 - share) - 1.0).abs() < 0.03, "{kept} for {share}");
         let ranking = rank(candidates_for(&workload, &profile), &profile, 1, 1);
         assert!(ranking.plans.len() == 1, "{:?}", ranking.unknown);

@@ -7,7 +7,7 @@ use crate::cli::progress::Progress;
 use crate::cli::sweep::Style;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
-use crate::report::{InBrief, Machine, Machines, Origin, SideBySide};
+use crate::report::{InBrief, Machine, Machines, SideBySide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -76,6 +76,7 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
         ("--baseline", arguments.baseline.is_some()),
         ("--trace", arguments.trace.is_some()),
         ("--all", arguments.all),
+        ("--within", arguments.within.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::Input(miette::miette!(
@@ -114,7 +115,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
         let price = prices.iter().rev().find(|price| is_it(&price.machine, one));
         Machine {
             name: name(&one.path),
-            profile: Origin::new(&one.path.display().to_string(), &one.profile),
+            profile: one.origin(),
             price_per_hour: price.map(|price| price.per_hour),
         }
     };

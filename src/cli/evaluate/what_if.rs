@@ -5,7 +5,7 @@ use crate::cli::progress::Progress;
 use crate::cli::{Failure, Predicting};
 use crate::report::{InBrief, Turning, WhatIf};
 use crate::scenario::Workload;
-use crate::what_if::{Variation, Varied, turn, vary};
+use crate::what_if::{Variation, Varied, turning_factor, vary};
 
 /// Refuses what cannot be changed before anything is predicted.
 pub(in crate::cli) fn check(
@@ -41,7 +41,7 @@ pub(in crate::cli) fn ask(
     let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
     let there = LoadedProfile { profile, path: found.path.clone() };
     let ranking = predicting.ranking(&changed, &there, (progress, 0));
-    let turn = turn(&found.profile, workload, variation);
+    let turn = turning_factor(&found.profile, workload, variation);
     Ok(WhatIf {
         change: variation.to_string(),
         answer: InBrief::of(&ranking, runs),

@@ -60,7 +60,7 @@ impl CallCosts<'_> {
         };
         let has_kernels = self.traffic.launches[device.0];
         let link = &self.profile.link;
-        let beside_kernels = if has_kernels { link.beside_kernels(direction, bytes) } else { 0.0 };
+        let beside_kernels = if has_kernels { link.kernel_delay(direction, bytes) } else { 0.0 };
         // A copy of a single byte carries next to no data, so its time is the fixed part. (If the
         // smallest size that is known takes longer, most of its time is data.)
         let smallest = self.profile.copy(direction, Bytes::new(1)).unwrap_or_default();

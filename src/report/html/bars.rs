@@ -69,7 +69,7 @@ fn title(case: &Case<'_>) -> String {
 /// The notable ones, and those that other parts of the page are about.
 fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
     let ranking = case.subject.ranking;
-    let named = [case.winner(), case.naive(), ranking.best_on_cpu()];
+    let named = [case.chosen(), case.naive(), ranking.best_on_cpu()];
     let named: Vec<String> = named.into_iter().flatten().map(|one| one.plan.name()).collect();
     let notable = case.assessment.shown(Rows::Notable);
     let is_shown = |plan: &&AssessedPlan| {
@@ -126,7 +126,7 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
 fn role(case: &Case<'_>, plan: &AssessedPlan) -> Option<&'static str> {
     let is_it = |one: Option<&Ranked>| one.is_some_and(|one| one.plan.name() == plan.plan);
     match () {
-        () if is_it(case.winner()) => Some("chosen"),
+        () if is_it(case.chosen()) => Some("chosen"),
         () if is_it(case.naive()) => Some("naive"),
         () => None,
     }

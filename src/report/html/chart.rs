@@ -70,8 +70,13 @@ impl Axis {
 
 /// From three marks to about seven.
 fn marks(low: f64, high: f64) -> Vec<f64> {
-    let steps: [&[f64]; 5] =
-        [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0], &TENTHS];
+    let steps: [&[f64]; 5] = [
+        &[1.0],
+        &[1.0, 3.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+        &QUARTERS,
+    ];
     let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
     let of = |steps: &[f64], every: usize| {
         let decades = decades.clone().step_by(every);
@@ -85,7 +90,7 @@ fn marks(low: f64, high: f64) -> Vec<f64> {
     found.unwrap_or_else(|| vec![low * 1.001, high / 1.001])
 }
 
-const TENTHS: [f64; 36] = {
+const QUARTERS: [f64; 36] = {
     let mut all = [1.0; 36];
     let mut at = 1;
     while at < 36 {

@@ -5,7 +5,8 @@
 
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, Program, ThreadId};
+use crate::program::{Call, Facts, Program};
+use crate::report::timeline_row::TimelineRow;
 use crate::timeline::{Activity, Lane, Reason, Timeline};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,43 +47,6 @@ impl Words {
     }
 }
 
-/// One line of the picture: a host thread, or an engine of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    is_on_device: bool,
-    /// The host thread, or the GPU.
-    number: usize,
-    lane: Lane,
-}
-
-impl Row {
-    fn of(program: &Program, activity: &Activity) -> Self {
-        let Activity { lane, call, .. } = *activity;
-        let number = match lane {
-            Lane::Host => usize::from(program.thread_of(call).0),
-            _ => {
-                let stream = program.body[call].stream();
-                stream.map_or(0, |stream| program.device_of(stream).0)
-            }
-        };
-        Self { is_on_device: lane != Lane::Host, number, lane }
-    }
-
-    fn name(self, program: &Program) -> String {
-        let lane = match self.lane {
-            Lane::Kernels => "kernels".to_owned(),
-            other => other.to_string(),
-        };
-        match self.is_on_device {
-            false if program.thread_count() > 1 => {
-                format!("host {}", Names::of(program).thread(ThreadId(self.number as u16)))
-            }
-            true if program.devices() > 1 => format!("GPU {} {lane}", self.number),
-            _ => lane,
-        }
-    }
-}
-
 const fn kind(lane: Lane) -> &'static str {
     match lane {
         Lane::Host => "host",
@@ -94,9 +58,10 @@ const fn kind(lane: Lane) -> &'static str {
 }
 
 /// Those of all views, so that predicted and measured have the same.
-fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<Row> {
+fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<TimelineRow> {
     let all = views.iter().flat_map(|(_, timeline)| &timeline.activities);
-    let mut rows: Vec<Row> = all.map(|activity| Row::of(program, activity)).collect();
+    let mut rows: Vec<TimelineRow> =
+        all.map(|activity| TimelineRow::of(program, activity)).collect();
     rows.sort_unstable();
     rows.dedup();
     rows
@@ -171,9 +136,9 @@ fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
 
 /// For each activity: its row, its call, when it starts, how long it takes, and what it waited
 /// for last.
-fn view(program: &Program, title: &str, timeline: &Timeline, rows: &[Row]) -> Value {
+fn view(program: &Program, title: &str, timeline: &Timeline, rows: &[TimelineRow]) -> Value {
     let row = |activity: &Activity| {
-        rows.binary_search(&Row::of(program, activity)).expect("each activity has a row")
+        rows.binary_search(&TimelineRow::of(program, activity)).expect("each activity has a row")
     };
     let mut all: Vec<(usize, &Activity)> =
         timeline.activities.iter().map(|activity| (row(activity), activity)).collect();
@@ -205,7 +170,7 @@ fn view(program: &Program, title: &str, timeline: &Timeline, rows: &[Row]) -> Va
 }
 
 /// The number of a reason: its place in [`REASONS`], from one.
-const fn reason(reason: Reason) -> i64 {
+pub(super) const fn reason(reason: Reason) -> i64 {
     match reason {
         Reason::Issue => 1,
         Reason::Stream => 2,

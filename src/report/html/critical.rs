@@ -1,5 +1,6 @@
 //! What the time of a plan consists of: its critical path, as a waterfall.
 
+use super::columns::{REASONS, reason};
 use super::style::{folded_table, rich, share};
 use super::{Case, paragraph};
 use crate::program::Program;
@@ -173,8 +174,8 @@ fn steps(program: &Program, path: &CriticalPath<'_>) -> Vec<Vec<String>> {
         let call = segment.activity.call;
         let what = work(program, segment).what;
         let why = segment.activity.cause.map_or_else(
-            || "the pass begins with it".to_owned(),
-            |cause| format!("{} (call {})", gap_reason(cause.reason), cause.after + 1),
+            || REASONS[0].to_owned(),
+            |cause| format!("{} call {}", REASONS[reason(cause.reason) as usize], cause.after + 1),
         );
         vec![
             format!("call {}: {what}", call + 1),
@@ -184,15 +185,4 @@ fn steps(program: &Program, path: &CriticalPath<'_>) -> Vec<Vec<String>> {
         ]
     };
     path.segments.iter().take(STEPS).map(step).collect()
-}
-
-const fn gap_reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Issue => "it had to be issued",
-        Reason::Stream => "its stream was busy",
-        Reason::Event => "an event had to come",
-        Reason::Engine => "its engine was busy",
-        Reason::Device => "the host waited for the device",
-        Reason::Thread => "it waited for a host thread",
-    }
 }

@@ -25,6 +25,7 @@ mod what_if;
 mod words;
 
 use super::{Answer, Assessment, Evaluation};
+use crate::families::Family;
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -127,11 +128,11 @@ fn contents(cases: &[Case<'_>]) -> Markup {
         nav.contents aria-label="Scenarios" {
             div.scroll { table {
                 thead { tr {
-                    th { "Scenario" } th { "Answer" } th { "Plan" }
-                    th.number { "Time of a pass" } th.number { "Against the other side" }
+                    th { "Scenario" } th { "Answer" } th { "Plan for a pass" }
+                    th.number { "Time of a pass" } th.number { "Of a pass, side by side" }
                 } }
                 tbody { @for case in cases {
-                    @let best = case.subject.ranking.winner();
+                    @let best = case.chosen();
                     tr {
                         td { a href={ "#" (case.id("")) } { (case.assessment.scenario) } }
                         td { (chip(case.assessment.verdict.answer)) }
@@ -188,8 +189,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The plan that the verdict names, if any could be predicted.
-    fn winner(&self) -> Option<&'a Ranked> {
+    /// The plan to choose for a pass on the side that the verdict is for, if any was predicted.
+    fn chosen(&self) -> Option<&'a Ranked> {
         let ranking = self.subject.ranking;
         match self.assessment.verdict.answer {
             Answer::Cpu => ranking.best_on_cpu(),
@@ -198,19 +199,21 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What one would write first.
+    /// What one would write first: copies in and out around every task, each waited for; of
+    /// programs that the scenario spells out, the first.
     fn naive(&self) -> Option<&'a Ranked> {
-        let ranking = self.subject.ranking;
-        ranking.plans.iter().filter(|ranked| !ranked.is_cpu()).min_by_key(|ranked| {
-            // Everything in, all kernels, everything out; of programs, the one that is spelled
-            // out first.
-            let is_plain = ranked.plan.strategy.is_some_and(|strategy| {
-                matches!(strategy.family, crate::families::Family::RoundTrip(_)) && !strategy.graph
-            });
-            let programs = &self.subject.workload.programs;
-            let first = programs.iter().position(|one| one.label == ranked.plan.program.label);
-            (!is_plain, first.unwrap_or(usize::MAX), ranked.plan.host_memory())
-        })
+        let plans = self.subject.ranking.plans.iter().filter(|ranked| !ranked.is_cpu());
+        let programs = &self.subject.workload.programs;
+        let spelled_out = |ranked: &&'a Ranked| {
+            programs.first().is_some_and(|one| one.label == ranked.plan.program.label)
+        };
+        let is_plain = |ranked: &&'a Ranked| {
+            ranked.plan.strategy.is_some_and(|strategy| {
+                matches!(strategy.family, Family::RoundTrip(_)) && !strategy.graph
+            })
+        };
+        let plain = plans.clone().filter(is_plain);
+        plain.min_by_key(|ranked| ranked.plan.host_memory()).or(plans.clone().find(spelled_out))
     }
 
     /// The time of a run of the plan on the machine.

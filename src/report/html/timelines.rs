@@ -9,8 +9,8 @@ use crate::search::Ranked;
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
-/// Characters of packed timelines for each scenario. Plans beyond, the slowest first, are named
-/// without theirs; the plan to choose and the naive one always have it.
+/// Characters of packed timelines for each scenario. Plans whose timelines find no more room are
+/// named without; the plan to choose and the naive one always have theirs.
 const MOST: usize = 400_000;
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
@@ -77,7 +77,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
             @if left_out > 0 {
                 p.note {
-                    (plural(left_out as u64, "slower plan")) " of this scenario: without timelines \
+                    (plural(left_out as u64, "other plan")) " of this scenario: without timelines \
                     here, for the file's sake. "
                     code { "hallway evaluate --trace FILE --plan NAME" } " writes one."
                 }
@@ -116,7 +116,7 @@ fn first(case: &Case<'_>) -> Option<usize> {
 fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
     let plans = &case.subject.ranking.plans;
     let ranking = case.subject.ranking;
-    let due = [case.naive(), case.winner(), ranking.best_on_cpu()];
+    let due = [case.naive(), case.chosen(), ranking.best_on_cpu()];
     let mut due: Vec<usize> =
         due.into_iter().flatten().filter_map(|one| position(case, one)).collect();
     due.push(first);

@@ -2,7 +2,7 @@
 
 use super::style::{chip, rich};
 use super::{Case, Review, paragraph};
-use crate::report::words::{fine_percent, percent, plural, times, with_range};
+use crate::report::words::{fine_percent, first_sentence, percent, plural, times, with_range};
 use crate::report::{Answer, Verdict};
 use crate::search::Ranked;
 use maud::{Markup, html};
@@ -21,18 +21,6 @@ pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
         }
         (figures(case))
     }
-}
-
-/// Names may have points in them, so a sentence ends only where a blank follows.
-fn first_sentence(text: &str) -> (&str, &str) {
-    let mut quoted = false;
-    for (at, letter) in text.char_indices() {
-        quoted ^= letter == '`';
-        if !quoted && letter == '.' && text[at + 1..].starts_with(' ') {
-            return (&text[..=at], text[at + 1..].trim_start());
-        }
-    }
-    (text, "")
 }
 
 /// How many times as long the other side takes.
@@ -70,7 +58,7 @@ fn in_draws(case: &Case<'_>) -> Option<String> {
 }
 
 fn range_of(case: &Case<'_>) -> Option<String> {
-    let best = case.winner()?;
+    let best = case.chosen()?;
     let (low, high) = best.forecast.interval();
     let name = best.plan.name();
     let time = with_range(best.makespan(), low, high);

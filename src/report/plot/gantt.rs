@@ -6,15 +6,16 @@ use super::style::{
     wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::program::Program;
 use crate::program::spelled::Names;
-use crate::program::{Program, ThreadId};
 use crate::report::Origin;
-use crate::report::host_thread::{HostThread, is_waiting};
+use crate::report::host_thread::is_waiting;
+use crate::report::timeline_row::TimelineRow;
 use crate::report::verdict::{Answer, Verdict};
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
-use crate::timeline::{Activity, Lane, Timeline, busy};
+use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -70,7 +71,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
     let (title, lines) = (wrapped_title(&of.title(), WIDTH), of.lines());
     let height = |panel: &Panel<'_>| {
-        HEAD + LANE * Row::all(&plan.program, panel.timeline).len() as i32 + FOOT
+        HEAD + LANE * TimelineRow::all(&plan.program, panel.timeline).len() as i32 + FOOT
     };
     svg((WIDTH, heading(&title, &lines) + panels.iter().map(height).sum::<i32>()), |area, tips| {
         let mut rest = titled(area, &title, &lines)?;
@@ -126,68 +127,12 @@ struct Panel<'a> {
     timeline: &'a Timeline,
 }
 
-/// A lane of one host thread, or of one GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
-    lane: Lane,
-    thread: ThreadId,
-    device: usize,
-}
-
-impl Row {
-    /// Each host thread has a lane of its own, and each GPU its own ones. That of copies between
-    /// devices is left out if there are none.
-    fn all(program: &Program, timeline: &Timeline) -> Vec<Self> {
-        let of_lane = |lane: Lane| {
-            let rows = match lane {
-                Lane::Host => program.thread_count(),
-                _ => program.devices().max(1),
-            };
-            (0..rows).map(move |place| match lane {
-                Lane::Host => Self { lane, thread: ThreadId(place as u16), device: 0 },
-                _ => Self { lane, thread: ThreadId::MAIN, device: place },
-            })
-        };
-        let is_drawn = |row: &Self| {
-            row.lane != Lane::PeerCopy || timeline.lane(row.lane).any(|one| row.has(program, one))
-        };
-        Lane::ALL.into_iter().flat_map(of_lane).filter(is_drawn).collect()
-    }
-
-    fn has(&self, program: &Program, activity: &Activity) -> bool {
-        if self.lane == Lane::Host {
-            return program.thread_of(activity.call) == self.thread;
-        }
-        let stream = program.body[activity.call].stream();
-        stream.map_or(0, |stream| program.device_of(stream).0) == self.device
-    }
-
-    fn name(&self, program: &Program, names: &Names<'_>) -> String {
-        match (self.lane, self.thread) {
-            (Lane::Host, ThreadId::MAIN) => self.lane.name().to_owned(),
-            (Lane::Host, thread) => format!("host {}", names.thread(thread)),
-            (lane, _) if program.devices() > 1 => format!("GPU {} {}", self.device, lane.name()),
-            (lane, _) => lane.name().to_owned(),
-        }
-    }
-
-    /// The share of the pass in which it does something.
-    fn busy(&self, program: &Program, timeline: &Timeline) -> f64 {
-        if self.lane == Lane::Host {
-            return HostThread::of_thread(program, timeline, self.thread).held;
-        }
-        let here = timeline.lane(self.lane).filter(|one| self.has(program, one));
-        let time = busy(here.map(|one| (one.start, one.end)));
-        time.nanos_f64() / timeline.makespan.nanos_f64().max(1.0)
-    }
-}
-
 impl Panel<'_> {
     fn draw(&self, area: &Area<'_>, program: &Program, longest: Span, tips: &Tips) -> Drawn {
         write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
-        let drawn = Row::all(program, self.timeline);
+        let drawn = TimelineRow::all(program, self.timeline);
         let (names, lanes) = (Names::of(program), drawn.len() as f64);
         let x = Axis {
             low: 0.0,
@@ -216,7 +161,7 @@ impl Panel<'_> {
             }
             chart.draw_series(bars.iter().map(Bar::rectangle))?;
             let y = HEAD + LANE * index as i32 + LANE / 2;
-            write(area, &row.name(program, &names), (left - 10, y), BODY, HPos::Right)?;
+            write(area, &row.name(program), (left - 10, y), BODY, HPos::Right)?;
             let busy = format!("{} busy", percent(row.busy(program, self.timeline)));
             write(area, &busy, (WIDTH - right + 10, y), BODY - 2, HPos::Left)?;
         }
@@ -225,9 +170,10 @@ impl Panel<'_> {
 
     /// One rectangle for each visible activity, at least a pixel wide. An activity within a
     /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
-    fn bars(&self, program: &Program, row: Row, bottom: f64, pixel: f64) -> Vec<Bar<'_>> {
+    fn bars(&self, program: &Program, row: TimelineRow, bottom: f64, pixel: f64) -> Vec<Bar<'_>> {
         let lane = self.timeline.lane(row.lane);
-        let activities: Vec<&Activity> = lane.filter(|one| row.has(program, one)).collect();
+        let activities: Vec<&Activity> =
+            lane.filter(|one| TimelineRow::of(program, one) == row).collect();
         let rows = rows(&activities);
         let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
         let mut reached = [f64::NEG_INFINITY; ROWS];

@@ -10,7 +10,7 @@ use super::tips::Tips;
 use crate::machine::Side;
 use crate::report::Origin;
 use crate::report::verdict::Verdict;
-use crate::report::words::with_range;
+use crate::report::words::{first_sentence, with_range};
 use crate::search::{Ranked, Ranking};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -35,7 +35,7 @@ pub fn plans(
 ) -> String {
     let shown = shown(ranking);
     let verdict = Verdict::of(ranking).over(ranking, runs);
-    let first = verdict.sentence.split(". ").next().unwrap_or_default();
+    let (first, _) = first_sentence(&verdict.sentence);
     let title = format!("{scenario}: {}", plain(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);

@@ -1,6 +1,7 @@
 //! The comment lines above a table, which describe its machine.
 
 use super::row::listed;
+use super::words::NOT_KNOWN;
 use crate::machine::MultiprocessorLimits;
 use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
@@ -35,6 +36,9 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         if !KEYS.contains(&key) {
             let keys = listed(&KEYS);
             return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
+        }
+        if value == NOT_KNOWN {
+            continue;
         }
         if said.insert(key, (line, value.trim_matches('"'))).is_some() {
             return Err((line, format!("`# {key} = ..` is there twice; leave one out")));

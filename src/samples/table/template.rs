@@ -36,14 +36,15 @@ pub fn table_template() -> String {
 }
 
 const HEAD: &str = "\
-# Replace each `?` by what you know, in seconds, such as 23.1e-6. Lines whose `?` stays count for
-# nothing, so that they may stay. Then run
+# Replace each `?` by what you know: below, in seconds, such as 23.1e-6. Lines whose `?` stays count
+# for nothing, so that they may stay, but the GPU, its multiprocessors and its memory are needed.
+# Then run
 #   hallway fit TABLE.csv --like calibration/h200 --output PROFILE.toml
 # which borrows what lines under \"Can be borrowed\" leave open. Kernels and sizes are examples.
 # gpu = ?
 # multiprocessors = ?
 # device_memory = ?
-# cpu_threads = 16
+# cpu_threads = ?
 ";
 
 /// The columns that lines of the template use, and the arguments of all kernels.

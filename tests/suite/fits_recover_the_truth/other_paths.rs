@@ -31,13 +31,13 @@ fn what_copies_take_longer_beside_kernels_is_told_from_what_the_visit_does() {
     }
     let link = fitted(all).link;
     for (bytes, longer) in truth {
-        let found = link.beside_kernels(DOWN, Bytes::new(bytes));
+        let found = link.kernel_delay(DOWN, Bytes::new(bytes));
         assert!((found - longer).abs() < 40.0, "{found} for {longer} of {bytes} bytes");
     }
     // Beyond the known sizes, the largest and the smallest apply.
-    assert!(link.beside_kernels(DOWN, Bytes::mib(64)) < 40.0);
-    assert!((link.beside_kernels(DOWN, Bytes::new(4)) - 600.0).abs() < 40.0);
-    assert_eq!(link.beside_kernels(Direction::DeviceToHost, Bytes::kib(4)), 0.0);
+    assert!(link.kernel_delay(DOWN, Bytes::mib(64)) < 40.0);
+    assert!((link.kernel_delay(DOWN, Bytes::new(4)) - 600.0).abs() < 40.0);
+    assert_eq!(link.kernel_delay(Direction::DeviceToHost, Bytes::kib(4)), 0.0);
 }
 
 const SIZES: [u64; 4] = [1 << 12, 1 << 18, 1 << 22, 1 << 26];

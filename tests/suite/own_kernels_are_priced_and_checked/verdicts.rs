@@ -4,7 +4,7 @@ use super::{costs, machine, text};
 use hallway::profile::{Processor, Profile};
 use hallway::report::Assessment;
 use hallway::scenario::Workload;
-use hallway::search::{Ranking, candidates, rank, turnings};
+use hallway::search::{Ranking, candidates, deciding_times, rank};
 use hallway::simulate::simulate;
 use hallway::units::Span;
 
@@ -24,15 +24,15 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     let machine = machine();
     let (workload, ranking) = ranked("stated = { fixed = \"50 us\" }", 2, &machine);
     assert_eq!((ranking.plans.len(), ranking.unknown.len()), (1, 1));
-    let found = turnings(&ranking, &machine);
-    let [turning] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((turning.kernel.as_str(), turning.on), ("k", Processor::Cpu));
+    let found = deciding_times(&ranking, &machine);
+    let [deciding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((deciding.kernel.as_str(), deciding.on), ("k", Processor::Cpu));
     let gpu = ranking.fastest().expect("the GPU's").makespan();
-    let at = turning.at.expect("the CPU may win");
+    let at = deciding.at.expect("the CPU may win");
     // The CPU does nothing else: both runs together take as long as the GPU.
     let off = at.nanos_f64() - gpu.nanos_f64();
     assert!(off.abs() <= 1e-5 * gpu.nanos_f64() + 4.0, "{at}, not {gpu}");
-    let said = Assessment::new(&workload, 1, &ranking, None).turning(&found).verdict.sentence;
+    let said = Assessment::new(&workload, 1, &ranking, None).deciding(&found).verdict.sentence;
     let told =
         format!("The CPU's time of `k` is not known: `p` wins if it takes more than {at} a pass.");
     assert!(said.contains(&told), "{said}");
@@ -51,17 +51,17 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     let machine = machine();
     let quick = "cpu = { stated = { fixed = \"1 us\" } }";
     let (workload, ranking) = ranked(quick, 1, &machine);
-    let found = turnings(&ranking, &machine);
+    let found = deciding_times(&ranking, &machine);
     assert_eq!(
         found.iter().map(|one| (one.on, one.at)).collect::<Vec<_>>(),
         [(Processor::Gpu, None)]
     );
-    let said = Assessment::new(&workload, 1, &ranking, None).turning(&found).verdict.sentence;
+    let said = Assessment::new(&workload, 1, &ranking, None).deciding(&found).verdict.sentence;
     assert!(said.contains("`cpu` wins even if it takes none"), "{said}");
     // A slow CPU leaves the GPU a chance.
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
     let (workload, ranking) = ranked(slow, 1, &machine);
-    let found = turnings(&ranking, &machine);
+    let found = deciding_times(&ranking, &machine);
     let at = found[0].at.expect("copies take less");
     let copies = simulate(&workload.programs[0], &machine);
     assert!(copies.is_err() && at < Span::from_millis(50), "{at}");
@@ -71,8 +71,8 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
 fn nothing_turns_where_both_sides_are_known_or_two_times_are_missing() {
     let machine = machine();
     let known = "stated = { fixed = \"5 us\" }\ncpu = { stated = { fixed = \"5 us\" } }";
-    assert_eq!(turnings(&ranked(known, 1, &machine).1, &machine), []);
+    assert_eq!(deciding_times(&ranked(known, 1, &machine).1, &machine), []);
     let bare = Profile { latency: hallway::profile::Latencies::default(), ..machine };
     let only_gpu = "cpu = { stated = { fixed = \"5 us\" } }";
-    assert_eq!(turnings(&ranked(only_gpu, 1, &bare).1, &bare), []);
+    assert_eq!(deciding_times(&ranked(only_gpu, 1, &bare).1, &bare), []);
 }

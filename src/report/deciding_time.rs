@@ -1,13 +1,13 @@
 //! Which time a side lacks for a verdict, in words.
 
 use super::evaluation::Assessment;
-use crate::search::Turning;
+use crate::search::DecidingTime;
 
 impl Assessment {
     /// Says which time is missing of a side, and when it would win.
     #[must_use]
-    pub fn turning(mut self, turnings: &[Turning]) -> Self {
-        for Turning { kernel, on, other, at } in turnings {
+    pub fn deciding(mut self, deciding_times: &[DecidingTime]) -> Self {
+        for DecidingTime { kernel, on, other, at } in deciding_times {
             let side = on.name();
             self.verdict.sentence += &match at {
                 Some(at) => format!(

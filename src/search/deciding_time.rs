@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A kernel whose time on one side is not known, where that is all that a comparison lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turning {
+pub struct DecidingTime {
     pub kernel: String,
     /// The side whose time is not known.
     pub on: Processor,
@@ -25,8 +25,8 @@ pub struct Turning {
 const STEPS: usize = 20;
 
 /// For each side without a plan whose time is known, the plan that one missing time keeps out.
-pub fn turnings(ranking: &Ranking, profile: &Profile) -> Vec<Turning> {
-    let mut found: Vec<Turning> = Vec::new();
+pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime> {
+    let mut found: Vec<DecidingTime> = Vec::new();
     for (plan, _) in &ranking.unknown {
         let program = &plan.program;
         let on_cpu = program.computes_on_cpu();
@@ -43,17 +43,17 @@ pub fn turnings(ranking: &Ranking, profile: &Profile) -> Vec<Turning> {
         });
         let runs = runs.count() as u64;
         let Ok(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
-        let turning = Turning {
+        let deciding = DecidingTime {
             kernel: program.kernels[kernel].name.clone(),
             on,
             other: other.plan.name(),
             at: at.map(|each| each * runs),
         };
         // Of two plans that lack the same, the one with the better chance counts.
-        match found.iter_mut().find(|one| (&one.kernel, one.on) == (&turning.kernel, on)) {
-            Some(known) if turning.at > known.at => *known = turning,
+        match found.iter_mut().find(|one| (&one.kernel, one.on) == (&deciding.kernel, on)) {
+            Some(known) if deciding.at > known.at => *known = deciding,
             Some(_) => {}
-            None => found.push(turning),
+            None => found.push(deciding),
         }
     }
     found

@@ -12,7 +12,7 @@ pub const SEARCHED: [f64; 2] = [1.0 / 64.0, 64.0];
 
 /// The factor nearest to 1 at which the other side is faster in a pass.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct TurningFactor {
     pub knob: Knob,
     pub at: f64,
     /// Whether the GPU is faster there.
@@ -25,7 +25,11 @@ const CLOSE: f64 = 1.01;
 /// Where the verdict of a pass turns, for a variation that scales one thing: with the plans that a
 /// break-even tries. `None` if it scales nothing or several things, or a side has no plan;
 /// `Some(None)` if it does not turn at any factor that is tried.
-pub fn turn(profile: &Profile, workload: &Workload, variation: &Variation) -> Option<Option<Turn>> {
+pub fn turning_factor(
+    profile: &Profile,
+    workload: &Workload,
+    variation: &Variation,
+) -> Option<Option<TurningFactor>> {
     let [change] = variation.changes.as_slice() else { return None };
     let (knob, _) = scaling(change, &profile.machine).ok()??;
     let gpu_leads = |factor: f64| {
@@ -45,7 +49,7 @@ pub fn turn(profile: &Profile, workload: &Workload, variation: &Variation) -> Op
         let middle = (same * other).sqrt();
         *(if gpu_leads(middle)? == now { &mut same } else { &mut other }) = middle;
     }
-    Some(Some(Turn { knob, at: other, to_gpu: !now }))
+    Some(Some(TurningFactor { knob, at: other, to_gpu: !now }))
 }
 
 fn power(step: i32) -> f64 {
