@@ -17,7 +17,7 @@ use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct PlotArguments {
@@ -50,6 +50,11 @@ fn chunks_of(workload: &Workload) -> String {
     format!("{}-chunks.svg", workload.name)
 }
 
+/// File name of the picture of a sweep.
+fn sweep_of(scenario: &str, key: &str) -> String {
+    format!("{scenario}-sweep-{key}.svg")
+}
+
 /// A scenario with its predictions and, where there are any, its runs.
 struct Subject {
     workload: Workload,
@@ -68,12 +73,16 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
     let inputs = arguments.predicting.inputs(&found).chain(inputs);
-    check_outputs(inputs, made.iter().map(PathBuf::as_path))?;
+    let inputs: Vec<&Path> = inputs.collect();
+    check_outputs(inputs.iter().copied(), made.iter().map(PathBuf::as_path))?;
     let swept = match &arguments.sweep {
         Some(asked) => sweep(&arguments.predicting, &found, asked, None)?.sweeps,
         None => Vec::new(),
     };
-    let origin = Origin::new(&found.path.display().to_string(), &found.profile);
+    let of_sweeps = swept.iter().map(|one| sweep_of(&one.scenario, &one.key));
+    let of_sweeps: Vec<PathBuf> = of_sweeps.map(|name| arguments.output.join(name)).collect();
+    check_outputs(inputs, of_sweeps.iter().map(PathBuf::as_path))?;
+    let origin = found.origin();
     // One more for the samples and the drawing.
     let progress = Progress::of(workloads.len() + 1);
     let subjects = subjects(workloads, &arguments.predicting, &found, &progress)?;
@@ -95,7 +104,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         pictures.extend(cut.map(|picture| (chunks_of(&subject.workload), picture)));
     }
     for one in &swept {
-        pictures.insert(format!("{}-{}.svg", one.scenario, one.key), drawn_sweep(one, &origin));
+        pictures.insert(sweep_of(&one.scenario, &one.key), drawn_sweep(one, &origin));
     }
     let with_runs = subjects.iter().filter_map(|subject| {
         Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))

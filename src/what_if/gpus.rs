@@ -11,11 +11,13 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     let profile = &mut varied.profile;
     profile.multi_gpu.roots.retain(|root| root.devices <= count);
     profile.multi_gpu.others.retain(|other| other.device.0 < count);
-    let missing: Vec<usize> = (2..=count).filter(|&n| !profile.gpu_counts().contains(&n)).collect();
     profile.machine.devices = count;
-    if missing.is_empty() {
+    let measured = profile.gpu_counts();
+    let most = measured.iter().copied().max().unwrap_or(1);
+    if count <= most {
         return Ok(());
     }
+    let missing = most + 1..=count;
     let rate = |direction: Direction| {
         let rate = profile.link_rate(direction).ok_or_else(|| {
             format!("the profile does not know how fast large {direction} copies are")
@@ -23,18 +25,19 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
         Ok::<_, String>((direction, rate.bytes_per_second()))
     };
     let alone = [rate(Direction::HostToDevice)?, rate(Direction::DeviceToHost)?];
-    // Both ways at once, each direction goes at the rate that one link leaves it.
+    // Both ways at once, each direction goes at the rate that one link leaves it, if that is known.
     let beside = alone.map(|(direction, rate)| {
-        let longer = profile.shared(direction).map_or(0.0, |shared| shared.per_byte_ns);
-        1e9 / (1e9 / rate + longer)
+        let longer = profile.shared(direction).ok()?.per_byte_ns;
+        Some(1e9 / (1e9 / rate + longer))
     });
-    for &devices in &missing {
+    for devices in missing {
         let all = |rate: f64| Some(Bandwidth::from_bytes_per_second(rate * devices as f64));
+        let both = beside[0].zip(beside[1]).map(|(down, up)| down + up);
         let root = RootModel {
             devices,
             down_bytes_per_second: all(alone[0].1),
             up_bytes_per_second: all(alone[1].1),
-            both_bytes_per_second: all(beside[0] + beside[1]),
+            both_bytes_per_second: both.and_then(all),
             scatter: 0.0,
         };
         profile.multi_gpu.roots.push(root);

@@ -22,9 +22,10 @@ pub fn vary(
     let mut varied = Varied { profile, workload, assumptions: Vec::new() };
     let machine = varied.profile.machine.clone();
     let mut capacities = links::Capacities::default();
+    let mut devices = None;
     for change in &variation.changes {
         match change {
-            Change::Gpus(count) => gpus::set(&mut varied, *count)?,
+            Change::Gpus(count) => devices = Some(*count),
             Change::Memory(kind) => memory::set(&mut varied, *kind)?,
             Change::Times(..) | Change::Count(..) | Change::Link(_) => {
                 if let Some((knob, factor)) = scaling(change, &machine)?
@@ -36,6 +37,10 @@ pub fn vary(
         }
     }
     links::scale(&mut varied, capacities)?;
+    // Further GPUs have links as they are by then.
+    if let Some(count) = devices {
+        gpus::set(&mut varied, count)?;
+    }
     Ok(varied)
 }
 

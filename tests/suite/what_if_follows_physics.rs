@@ -9,7 +9,7 @@ use hallway::report::InBrief;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates_for, lead, rank};
 use hallway::units::{Bytes, Span};
-use hallway::what_if::{Variation, Varied, turn, vary};
+use hallway::what_if::{Variation, Varied, turning_factor, vary};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -183,6 +183,14 @@ fn a_second_gpu_brings_a_link_of_its_own() {
     let Varied { profile, assumptions, .. } = varied(&known, &copies, "gpus=2");
     assert_eq!(profile.multi_gpu, known.multi_gpu);
     assert!(assumptions.is_empty());
+    // More than were calibrated: those keep what was measured.
+    let Varied { profile, .. } = varied(&known, &copies, "gpus=4");
+    assert_eq!(profile.gpu_counts(), [2, 3, 4]);
+    assert_eq!(profile.multi_gpu.roots[0], known.multi_gpu.roots[0]);
+    // Further GPUs have the changed link, in whatever order.
+    let both = on_gpu(&H200, &copies, "gpus=2,link=2x");
+    assert!(both < 0.75 * on_gpu(&H200, &copies, "link=2x"), "{both}");
+    assert_near(both, on_gpu(&H200, &copies, "link=2x,gpus=2"), 1e-9);
     let Varied { profile, .. } = varied(&known, &copies, "gpus=1");
     assert!(profile.gpu_counts().is_empty());
 }
@@ -200,7 +208,7 @@ fn the_turning_factor_turns_the_verdict() {
         ("compute-polynomial", "multiprocessors=0.5x"),
     ] {
         let workload = scenario(name);
-        let Some(Some(found)) = turn(&H200, &workload, &change(text)) else { continue };
+        let Some(Some(found)) = turning_factor(&H200, &workload, &change(text)) else { continue };
         let gpu_leads = |factor: f64| {
             let Varied { profile, workload, .. } =
                 varied(&H200, &workload, &format!("{}={factor}x", found.knob));
@@ -216,7 +224,7 @@ fn the_turning_factor_turns_the_verdict() {
     // A combination has no factor, and neither has a kind of memory.
     let workload = scenario("stencil-halo");
     for text in ["link=0.5x,kernels=0.5x", "memory=pinned", "gpus=2"] {
-        assert_eq!(turn(&H200, &workload, &change(text)), None, "{text}");
+        assert_eq!(turning_factor(&H200, &workload, &change(text)), None, "{text}");
     }
 }
 
@@ -262,6 +270,7 @@ fn what_cannot_be_changed_is_said_with_the_fix() {
         ("setup.pinning=0", "setup.pin"),
         ("link=gen4x16,", "is no change"),
         ("threads=0", "1 to"),
+        ("threads=2x, threads=4", "`threads` is changed twice"),
     ] {
         let problem = text.parse::<Variation>().expect_err(text);
         assert!(problem.contains(says), "{text}: {problem}");

@@ -306,9 +306,9 @@ fn plot_writes_every_picture_and_names_it() {
         "bandwidth.svg",
         "predicted-against-measured.svg",
         "small-scale-chunks.svg",
-        "small-scale-elements.svg",
         "small-scale-gantt.svg",
         "small-scale-plans.svg",
+        "small-scale-sweep-elements.svg",
     ];
     assert_eq!(plot("one"), names.map(|name| format!("one/{name}\n")).concat());
     plot("two");
