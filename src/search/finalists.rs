@@ -3,7 +3,7 @@
 use super::candidates::{Candidates, Plan};
 use super::for_machine::candidates_for;
 use super::ranking::{Ranking, rank_counted};
-use super::scheduled::add_schedules_quickly;
+use super::scheduled::add_schedules_in;
 use crate::families::{Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -61,8 +61,11 @@ pub(super) fn fastest_of(
         let program = build(workload, strategy).ok()?;
         Some(Plan { strategy: Some(strategy), program })
     }));
-    if strategies.iter().any(|strategy| strategy.family.name() == FamilyName::ByTask) {
-        add_schedules_quickly(&mut candidates, workload, profile);
+    let scheduled =
+        strategies.iter().filter(|strategy| strategy.family.name() == FamilyName::ByTask);
+    let chunks: BTreeSet<u64> = scheduled.map(|strategy| strategy.family.chunks()).collect();
+    if !chunks.is_empty() {
+        add_schedules_in(&mut candidates, workload, profile, chunks.into_iter().collect());
     }
     let mut programs = candidates.programs();
     programs.extend(workload.programs.iter().cloned());

@@ -15,13 +15,11 @@ const MOST_NODES: u64 = 4096;
 /// Adds plans by task, if the scenario asks for them.
 pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
     let chunks = counts(workload);
-    // No runs have been scored yet of plans that share the work with the CPU.
-    let with_cpu = workload.plans.families.contains(&FamilyName::ByTask);
-    let gpus = gpus(profile);
+    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
     add(found, workload, profile, &Choice { chunks, gpus, with_cpu, budget: BUDGET });
 }
 
-/// Like [`add_schedules`], for a quick look: schedules without the CPU, as lists give them.
+/// Like [`add_schedules`], for a quick look: with one number of chunks, and as lists give them.
 pub(super) fn add_schedules_quickly(
     found: &mut Candidates,
     workload: &Workload,
@@ -29,8 +27,28 @@ pub(super) fn add_schedules_quickly(
 ) {
     let typical = typical_chunks(workload);
     let typical = counts(workload).into_iter().filter(|&one| one <= typical).max().unwrap_or(1);
-    let choice = Choice { chunks: vec![typical], with_cpu: false, budget: 0, gpus: gpus(profile) };
+    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
+    let choice = Choice { chunks: vec![typical], with_cpu, budget: 0, gpus };
     add(found, workload, profile, &choice);
+}
+
+/// Like [`add_schedules`], with these numbers of chunks. Without the CPU, lists are near enough to
+/// the best; whether the CPU is of any use shows only after some search.
+pub(super) fn add_schedules_in(
+    found: &mut Candidates,
+    workload: &Workload,
+    profile: &Profile,
+    chunks: Vec<u64>,
+) {
+    let with_cpu = shares_with_cpu(workload);
+    let budget = if with_cpu { BUDGET } else { 0 };
+    add(found, workload, profile, &Choice { chunks, with_cpu, budget, gpus: gpus(profile) });
+}
+
+/// Whether plans by task may give the CPU some of the tasks. Unasked they do not: no runs have been
+/// scored yet of plans that share the work with the CPU.
+fn shares_with_cpu(workload: &Workload) -> bool {
+    workload.plans.families.contains(&FamilyName::ByTask)
 }
 
 /// The middle one of the numbers of chunks to try.

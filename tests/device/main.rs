@@ -8,6 +8,7 @@ mod paths;
 mod plans;
 mod several;
 mod spelled_out;
+mod worse_machine;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{
