@@ -27,8 +27,9 @@ use std::sync::atomic::Ordering;
 /// Shown below the arguments.
 const BELOW: &str = "\
 All plans are predicted before the first one runs, and standard error shows a digest of the profile,
-the plans and the predictions. Plans run in random order, three times each. Then the plan to choose
-and the fastest one run in turn, unless they are one; regret is by these runs. Every run is written
+the plans and the predictions. Plans run in random order, as many times each as --rounds says. Then
+the plan to choose and the fastest one run in turn, three times each, unless they are one; regret is
+by these runs. Every run is written
 at once to runs/NAME.partial.json beside the profile; when all are there, to runs/NAME.json, or,
 with --random, to runs/random-SEED/, where each scenario is written, too. A part goes to a folder of
 its own in there, shard-3-of-16; `hallway merge` puts the parts together.
@@ -61,6 +62,11 @@ pub(super) struct VerifyArguments {
     /// fastest of each family, and others drawn with --seed
     #[arg(long, value_name = "PLANS", value_parser = clap::value_parser!(u32).range(1..))]
     plans: Option<u32>,
+    /// Run every plan so many times, in rounds over all plans, so that what disturbs the machine for
+    /// a while falls on all of them
+    #[arg(long, value_name = "ROUNDS", default_value_t = 3, conflicts_with = "recorded",
+        value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
     /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
     /// errors are shown by kind of plan, beside those of three simpler predictions, and nothing is
     /// checked
@@ -102,8 +108,8 @@ enum Style {
     Json,
 }
 
-/// How often every plan is run.
-const ROUNDS: usize = 3;
+/// How often the plan to choose and the fastest one are run again.
+const RERUNS: usize = 3;
 
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
@@ -244,8 +250,8 @@ fn run_all(
         team: &team,
         contents: profile.machine.seed,
         order: arguments.predicting.seed,
-        rounds: ROUNDS,
-        reruns: !is_random,
+        rounds: arguments.rounds as usize,
+        reruns: if is_random { 0 } else { RERUNS },
         effort: if is_random { Effort::BRIEF } else { Effort::FULL },
         traced: if is_random { Traced::Nothing } else { Traced::FastestAnd(&timed) },
     };

@@ -33,10 +33,8 @@ impl Formula<3> for BlackScholes {
 fn call(s: f32, k: f32, t: f32) -> f32 {
     const RATE: f32 = BlackScholes::RATE;
     const VOLATILITY: f32 = BlackScholes::VOLATILITY;
-    let [s, k, t] = [s, k, t].map(
-        #[inline(always)]
-        |input| input.max(BlackScholes::LEAST),
-    );
+    const LEAST: f32 = BlackScholes::LEAST;
+    let (s, k, t) = (s.max(LEAST), k.max(LEAST), t.max(LEAST));
     let spread = VOLATILITY * t.sqrt();
     let d1 = (ln(s / k) + (RATE + 0.5 * VOLATILITY * VOLATILITY) * t) / spread;
     let d2 = d1 - spread;

@@ -15,15 +15,15 @@ pub(super) struct Scale(pub f32);
 
 impl Formula<1> for Scale {
     #[inline(always)]
-    unsafe fn apply<V: Vector, const U: usize>(self, [x]: [[V; U]; 1]) -> [V; U] {
+    unsafe fn apply<V: Vector, const U: usize>(self, [mut x]: [[V; U]; 1]) -> [V; U] {
         // SAFETY: the caller promises the instruction set.
         unsafe {
             let a = V::splat(self.0);
-            x.map(
-                #[inline(always)]
-                |x| a.mul(x),
-            )
+            for x in &mut x {
+                *x = a.mul(*x);
+            }
         }
+        x
     }
 }
 
@@ -272,14 +272,22 @@ impl Loop for Sum<'_> {
             total.store(lanes.as_mut_ptr());
         }
         // The lanes are added in halves, which vectors can do: one by one they would take
-        // half as long as a whole short block. Shadowing `lanes` keeps it in registers;
-        // the compiler would send an update in place through memory.
-        let lanes = lanes.map(f64::from);
+        // half as long as a whole short block.
+        let mut wide = [0.0; MAX_LANES];
+        for (wide, lane) in wide.iter_mut().zip(lanes) {
+            *wide = f64::from(lane);
+        }
         const HALF: usize = MAX_LANES / 2;
         const QUARTER: usize = HALF / 2;
-        let half: [f64; HALF] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + HALF]);
-        let [a, b, c, d]: [f64; QUARTER] =
-            std::array::from_fn(|lane| half[lane] + half[lane + QUARTER]);
+        let mut half = [0.0; HALF];
+        for lane in 0..HALF {
+            half[lane] = wide[lane] + wide[lane + HALF];
+        }
+        let mut quarter = [0.0; QUARTER];
+        for lane in 0..QUARTER {
+            quarter[lane] = half[lane] + half[lane + QUARTER];
+        }
+        let [a, b, c, d] = quarter;
         let sum = (a + c) + (b + d);
         rest.iter().fold(sum, |sum, &value| sum + f64::from(value))
     }

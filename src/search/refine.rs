@@ -6,10 +6,11 @@
 //! It ends when all plans about as fast as the fastest have been gone on from. What cannot beat the
 //! fastest plan by its [bound](super::plan_bound) is not even built.
 
-use super::candidates::{Candidates, Plan};
+use super::candidates::{Candidates, Plan, same_program};
 use super::plan_bound::Bounds;
 use crate::families::{Strategy, build, draft};
 use crate::profile::Profile;
+use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 use crate::simulate::makespan;
 use crate::units::Span;
@@ -43,7 +44,14 @@ pub(super) fn refine(workload: &Workload, profile: &Profile, found: &mut Candida
         let is_better = listed
             .get(&family)
             .is_some_and(|(before, _)| time.nanos_f64() <= GAIN * before.nanos_f64());
-        if is_better && let Ok(program) = build(workload, strategy) {
+        // In one piece, plans of several families may come to the same.
+        let is_new = |program: &Program| {
+            !found.plans.iter().any(|other| same_program(&other.program, program))
+        };
+        if is_better
+            && let Ok(program) = build(workload, strategy)
+            && is_new(&program)
+        {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
     }

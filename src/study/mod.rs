@@ -79,7 +79,7 @@
 //!     contents: profile.machine.seed,
 //!     order: seed,
 //!     rounds: 3,
-//!     reruns: true,
+//!     reruns: 3,
 //!     effort: Effort::FULL,
 //!     traced: Traced::Nothing,
 //! };

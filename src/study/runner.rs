@@ -171,8 +171,8 @@ pub struct Runner<'a> {
     /// How often every plan is run: in rounds, so that what a machine does for a minute falls on
     /// all plans alike.
     pub rounds: usize,
-    /// Whether the plan to choose and the fastest one are run again in turn, in as many rounds.
-    pub reruns: bool,
+    /// How often each of the plan to choose and the fastest one is run again, in turn.
+    pub reruns: usize,
     pub effort: Effort,
     pub traced: Traced<'a>,
 }
@@ -265,9 +265,9 @@ impl Runner<'_> {
         job: &mut Job<'_>,
         along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), StudyError> {
-        let is_done = !self.reruns || !job.kept.set.reruns.is_empty();
+        let is_done = self.reruns == 0 || !job.kept.set.reruns.is_empty();
         let Some([one, other]) = job.finalists().filter(|_| !is_done) else { return Ok(()) };
-        let turns = [one, other, other, one].into_iter().cycle().take(2 * self.rounds);
+        let turns = [one, other, other, one].into_iter().cycle().take(2 * self.reruns);
         let executor = Executor::new(self.device, self.team, job.workload, self.contents);
         let RunSet { scenario, calibration_unix_time, .. } = &job.kept.set;
         let mut reruns = RunSet::new(scenario, *calibration_unix_time);

@@ -111,7 +111,6 @@ fn kernel(entry: &str) -> OwnKernel {
 /// Launches the taker again and again until `stop`, from a thread of its own.
 fn take(taker: Taker, stop: &AtomicBool, started: &mpsc::Sender<()>) -> Result<(), GpuError> {
     let device = Device::open(0)?;
-    let stream = Stream::new(&device)?;
     let out = DeviceMemory::new(&device, Bytes::new(64))?;
     let host = PinnedMemory::new(&device, Bytes::mib(64))?;
     let lasts = Parameter::U64(LASTS.as_nanos() as u64);
@@ -133,21 +132,27 @@ fn take(taker: Taker, stop: &AtomicBool, started: &mpsc::Sender<()>) -> Result<(
         let [registers, _] = launch.takes()?;
         assert!(registers > 56, "{registers} registers leave room for other blocks");
     }
-    let behind = [Event::ordering(&device)?, Event::ordering(&device)?];
+    // One launch waits behind the other, in another stream: so whether it is over can be asked.
+    // Whoever waits asleep takes no CPU from the plans.
+    let streams = [Stream::new(&device)?, Stream::new(&device)?];
+    let over = [Event::ordering(&device)?, Event::ordering(&device)?];
     for turn in 0.. {
-        // SAFETY: all memory lives until the stream has been waited for.
-        unsafe { stream.launch(&launch)? };
-        stream.record(&behind[turn % 2])?;
+        let (this, other) = (turn % 2, (turn + 1) % 2);
         if turn > 0 {
-            // The launch before this one is over: two are in the stream at most.
-            let _ = started.send(());
-            behind[(turn - 1) % 2].synchronize()?;
+            streams[this].wait(&over[other])?;
+        }
+        // SAFETY: all memory lives until the streams have been waited for.
+        unsafe { streams[this].launch(&launch)? };
+        streams[this].record(&over[this])?;
+        let _ = started.send(());
+        while !streams[other].is_done()? {
+            std::thread::sleep(Duration::from_millis(5));
         }
         if stop.load(Ordering::SeqCst) {
             break;
         }
     }
-    stream.synchronize()
+    streams.iter().try_for_each(Stream::synchronize)
 }
 
 /// Does something while a part of the machine is taken.

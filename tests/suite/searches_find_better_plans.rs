@@ -9,6 +9,7 @@ use hallway::search::{Candidates, Plan, candidates, candidates_for, plan_bound};
 use hallway::simulate::makespan;
 use hallway::units::Span;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 fn scenario(name: &str) -> Workload {
@@ -118,6 +119,22 @@ fn what_is_found_is_faster_than_what_was_listed() {
         assert_eq!(names(&searched), names(&again), "the same profile gives the same plans");
     }
     assert!(faster > 0, "nothing better than a power of two");
+}
+
+/// In one piece, a plan of one family may be that of another, under another name. Runs are told apart
+/// by what was done, and so would not fit one of the names.
+#[test]
+fn no_plan_has_two_names() {
+    for power in 10..20 {
+        let mut workload = scenario("compute-polynomial");
+        workload.buffers.iter_mut().for_each(|buffer| buffer.elements = (1 << power) + 920);
+        let mut names = BTreeMap::new();
+        for plan in candidates_for(&workload, &PROFILE).plans {
+            let name = plan.name();
+            let before = names.insert(plan.identity(), name.clone());
+            assert_eq!(before, None, "`{name}` of {} elements", workload.buffers[0].elements);
+        }
+    }
 }
 
 /// A scenario that names numbers of chunks gets these.

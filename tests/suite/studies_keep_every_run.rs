@@ -60,7 +60,7 @@ fn runner(team: &Team) -> Runner<'_> {
         contents: 1,
         order: 1,
         rounds: ROUNDS,
-        reruns: true,
+        reruns: ROUNDS,
         effort: Effort::BRIEF,
         traced: Traced::FastestAnd(&[]),
     }
