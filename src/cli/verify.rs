@@ -62,8 +62,8 @@ pub(super) struct VerifyArguments {
     /// fastest of each family, and others drawn with --seed
     #[arg(long, value_name = "PLANS", value_parser = clap::value_parser!(u32).range(1..))]
     plans: Option<u32>,
-    /// Run every plan so many times, in rounds over all plans, so that what disturbs the machine for
-    /// a while falls on all of them
+    /// Run every plan so many times, in rounds over all plans, so that what disturbs the machine
+    /// for a while falls on all of them
     #[arg(long, value_name = "ROUNDS", default_value_t = 3, conflicts_with = "recorded",
         value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,

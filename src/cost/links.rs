@@ -6,7 +6,9 @@
 //!   that were measured, and one alone does not. An `s` above 2 counts as 2, because copies that
 //!   take turns would be faster.
 //! - Where several devices copy, the root of those links with the host's memory behind it: down,
-//!   up, and both ways together.
+//!   up, and both ways together. Full, it serves one direction before the other, so the weights of
+//!   all copies are those that calibration saw there: a device's own link is the narrower one only
+//!   while no other device copies.
 //! - Between two devices, what goes both ways. The limit of one way alone is in the copy's own
 //!   time.
 
@@ -33,6 +35,8 @@ pub(crate) struct CopyLinks {
     pub capacities: Vec<f64>,
     /// The place of the root's three links: down, up, and both together.
     root: Option<u32>,
+    /// How many times as much of a full root a D2H copy gets as an H2D copy.
+    up_over_down: f64,
     /// The place of the links between pairs of devices, and those pairs: the ones between which
     /// copies go both ways.
     between: u32,
@@ -57,13 +61,15 @@ impl CopyLinks {
         if !slow_each_other && !meet_at_root && pairs.is_empty() {
             return Ok(Self::default());
         }
-        let mut links = Self { capacities: vec![1.0; devices], pairs, ..Self::default() };
+        let capacities = vec![1.0; devices];
+        let mut links = Self { capacities, pairs, up_over_down: 1.0, ..Self::default() };
         if meet_at_root {
             links.root = Some(devices as u32);
             for direction in Direction::BOTH {
                 links.capacities.push(profile.root(devices, direction)?);
             }
             links.capacities.push(profile.root_both(devices)?);
+            links.up_over_down = profile.up_over_down(devices);
         }
         links.between = links.capacities.len() as u32;
         for &[one, other] in &links.pairs {
@@ -95,12 +101,17 @@ impl CopyLinks {
             _ => [NOTHING; 3],
         }
     }
-}
 
-/// The weight with which a copy shares full links.
-#[inline]
-pub(crate) fn weight(slowdown: f64) -> f64 {
-    1.0 / slowdown.min(MOST_SLOWDOWN)
+    /// The weight with which a copy shares full links.
+    #[inline]
+    pub fn weight(&self, work: &Work) -> f64 {
+        let Work::Copy { direction, slowdown, .. } = *work else { return 1.0 };
+        let own = 1.0 / slowdown.min(MOST_SLOWDOWN);
+        match (self.root, direction) {
+            (Some(_), Direction::DeviceToHost) => own * self.up_over_down,
+            _ => own,
+        }
+    }
 }
 
 /// The use of no link.

@@ -58,7 +58,6 @@ pub(crate) use copies::{ENGINES, PEER_ENGINE};
 pub(crate) use draws::Draw;
 pub(crate) use entries::{Entry, EntryId, Recording, Wait};
 pub(crate) use hand_overs::{HandOverCost, Tie};
-pub(crate) use links::weight;
 pub(crate) use multiprocessors::{Blocks, all_parts};
 pub(crate) use polling::{PollClock, PollTimes, TICKS, place_of};
 pub(crate) use shape::CHANNELS;

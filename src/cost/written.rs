@@ -42,8 +42,9 @@ impl HostWrites {
             return found;
         }
         found.copies.clone_from(copies);
+        let footprint = program.host_footprint();
         for (call, (host, until)) in program.body.iter().zip(calls).filter(|_| is_alone) {
-            let bytes: Bytes = writes(program, call).iter().map(|(slice, _)| slice.length).sum();
+            let bytes: Bytes = writes(call, footprint).iter().map(|(slice, _)| slice.length).sum();
             if bytes > Bytes::ZERO {
                 found.calls.push((until.saturating_sub(host), until, found.written));
                 found.written += bytes.as_f64();
@@ -79,13 +80,17 @@ impl HostWrites {
 pub(super) fn just_written(program: &Program) -> JustWrittenAt {
     let mut found = JustWrittenAt::new();
     let body = || program.body.iter().enumerate();
-    let most: usize = body().map(|(_, call)| writes(program, call).len()).sum();
-    if most == 0 || !body().any(|(_, call)| reads(program, call).is_some()) {
+    if !body().any(|(_, call)| reads(program, call).is_some()) {
+        return found;
+    }
+    let footprint = program.host_footprint();
+    let most: usize = body().map(|(_, call)| writes(call, footprint).len()).sum();
+    if most == 0 {
         return found;
     }
     let mut written: Uses<bool> = Uses::new(2 * most);
     for (at, call) in body().chain(body()) {
-        for (slice, by_all) in writes(program, call) {
+        for (slice, by_all) in writes(call, footprint) {
             written.note(&slice, by_all);
         }
         match call {
@@ -121,10 +126,11 @@ fn reads<'a>(program: &Program, call: &'a Call) -> Option<&'a Slice> {
     (place == Place::Host(HostMemory::Pinned)).then_some(from)
 }
 
-/// What a call lets the CPU write, and whether all threads do.
-fn writes(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
+/// What a call lets the CPU write, and whether all threads do, in a program that uses so much host
+/// memory in a pass.
+fn writes(call: &Call, footprint: Bytes) -> Vec<(Slice, bool)> {
     match call {
-        Call::Compute { step } => vec![(step.output, step.is_shared(program.host_footprint()))],
+        Call::Compute { step } => vec![(step.output, step.is_shared(footprint))],
         // Whatever the CPU does there, all of its threads may.
         Call::ComputeOwn { step } => step.writes.iter().map(|slice| (*slice, true)).collect(),
         Call::HostCopy { to, threads, .. } => vec![(*to, *threads == Threads::All)],

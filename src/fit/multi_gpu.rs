@@ -95,27 +95,38 @@ fn roots(estimator: &Estimator<'_>) -> Vec<RootModel> {
             .zip(up)
             .zip(down_beside.zip(up_beside))
             .map(|((down, up), beside)| while_both_go_on([down.0, up.0], [beside.0.0, beside.1.0]));
+        let up_over_down =
+            both.map_or(1.0, |[down, up]| (up / down).clamp(1.0 / MOST_UNEQUAL, MOST_UNEQUAL));
+        let both = both.map(|[down, up]| down + up);
         RootModel {
             devices: wanted,
             down_bytes_per_second: down.map(|(rate, _)| per_nanosecond(rate)),
             up_bytes_per_second: up.map(|(rate, _)| per_nanosecond(rate)),
             both_bytes_per_second: both.map(per_nanosecond),
+            up_over_down,
             scatter: median(&scatters).unwrap_or(0.0),
         }
     };
     counts.into_iter().map(model).collect()
 }
 
-/// The joint rate of both directions while both are busy. `alone` has the rate of each direction by
+/// Even where one direction is served first, the other one is not starved.
+const MOST_UNEQUAL: f64 = 8.0;
+
+/// The rate of each direction while both are busy. `alone` has the rate of each direction by
 /// itself, and `until_done` the rate of each until its own bytes were done, which are equally many.
 /// At its end the slower direction had the link to itself, which is taken out.
-fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> f64 {
+fn while_both_go_on(alone: [f64; 2], until_done: [f64; 2]) -> [f64; 2] {
     let slower = usize::from(until_done[1] < until_done[0]);
     let [fast, slow] = [until_done[1 - slower], until_done[slower]];
     let in_tail = (1.0 / slow - 1.0 / fast) * alone[slower];
-    // The tail would exceed all bytes: the directions did not begin together, or each kept copying
-    // until both were done. Their rates then simply add up.
-    if in_tail > 1.0 { fast + slow } else { fast * (2.0 - in_tail) }
+    let mut rates = until_done;
+    // If the tail would exceed all bytes, the directions did not begin together, or each kept
+    // copying until both were done: their rates are those.
+    if in_tail < 1.0 {
+        rates[slower] = fast * (1.0 - in_tail);
+    }
+    rates
 }
 
 /// The rate in bytes per nanosecond of copies of growing size, without the fixed cost of each, and

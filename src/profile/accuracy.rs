@@ -85,8 +85,8 @@ impl Handling {
 
 impl Accuracy {
     /// How far off the model itself is: 95% of trials were off by at most this share on the middle
-    /// one of the five machines in `calibration` (0.093, 0.096, 0.099, 0.106 and 0.197).
-    pub const OF_MODEL: f64 = 0.1;
+    /// one of the five machines in `calibration` (0.093, 0.096, 0.106, 0.138 and 0.197).
+    pub const OF_MODEL: f64 = 0.106;
 
     /// Plans shorter than the first are dominated by latencies, and plans longer than the second by
     /// bandwidths.

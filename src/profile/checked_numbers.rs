@@ -16,6 +16,11 @@ pub(super) fn if_known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>
     not_negative(from).map(Some)
 }
 
+/// How many times as large one of two rates is.
+pub(super) fn above_zero<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, |number| number > 0.0 && number < LONGEST, "a number above 0, and not huge")
+}
+
 /// By what the end of a predicted range is moved: a share of its distance to the prediction, all
 /// of it at most (-1), or above 0 the logarithm of a factor.
 pub(super) fn score<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {

@@ -1,7 +1,7 @@
 //! Several GPUs: copies between them, the links and memory that they share, and whether they are
 //! alike.
 
-use super::checked_numbers::not_negative;
+use super::checked_numbers::{above_zero, not_negative};
 use super::draws::Draws;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Estimate, Profile};
@@ -56,9 +56,22 @@ pub struct RootModel {
     pub up_bytes_per_second: Option<Bandwidth>,
     /// Both directions at once, added up.
     pub both_bytes_per_second: Option<Bandwidth>,
+    /// How many times as fast as H2D copies D2H copies go while both fill the root. (Of two H200s,
+    /// 1.6: writes to host memory are served before reads.)
+    #[serde(default = "alike", deserialize_with = "above_zero", skip_serializing_if = "is_alike")]
+    pub up_over_down: f64,
     /// Relative scatter of the copies that these rates come from.
     #[serde(default, deserialize_with = "not_negative")]
     pub scatter: f64,
+}
+
+const fn alike() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_alike(ratio: &f64) -> bool {
+    *ratio == alike()
 }
 
 /// How another GPU compares with the first: its time over that of the first.
@@ -183,13 +196,23 @@ impl Profile {
         self.shared_by(devices, "copies both ways", |root| root.both_bytes_per_second)
     }
 
+    /// How many times as fast as H2D copies D2H copies go while those of this many GPUs fill the
+    /// root.
+    pub fn up_over_down(&self, devices: usize) -> f64 {
+        self.root_of(devices).map_or(1.0, |root| root.up_over_down)
+    }
+
+    fn root_of(&self, devices: usize) -> Option<&RootModel> {
+        self.multi_gpu.roots.iter().find(|root| root.devices == devices)
+    }
+
     fn shared_by(
         &self,
         devices: usize,
         what: &str,
         capacity: impl Fn(&RootModel) -> Option<Bandwidth>,
     ) -> Result<f64, Unknown> {
-        let found = self.multi_gpu.roots.iter().find(|root| root.devices == devices);
+        let found = self.root_of(devices);
         let what = || Unknown::of_gpus(format!("{what} of {devices} GPUs at once"));
         Ok(found.and_then(capacity).ok_or_else(what)?.bytes_per_second() * 1e-9)
     }

@@ -38,6 +38,7 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
             down_bytes_per_second: all(alone[0].1),
             up_bytes_per_second: all(alone[1].1),
             both_bytes_per_second: both.and_then(all),
+            up_over_down: 1.0,
             scatter: 0.0,
         };
         profile.multi_gpu.roots.push(root);

@@ -40,7 +40,7 @@ const SCENARIOS: [&str; 8] = [
 /// family.
 const PLANS: usize = 4;
 
-/// Both kernels end by the device's clock, so that nothing that waits for the device waits for ever.
+/// Both kernels end by the device's clock: nothing that waits for the device waits for ever.
 const SOURCE: &str = r#"
 __device__ unsigned long long now() {
     unsigned long long time;

@@ -46,7 +46,7 @@ fn jobs<'p>(all: &'p [Predicted], most: Option<usize>, folder: &Path) -> Vec<Job
     Job::all(all, (&machine(), &digest(&machine(), all)), which, path)
 }
 
-fn runs(all: &[Predicted], reruns: bool) -> RunSet {
+fn runs(all: &[Predicted], reruns: usize) -> RunSet {
     let (team, folder) = (Team::new(1).expect("a team"), tempfile::tempdir().expect("a folder"));
     let (contents, order, rounds, effort) = (1, 1, 3, Effort::BRIEF);
     let traced = Traced::Nothing;
@@ -64,7 +64,7 @@ fn the_plan_to_choose_runs_again_beside_the_fastest() {
     let mut all = [predicted()];
     // As if the longer one had been predicted to be faster.
     all[0].ranking.plans.reverse();
-    let mut set = runs(&all, true);
+    let mut set = runs(&all, 3);
     assert_eq!(set.reruns.len(), 2, "{set:?}");
     let of = |set: &RunSet| score(&all[0].workload, &all[0].ranking, set);
     let scored = of(&set);
@@ -86,12 +86,12 @@ fn the_plan_to_choose_runs_again_beside_the_fastest() {
 #[test]
 fn one_plan_needs_no_rerun() {
     let all = [predicted()];
-    let set = runs(&all, true);
+    let set = runs(&all, 3);
     assert!(set.reruns.is_empty(), "{set:?}");
     assert_eq!(score(&all[0].workload, &all[0].ranking, &set).regret(), Some(0.0));
     let mut other = [predicted()];
     other[0].ranking.plans.reverse();
-    assert!(runs(&other, false).reruns.is_empty(), "nobody asked for it");
+    assert!(runs(&other, 0).reruns.is_empty(), "nobody asked for it");
 }
 
 #[test]

@@ -149,6 +149,7 @@ pub fn machine_of_two(root: [f64; 3]) -> Profile {
             down_bytes_per_second: down,
             up_bytes_per_second: up,
             both_bytes_per_second: both,
+            up_over_down: 1.0,
             scatter: SCATTER,
         }],
         others: vec![OtherGpu { device: DeviceId(1), copy_in: 1.0, copy_out: 1.0, kernel: 1.0 }],

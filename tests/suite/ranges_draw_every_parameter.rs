@@ -46,6 +46,7 @@ const NOT_DRAWN: [(&str, &[&str]); 6] = [
             "latency.semaphore_polling.arrival_tolerance",
             "latency.semaphore_polling.first_poll",
             "multi_gpu.peer.both_bytes_per_second",
+            "multi_gpu.root.up_over_down",
         ],
     ),
 ];

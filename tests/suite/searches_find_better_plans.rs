@@ -121,8 +121,8 @@ fn what_is_found_is_faster_than_what_was_listed() {
     assert!(faster > 0, "nothing better than a power of two");
 }
 
-/// In one piece, a plan of one family may be that of another, under another name. Runs are told apart
-/// by what was done, and so would not fit one of the names.
+/// In one piece, a plan of one family may be that of another, under another name. Runs are told
+/// apart by what was done, and so would not fit one of the names.
 #[test]
 fn no_plan_has_two_names() {
     for power in 10..20 {

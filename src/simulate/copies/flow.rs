@@ -1,6 +1,6 @@
 //! Copies as flows on the links that they share.
 
-use crate::cost::{CallCost, CompiledProgram, EntryId, Work, weight};
+use crate::cost::{CallCost, CompiledProgram, EntryId, Work};
 use crate::simulate::links::{Flow, FlowId, Links};
 use crate::units::Span;
 
@@ -42,7 +42,7 @@ pub(super) fn start_flow(
         _ => (0.0, 0.0, 1.0, [0.0; 2]),
     };
     let uses = compiled.links.uses(device, work);
-    let id = links.add(Flow { weight: weight(slowdown), cap: 1.0, uses: &uses });
+    let id = links.add(Flow { weight: compiled.links.weight(work), cap: 1.0, uses: &uses });
     let (delay, delayed, in_graph) = (delay / slowdown, 0.0, *in_graph);
     CopyFlow { id, delay, delayed, beside_kernels, data, fixed, in_graph }
 }

@@ -93,6 +93,7 @@ fn several(gpus: usize) -> MultiGpu {
             down_bytes_per_second: wide,
             up_bytes_per_second: wide,
             both_bytes_per_second: wide,
+            up_over_down: 1.0,
             scatter: 0.0,
         }],
         others: devices().skip(1).map(same).collect(),
