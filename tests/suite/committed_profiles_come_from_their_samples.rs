@@ -22,6 +22,7 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         // Others came and went on their CPUs.
         ("others/two-h200", 2, 0.04),
         ("others/busy-h200", 1, 0.04),
+        ("others/graphs-h200", 1, 0.04),
         ("others/memory-h200", 1, 0.04),
     ] {
         let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
