@@ -93,8 +93,8 @@ enum Taker {
     Holder(u32),
 }
 
-/// How long one launch lasts. Another one waits behind it.
-const LASTS: Duration = Duration::from_millis(200);
+/// How long one launch lasts. Another one waits behind it. Whoever frees memory waits for both.
+const LASTS: Duration = Duration::from_millis(20);
 
 fn kernel(entry: &str) -> OwnKernel {
     let image = Image::Source { text: SOURCE.to_owned(), headers: Vec::new() };
