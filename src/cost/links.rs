@@ -6,9 +6,9 @@
 //!   that were measured, and one alone does not. An `s` above 2 counts as 2, because copies that
 //!   take turns would be faster.
 //! - Where several devices copy, the root of those links with the host's memory behind it: down,
-//!   up, and both ways together. Full, it serves one direction before the other, so the weights of
-//!   all copies are those that calibration saw there: a device's own link is the narrower one only
-//!   while no other device copies.
+//!   up, and both ways together. A full root serves one direction before the other, as calibration
+//!   saw. A copy has one weight for all of its links, so D2H copies keep that advantage on their
+//!   device's own link, too, while no other device copies.
 //! - Between two devices, what goes both ways. The limit of one way alone is in the copy's own
 //!   time.
 

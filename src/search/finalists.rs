@@ -3,7 +3,7 @@
 use super::candidates::{Candidates, Plan};
 use super::for_machine::candidates_for;
 use super::ranking::{Ranking, rank_counted};
-use super::scheduled::add_schedules_in;
+use super::scheduled::add_schedules_cut_into;
 use crate::families::{Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -65,7 +65,7 @@ pub(super) fn fastest_of(
         strategies.iter().filter(|strategy| strategy.family.name() == FamilyName::ByTask);
     let chunks: BTreeSet<u64> = scheduled.map(|strategy| strategy.family.chunks()).collect();
     if !chunks.is_empty() {
-        add_schedules_in(&mut candidates, workload, profile, chunks.into_iter().collect());
+        add_schedules_cut_into(&mut candidates, workload, profile, chunks.into_iter().collect());
     }
     let mut programs = candidates.programs();
     programs.extend(workload.programs.iter().cloned());

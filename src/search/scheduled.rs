@@ -15,8 +15,7 @@ const MOST_NODES: u64 = 4096;
 /// Adds plans by task, if the scenario asks for them.
 pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
     let chunks = counts(workload);
-    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
-    add(found, workload, profile, &Choice { chunks, gpus, with_cpu, budget: BUDGET });
+    add(found, workload, profile, (chunks, BUDGET));
 }
 
 /// Like [`add_schedules`], for a quick look: with one number of chunks, and as lists give them.
@@ -27,22 +26,19 @@ pub(super) fn add_schedules_quickly(
 ) {
     let typical = typical_chunks(workload);
     let typical = counts(workload).into_iter().filter(|&one| one <= typical).max().unwrap_or(1);
-    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
-    let choice = Choice { chunks: vec![typical], with_cpu, budget: 0, gpus };
-    add(found, workload, profile, &choice);
+    add(found, workload, profile, (vec![typical], 0));
 }
 
 /// Like [`add_schedules`], with these numbers of chunks. Without the CPU, lists are near enough to
 /// the best; whether the CPU is of any use shows only after some search.
-pub(super) fn add_schedules_in(
+pub(super) fn add_schedules_cut_into(
     found: &mut Candidates,
     workload: &Workload,
     profile: &Profile,
     chunks: Vec<u64>,
 ) {
-    let with_cpu = shares_with_cpu(workload);
-    let budget = if with_cpu { BUDGET } else { 0 };
-    add(found, workload, profile, &Choice { chunks, with_cpu, budget, gpus: gpus(profile) });
+    let budget = if shares_with_cpu(workload) { BUDGET } else { 0 };
+    add(found, workload, profile, (chunks, budget));
 }
 
 /// Whether plans by task may give the CPU some of the tasks. Unasked they do not: no runs have been
@@ -72,12 +68,20 @@ fn gpus(profile: &Profile) -> Vec<usize> {
     std::iter::once(1).chain(profile.gpu_counts()).collect()
 }
 
-fn add(found: &mut Candidates, workload: &Workload, profile: &Profile, choice: &Choice) {
+/// Adds schedules with these numbers of chunks. About so many calls are simulated for each.
+fn add(
+    found: &mut Candidates,
+    workload: &Workload,
+    profile: &Profile,
+    (chunks, budget): (Vec<u64>, u64),
+) {
     let asked = &workload.plans.families;
     if workload.tasks.is_empty() || !(asked.is_empty() || asked.contains(&FamilyName::ByTask)) {
         return;
     }
-    let scheduled = schedule(workload, profile, choice);
+    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
+    let choice = Choice { chunks, gpus, with_cpu, budget };
+    let scheduled = schedule(workload, profile, &choice);
     found.refused.extend(scheduled.refused);
     for (strategy, program) in scheduled.plans {
         let is_known = |other: &Plan| same_program(&other.program, &program);

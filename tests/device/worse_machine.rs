@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(1024) hold(unsigned* out, float a, 
 
 /// What takes a part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Taker {
+enum Interference {
     /// Two blocks that read host memory all the time.
     Reader,
     /// Blocks that hold half of the multiprocessors, so many.
@@ -98,7 +98,7 @@ const LASTS: Duration = Duration::from_millis(20);
 
 fn kernel(entry: &str) -> OwnKernel {
     let image = Image::Source { text: SOURCE.to_owned(), headers: Vec::new() };
-    let code = Code { file: "takers.cu".to_owned(), image, entry: entry.to_owned() };
+    let code = Code { file: "interference.cu".to_owned(), image, entry: entry.to_owned() };
     OwnKernel {
         name: entry.to_owned(),
         gpu: GpuSide::Code(code),
@@ -108,19 +108,23 @@ fn kernel(entry: &str) -> OwnKernel {
     }
 }
 
-/// Launches the taker again and again until `stop`, from a thread of its own.
-fn take(taker: Taker, stop: &AtomicBool, started: &mpsc::Sender<()>) -> Result<(), GpuError> {
+/// Launches the kernel again and again until `stop`, from a thread of its own.
+fn interfere(
+    kind: Interference,
+    stop: &AtomicBool,
+    started: &mpsc::Sender<()>,
+) -> Result<(), GpuError> {
     let device = Device::open(0)?;
     let out = DeviceMemory::new(&device, Bytes::new(64))?;
     let host = PinnedMemory::new(&device, Bytes::mib(64))?;
     let lasts = Parameter::U64(LASTS.as_nanos() as u64);
     let from = [host.as_mut_ptr() as u64];
-    let (entry, blocks, parameters) = match taker {
-        Taker::Reader => {
+    let (entry, blocks, parameters) = match kind {
+        Interference::Reader => {
             let count = Parameter::U64(host.bytes().get() / 16);
             ("read_host", 2, vec![Parameter::Reads(0), Parameter::Writes(0), count, lasts])
         }
-        Taker::Holder(blocks) => {
+        Interference::Holder(blocks) => {
             let (a, b) = (Parameter::F32(0.5), Parameter::F32(0.25));
             ("hold", blocks, vec![Parameter::Writes(0), a, b, lasts])
         }
@@ -128,7 +132,7 @@ fn take(taker: Taker, stop: &AtomicBool, started: &mpsc::Sender<()>) -> Result<(
     let geometry = Geometry { grid: [blocks, 1, 1], block: [1024, 1, 1], shared_bytes: 0 };
     let memory = [&from[..], &[out.address()]];
     let launch = Launch::own(&device, &kernel(entry), (Some(geometry), &parameters), memory, None)?;
-    if matches!(taker, Taker::Holder(_)) {
+    if matches!(kind, Interference::Holder(_)) {
         let [registers, _] = launch.takes()?;
         assert!(registers > 56, "{registers} registers leave room for other blocks");
     }
@@ -156,18 +160,18 @@ fn take(taker: Taker, stop: &AtomicBool, started: &mpsc::Sender<()>) -> Result<(
 }
 
 /// Does something while a part of the machine is taken.
-fn beside<T>(taker: Option<Taker>, work: impl FnOnce() -> T) -> T {
-    let Some(taker) = taker else { return work() };
+fn beside<T>(kind: Option<Interference>, work: impl FnOnce() -> T) -> T {
+    let Some(kind) = kind else { return work() };
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (sender, started) = mpsc::channel();
         let stop = &stop;
-        let thread = scope.spawn(move || take(taker, stop, &sender));
+        let thread = scope.spawn(move || interfere(kind, stop, &sender));
         let is_up = started.recv().is_ok();
         let done = is_up.then(work);
         stop.store(true, Ordering::SeqCst);
-        thread.join().expect("no panic").expect("the taker runs");
-        done.expect("the taker started")
+        thread.join().expect("no panic").expect("the kernel runs");
+        done.expect("the kernel started")
     })
 }
 
@@ -229,13 +233,13 @@ fn predictions(profile: &Profile, question: &str) -> Vec<(Predicted, Profile)> {
     SCENARIOS.iter().map(of).collect()
 }
 
-/// Runs the notable plans of all scenarios beside the taker. Half of the errors must be below 10%,
-/// and where CPU or GPU is called wrong, the ranges must have left it open.
+/// Runs the notable plans of all scenarios beside the interference. Half of the errors must be
+/// below 10%, and where CPU or GPU is called wrong, the ranges must have left it open.
 fn compare(
     device: &Device,
     team: &Team,
     profile: &Profile,
-    (taker, question): (Option<Taker>, &str),
+    (kind, question): (Option<Interference>, &str),
 ) {
     let mut errors = Vec::new();
     let mut wrong = Vec::new();
@@ -251,7 +255,7 @@ fn compare(
             let identity = program.identity();
             let ranked = ranking.plans.iter().find(|one| one.plan.identity() == identity);
             let Some(ranked) = ranked else { continue };
-            let run = beside(taker, || executor.run(program, Effort::BRIEF));
+            let run = beside(kind, || executor.run(program, Effort::BRIEF));
             let measured = run.unwrap_or_else(|error| panic!("{}: {error}", program.label));
             let (measured, expected) = (measured.makespan(), ranked.makespan());
             let error = expected.nanos_f64() / measured.nanos_f64() - 1.0;
@@ -287,11 +291,11 @@ fn what_if_tells_of_a_link_of_which_a_kernel_takes_a_part() {
         let profile = undisturbed(device);
         let team = Team::new(profile.machine.cpu_threads).expect("threads");
         let alone = copy_rates(device)?;
-        let left = beside(Some(Taker::Reader), || copy_rates(device))?;
+        let left = beside(Some(Interference::Reader), || copy_rates(device))?;
         let [down, up] = [left[0] / alone[0], left[1] / alone[1]].map(|share| share.min(1.0));
         assert!(down < 0.9, "the reader takes nothing: {down:.3}");
         let question = format!("h2d={down:.4}x,d2h={up:.4}x");
-        compare(device, &team, &profile, (Some(Taker::Reader), &question));
+        compare(device, &team, &profile, (Some(Interference::Reader), &question));
         Ok(())
     });
 }
@@ -304,7 +308,7 @@ fn what_if_tells_of_half_the_multiprocessors() {
         let held = profile.machine.multiprocessors / 2;
         let left = profile.machine.multiprocessors - held;
         let question = format!("multiprocessors={left}");
-        compare(device, &team, &profile, (Some(Taker::Holder(held)), &question));
+        compare(device, &team, &profile, (Some(Interference::Holder(held)), &question));
         Ok(())
     });
 }
