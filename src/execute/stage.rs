@@ -11,7 +11,7 @@ use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once};
 use super::trace;
 use crate::gpu::{Device, Graph};
-use crate::host::{Awake, OneCpu, available_memory};
+use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
 use crate::program::{Call, Program, Threads, Whose, check_fits};
 use crate::runs::{Run, Trace};
@@ -148,15 +148,8 @@ impl<'a> Stage<'a> {
         }
         let effort = effort.times(at_once);
         cpu.settle();
-        let _awake = self.keep_awake();
         self.warm_up(effort)?;
         self.time(effort, cpu)
-    }
-
-    /// Where a pass has work for the CPU's threads, they do not go to sleep while the device has its
-    /// turn: what they compute is calibrated with threads that are awake.
-    fn keep_awake(&self) -> Option<Awake> {
-        (!self.works_alone).then(|| self.executor.team.keep_awake())
     }
 
     /// Checks a last pass and returns the run.
@@ -199,7 +192,6 @@ impl<'a> Stage<'a> {
     /// Makes one pass with a clock on every call.
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
-        let _awake = self.keep_awake();
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, body, handles, memories, .. } = &mut self;
         let make =

@@ -61,8 +61,6 @@ struct Shared {
     members: Box<[Member]>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     closing: AtomicBool,
-    /// How many [`Awake`]s there are: while there is one, no thread goes to sleep.
-    kept_awake: AtomicUsize,
     asleep: AtomicUsize,
     bed: Mutex<()>,
     bell: Condvar,
@@ -97,7 +95,6 @@ impl ForkJoinPool {
             members: (0..members).map(|_| Member::default()).collect(),
             panic: Mutex::new(None),
             closing: AtomicBool::new(false),
-            kept_awake: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             bed: Mutex::new(()),
             bell: Condvar::new(),
@@ -124,16 +121,6 @@ impl ForkJoinPool {
     /// The number of threads, the caller's included.
     pub fn members(&self) -> usize {
         self.threads.len() + 1
-    }
-
-    /// Wakes all threads, and keeps them awake until the answer is dropped: between jobs they spin
-    /// for however long it takes. A thread that slept through a wait of some milliseconds takes 30
-    /// us to come back, and up to twice as long for its first job.
-    pub fn keep_awake(&self) -> Awake {
-        let shared = Arc::clone(&self.shared);
-        shared.kept_awake.fetch_add(1, Ordering::SeqCst);
-        shared.ring();
-        Awake(shared)
     }
 
     /// Calls `work` once with every number below `parts`, and returns when all calls have returned.
@@ -197,15 +184,6 @@ impl ForkJoinPool {
                 work(first, piece);
             }
         });
-    }
-}
-
-/// Keeps a pool's threads awake; see [`ForkJoinPool::keep_awake`].
-pub struct Awake(Arc<Shared>);
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        self.0.kept_awake.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -303,10 +281,10 @@ impl Shared {
                 return job;
             }
             pause(&mut looks);
-            if looks % LOOKS == 0 && start.elapsed() > PATIENCE && self.may_sleep() {
+            if looks % LOOKS == 0 && start.elapsed() > PATIENCE {
                 let mut bed = unpoisoned(&self.bed);
                 self.asleep.fetch_add(1, Ordering::SeqCst);
-                while self.job_but(done).is_none() && self.may_sleep() {
+                while self.job_but(done).is_none() {
                     bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
                 }
                 self.asleep.fetch_sub(1, Ordering::SeqCst);
@@ -314,12 +292,8 @@ impl Shared {
         }
     }
 
-    fn may_sleep(&self) -> bool {
-        self.kept_awake.load(Ordering::SeqCst) == 0
-    }
-
-    /// Wakes sleeping threads. A thread that is about to sleep either sees the new job's number, or
-    /// that it is kept awake, first, or has counted itself as asleep and is seen here.
+    /// Wakes sleeping threads. A thread that is about to sleep either sees the new job's number
+    /// first, or has counted itself as asleep and is seen here.
     fn ring(&self) {
         if self.asleep.load(Ordering::SeqCst) > 0 {
             let _bed = unpoisoned(&self.bed);
@@ -364,26 +338,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn no_thread_sleeps_while_all_are_kept_awake() {
-        let pool = ForkJoinPool::new(3).expect("threads");
-        let asleep = || pool.shared.asleep.load(Ordering::SeqCst);
-        let until = |count| {
-            let start = Instant::now();
-            while asleep() != count && start.elapsed() < Duration::from_secs(20) {
-                std::thread::sleep(PATIENCE);
-            }
-            asleep()
-        };
-        assert_eq!(until(2), 2);
-        let awake = pool.keep_awake();
-        assert_eq!(until(0), 0);
-        std::thread::sleep(20 * PATIENCE);
-        assert_eq!(asleep(), 0);
-        drop(awake);
-        assert_eq!(until(2), 2);
     }
 
     #[test]

@@ -26,7 +26,6 @@ mod vector;
 
 pub use affinity::OneCpu;
 pub use cpu::{CpuDescription, available_memory, describe};
-pub use fork_join::Awake;
 pub use page_policy::{PagePolicy, page_policy};
 pub use pages::PageMemory;
 pub use place::{governor, locked_limit, nodes_of_process, numbers};

@@ -4,7 +4,7 @@ use super::HostError;
 use super::cpu::last_level_cache;
 use super::cut::Cut;
 use super::fft_plans::FftPlans;
-use super::fork_join::{Awake, EAGER, ForkJoinPool};
+use super::fork_join::{EAGER, ForkJoinPool};
 use super::twins::{BlockSums, Formula, Map, Polynomial, Saxpy, Scale, Stencil, Sum, UNROLL};
 use super::vector::{MAX_LANES, on_widest_vectors};
 use crate::kernels::{Arguments, BlackScholes, Effort, Kernel};
@@ -46,11 +46,6 @@ impl Team {
     /// The number of threads, the calling one included.
     pub fn threads(&self) -> usize {
         self.pool.members()
-    }
-
-    /// Wakes the threads, and keeps them awake until the answer is dropped.
-    pub fn keep_awake(&self) -> Awake {
-        self.pool.keep_awake()
     }
 
     /// Runs a kernel over whole arrays.
