@@ -97,7 +97,7 @@ fn two_calibrations_in_one_sitting_agree() {
     on_a_gpu("two_calibrations_in_one_sitting_agree", |_| {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["a", "b"] {
-            let (output, time) = run(folder.path(), &["--output", name]);
+            let (output, time) = run(folder.path(), &["--gpus", "1", "--output", name]);
             assert_eq!(output.status.code(), Some(0), "{}", said(&output));
             assert!(time < Duration::from_secs(90), "it took {time:?}");
             assert!(said(&output).contains("95% intervals: "), "{}", said(&output));
