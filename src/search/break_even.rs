@@ -4,7 +4,7 @@ use super::candidates::{Candidates, Plan, strategies, untried};
 use super::plan_bound::Bounds;
 use super::scaling::{largest, scaled};
 use super::scheduled::{add_schedules_quickly, typical_chunks};
-use super::turns::{Contest, Lead, Scale, Wins, turns, wins};
+use super::turns::{CLEARLY, Contest, Lead, Scale, Wins, turns, wins};
 use crate::cost::CompileError;
 use crate::families::{Refusal, Strategy, draft, parts};
 use crate::profile::Profile;
@@ -55,9 +55,8 @@ pub fn break_even_counted(
     tried.push(largest(workload));
     tried.sort_unstable();
     tried.dedup();
-    let at = |elements: u64| Some(race(&scaled(workload, elements)?, profile, done));
-    let leads = tried.par_iter().map(|&elements| at(elements).map_or(Lead::Unknown, Race::lead));
-    let leads: Vec<Lead> = leads.collect();
+    let lead = |elements: u64| who_leads(workload, elements, profile, done);
+    let leads: Vec<Lead> = tried.par_iter().map(|&elements| lead(elements)).collect();
     let tried = tried.into_iter().map(|elements| elements as f64);
     let known: Vec<(f64, Lead)> =
         tried.zip(leads).take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
@@ -99,20 +98,22 @@ struct BySize<'a> {
     known: &'a [(f64, Lead)],
 }
 
-impl BySize<'_> {
-    fn race(&self, elements: f64) -> Option<Race<'_>> {
-        Some(race(&scaled(self.workload, elements as u64)?, self.profile, self.done))
-    }
+/// Who leads at a size. How far may be too little, but not once the lead is clear.
+fn who_leads(workload: &Workload, elements: u64, profile: &Profile, done: &Tally) -> Lead {
+    let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
+    raced(&scaled, profile, done, Until::LeadIsClear).lead()
 }
 
 impl Contest for BySize<'_> {
     fn lead(&self, elements: f64) -> Lead {
         let known = self.known.iter().find(|(at, _)| *at == elements).map(|(_, lead)| *lead);
-        known.unwrap_or_else(|| self.race(elements).map_or(Lead::Unknown, Race::lead))
+        let Self { workload, profile, done, .. } = self;
+        known.unwrap_or_else(|| who_leads(workload, elements as u64, profile, done))
     }
 
     fn range(&self, elements: f64) -> Option<(f64, f64)> {
-        let Race { sides: [cpu, gpu], .. } = self.race(elements)?;
+        let scaled = scaled(self.workload, elements as u64)?;
+        let Race { sides: [cpu, gpu], .. } = race(&scaled, self.profile, self.done);
         let programs = [gpu.best?.1, cpu.best?.1];
         let calls: usize = programs.iter().map(|program| program.body.len()).sum();
         let (draws, seed) = self.draws;
@@ -137,12 +138,32 @@ pub fn lead(workload: &Workload, profile: &Profile) -> Option<f64> {
     }
 }
 
-/// Sets the plans of both sides against each other.
+/// How far a race goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Until {
+    /// Until no other plan can turn the lead, or bring it near a tie.
+    LeadIsClear,
+    /// Until the fastest plan of each side is known.
+    BestAreKnown,
+}
+
+/// Finds the fastest plan of each side.
 pub(super) fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a> {
+    raced(scaled, profile, done, Until::BestAreKnown)
+}
+
+/// Sets the plans of both sides against each other.
+fn raced<'a>(
+    scaled: &Workload,
+    profile: &'a Profile,
+    done: &'a Tally,
+    until: Until,
+) -> Race<'a> {
     let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
     let sides = [Side::default(), Side::default()];
-    let mut race = Race { profile, knows_cpu, all_use_cpu: none.keeps_tasks_on_cpu, done, sides };
+    let all_use_cpu = none.keeps_tasks_on_cpu;
+    let mut race = Race { profile, knows_cpu, all_use_cpu, done, until, sides };
     for program in &scaled.programs {
         race.enter(Plan { strategy: None, program: program.clone() });
     }
@@ -155,10 +176,11 @@ pub(super) fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally)
     for refusal in untried(scaled, &strategies, &gpus) {
         race.refuse(&refusal);
     }
-    // The plan with the lowest bound may be the fastest one. It is worth knowing early.
+    // The plan with the lowest bound may be the fastest one. It is worth knowing early. What the CPU
+    // takes is known before the GPU's plans are asked whether they are clear of it.
     let mut bounded: Vec<(Span, Strategy)> =
         strategies.into_iter().map(|one| (bounds.of(one), one)).collect();
-    bounded.sort_by_key(|(bound, _)| *bound);
+    bounded.sort_by_key(|(bound, strategy)| (!strategy.is_on_cpu(), *bound));
     for (bound, strategy) in bounded {
         if race.may_win(strategy.is_on_cpu(), bound) {
             match draft(scaled, strategy) {
@@ -185,6 +207,7 @@ pub(super) struct Race<'a> {
     knows_cpu: bool,
     all_use_cpu: bool,
     done: &'a Tally,
+    until: Until,
     /// The CPU and the GPU.
     sides: [Side; 2],
 }
@@ -203,9 +226,25 @@ impl Race<'_> {
         &mut self.sides[usize::from(!is_on_cpu)]
     }
 
-    /// Whether a plan that takes at least so long may be the fastest of its side.
+    /// Whether a plan that takes at least so long may be the fastest of its side, and whether that
+    /// matters.
     fn may_win(&mut self, is_on_cpu: bool, bound: Span) -> bool {
-        self.side(is_on_cpu).best.as_ref().is_none_or(|(best, _)| bound < *best)
+        let may_be_fastest = |(best, _): &(Span, Program)| bound < *best;
+        self.side(is_on_cpu).best.as_ref().is_none_or(may_be_fastest)
+            && (is_on_cpu || self.until == Until::BestAreKnown || !self.is_clear(bound))
+    }
+
+    /// Whether a plan on the GPU that takes at least so long changes nothing: the GPU leads clearly
+    /// without it, or it does not bring the GPU near the CPU.
+    fn is_clear(&self, bound: Span) -> bool {
+        let [Some(cpu), Some(gpu)] = self.times() else { return false };
+        let is_clear = |fast: Span, slow: Span| fast.nanos_f64() * CLEARLY.exp() < slow.nanos_f64();
+        is_clear(gpu, cpu) || is_clear(cpu, bound)
+    }
+
+    /// The shortest times that are known, of the CPU and of the GPU.
+    pub fn times(&self) -> [Option<Span>; 2] {
+        self.sides.each_ref().map(|side| side.best.as_ref().map(|(time, _)| *time))
     }
 
     fn refuse(&mut self, refusal: &Refusal) {
@@ -227,11 +266,6 @@ impl Race<'_> {
             Err(CompileError::Unknown(_)) => side.is_unknown = true,
             Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
         }
-    }
-
-    /// The shortest times that are known, of the CPU and of the GPU.
-    pub fn best(self) -> [Option<Span>; 2] {
-        self.sides.map(|side| side.best.map(|(time, _)| time))
     }
 
     fn lead(self) -> Lead {

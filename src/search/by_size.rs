@@ -29,6 +29,6 @@ pub fn by_size(workload: &Workload, profile: &Profile, [from, to]: [u64; 2]) -> 
 }
 
 fn at_size(workload: &Workload, profile: &Profile, elements: u64) -> Option<AtSize> {
-    let [cpu, gpu] = race(&scaled(workload, elements)?, profile, &Tally::default()).best();
+    let [cpu, gpu] = race(&scaled(workload, elements)?, profile, &Tally::default()).times();
     Some(AtSize { elements, cpu, gpu })
 }

@@ -78,7 +78,7 @@ pub(super) trait Contest {
 
 /// A lead of less than this share does not change the winner: near a tie it would change at every
 /// value.
-const CLEARLY: f64 = 0.05;
+pub(super) const CLEARLY: f64 = 0.05;
 /// Halving ends where both values differ by less than this share.
 const RESOLUTION: f64 = 1.0 / 64.0;
 
