@@ -33,22 +33,22 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let wholes: Vec<Bytes> = devices.map(|id| program.bytes_in(Place::Device(id))).collect();
     let note = |uses: &mut [Uses<By>], call: &Call| {
         if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
-            uses[device(to)].note(to, By::Copy);
+            uses[device(to)].note(&in_lines(to), By::Copy);
         }
         match call {
             Call::PeerCopy { to, .. }
             | Call::DeviceCopy { to, .. }
             | Call::RowCopy { direction: None, to, .. }
             | Call::Clear { target: to, .. } => {
-                uses[device(to)].note(to, By::Device);
+                uses[device(to)].note(&in_lines(to), By::Device);
             }
             Call::Launch { stream, step } => {
                 let uses = &mut uses[program.device_of(*stream).0];
-                operands(step).iter().for_each(|slice| uses.note(slice, By::Device));
+                operands(step).iter().for_each(|slice| uses.note(&in_lines(slice), By::Device));
             }
             Call::LaunchOwn { stream, step } => {
                 let uses = &mut uses[program.device_of(*stream).0];
-                step.slices().for_each(|slice| uses.note(slice, By::Device));
+                step.slices().for_each(|slice| uses.note(&in_lines(slice), By::Device));
             }
             _ => {}
         }
@@ -67,12 +67,13 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
 
 /// Where a kernel finds its data.
 fn find(uses: &mut Uses<By>, step: &Step, whole: Bytes) -> DeviceLocality {
-    let operands = operands(step);
+    let operands: Vec<Slice> = operands(step).iter().map(in_lines).collect();
+    let inputs: Vec<Slice> = step.inputs.iter().map(in_lines).collect();
     // The output is left out, because no load waits for memory that is only written.
-    let mut reuse = reuse(uses, &step.inputs, &operands, whole);
+    let mut reuse = reuse(uses, &inputs, &operands, whole);
     let own: Bytes = operands.iter().map(|slice| slice.length).sum();
     let mut is_just_copied = false;
-    for (slice, (_, since)) in step.inputs.iter().zip(&mut reuse.0) {
+    for (slice, (_, since)) in inputs.iter().zip(&mut reuse.0) {
         // A copied slice is far away only for the first kernel that reads it.
         if uses.is_by(slice, |by| by == By::Copy) {
             uses.forget(slice);
@@ -82,6 +83,20 @@ fn find(uses: &mut Uses<By>, step: &Step, whole: Bytes) -> DeviceLocality {
         }
     }
     DeviceLocality { reuse, is_just_copied }
+}
+
+/// What the caches hold of a slice. They hold lines, and a line belongs to whoever has more than half
+/// of it. So halos that shrink by an element at a time do not fall into as many pieces. A slice of
+/// few lines stays as it is.
+fn in_lines(slice: &Slice) -> Slice {
+    const LINE: u64 = 128;
+    const FEW: u64 = 32;
+    if slice.length.get() < FEW * LINE {
+        return *slice;
+    }
+    let [start, end] =
+        [slice.offset, slice.end()].map(|at| Bytes::new((at.get() + LINE / 2) / LINE * LINE));
+    Slice { offset: start, length: end - start, ..*slice }
 }
 
 /// What last used a piece of the device's memory.

@@ -1,32 +1,39 @@
 //! What was used since a range of memory was last used, byte by byte.
 
-use crate::program::{AllocationId, Slice};
+use crate::program::Slice;
 use crate::units::Bytes;
-use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// The latest use of some bytes: where they end, its number among all uses, and who made it.
+/// The latest use of some bytes: where they begin and end, its number among all uses, and who made
+/// it.
 #[derive(Clone, Copy)]
 struct Use<B> {
+    start: Bytes,
     end: Bytes,
     at: usize,
     by: B,
 }
 
+impl<B> Use<B> {
+    fn bytes(&self) -> u64 {
+        (self.end - self.start).get()
+    }
+}
+
 /// Non-overlapping ranges of bytes, each with its latest use.
 pub(super) struct Uses<B> {
-    /// The ranges, by where they begin.
-    ranges: BTreeMap<(AllocationId, Bytes), Use<B>>,
-    /// The bytes whose latest use has each number, summed as a tree in which the sum of any stretch
-    /// takes a few steps (Fenwick, "A New Data Structure for Cumulative Frequency Tables",
-    /// Software: Practice and Experience 1994).
-    sums: Vec<u64>,
+    /// The ranges of each allocation, in order. They are few, or come in order: so a list is
+    /// searched, and changed in its middle, faster than a tree.
+    ranges: Vec<Vec<Use<B>>>,
+    /// The bytes whose latest use has each number.
+    sums: Sums,
     count: usize,
 }
 
 impl<B: Copy> Uses<B> {
     /// Room for at most `most` uses.
     pub fn new(most: usize) -> Self {
-        Self { ranges: BTreeMap::new(), sums: vec![0; most + 1], count: 0 }
+        Self { ranges: Vec::new(), sums: Sums(vec![0; most + 1]), count: 0 }
     }
 
     /// Notes a use of the slice, now the latest of all.
@@ -35,66 +42,58 @@ impl<B: Copy> Uses<B> {
             return;
         }
         self.count += 1;
-        let (at, end) = (self.count, slice.end());
+        let used = Use { start: slice.offset, end: slice.end(), at: self.count, by };
+        let id = slice.allocation.0;
+        if id >= self.ranges.len() {
+            self.ranges.resize_with(id + 1, Vec::new);
+        }
+        let places = self.places(slice);
+        self.sums.add(used.at, used.bytes());
         // Most bytes are used again as they were used before.
-        if let Some(used) = self.ranges.get_mut(&(slice.allocation, slice.offset))
-            && used.end == end
+        if let [before] = &mut self.ranges[id][places.clone()]
+            && (before.start, before.end) == (used.start, used.end)
         {
-            let before = std::mem::replace(used, Use { end, at, by });
-            self.add(before.at, slice.length.get().wrapping_neg());
-            self.add(at, slice.length.get());
+            self.sums.remove(before.at, before.bytes());
+            *before = used;
             return;
         }
-        self.make_room(slice);
-        self.insert(slice.allocation, slice.offset, Use { end, at, by });
-    }
-
-    /// Forgets all uses of the slice. Mostly one range holds all of it.
-    fn make_room(&mut self, slice: &Slice) {
-        let (id, offset, end) = (slice.allocation, slice.offset, slice.end());
-        let before = self.ranges.range_mut(..(id, end)).next_back();
-        match before {
-            Some((&(holder, start), used)) if holder == id && start < offset && used.end >= end => {
-                let whole = std::mem::replace(used, Use { end: offset, ..*used });
-                self.add(whole.at, (whole.end - offset).get().wrapping_neg());
-                if whole.end > end {
-                    self.insert(id, end, whole);
-                }
-            }
-            _ => {
-                self.forget(slice);
-            }
-        }
+        self.replace(slice, places, Some(used));
     }
 
     /// Whether someone who `is_meant` was the last to use some of the slice.
     pub fn is_by(&self, slice: &Slice, is_meant: impl Fn(B) -> bool) -> bool {
-        self.overlapping(slice).any(|(_, used)| is_meant(used.by))
+        self.overlapping(slice).iter().any(|used| is_meant(used.by))
     }
 
     /// Forgets all uses of the slice; returns who made the forgotten ones, the last in memory
     /// first.
     pub fn forget(&mut self, slice: &Slice) -> Vec<B> {
-        let id = slice.allocation;
-        let overlapping: Vec<_> = self.overlapping(slice).collect();
-        for &(start, used) in &overlapping {
-            self.ranges.remove(&(id, start));
-            self.add(used.at, (used.end - start).get().wrapping_neg());
-            if start < slice.offset {
-                self.insert(id, start, Use { end: slice.offset, ..used });
-            }
-            if used.end > slice.end() {
-                self.insert(id, slice.end(), used);
-            }
+        let places = self.places(slice);
+        let by = self.overlapping(slice).iter().rev().map(|used| used.by).collect();
+        if !places.is_empty() {
+            self.replace(slice, places, None);
         }
-        overlapping.into_iter().map(|(_, used)| used.by).collect()
+        by
+    }
+
+    /// Puts a use, or nothing, in place of all uses of the slice. What lies beyond its ends stays.
+    fn replace(&mut self, slice: &Slice, places: Range<usize>, used: Option<Use<B>>) {
+        let Self { ranges, sums, .. } = self;
+        let ranges = &mut ranges[slice.allocation.0];
+        let over = &ranges[places.clone()];
+        let before = over.first().filter(|first| first.start < slice.offset);
+        let before = before.map(|first| Use { end: slice.offset, ..*first });
+        let behind = over.last().filter(|last| last.end > slice.end());
+        let behind = behind.map(|last| Use { start: slice.end(), ..*last });
+        over.iter().for_each(|gone| sums.remove(gone.at, gone.bytes()));
+        before.iter().chain(&behind).for_each(|left| sums.add(left.at, left.bytes()));
+        ranges.splice(places, before.into_iter().chain(used).chain(behind));
     }
 
     /// How many bytes of the slice were used.
     pub fn covered(&self, slice: &Slice) -> Bytes {
-        let part =
-            |(start, used): (Bytes, Use<B>)| used.end.min(slice.end()) - start.max(slice.offset);
-        self.overlapping(slice).map(part).sum()
+        let part = |used: &Use<B>| used.end.min(slice.end()) - used.start.max(slice.offset);
+        self.overlapping(slice).iter().map(part).sum()
     }
 
     /// Who used the slice last. Its middle decides, because its ends may be halos of others.
@@ -117,7 +116,7 @@ impl<B: Copy> Uses<B> {
             let known = now.iter().position(|one| one == slice).map(|at| latest[at]);
             let then = known.unwrap_or_else(|| last(slice))?;
             let others = now.iter().zip(&latest).filter(|(_, at)| at.is_none_or(|at| at < then));
-            let since = self.sum(self.count).wrapping_sub(self.sum(then - 1));
+            let since = self.sums.first(self.count).wrapping_sub(self.sums.first(then - 1));
             Some(Bytes::new(since) + others.map(|(one, _)| one.length).sum())
         })
     }
@@ -125,34 +124,47 @@ impl<B: Copy> Uses<B> {
     fn last(&self, slice: &Slice) -> Option<Use<B>> {
         let middle = slice.offset + Bytes::new(slice.length.get() / 2);
         let found = Slice { offset: middle, length: Bytes::new(1), ..*slice };
-        self.overlapping(&found).next().map(|(_, used)| used)
+        self.overlapping(&found).first().copied()
     }
 
-    /// The ranges that overlap a slice, the last in memory first.
-    fn overlapping(&self, slice: &Slice) -> impl Iterator<Item = (Bytes, Use<B>)> {
-        let (id, start) = (slice.allocation, slice.offset);
-        let before_end = self.ranges.range((id, Bytes::ZERO)..(id, slice.end())).rev();
-        let overlapping = before_end.take_while(move |&(_, used)| used.end > start);
-        overlapping.map(|(&(_, start), used)| (start, *used))
+    /// The ranges that overlap a slice.
+    fn overlapping(&self, slice: &Slice) -> &[Use<B>] {
+        match self.ranges.get(slice.allocation.0) {
+            Some(ranges) => &ranges[self.places(slice)],
+            None => &[],
+        }
     }
 
-    fn insert(&mut self, id: AllocationId, start: Bytes, used: Use<B>) {
-        self.add(used.at, (used.end - start).get());
-        self.ranges.insert((id, start), used);
+    /// The places in their list of the ranges that overlap a slice.
+    fn places(&self, slice: &Slice) -> Range<usize> {
+        let Some(ranges) = self.ranges.get(slice.allocation.0) else { return 0..0 };
+        let first = ranges.partition_point(|used| used.end <= slice.offset);
+        let count = ranges[first..].iter().take_while(|used| used.start < slice.end()).count();
+        first..first + count
     }
+}
 
+/// Numbers of bytes, summed as a tree in which the sum of any stretch takes a few steps (Fenwick, "A
+/// New Data Structure for Cumulative Frequency Tables", Software: Practice and Experience 1994).
+struct Sums(Vec<u64>);
+
+impl Sums {
     fn add(&mut self, mut at: usize, bytes: u64) {
-        while let Some(sum) = self.sums.get_mut(at) {
+        while let Some(sum) = self.0.get_mut(at) {
             *sum = sum.wrapping_add(bytes);
             at += at & at.wrapping_neg();
         }
     }
 
-    /// The bytes whose latest use is one of the first `places`.
-    fn sum(&self, mut places: usize) -> u64 {
+    fn remove(&mut self, at: usize, bytes: u64) {
+        self.add(at, bytes.wrapping_neg());
+    }
+
+    /// The sum of the first so many.
+    fn first(&self, mut places: usize) -> u64 {
         let mut sum = 0_u64;
         while places > 0 {
-            sum = sum.wrapping_add(self.sums[places]);
+            sum = sum.wrapping_add(self.0[places]);
             places -= places & places.wrapping_neg();
         }
         sum
@@ -162,6 +174,7 @@ impl<B: Copy> Uses<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::AllocationId;
 
     fn first(mut since: impl Iterator<Item = Option<Bytes>>) -> Option<u64> {
         since.next().flatten().map(Bytes::get)
