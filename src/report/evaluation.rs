@@ -14,6 +14,7 @@ use crate::search::{
     BreakEven, Ranking, Shortage, Simplicity, Wins, keeps_size, largest_scaled, on_request,
 };
 use crate::units::{Bytes, Span};
+use rayon::prelude::*;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -219,7 +220,7 @@ impl Assessment {
         break_even: Option<BreakEven>,
     ) -> Self {
         let fastest = ranking.fastest();
-        let plans = ranking.plans.iter().enumerate();
+        let plans = ranking.plans.par_iter().enumerate();
         let plans = plans.filter_map(|(index, ranked)| {
             fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
         });

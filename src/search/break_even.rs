@@ -153,12 +153,7 @@ pub(super) fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally)
 }
 
 /// Sets the plans of both sides against each other.
-fn raced<'a>(
-    scaled: &Workload,
-    profile: &'a Profile,
-    done: &'a Tally,
-    until: Until,
-) -> Race<'a> {
+fn raced<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally, until: Until) -> Race<'a> {
     let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
     let sides = [Side::default(), Side::default()];

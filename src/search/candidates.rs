@@ -4,6 +4,7 @@ use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::{HostMemory, Side};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
+use rayon::prelude::*;
 
 /// Numbers of chunks to try where the scenario does not say.
 const CHUNKS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -81,9 +82,13 @@ impl Candidates {
     fn list(&mut self, workload: &Workload, gpus: &[usize]) {
         let strategies = strategies(workload, gpus);
         self.refused.extend(untried(workload, &strategies, gpus));
-        for strategy in strategies {
-            let plan = |program| Plan { strategy: Some(strategy), program };
-            match build(workload, strategy).map(plan) {
+        let build = |strategy: Strategy| {
+            let program = build(workload, strategy)?;
+            Ok(Plan { strategy: Some(strategy), program })
+        };
+        let built: Vec<Result<Plan, Refusal>> = strategies.into_par_iter().map(build).collect();
+        for plan in built {
+            match plan {
                 // For small workloads, some strategies come to the same calls.
                 Ok(plan)
                     if self

@@ -205,9 +205,17 @@ impl Device {
     /// Takes out a kernel whose last block has ended, if there is one; otherwise dispatches into
     /// the room that was freed.
     fn collect(&mut self, now: Instant) -> Option<Completion> {
-        while let Some(due) = self.first_due(now) {
-            let end = self.ends.swap_remove(due);
-            let Batch { parts, tail, of } = self.batches.swap_remove(due);
+        let mut place = 0;
+        let mut next = Instant::NEVER;
+        while let Some(&end) = self.ends.get(place) {
+            if end > now {
+                next = next.min(end);
+                place += 1;
+                continue;
+            }
+            // The last batch comes to this place.
+            self.ends.swap_remove(place);
+            let Batch { parts, tail, of } = self.batches.swap_remove(place);
             self.free += parts;
             let ended = match of {
                 BatchOf::Whole(ended) => Some(ended),
@@ -225,24 +233,10 @@ impl Device {
                 None => {}
             }
         }
+        self.next = next;
         if !self.queue.is_empty() {
             self.dispatch(now);
         }
-        None
-    }
-
-    /// The first batch in the list that has ended. If there is none, it is known when the next one
-    /// ends.
-    #[inline(always)]
-    fn first_due(&mut self, now: Instant) -> Option<usize> {
-        let mut next = Instant::NEVER;
-        for (place, &end) in self.ends.iter().enumerate() {
-            if end <= now {
-                return Some(place);
-            }
-            next = next.min(end);
-        }
-        self.next = next;
         None
     }
 
