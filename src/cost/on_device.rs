@@ -85,9 +85,9 @@ fn find(uses: &mut Uses<By>, step: &Step, whole: Bytes) -> DeviceLocality {
     DeviceLocality { reuse, is_just_copied }
 }
 
-/// What the caches hold of a slice. They hold lines, and a line belongs to whoever has more than half
-/// of it. So halos that shrink by an element at a time do not fall into as many pieces. A slice of
-/// few lines stays as it is.
+/// What the caches hold of a slice. They hold lines, and a line belongs to whoever has more than
+/// half of it. So halos that shrink by an element at a time do not fall into as many pieces. A
+/// slice of few lines stays as it is.
 fn in_lines(slice: &Slice) -> Slice {
     const LINE: u64 = 128;
     const FEW: u64 = 32;

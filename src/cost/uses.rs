@@ -144,8 +144,8 @@ impl<B: Copy> Uses<B> {
     }
 }
 
-/// Numbers of bytes, summed as a tree in which the sum of any stretch takes a few steps (Fenwick, "A
-/// New Data Structure for Cumulative Frequency Tables", Software: Practice and Experience 1994).
+/// Numbers of bytes, summed as a tree in which the sum of any stretch takes a few steps (Fenwick,
+/// "A New Data Structure for Cumulative Frequency Tables", Software: Practice and Experience 1994).
 struct Sums(Vec<u64>);
 
 impl Sums {

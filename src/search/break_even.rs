@@ -126,7 +126,7 @@ impl Contest for BySize<'_> {
 
 /// A range near a turn comes from fewer draws, if not less than the second number, where these many
 /// calls are not enough.
-const DRAWN_FREELY: usize = 1_000_000;
+const DRAWN_FREELY: usize = 250_000;
 const FEW: usize = 20;
 
 /// The logarithm of how many times as fast as the best plan on the CPU the best one on the GPU is,
@@ -171,8 +171,8 @@ fn raced<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally, until: Un
     for refusal in untried(scaled, &strategies, &gpus) {
         race.refuse(&refusal);
     }
-    // The plan with the lowest bound may be the fastest one. It is worth knowing early. What the CPU
-    // takes is known before the GPU's plans are asked whether they are clear of it.
+    // The plan with the lowest bound may be the fastest one. It is worth knowing early. What the
+    // CPU takes is known before the GPU's plans are asked whether they are clear of it.
     let mut bounded: Vec<(Span, Strategy)> =
         strategies.into_iter().map(|one| (bounds.of(one), one)).collect();
     bounded.sort_by_key(|(bound, strategy)| (!strategy.is_on_cpu(), *bound));

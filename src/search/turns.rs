@@ -4,6 +4,7 @@
 //! them, and is found by halving. From there, its range goes outwards to the values at which the
 //! draws and the margins leave no doubt who wins.
 
+use rayon::prelude::*;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -128,13 +129,18 @@ pub(super) fn turns(
     values: &[f64],
     own: Range<usize>,
     scale: Scale,
-    contest: &impl Contest,
+    contest: &(impl Contest + Sync),
 ) -> Vec<Turn> {
-    let pairs = own.filter(|place| place + 1 < values.len());
+    let pairs = own.into_par_iter().filter(|place| place + 1 < values.len());
     pairs.filter_map(|place| turn(values, place, scale, contest)).collect()
 }
 
-fn turn(values: &[f64], place: usize, scale: Scale, contest: &impl Contest) -> Option<Turn> {
+fn turn(
+    values: &[f64],
+    place: usize,
+    scale: Scale,
+    contest: &(impl Contest + Sync),
+) -> Option<Turn> {
     let leads = [place, place + 1].map(|place| contest.lead(values[place]));
     let [Lead::Of(before), Lead::Of(after)] = leads else { return None };
     let gpu_wins = after > 0.0;
@@ -157,19 +163,21 @@ fn turn(values: &[f64], place: usize, scale: Scale, contest: &impl Contest) -> O
     let (earliest, latest) = if is_certain {
         (Some(at), Some(at))
     } else {
-        let below = values[..=place].iter().rev().copied();
-        let settled = |at: f64| is_settled(at, false).unwrap_or(false);
-        let earliest = outwards(last, below, settled).map(|(inner, outer)| {
+        let earliest = || {
+            let below = values[..=place].iter().rev().copied();
+            let settled = |at: f64| is_settled(at, false).unwrap_or(false);
+            let (inner, outer) = outwards(last, below, settled)?;
             let found = scale.narrowed((outer, inner), |at| is_settled(at, false));
-            found.map_or(outer, |(_, uncertain)| uncertain)
-        });
-        let above = values[place + 1..].iter().copied();
-        let settled = |at: f64| is_settled(at, true).unwrap_or(false);
-        let latest = outwards(at, above, settled).map(|(inner, outer)| {
+            Some(found.map_or(outer, |(_, uncertain)| uncertain))
+        };
+        let latest = || {
+            let above = values[place + 1..].iter().copied();
+            let settled = |at: f64| is_settled(at, true).unwrap_or(false);
+            let (inner, outer) = outwards(at, above, settled)?;
             let found = scale.narrowed((inner, outer), |at| is_settled(at, true).map(|is| !is));
-            found.map_or(outer, |(_, certain)| certain)
-        });
-        (earliest, latest)
+            Some(found.map_or(outer, |(_, certain)| certain))
+        };
+        rayon::join(earliest, latest)
     };
     let ends = [earliest.map(|end| end.min(at)), latest.map(|end| end.max(at))];
     let [earliest, latest] = ends.map(|end| end.map(Setting));

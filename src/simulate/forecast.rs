@@ -118,8 +118,9 @@ const FEW: usize = 10;
 
 /// Draws that are held at once: each is a profile, of a tenth of a megabyte.
 const AT_ONCE: usize = 128;
-/// Calls that one thread simulates at least, of a program that several share.
-const LEAST_SHARE: usize = 50_000;
+/// Calls that one thread simulates at a time, of a program that several share: so many that
+/// starting does not matter, so few that no thread is left waiting for another one's share.
+const SHARE: usize = 50_000;
 
 /// Predicts a program's body with its uncertainty.
 ///
@@ -220,7 +221,8 @@ impl<'p> Begun<'p> {
             done.add(calls as u64);
             Ok(makespan)
         };
-        let shared = drawn.par_iter().with_min_len(LEAST_SHARE.div_ceil(calls.max(1)));
+        let share = SHARE.div_ceil(calls.max(1));
+        let shared = drawn.par_iter().with_min_len(share).with_max_len(share);
         let more: Vec<_> = shared.map_init(Simulator::default, makespan).collect();
         match more.into_iter().collect::<Result<Vec<Span>, CompileError>>() {
             Ok(mut more) => before.append(&mut more),

@@ -43,6 +43,12 @@ enum BatchOf {
     Part { kernel: usize, blocks: u64 },
 }
 
+/// Batches of a kernel go on as one if their ends differ by less than this part of a block's time.
+/// Blocks take unequal times on a real device, so such differences mean nothing. But each kernel
+/// takes over all of those of the kernel before it and adds one, so a thousand small kernels would
+/// run in hundreds of batches.
+const NEAR: u64 = 16;
+
 /// The multiprocessors of a device.
 struct Device {
     parts: u64,
@@ -297,8 +303,66 @@ impl Device {
         kernel.rest = exact - whole.nanos_f64();
         let is_all = kernel.waiting == 0;
         let (end, tail) = (now + whole, kernel.blocks.tail);
-        let of = BatchOf::Part { kernel: place, blocks };
-        self.run(end, Batch { parts: blocks * parts, tail, of });
+        let near = Span::from_nanos(whole.nanos() / NEAR);
+        if !self.join(place, (end, near), blocks) {
+            let of = BatchOf::Part { kernel: place, blocks };
+            self.run(end, Batch { parts: blocks * parts, tail, of });
+        }
         is_all
+    }
+
+    /// Adds blocks of a kernel to a batch of the same kernel that ends near their own end, if there
+    /// is one. All of them then end at their mean end, so they hold as many parts for as long.
+    fn join(&mut self, place: usize, (end, near): (Instant, Span), blocks: u64) -> bool {
+        let is_near = |other: &Instant| *other <= end && *other + near >= end;
+        let same =
+            |batch: &Batch| matches!(batch.of, BatchOf::Part { kernel, .. } if kernel == place);
+        let mut running = self.ends.iter_mut().zip(&mut self.batches).rev();
+        let Some((other, batch)) = running.find(|(end, batch)| is_near(end) && same(batch)) else {
+            return false;
+        };
+        let BatchOf::Part { blocks: before, .. } = &mut batch.of else { return false };
+        let later = end.since(*other).nanos();
+        *other = *other + Span::from_nanos(later * blocks / (*before + blocks));
+        let parts = batch.parts / *before * blocks;
+        *before += blocks;
+        batch.parts += parts;
+        self.free -= parts;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_row_of_kernels_runs_in_few_batches() {
+        let mut device = Device::default();
+        device.reset(100);
+        let each = 2_000.0;
+        let whole = Span::from_nanos_f64(each);
+        // Eight blocks fill a multiprocessor.
+        let parts = (device.parts / 800) as u32;
+        let blocks = Blocks { count: 1_096, parts, each, whole, tail: Span::ZERO };
+        let mut now = Instant::START;
+        let (mut started, mut ended, mut most) = (0, 0, 0);
+        while ended < 1_000 {
+            // Four streams have a kernel each.
+            while started < 1_000 && started < ended + 4 {
+                device.start(now, (started, 0), &blocks);
+                started += 1;
+            }
+            most = most.max(device.batches.len());
+            now = device.next;
+            while device.collect(now).is_some() {
+                ended += 1;
+            }
+        }
+        assert!(most <= 2 * NEAR as usize, "{most} batches");
+        assert_eq!((device.free, device.queue.len()), (device.parts, 0));
+        let busy = 1_000.0 * each * 1_096.0 / 800.0;
+        let took = now.since_start().nanos_f64();
+        assert!((busy..1.01 * busy).contains(&took), "{took} of {busy}");
     }
 }

@@ -78,6 +78,22 @@ fn a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it() {
 }
 
 #[test]
+fn kernels_of_many_streams_use_the_whole_machine_all_the_time() {
+    // Each begins in what room the one before leaves, so ends of blocks come nearer and nearer to
+    // each other.
+    const KERNELS: usize = 400;
+    let elements = WAVE * 137 / 100;
+    let body = (0..KERNELS).map(|number| launch(number % 4, elements)).collect();
+    let mut program = tiny(body);
+    program.streams = vec![program.streams[0].clone(); 4];
+    let timeline = simulate(&program, &waves()).expect("known");
+    let last = spans(&timeline, Lane::Kernels).iter().map(|span| span.1).max().expect("kernels");
+    let busy = (KERNELS * 2_000 * 137 / 100) as u64;
+    let took = last - 5_500;
+    assert!((busy..busy + busy / 100).contains(&took), "{took} of {busy}");
+}
+
+#[test]
 fn kernels_of_one_stream_never_overlap() {
     // The gap of the second begins when the first has ended.
     assert_eq!(ends([0, 0], [1_000, 1_000]), [7_500, 7_500 + 1_000 + 2_000]);
