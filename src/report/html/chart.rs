@@ -19,8 +19,6 @@ pub(super) struct Axis {
 pub(super) struct Line {
     pub name: String,
     pub points: Vec<(f64, f64, String)>,
-    /// Lower and upper values around the curve.
-    pub band: Vec<(f64, f64, f64)>,
 }
 
 pub(super) struct Chart {
@@ -29,6 +27,8 @@ pub(super) struct Chart {
     pub lines: Vec<Line>,
     /// Values of x with something to say of them.
     pub flags: Vec<(f64, String)>,
+    /// Stretches of x that are shaded.
+    pub shaded: Vec<[f64; 2]>,
     pub description: String,
 }
 
@@ -117,9 +117,10 @@ impl Chart {
                     div.area {
                         svg role="img" aria-label=(self.description)
                             viewBox="0 0 1000 1000" preserveAspectRatio="none" {
+                            @for ends in &self.shaded { (self.shade(*ends)) }
                             (self.grid())
                             @for (at, line) in self.lines.iter().enumerate() {
-                                (self.band(at, line)) (self.curve(at, line))
+                                (self.curve(at, line))
                             }
                         }
                         @for (x, text) in &self.flags {
@@ -154,11 +155,9 @@ impl Chart {
         html! { path.grid d=(path) {} }
     }
 
-    fn band(&self, at: usize, line: &Line) -> Markup {
-        let upper = line.band.iter().map(|&(x, _, high)| self.at(x, high));
-        let lower = line.band.iter().rev().map(|&(x, low, _)| self.at(x, low));
-        let path = joined(upper.chain(lower));
-        html! { @if !line.band.is_empty() { path class={ "band l" (at) } d={ (path) "Z" } {} } }
+    fn shade(&self, ends: [f64; 2]) -> Markup {
+        let [from, to] = ends.map(|end| self.at(end.clamp(self.x.low, self.x.high), self.y.low).0);
+        html! { path.shade d={ "M" (from) " 0H" (to) "V1000H" (from) "Z" } {} }
     }
 
     fn curve(&self, at: usize, line: &Line) -> Markup {

@@ -53,7 +53,6 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
                 (chunks as f64, ranked.makespan().nanos_f64(), words)
             })
             .collect(),
-        band: Vec::new(),
     };
     let lines: Vec<Line> = drawn.iter().map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -69,7 +68,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
          is the fastest. The table below has the figures.",
         lines.len()
     );
-    Some(Chart { x, y, lines, flags: Vec::new(), description })
+    Some(Chart { x, y, lines, flags: Vec::new(), shaded: Vec::new(), description })
 }
 
 fn fastest<'a>(plans: &BTreeMap<u64, &'a Ranked>) -> (u64, &'a Ranked) {

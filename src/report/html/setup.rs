@@ -87,7 +87,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
             Some((runs as f64, each, words))
         };
         let points: Option<Vec<_>> = numbers.iter().map(point).collect();
-        Some(Line { name: ranked.plan.name(), points: points?, band: Vec::new() })
+        Some(Line { name: ranked.plan.name(), points: points? })
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -97,7 +97,8 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
     let description = "Time of a pass with its share of set-up and first use, against the number \
                        of passes; the table above has the figures for the scenario's own.";
-    Some(Chart { x, y, lines, flags, description: description.to_owned() })
+    let shaded = Vec::new();
+    Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })
 }
 
 /// A number of passes at a mark of an axis: `10 k`.

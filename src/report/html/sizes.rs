@@ -5,7 +5,7 @@ use super::style::share;
 use super::{Case, paragraph};
 use crate::report::Threshold;
 use crate::report::words::count;
-use crate::search::{AtSize, Wins};
+use crate::search::{AtSize, Setting, Wins};
 use crate::units::Span;
 use maud::{Markup, html};
 
@@ -45,6 +45,8 @@ fn strip(found: &Threshold) -> Markup {
         (from, sizes.until.map_or(1.0, |until| at(until.0 as u64)) - from)
     });
     let stretches: Vec<(f64, f64)> = stretches.collect();
+    let open = open(found).into_iter().map(|ends| ends.map(|end| at(end as u64)));
+    let open: Vec<[f64; 2]> = open.collect();
     let ends = found.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
     let ends: Vec<u64> = ends.map(|end| end.0 as u64).collect();
     let is_left = |size: u64| if at(size) > 0.75 { " left" } else { "" };
@@ -53,6 +55,9 @@ fn strip(found: &Threshold) -> Markup {
             div.track {
                 @for (from, wide) in &stretches {
                     div.fill.gpu style={ "left:" (share(*from)) ";width:" (share(*wide)) } {}
+                }
+                @for [from, to] in &open {
+                    div.fill.open style={ "left:" (share(*from)) ";width:" (share(to - from)) } {}
                 }
                 div class={ "flag" (is_left(found.elements)) }
                     style={ "left:" (share(at(found.elements))) } {
@@ -67,10 +72,20 @@ fn strip(found: &Threshold) -> Markup {
             figcaption.note {
                 (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
                 code { (found.buffer) } ", on a logarithmic line. Filled: the GPU wins a pass; "
-                "empty: the CPU does."
+                "empty: the CPU does; hatched: the ranges of both times leave it open."
             }
         }
     }
+}
+
+/// The sizes at which it is open who wins, as ranges of times have it.
+fn open(found: &Threshold) -> Vec<[f64; 2]> {
+    let [least, most] = found.tried.map(|size| size as f64);
+    let ranges = found.gpu_wins.iter().flat_map(|wins| [wins.from_range, wins.until_range]);
+    let ends = |[from, to]: [Option<Setting>; 2]| {
+        [from.map_or(least, |from| from.0), to.map_or(most, |to| to.0)]
+    };
+    ranges.flatten().map(ends).collect()
 }
 
 /// What each side takes at each size.
@@ -81,7 +96,7 @@ fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
             let words = format!("{} elements, {time}", count(at.elements));
             Some((at.elements as f64, time.nanos_f64(), words))
         });
-        Line { name: name.to_owned(), points: points.collect(), band: Vec::new() }
+        Line { name: name.to_owned(), points: points.collect() }
     };
     let lines = vec![line("best on the CPU", |at| at.cpu), line("best on the GPU", |at| at.gpu)];
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -91,6 +106,8 @@ fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
     let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
     let flags = vec![(found.elements as f64, "here".to_owned())];
     let description = "Time of a pass of the fastest plan on the CPU and on the GPU, against the \
-                       size; the sentence below says where they cross.";
-    Some(Chart { x, y, lines, flags, description: description.to_owned() })
+                       size; the sentence below says where they cross, and between which sizes \
+                       that is open, which are shaded.";
+    let shaded = open(found);
+    Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })
 }
