@@ -6,7 +6,7 @@ use super::style::{
     BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, context, heading, svg, titled,
     wrapped_title,
 };
-use super::sweep::plain;
+use super::sweep::quoted;
 use crate::report::Origin;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
@@ -42,7 +42,7 @@ pub fn chunks(
         Some(_) => "chunks gain nothing".to_owned(),
         None => format!("{} are fastest", plural(best, "chunk")),
     };
-    let title = wrapped_title(&plain(&format!("{scenario}: {finding}")), WIDTH);
+    let title = wrapped_title(&quoted(&format!("{scenario}: {finding}")), WIDTH);
     let below = context(question, origin, WIDTH);
     let counts: BTreeSet<u64> = lines.values().flat_map(BTreeMap::keys).copied().collect();
     let times = lines.values().flat_map(BTreeMap::values);
@@ -65,7 +65,7 @@ pub fn chunks(
         let mut chart = chart(&area, margins, x, y)?;
         for (place, (name, line)) in lines.iter().enumerate() {
             let colour = COLOURS[place % COLOURS.len()];
-            let marker = MARKERS[place / 2 % MARKERS.len()];
+            let marker = MARKERS[place % MARKERS.len()];
             let points: Vec<(f64, f64)> =
                 line.iter().map(|(count, time)| (log_of(*count), log(*time))).collect();
             chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;

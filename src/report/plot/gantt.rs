@@ -5,6 +5,7 @@ use super::style::{
     Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, context, heading, svg, titled, wrapped,
     wrapped_title, write,
 };
+use super::sweep::quoted;
 use super::tips::Tips;
 use crate::program::Program;
 use crate::program::spelled::Names;
@@ -97,14 +98,14 @@ impl Gantt<'_> {
             Answer::NothingToCompare => "nothing to compare with".to_owned(),
         };
         let (scenario, plan) = (self.scenario, self.drawn.plan.name());
-        format!("{scenario}: {who}; {plan} takes {} per pass", self.drawn.makespan())
+        format!("{scenario}: {who}; \"{plan}\" takes {} per pass", self.drawn.makespan())
     }
 
     /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the
     /// picture.
     fn lines(&self) -> Vec<String> {
         let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
-        let verdict = verdict.sentence.replace('`', "\"");
+        let verdict = quoted(&verdict.sentence);
         let is_drawn =
             |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, self.drawn));
         let choice = if is_drawn(self.ranking.winner()) {

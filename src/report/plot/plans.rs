@@ -5,7 +5,7 @@ use super::style::{
     Area, BLUE, BODY, Drawn, GREEN, GREY, GRID, INK, LINE_HEIGHT, ORANGE, context, heading, svg,
     titled, wrapped, wrapped_title, write,
 };
-use super::sweep::plain;
+use super::sweep::quoted;
 use super::tips::Tips;
 use crate::machine::Side;
 use crate::report::Origin;
@@ -36,7 +36,7 @@ pub fn plans(
     let shown = shown(ranking);
     let verdict = Verdict::of(ranking).over(ranking, runs);
     let (first, _) = first_sentence(&verdict.sentence);
-    let title = format!("{scenario}: {}", plain(first.trim_end_matches('.')));
+    let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);
     lines.extend(wrapped(

@@ -16,7 +16,7 @@ const HEIGHT: i32 = 560;
 
 /// Draws a sweep.
 pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
-    let title = wrapped_title(&format!("{}: {}", of.scenario, plain(&of.sentence())), WIDTH);
+    let title = wrapped_title(&format!("{}: {}", of.scenario, quoted(&of.sentence())), WIDTH);
     let mut lines = context(&of.question, origin, WIDTH);
     let legend = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
                   where the winner is open.";
@@ -96,7 +96,7 @@ fn turns(of: &Sweeping, [from, to]: [f64; 2]) -> Vec<[f64; 3]> {
     turns.collect()
 }
 
-/// Words without the marks around names.
-pub(super) fn plain(text: &str) -> String {
-    text.replace('`', "")
+/// Words with names in quotation marks.
+pub(super) fn quoted(text: &str) -> String {
+    text.replace('`', "\"")
 }
