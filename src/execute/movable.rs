@@ -7,7 +7,23 @@ use super::prepared::Prepared;
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::program::{AllocationId, Call, Program};
+use crate::units::Bytes;
 use std::cell::RefCell;
+
+/// A program, with what its calls ask of the whole of it.
+pub(super) struct Whole<'d> {
+    program: &'d Program,
+    footprint: Bytes,
+    /// The memory that each pass takes anew.
+    taken: Vec<AllocationId>,
+}
+
+impl<'d> Whole<'d> {
+    pub fn new(program: &'d Program) -> Self {
+        let taken = program.body.iter().filter_map(changed).collect();
+        Self { program, footprint: program.host_footprint(), taken }
+    }
+}
 
 /// A call of a body, ready to be made in every pass.
 pub(super) enum Ready<'d> {
@@ -17,15 +33,20 @@ pub(super) enum Ready<'d> {
 
 impl<'d> Ready<'d> {
     pub fn new(
-        (program, call): (&'d Program, &'d Call),
+        (whole, call): (&Whole<'d>, &'d Call),
         device: Option<&'d Device>,
         handles: &Handles,
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
-        if let Some(movable) = Movable::of((program, call), device) {
+        if let Some(movable) = Movable::of((whole, call), device) {
             return Ok(Self::Movable(movable));
         }
-        Ok(Self::Fixed(Prepared::new((program, call), device, handles, memories)?))
+        Ok(Self::Fixed(Prepared::new(
+            (whole.program, call),
+            whole.footprint,
+            (device, handles),
+            memories,
+        )?))
     }
 
     /// Makes the call.
@@ -47,6 +68,7 @@ impl<'d> Ready<'d> {
 /// before; if not, the call's addresses are looked up again.
 pub(super) struct Movable<'d> {
     program: &'d Program,
+    footprint: Bytes,
     call: &'d Call,
     device: Option<&'d Device>,
     /// The memory that may have moved.
@@ -56,16 +78,17 @@ pub(super) struct Movable<'d> {
 
 impl<'d> Movable<'d> {
     /// `None` for a call on memory that stays where it is.
-    fn of((program, call): (&'d Program, &'d Call), device: Option<&'d Device>) -> Option<Self> {
+    fn of((whole, call): (&Whole<'d>, &'d Call), device: Option<&'d Device>) -> Option<Self> {
         if call.facts().allocation.is_some() {
             return None;
         }
-        let taken: Vec<AllocationId> = program.body.iter().filter_map(changed).collect();
+        let Whole { program, footprint, ref taken } = *whole;
         let mut moving: Vec<AllocationId> =
             program.accesses(call).iter().map(|(touched, _)| touched.slice.allocation).collect();
         moving.retain(|id| taken.contains(id));
         (!moving.is_empty()).then(|| Self {
             program,
+            footprint,
             call,
             device,
             moving,
@@ -86,7 +109,8 @@ impl<'d> Movable<'d> {
         });
         if !is_there {
             let call = (self.program, self.call);
-            let prepared = Prepared::new(call, self.device, handles, memories)?;
+            let at = (self.device, handles);
+            let prepared = Prepared::new(call, self.footprint, at, memories)?;
             let addresses = self.moving.iter().map(|&id| memories.address(id)).collect();
             *last = Some((addresses, prepared));
         }

@@ -131,8 +131,8 @@ impl Computation {
 impl<'d> Prepared<'d> {
     pub fn new(
         (program, call): (&'d Program, &Call),
-        device: Option<&'d Device>,
-        handles: &Handles,
+        footprint: Bytes,
+        (device, handles): (Option<&'d Device>, &Handles),
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
@@ -198,9 +198,7 @@ impl<'d> Prepared<'d> {
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
             Call::Work { time } => Self::Work(Duration::from_nanos(time.nanos())),
-            Call::Compute { step } => {
-                Self::Compute(Computation::new(step, program.host_footprint(), memories))
-            }
+            Call::Compute { step } => Self::Compute(Computation::new(step, footprint, memories)),
         })
     }
 
@@ -258,14 +256,16 @@ impl<'d> Prepared<'d> {
     }
 }
 
-/// Makes a call of the set-up.
+/// Makes a call of a set-up, or of a program that is run once.
 pub(super) fn make_once(
     (program, call): (&Program, &Call),
     (device, team): (Option<&Device>, &Team),
     handles: &Handles,
     memories: &mut Memories,
 ) -> Result<(), ExecuteError> {
-    let prepared = Prepared::new((program, call), device, handles, memories)?;
+    // Going through the whole program for every other call would take long.
+    let footprint = if call.is_compute() { program.host_footprint() } else { Bytes::ZERO };
+    let prepared = Prepared::new((program, call), footprint, (device, handles), memories)?;
     if let (Some(device), Some(stream)) = (device, call.stream()) {
         device.nth(program.device_of(stream).0)?.make_current()?;
     }

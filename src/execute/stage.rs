@@ -6,7 +6,7 @@ use super::error::ExecuteError;
 use super::executor::{Executor, Expected};
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
-use super::movable::Ready;
+use super::movable::{Ready, Whole};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once};
 use super::trace;
@@ -88,7 +88,8 @@ impl<'a> Stage<'a> {
         for stream in &handles.streams {
             stream.synchronize()?;
         }
-        let calls = program.body.iter().map(|call| (program, call));
+        let whole = Whole::new(program);
+        let calls = program.body.iter().map(|call| (&whole, call));
         let body = calls.map(|call| Ready::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();

@@ -85,7 +85,7 @@ fn kernels_of_many_streams_use_the_whole_machine_all_the_time() {
     let elements = WAVE * 137 / 100;
     let body = (0..KERNELS).map(|number| launch(number % 4, elements)).collect();
     let mut program = tiny(body);
-    program.streams = vec![program.streams[0].clone(); 4];
+    program.streams = vec![program.streams[0]; 4];
     let timeline = simulate(&program, &waves()).expect("known");
     let last = spans(&timeline, Lane::Kernels).iter().map(|span| span.1).max().expect("kernels");
     let busy = (KERNELS * 2_000 * 137 / 100) as u64;
