@@ -7,11 +7,13 @@ use crate::report::evaluation_text::{Rows, against_best};
 use crate::report::words::{plural, range, times, with_range};
 use crate::report::{Answer, AssessedPlan};
 use crate::search::Ranked;
+use crate::stats::median;
 use maud::{Markup, html};
 
-/// Bars end at so many times the fastest one's time: beside a plan that takes hundred times as
-/// long, no two others would differ.
+/// Bars end at so many times the fastest one's time, or the middle one's: beside a plan that takes
+/// a hundred times as long, no two others would differ.
 const LONGEST: f64 = 6.0;
+const LONGEST_OF_MIDDLE: f64 = 2.0;
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let plans = &case.assessment.plans;
@@ -21,7 +23,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let shown = shown(case);
     let least = plans[0].predicted_ns.nanos_f64();
     let most = shown.iter().map(|plan| plan.high_ns.nanos_f64()).fold(least, f64::max);
-    let end = most.min(LONGEST * least).max(1.0);
+    let times: Vec<f64> = shown.iter().map(|plan| plan.predicted_ns.nanos_f64()).collect();
+    let middle = median(&times).unwrap_or(least);
+    let end = most.min((LONGEST * least).max(LONGEST_OF_MIDDLE * middle)).max(1.0);
     let is_cut = most > end;
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
