@@ -97,13 +97,34 @@ impl FromStr for PcieLink {
     }
 }
 
-/// Links between GPUs (NVLink), with what one link of each generation carries in one direction and
-/// how many a GPU of it has: bytes per nanosecond after coding. NVIDIA's papers on the P100, V100,
-/// A100, H100 and Blackwell architectures ("NVLink") give the sum of both directions.
-pub const NVLINKS: [(u8, &str, f64, u32); 5] = [
-    (1, "P100", 20.0, 4),
-    (2, "V100", 25.0, 6),
-    (3, "A100", 25.0, 12),
-    (4, "H100, H200", 25.0, 18),
-    (5, "B200", 50.0, 18),
+/// The links between GPUs (NVLink) that a GPU has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NvLinks {
+    pub generation: u8,
+    pub count: u32,
+    /// Bytes per nanosecond that one link carries in one direction, after coding.
+    pub each: f64,
+}
+
+/// By words in the GPU's name. NVIDIA's papers on the P100, V100, A100, H100 and Blackwell
+/// architectures ("NVLink") give the sum of both directions.
+const NVLINKS: [(&str, NvLinks); 6] = [
+    ("P100", NvLinks { generation: 1, count: 4, each: 20.0 }),
+    ("V100", NvLinks { generation: 2, count: 6, each: 25.0 }),
+    ("A100", NvLinks { generation: 3, count: 12, each: 25.0 }),
+    ("H100", NvLinks { generation: 4, count: 18, each: 25.0 }),
+    ("H200", NvLinks { generation: 4, count: 18, each: 25.0 }),
+    ("B200", NvLinks { generation: 5, count: 18, each: 50.0 }),
 ];
+
+impl NvLinks {
+    /// Those of a GPU of this name, if it is made with them. Boards for a slot have fewer, or none.
+    pub fn of(gpu: &str) -> Option<Self> {
+        NVLINKS.iter().find(|(model, _)| gpu.contains(model)).map(|(_, links)| *links)
+    }
+
+    /// Bytes per nanosecond in one direction on paper, all links together.
+    pub fn on_paper(self) -> f64 {
+        self.each * f64::from(self.count)
+    }
+}

@@ -5,7 +5,7 @@
 
 mod link;
 
-pub use link::{NVLINKS, PcieLink};
+pub use link::{NvLinks, PcieLink};
 
 use crate::units::Bytes;
 #[cfg(feature = "schema")]

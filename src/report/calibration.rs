@@ -1,7 +1,7 @@
 //! What a calibration found, beyond what predictions show: the paths that data can
 //! take, what they cost beside other work, and in what state the device was.
 
-use super::paper::on_paper;
+use super::paper::{between_gpus, on_paper};
 use super::table::{Column, table};
 use super::words::{fine_percent, folded, percent, plural, times};
 use crate::machine::Direction;
@@ -28,7 +28,7 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
     if !paper.is_empty() {
         writeln!(text, "\n{paper}").expect("a string takes everything");
     }
-    for line in both_ways(profile) {
+    for line in between_gpus(profile).into_iter().chain(both_ways(profile)) {
         writeln!(text, "{line}").expect("a string takes everything");
     }
     for found in &profile.interference {

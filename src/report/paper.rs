@@ -2,7 +2,7 @@
 
 use super::table::{Column, table};
 use super::words::percent;
-use crate::machine::{Direction, PcieLink};
+use crate::machine::{Direction, NvLinks, PcieLink};
 use crate::profile::Profile;
 use crate::units::Bandwidth;
 
@@ -49,6 +49,33 @@ pub(super) fn on_paper(profile: &Profile, width: Option<usize>) -> String {
         Column::words("what takes the rest").if_folded(1),
     ];
     table(&header, &rows, width)
+}
+
+/// How fast large copies from one GPU to another are, and what NVLink carries on paper if it is
+/// NVLink that they go over: nothing else is faster than the link to the host.
+pub(super) fn between_gpus(profile: &Profile) -> Option<String> {
+    let rates = profile.multi_gpu.peers.iter().filter_map(|peer| Some(1.0 / peer.time.slope()?));
+    let [low, high] =
+        rates.fold([f64::INFINITY, 0.0], |[low, high], rate| [rate.min(low), rate.max(high)]);
+    let written = |rate: f64| Bandwidth::from_bytes_per_second(rate * 1e9).to_string();
+    let range = match high / low {
+        ratio if ratio > 1.01 => format!("{} to {}", written(low), written(high)),
+        ratio if ratio > 0.0 => written(low),
+        _ => return None,
+    };
+    let to_host = PcieLink::noted(&profile.machine.link).map(PcieLink::on_paper);
+    let nvlink = NvLinks::of(&profile.machine.gpu).filter(|_| to_host.is_some_and(|it| low > it));
+    let over = nvlink.map_or_else(String::new, |links| {
+        format!(
+            ", {} of the {} that {} links of NVLink {} carry on paper: packet headers and flow \
+             control take the rest",
+            percent(low / links.on_paper()),
+            written(links.on_paper()),
+            links.count,
+            links.generation
+        )
+    });
+    Some(format!("Large copies from one GPU to another go at {range}{over}."))
 }
 
 fn row(what: &str, [down, up]: [String; 2], why: &str) -> Vec<String> {

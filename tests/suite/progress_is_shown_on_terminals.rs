@@ -3,7 +3,7 @@
 
 use super::predicted::repository;
 use super::terminals::{read_along, terminal};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -50,6 +50,15 @@ fn evaluate(scenario: &Path, draws: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
     command.current_dir(repository()).env("TERM", "xterm").stdout(Stdio::null());
     command.arg("evaluate").arg(scenario).args(["--draws", draws]);
+    // Whoever runs the tests in the background may have interrupts ignored, and children inherit
+    // that.
+    let heed = || {
+        // SAFETY: a handler may be set at any time.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: `signal` may be called between fork and exec.
+    unsafe { command.pre_exec(heed) };
     command
 }
 
