@@ -16,7 +16,6 @@ pub(super) fn on_paper(profile: &Profile, width: Option<usize>) -> String {
     let link = PcieLink::noted(&profile.machine.link);
     let [down, up] = Direction::BOTH.map(|direction| profile.link_rate(direction));
     let (Some(link), Some(down), Some(up)) = (link, down, up) else { return String::new() };
-    let rate = |nanos: f64| Bandwidth::from_bytes_per_second(nanos * 1e9).to_string();
     let mut rows = vec![
         row("bits on the wire", [link.raw(); 2].map(rate), &link.to_string()),
         row("after line coding", [link.on_paper(); 2].map(rate), coding(link)),
@@ -57,10 +56,9 @@ pub(super) fn between_gpus(profile: &Profile) -> Option<String> {
     let rates = profile.multi_gpu.peers.iter().filter_map(|peer| Some(1.0 / peer.time.slope()?));
     let [low, high] =
         rates.fold([f64::INFINITY, 0.0], |[low, high], rate| [rate.min(low), rate.max(high)]);
-    let written = |rate: f64| Bandwidth::from_bytes_per_second(rate * 1e9).to_string();
     let range = match high / low {
-        ratio if ratio > 1.01 => format!("{} to {}", written(low), written(high)),
-        ratio if ratio > 0.0 => written(low),
+        ratio if ratio > 1.01 => format!("{} to {}", rate(low), rate(high)),
+        ratio if ratio > 0.0 => rate(low),
         _ => return None,
     };
     let to_host = PcieLink::noted(&profile.machine.link).map(PcieLink::on_paper);
@@ -70,12 +68,17 @@ pub(super) fn between_gpus(profile: &Profile) -> Option<String> {
             ", {} of the {} that {} links of NVLink {} carry on paper: packet headers and flow \
              control take the rest",
             percent(low / links.on_paper()),
-            written(links.on_paper()),
+            rate(links.on_paper()),
             links.count,
             links.generation
         )
     });
     Some(format!("Large copies from one GPU to another go at {range}{over}."))
+}
+
+/// Bytes per nanosecond in words.
+fn rate(bytes_per_nano: f64) -> String {
+    Bandwidth::from_bytes_per_second(bytes_per_nano * 1e9).to_string()
 }
 
 fn row(what: &str, [down, up]: [String; 2], why: &str) -> Vec<String> {

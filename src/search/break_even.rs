@@ -98,10 +98,11 @@ struct BySize<'a> {
     known: &'a [(f64, Lead)],
 }
 
-/// Who leads at a size. How far may be too little, but not once the lead is clear.
+/// Who leads at a size, and whether clearly. A clear lead may be any larger than the one returned,
+/// or smaller, as long as it stays clear.
 fn who_leads(workload: &Workload, elements: u64, profile: &Profile, done: &Tally) -> Lead {
     let Some(scaled) = scaled(workload, elements) else { return Lead::Unknown };
-    raced(&scaled, profile, done, Until::LeadIsClear).lead()
+    race_until(&scaled, profile, done, Until::LeadIsClear).lead()
 }
 
 impl Contest for BySize<'_> {
@@ -149,11 +150,16 @@ enum Until {
 
 /// Finds the fastest plan of each side.
 pub(super) fn race<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally) -> Race<'a> {
-    raced(scaled, profile, done, Until::BestAreKnown)
+    race_until(scaled, profile, done, Until::BestAreKnown)
 }
 
 /// Sets the plans of both sides against each other.
-fn raced<'a>(scaled: &Workload, profile: &'a Profile, done: &'a Tally, until: Until) -> Race<'a> {
+fn race_until<'a>(
+    scaled: &Workload,
+    profile: &'a Profile,
+    done: &'a Tally,
+    until: Until,
+) -> Race<'a> {
     let none = Candidates::none(scaled);
     let knows_cpu = none.other_threads(profile).is_none();
     let sides = [Side::default(), Side::default()];

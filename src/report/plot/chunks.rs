@@ -3,10 +3,9 @@
 use super::axis::{Axis, Margins, chart, extent};
 use super::marks::{Marker, legend};
 use super::style::{
-    BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, context, heading, svg, titled,
+    BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, context, heading, quoted, svg, titled,
     wrapped_title,
 };
-use super::sweep::quoted;
 use crate::report::Origin;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};

@@ -2,10 +2,9 @@
 
 use super::axis::{Axis, Margins, chart, even_marks, time_like};
 use super::style::{
-    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, context, heading, svg, titled, wrapped,
+    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, context, heading, quoted, svg, titled, wrapped,
     wrapped_title, write,
 };
-use super::sweep::quoted;
 use super::tips::Tips;
 use crate::program::Program;
 use crate::program::spelled::Names;

@@ -2,10 +2,9 @@
 
 use super::axis::{even_marks, time_like};
 use super::style::{
-    Area, BLUE, BODY, Drawn, GREEN, GREY, GRID, INK, LINE_HEIGHT, ORANGE, context, heading, svg,
-    titled, wrapped, wrapped_title, write,
+    Area, BLUE, BODY, Drawn, GREEN, GREY, GRID, INK, LINE_HEIGHT, ORANGE, context, heading, quoted,
+    svg, titled, wrapped, wrapped_title, write,
 };
-use super::sweep::quoted;
 use super::tips::Tips;
 use crate::machine::Side;
 use crate::report::Origin;

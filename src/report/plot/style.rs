@@ -97,3 +97,8 @@ pub(super) fn context(question: &str, origin: &Origin, width: i32) -> Vec<String
     lines.extend(wrapped(&format!("{}{cpu}{day}", origin.gpu), width));
     lines
 }
+
+/// Words with names in quotation marks, since a picture has no other letters for them.
+pub(super) fn quoted(text: &str) -> String {
+    text.replace('`', "\"")
+}

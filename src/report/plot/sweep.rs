@@ -3,7 +3,7 @@
 use super::axis::{Axis, Margins, chart, decades, extent};
 use super::marks::{Marker, legend};
 use super::style::{
-    BLUE, Drawn, GREY, ORANGE, context, heading, svg, titled, wrapped, wrapped_title,
+    BLUE, Drawn, GREY, ORANGE, context, heading, quoted, svg, titled, wrapped, wrapped_title,
 };
 use crate::report::Origin;
 use crate::report::swept::{SideTime, Sweeping};
@@ -94,9 +94,4 @@ fn turns(of: &Sweeping, [from, to]: [f64; 2]) -> Vec<[f64; 3]> {
         Some([low, at, high.map_or(to, |high| high.0.log10())])
     });
     turns.collect()
-}
-
-/// Words with names in quotation marks.
-pub(super) fn quoted(text: &str) -> String {
-    text.replace('`', "\"")
 }
