@@ -17,6 +17,7 @@ mod movable;
 mod one_stream;
 mod outputs;
 mod prepared;
+mod recorded;
 mod run;
 mod stage;
 mod stand_in;

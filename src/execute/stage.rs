@@ -9,6 +9,7 @@ use super::memory::{Memories, Memory};
 use super::movable::{Ready, Whole};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once};
+use super::recorded;
 use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
@@ -195,9 +196,17 @@ impl<'a> Stage<'a> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, body, handles, memories, .. } = &mut self;
-        let make =
-            |call: &Ready<'_>, handles: &Handles| call.make(handles, memories, executor.team);
-        let timeline = trace::timeline(executor.device, program, body, handles, make)?;
+        let recorded =
+            recorded::timeline(program, body, |call| call.make(handles, memories, executor.team))?;
+        let timeline = match recorded {
+            Some(timeline) => timeline,
+            None => {
+                let make = |call: &Ready<'_>, handles: &Handles| {
+                    call.make(handles, memories, executor.team)
+                };
+                trace::timeline(executor.device, program, body, handles, make)?
+            }
+        };
         Ok(Trace { identity: program.identity(), timeline })
     }
 

@@ -1,4 +1,5 @@
-//! A pass with a clock on every call, for timelines of where the time goes.
+//! A pass with a clock on every call, for timelines of where the time goes. Where the device's own
+//! records are to be had, those tell more: see `recorded`.
 
 use super::error::ExecuteError;
 use super::handles::Handles;
@@ -144,7 +145,7 @@ fn origins(
     Ok(origins)
 }
 
-fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
+pub(super) fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     match call {
         Call::Copy { stream, direction, .. } => Some((*stream, Lane::of(*direction))),
         Call::PeerCopy { stream, .. } => Some((*stream, Lane::PeerCopy)),

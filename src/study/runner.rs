@@ -199,6 +199,9 @@ impl Runner<'_> {
         }
         for job in &mut *jobs {
             self.rerun(job, along)?;
+        }
+        // A library that records may slow down whatever runs after it.
+        for job in &mut *jobs {
             self.trace(job, along)?;
         }
         for job in &mut *jobs {

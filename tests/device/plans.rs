@@ -3,8 +3,8 @@
 
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
-use hallway::families::{ByChunk, ByEngine, Family, Issue, Strategy, build};
-use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Stream};
+use hallway::families::{ByChunk, ByEngine, Family, Issue, Resident, Strategy, build};
+use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Recorder, Stream};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
@@ -216,6 +216,37 @@ fn programs_use_each_kind_of_memory() {
             let run = executor.run(program, Effort::SHORT);
             let run = run.unwrap_or_else(|error| panic!("{}: {error}", program.label));
             assert!(run.worst_error < 1e-6, "{}: {}", program.label, run.worst_error);
+        }
+        Ok(())
+    });
+}
+
+/// Between two timing events, a kernel of a microsecond takes several.
+#[test]
+fn records_tell_how_long_a_small_kernel_runs() {
+    on_a_gpu("records_tell_how_long_a_small_kernel_runs", |device| {
+        if Recorder::find().is_none() {
+            return Ok(());
+        }
+        let text = "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n\
+             [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 1024\nhome = \"host\"\n\
+             [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 1024\nhome = \"host\"\n\
+             [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n";
+        let workload = Workload::from_toml("w.toml", text).expect("valid");
+        let plan = planned(&workload, Family::Resident(Resident), false);
+        let timeline = traced(device, &workload, &plan);
+        let [ins, kernels, outs] = on_engines(&timeline);
+        let ([copy_in], [kernel], [copy_out]) = (&ins[..], &kernels[..], &outs[..]) else {
+            panic!("{timeline:?}")
+        };
+        comes_before(copy_in, kernel);
+        comes_before(kernel, copy_out);
+        let lasts = kernel.end.since(kernel.start);
+        assert!(lasts < Span::from_micros(3), "it takes {lasts}");
+        for activity in [copy_in, kernel, copy_out] {
+            let call = timeline.lane(Lane::Host).find(|call| call.call == activity.call);
+            assert!(call.is_some_and(|call| call.start <= activity.start), "{activity:?}");
+            assert!(activity.end <= Instant::START + timeline.makespan, "{activity:?}");
         }
         Ok(())
     });

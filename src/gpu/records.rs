@@ -1,0 +1,266 @@
+//! When a device did what, by CUPTI's activity records.
+//!
+//! CUPTI is opened when a pass is to be timed call by call, and only then. Records say when copies
+//! and kernels ran by the device's own clock, brought to the host's. Timing events instead are work
+//! for the device like any other: between two of them a kernel of a microsecond takes four.
+//!
+//! The beginning of each kind of record is the same since CUDA 8, so only that is read (CUPTI
+//! documentation, "`CUpti_ActivityKernel4`", "`CUpti_ActivityMemcpy`", "`CUpti_ActivityMemset`",
+//! "`CUpti_ActivityMemcpyPtoP`", "`CUpti_ActivityAPI`").
+
+use super::error::GpuError;
+use super::libraries::open;
+use std::alloc::{Layout, alloc, dealloc};
+use std::collections::BTreeMap;
+use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The library, where the loader finds it and where CUDA installs it.
+const CUPTI: [&str; 6] = [
+    "libcupti.so",
+    "libcupti.so.13",
+    "libcupti.so.12",
+    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+    "/usr/local/cuda/lib64/libcupti.so",
+    "/usr/local/cuda/targets/x86_64-linux/lib/libcupti.so",
+];
+
+/// Kinds of records: those of what a device does, and those of calls of the driver.
+const COPY: u32 = 1;
+const CLEAR: u32 = 2;
+const DRIVER_CALL: u32 = 4;
+const KERNEL: u32 = 10;
+const PEER_COPY: u32 = 22;
+const KINDS: [u32; 5] = [COPY, CLEAR, DRIVER_CALL, KERNEL, PEER_COPY];
+
+/// Ends a list of records.
+const NO_MORE_RECORDS: c_int = 12;
+/// Hands over buffers that are not full, too.
+const FORCED: u32 = 1;
+
+const BUFFER: usize = 1 << 20;
+
+/// Something that a device did, on the clock of [`Recorder::now`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// When the host made the call for it.
+    pub called: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+
+/// CUPTI, with its records on their way to hallway.
+pub struct Recorder {
+    enable: unsafe extern "C" fn(u32) -> c_int,
+    disable: unsafe extern "C" fn(u32) -> c_int,
+    flush: unsafe extern "C" fn(u32) -> c_int,
+    next: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> c_int,
+    timestamp: unsafe extern "C" fn(*mut u64) -> c_int,
+}
+
+/// What has been recorded and nobody has asked for yet.
+static FOUND: Mutex<Found> = Mutex::new(Found { calls: BTreeMap::new(), done: Vec::new() });
+
+struct Found {
+    /// When each call of the driver began, by the number that its records share.
+    calls: BTreeMap<u32, u64>,
+    /// What devices did: the number of its call, its start and its end.
+    done: Vec<(u32, u64, u64)>,
+}
+
+impl Recorder {
+    /// The library, if it is there and works.
+    pub fn find() -> Option<&'static Self> {
+        static LOADED: OnceLock<Option<Recorder>> = OnceLock::new();
+        LOADED.get_or_init(Self::load).as_ref()
+    }
+
+    fn load() -> Option<Self> {
+        let library = open(&CUPTI)?;
+        // SAFETY: the types are those of the documentation.
+        let (found, register) = unsafe {
+            let register: unsafe extern "C" fn(Request, Complete) -> c_int =
+                *library.get(b"cuptiActivityRegisterCallbacks\0").ok()?;
+            let found = Self {
+                enable: *library.get(b"cuptiActivityEnable\0").ok()?,
+                disable: *library.get(b"cuptiActivityDisable\0").ok()?,
+                flush: *library.get(b"cuptiActivityFlushAll\0").ok()?,
+                next: *library.get(b"cuptiActivityGetNextRecord\0").ok()?,
+                timestamp: *library.get(b"cuptiGetTimestamp\0").ok()?,
+            };
+            (found, register)
+        };
+        // SAFETY: both functions may be called from any thread at any time.
+        (unsafe { register(request, complete) } == 0).then_some(found)
+    }
+
+    /// Nanoseconds on the clock of all records.
+    ///
+    /// # Errors
+    /// If CUPTI does not say.
+    pub fn now(&self) -> Result<u64, GpuError> {
+        let mut now = 0;
+        // SAFETY: `now` is written on success.
+        check("cuptiGetTimestamp", unsafe { (self.timestamp)(&raw mut now) })?;
+        Ok(now)
+    }
+
+    /// Records what all devices do while `work` runs, which must wait for what it issues.
+    ///
+    /// # Errors
+    /// If CUPTI cannot record, perhaps because another profiler does, or `work` fails.
+    pub fn record<T, E: From<GpuError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Vec<Record>), E> {
+        let _enabled = Enabled::new(self)?;
+        let result = work()?;
+        // SAFETY: the callbacks are there until the process ends.
+        check("cuptiActivityFlushAll", unsafe { (self.flush)(FORCED) })?;
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let Found { calls, done } = &mut *found;
+        let calls = std::mem::take(calls);
+        let record = |(call, start, end): (u32, u64, u64)| {
+            Some(Record { called: *calls.get(&call)?, start, end })
+        };
+        Ok((result, std::mem::take(done).into_iter().filter_map(record).collect()))
+    }
+}
+
+/// Kinds of records that are enabled until this is dropped.
+struct Enabled<'r> {
+    recorder: &'r Recorder,
+    count: usize,
+}
+
+impl<'r> Enabled<'r> {
+    fn new(recorder: &'r Recorder) -> Result<Self, GpuError> {
+        let mut enabled = Self { recorder, count: 0 };
+        for kind in KINDS {
+            // SAFETY: the number is one of CUPTI's.
+            check("cuptiActivityEnable", unsafe { (recorder.enable)(kind) })?;
+            enabled.count += 1;
+        }
+        Ok(enabled)
+    }
+}
+
+impl Drop for Enabled<'_> {
+    fn drop(&mut self) {
+        for kind in &KINDS[..self.count] {
+            // SAFETY: the kind is enabled.
+            let _ = unsafe { (self.recorder.disable)(*kind) };
+        }
+    }
+}
+
+fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
+    if status == 0 {
+        return Ok(());
+    }
+    Err(GpuError::Call { call, name: format!("status {status}") })
+}
+
+const LAYOUT: Layout = match Layout::from_size_align(BUFFER, 8) {
+    Ok(layout) => layout,
+    Err(_) => panic!("a power of two"),
+};
+
+/// Gives CUPTI a buffer for records. Without memory it gets none, and drops them.
+extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
+    // SAFETY: CUPTI passes places to write to, and the layout is not empty.
+    unsafe {
+        *buffer = alloc(LAYOUT);
+        *size = if (*buffer).is_null() { 0 } else { BUFFER };
+        // As many records as fit.
+        *most = 0;
+    }
+}
+
+/// Takes a buffer back that has records in its first bytes.
+extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, filled: usize) {
+    if buffer.is_null() {
+        return;
+    }
+    if let Some(recorder) = Recorder::find() {
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut record = std::ptr::null_mut();
+        loop {
+            // SAFETY: CUPTI has filled so much of the buffer, and steps through it.
+            let status = unsafe { (recorder.next)(buffer, filled, &raw mut record) };
+            if status == NO_MORE_RECORDS || status != 0 || record.is_null() {
+                break;
+            }
+            // SAFETY: the record lies in the buffer, up to its end at least.
+            let length = filled - (record as usize - buffer as usize);
+            found.note(unsafe { std::slice::from_raw_parts(record, length) });
+        }
+    }
+    // SAFETY: `request` has allocated it with this layout.
+    unsafe { dealloc(buffer, LAYOUT) };
+}
+
+impl Found {
+    /// Notes the record at the start of these bytes.
+    fn note(&mut self, bytes: &[u8]) {
+        let kind = word(bytes, 0);
+        // Where start, end and the number of the call stand.
+        let places = match kind {
+            Some(COPY | CLEAR) => [16, 24, 44],
+            Some(KERNEL) => [16, 24, 92],
+            Some(PEER_COPY) => [16, 24, 60],
+            Some(DRIVER_CALL) => [8, 16, 32],
+            _ => return,
+        };
+        let [start, end, call] = places;
+        let (Some(start), Some(end), Some(call)) =
+            (long(bytes, start), long(bytes, end), word(bytes, call))
+        else {
+            return;
+        };
+        if kind == Some(DRIVER_CALL) {
+            self.calls.insert(call, start);
+        } else {
+            self.done.push((call, start, end));
+        }
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, longs: [(usize, u64); 2], call: (usize, u32)) -> Vec<u8> {
+        let mut bytes = vec![0; 160];
+        bytes[..4].copy_from_slice(&kind.to_ne_bytes());
+        for (at, value) in longs {
+            bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+        }
+        bytes[call.0..call.0 + 4].copy_from_slice(&call.1.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn records_are_read_by_their_kind_and_others_are_left_out() {
+        let mut found = Found { calls: BTreeMap::new(), done: Vec::new() };
+        found.note(&record(DRIVER_CALL, [(8, 100), (16, 104)], (32, 7)));
+        found.note(&record(COPY, [(16, 110), (24, 120)], (44, 7)));
+        found.note(&record(KERNEL, [(16, 130), (24, 140)], (92, 8)));
+        found.note(&record(PEER_COPY, [(16, 150), (24, 160)], (60, 9)));
+        found.note(&record(38, [(16, 1), (24, 2)], (44, 3)));
+        found.note(&record(COPY, [(16, 110), (24, 120)], (44, 7))[..40]);
+        assert_eq!(found.calls, BTreeMap::from([(7, 100)]));
+        assert_eq!(found.done, [(7, 110, 120), (8, 130, 140), (9, 150, 160)]);
+    }
+}
