@@ -195,9 +195,9 @@ impl<'a> Stage<'a> {
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
-        let Self { executor, program, body, handles, memories, .. } = &mut self;
-        let recorded =
-            recorded::timeline(program, body, |call| call.make(handles, memories, executor.team))?;
+        let Self { executor, program, body, made, handles, memories, .. } = &mut self;
+        let make = |call: &Ready<'_>| call.make(handles, memories, executor.team);
+        let recorded = recorded::timeline(program, (body, made), make)?;
         let timeline = match recorded {
             Some(timeline) => timeline,
             None => {

@@ -32,7 +32,7 @@ pub use managed::ManagedMemory;
 pub use memory::{DeviceMemory, PinnedMemory, Registration};
 pub use monitor::{Affinity, Monitor, Reading};
 pub use pool::PooledMemory;
-pub use records::{Record, Recorder};
+pub use records::{Record, Recorder, Work};
 pub use rows::{RowShape, RowSide};
 pub use setup::{ExtraContext, ExtraModule};
 pub use stream::{Event, Stream};

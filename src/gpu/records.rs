@@ -4,12 +4,13 @@
 //! and kernels ran by the device's own clock, brought to the host's. Timing events instead are work
 //! for the device like any other: between two of them a kernel of a microsecond takes four.
 //!
-//! The beginning of each kind of record is the same since CUDA 8, so only that is read (CUPTI
-//! documentation, "`CUpti_ActivityKernel4`", "`CUpti_ActivityMemcpy`", "`CUpti_ActivityMemset`",
-//! "`CUpti_ActivityMemcpyPtoP`", "`CUpti_ActivityAPI`").
+//! The first fields of each kind of record have been in the same places since CUDA 11.1, and only
+//! those are read (CUPTI documentation, "`CUpti_ActivityKernel5`", "`CUpti_ActivityMemcpy4`",
+//! "`CUpti_ActivityMemset3`", "`CUpti_ActivityMemcpyPtoP3`", "`CUpti_ActivityAPI`").
 
 use super::error::GpuError;
 use super::libraries::open;
+use crate::machine::Direction;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
@@ -45,8 +46,22 @@ const BUFFER: usize = 1 << 20;
 pub struct Record {
     /// When the host made the call for it.
     pub called: u64,
+    pub work: Work,
+    /// The number of its node, if the call launched a graph, and 0 if not. Nodes are numbered in
+    /// the order in which they were captured.
+    pub node: u64,
     pub start: u64,
     pub end: u64,
+}
+
+/// What a device did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Copy(Direction),
+    CopyWithin,
+    CopyToPeer,
+    Clear,
+    Kernel,
 }
 
 type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -67,8 +82,8 @@ static FOUND: Mutex<Found> = Mutex::new(Found { calls: BTreeMap::new(), done: Ve
 struct Found {
     /// When each call of the driver began, by the number that its records share.
     calls: BTreeMap<u32, u64>,
-    /// What devices did: the number of its call, its start and its end.
-    done: Vec<(u32, u64, u64)>,
+    /// What devices did, each with the number of its call, of which the beginning is not set yet.
+    done: Vec<(u32, Record)>,
 }
 
 impl Recorder {
@@ -123,9 +138,7 @@ impl Recorder {
         let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
         let Found { calls, done } = &mut *found;
         let calls = std::mem::take(calls);
-        let record = |(call, start, end): (u32, u64, u64)| {
-            Some(Record { called: *calls.get(&call)?, start, end })
-        };
+        let record = |(call, record)| Some(Record { called: *calls.get(&call)?, ..record });
         Ok((result, std::mem::take(done).into_iter().filter_map(record).collect()))
     }
 }
@@ -204,28 +217,36 @@ extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, filled
 }
 
 impl Found {
-    /// Notes the record at the start of these bytes.
-    fn note(&mut self, bytes: &[u8]) {
-        let kind = word(bytes, 0);
-        // Where start, end and the number of the call stand.
-        let places = match kind {
-            Some(COPY | CLEAR) => [16, 24, 44],
-            Some(KERNEL) => [16, 24, 92],
-            Some(PEER_COPY) => [16, 24, 60],
-            Some(DRIVER_CALL) => [8, 16, 32],
-            _ => return,
-        };
-        let [start, end, call] = places;
-        let (Some(start), Some(end), Some(call)) =
-            (long(bytes, start), long(bytes, end), word(bytes, call))
-        else {
-            return;
-        };
-        if kind == Some(DRIVER_CALL) {
-            self.calls.insert(call, start);
-        } else {
-            self.done.push((call, start, end));
+    /// Notes the record at the start of these bytes. One of another kind is left out, and so is
+    /// one that ends too early.
+    fn note(&mut self, bytes: &[u8]) -> Option<()> {
+        let kind = word(bytes, 0)?;
+        if kind == DRIVER_CALL {
+            self.calls.insert(word(bytes, 32)?, long(bytes, 8)?);
+            return Some(());
         }
+        // Where the number of the call and the number of the node stand.
+        let (work, call, node) = match kind {
+            COPY => (copy(*bytes.get(4)?)?, 44, 64),
+            CLEAR => (Work::Clear, 44, 64),
+            KERNEL => (Work::Kernel, 92, 144),
+            PEER_COPY => (Work::CopyToPeer, 60, 72),
+            _ => return None,
+        };
+        let (node, start, end) = (long(bytes, node)?, long(bytes, 16)?, long(bytes, 24)?);
+        let record = Record { called: 0, work, node, start, end };
+        self.done.push((word(bytes, call)?, record));
+        Some(())
+    }
+}
+
+/// A copy by its `CUpti_ActivityMemcpyKind`.
+fn copy(kind: u8) -> Option<Work> {
+    match kind {
+        1 => Some(Work::Copy(Direction::HostToDevice)),
+        2 => Some(Work::Copy(Direction::DeviceToHost)),
+        8 => Some(Work::CopyWithin),
+        _ => None,
     }
 }
 
@@ -241,8 +262,9 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn record(kind: u32, longs: [(usize, u64); 2], call: (usize, u32)) -> Vec<u8> {
-        let mut bytes = vec![0; 160];
+    /// A record with its own fields in their places, in front of others.
+    fn record(kind: u32, longs: [(usize, u64); 3], call: (usize, u32)) -> Vec<u8> {
+        let mut bytes = vec![0; 200];
         bytes[..4].copy_from_slice(&kind.to_ne_bytes());
         for (at, value) in longs {
             bytes[at..at + 8].copy_from_slice(&value.to_ne_bytes());
@@ -254,13 +276,28 @@ mod tests {
     #[test]
     fn records_are_read_by_their_kind_and_others_are_left_out() {
         let mut found = Found { calls: BTreeMap::new(), done: Vec::new() };
-        found.note(&record(DRIVER_CALL, [(8, 100), (16, 104)], (32, 7)));
-        found.note(&record(COPY, [(16, 110), (24, 120)], (44, 7)));
-        found.note(&record(KERNEL, [(16, 130), (24, 140)], (92, 8)));
-        found.note(&record(PEER_COPY, [(16, 150), (24, 160)], (60, 9)));
-        found.note(&record(38, [(16, 1), (24, 2)], (44, 3)));
-        found.note(&record(COPY, [(16, 110), (24, 120)], (44, 7))[..40]);
+        let mut copy = record(COPY, [(16, 110), (24, 120), (64, 3)], (44, 7));
+        copy[4] = 2;
+        let (start, end) = ((16, 130), (24, 140));
+        let read = [
+            record(DRIVER_CALL, [(8, 100), (16, 104), (24, 0)], (32, 7)),
+            copy.clone(),
+            record(KERNEL, [start, end, (144, 4)], (92, 8)),
+            record(CLEAR, [start, end, (64, 0)], (44, 8)),
+            record(PEER_COPY, [start, end, (72, 5)], (60, 9)),
+        ];
+        let left_out =
+            [record(38, [start, end, (64, 0)], (44, 3)), copy[..40].to_vec(), Vec::new()];
+        assert!(read.iter().all(|bytes| found.note(bytes).is_some()));
+        assert!(left_out.iter().all(|bytes| found.note(bytes).is_none()));
         assert_eq!(found.calls, BTreeMap::from([(7, 100)]));
-        assert_eq!(found.done, [(7, 110, 120), (8, 130, 140), (9, 150, 160)]);
+        let done = |work, node, start, end| Record { called: 0, work, node, start, end };
+        let expected = [
+            (7, done(Work::Copy(Direction::DeviceToHost), 3, 110, 120)),
+            (8, done(Work::Kernel, 4, 130, 140)),
+            (8, done(Work::Clear, 0, 130, 140)),
+            (9, done(Work::CopyToPeer, 5, 130, 140)),
+        ];
+        assert_eq!(found.done, expected);
     }
 }

@@ -233,20 +233,24 @@ fn records_tell_how_long_a_small_kernel_runs() {
              [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 1024\nhome = \"host\"\n\
              [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n";
         let workload = Workload::from_toml("w.toml", text).expect("valid");
-        let plan = planned(&workload, Family::Resident(Resident), false);
-        let timeline = traced(device, &workload, &plan);
-        let [ins, kernels, outs] = on_engines(&timeline);
-        let ([copy_in], [kernel], [copy_out]) = (&ins[..], &kernels[..], &outs[..]) else {
-            panic!("{timeline:?}")
-        };
-        comes_before(copy_in, kernel);
-        comes_before(kernel, copy_out);
-        let lasts = kernel.end.since(kernel.start);
-        assert!(lasts < Span::from_micros(3), "it takes {lasts}");
-        for activity in [copy_in, kernel, copy_out] {
-            let call = timeline.lane(Lane::Host).find(|call| call.call == activity.call);
-            assert!(call.is_some_and(|call| call.start <= activity.start), "{activity:?}");
-            assert!(activity.end <= Instant::START + timeline.makespan, "{activity:?}");
+        for graph in [false, true] {
+            let plan = planned(&workload, Family::Resident(Resident), graph);
+            let timeline = traced(device, &workload, &plan);
+            let [ins, kernels, outs] = on_engines(&timeline);
+            let ([copy_in], [kernel], [copy_out]) = (&ins[..], &kernels[..], &outs[..]) else {
+                panic!("{timeline:?}")
+            };
+            comes_before(copy_in, kernel);
+            comes_before(kernel, copy_out);
+            let lasts = kernel.end.since(kernel.start);
+            assert!(lasts < Span::from_micros(3), "{}: it takes {lasts}", plan.label);
+            for activity in [copy_in, kernel, copy_out] {
+                let in_graph = plan.graphs().find(|graph| graph.calls.contains(&activity.call));
+                let made = in_graph.map_or(activity.call, |graph| graph.launch);
+                let call = timeline.lane(Lane::Host).find(|call| call.call == made);
+                assert!(call.is_some_and(|call| call.start <= activity.start), "{activity:?}");
+                assert!(activity.end <= Instant::START + timeline.makespan, "{activity:?}");
+            }
         }
         Ok(())
     });
