@@ -40,7 +40,7 @@ fn every_part_of_a_review_is_there() {
         "Of 120 trials",
         "plans of this scenario ran on the machine",
         "NVIDIA H200",
-        "2026-11-26",
+        "2026-11-27",
         "What the words mean",
         "The chain of steps that a plan's time consists of.",
     ] {

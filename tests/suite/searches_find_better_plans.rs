@@ -69,16 +69,19 @@ fn the_best_of_all_plans_is_found_or_nearly() {
             let time = time(&build(&workload, pinned(family)).ok()?)?;
             let bound = plan_bound(&workload, pinned(family), &PROFILE);
             assert!(bound <= time, "{}: {family:?} takes {time}, not {bound}", workload.name);
-            Some(time)
+            Some((time, pinned(family).to_string()))
         });
-        let exhaustive = timed.min().expect("some fit").nanos_f64();
-        let is_meant = |family| {
-            matches!(family, Family::ByEngine(_) | Family::Buffered(_) | Family::ByChunk(_))
+        let (exhaustive, fastest) = timed.min().expect("some fit");
+        let exhaustive = exhaustive.nanos_f64();
+        // In one piece, a plan by task may be the same program as one of these.
+        let is_meant = |family| match family {
+            Family::ByTask(by_task) => by_task.chunks == 1,
+            _ => matches!(family, Family::ByEngine(_) | Family::Buffered(_) | Family::ByChunk(_)),
         };
         let found = candidates_for(&workload, &PROFILE);
         let found = best(&found, is_meant).expect("some are tried").nanos_f64();
         let name = &workload.name;
-        assert!(found <= exhaustive * 1.005, "{name}: {found} against {exhaustive}");
+        assert!(found <= exhaustive * 1.005, "{name}: {found} against {exhaustive} of {fastest}");
     }
 }
 

@@ -10,7 +10,7 @@ use hallway::kernels::Kernel;
 use hallway::profile::{Handling, Profile};
 use hallway::runs::{PartialRuns, Run, RunSet};
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, candidates};
+use hallway::search::{Ranked, candidates, candidates_for};
 use hallway::simulate::Tally;
 use hallway::study::{
     Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, predict, score,
@@ -330,7 +330,7 @@ fn two_shards_merged_score_as_the_whole() {
     let predicted = |name: &str| {
         let scenario = root.join(format!("scenarios/{name}.toml"));
         let workload = Workload::load(&scenario).expect("committed");
-        let plans = candidates(&workload);
+        let plans = candidates_for(&workload, &profile);
         predict(workload, plans, &profile, (10, 1), &Tally::default())
     };
     let all = names.map(predicted);
@@ -350,6 +350,7 @@ fn two_shards_merged_score_as_the_whole() {
             let mine: BTreeSet<String> = job.programs().map(|one| one.identity()).collect();
             let mut set = whole(&job.workload().name);
             set.runs.retain(|run| mine.contains(&run.identity));
+            set.reruns.retain(|run| mine.contains(&run.identity));
             set.traces.retain(|trace| mine.contains(&trace.identity));
             assert!(!set.runs.is_empty());
             set.save(job.path()).expect("written");
@@ -371,15 +372,15 @@ fn two_shards_merged_score_as_the_whole() {
         let mut arguments = vec!["verify", "--recorded", "--format", "json", "--draws", "10"];
         arguments.extend(["--profile", "profile.toml"]);
         arguments.extend(scenarios.iter().map(|path| path.to_str().expect("UTF-8")));
-        hallway(&arguments, folder.path()).output().expect("it runs").stdout
+        hallway(&arguments, folder.path()).output().expect("it runs")
     };
     let parts = score();
     for name in names {
         let target = folder.path().join(format!("runs/{name}.json"));
         whole(name).save(&target).expect("written");
     }
-    assert!(!parts.is_empty());
-    assert_eq!(parts, score());
+    assert!(!parts.stdout.is_empty(), "{}", said(&parts));
+    assert_eq!(parts.stdout, score().stdout);
 }
 
 /// Runs of drawn plans are scored again without a GPU, by kind.
