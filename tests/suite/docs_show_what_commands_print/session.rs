@@ -104,7 +104,11 @@ fn kept(output: &str, phrases: &[String], gap: Option<&str>) -> Result<String, S
     if phrases.is_empty() {
         return Ok(output.to_owned());
     }
-    let folded = unfolded(output);
+    // Lines of Markdown are not folded.
+    let folded = match gap {
+        Some(_) => unfolded(output),
+        None => output.lines().map(|line| vec![line]).collect(),
+    };
     let has = |lines: &[&str], phrase: &String| lines.join(" ").contains(phrase.as_str());
     let is_there = |phrase: &&String| folded.iter().any(|lines| has(lines, phrase));
     if let Some(phrase) = phrases.iter().find(|phrase| !is_there(phrase)) {
