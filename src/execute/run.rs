@@ -34,7 +34,7 @@ impl Executor<'_> {
         Ok(InTurn { stages: stages.collect::<Result<_, _>>()?, effort, turns: 0 })
     }
 
-    /// Runs a plan with a clock on every call.
+    /// Runs a plan with each call timed.
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.

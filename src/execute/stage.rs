@@ -191,7 +191,7 @@ impl<'a> Stage<'a> {
         Ok(handles.streams.iter().try_for_each(|stream| stream.synchronize())?)
     }
 
-    /// Makes one pass with a clock on every call.
+    /// Makes one pass in which each call is timed.
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;

@@ -1,5 +1,5 @@
-//! A pass with a clock on every call, for timelines of where the time goes. Where the device's own
-//! records are to be had, those tell more: see `recorded`.
+//! A pass with timing events around every call, for timelines of where the time goes. Where the
+//! device's own records are to be had, those tell more: see `recorded`.
 
 use super::error::ExecuteError;
 use super::handles::Handles;

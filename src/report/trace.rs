@@ -22,7 +22,7 @@ pub struct TracedPlan {
     pub scenario: String,
     pub program: Program,
     pub predicted: Timeline,
-    /// A pass on the machine, with a clock on every call.
+    /// A pass on the machine, with each call timed.
     pub measured: Option<Timeline>,
 }
 

@@ -150,7 +150,7 @@ impl<'p> Job<'p> {
     }
 }
 
-/// Which plans are also run with a clock on every call, once all are run.
+/// Of which plans each call is timed, too, once all are run.
 #[derive(Debug, Clone, Copy)]
 pub enum Traced<'t> {
     Nothing,

@@ -147,12 +147,12 @@ fn columns_of(case: &Case<'_>, ranked: &Ranked) -> String {
     let identity = ranked.plan.identity();
     let runs = case.subject.runs;
     if let Some(trace) = runs.and_then(|runs| runs.trace_of(&identity)) {
-        let without = case.measured(ranked).map_or_else(String::new, |run| {
+        let otherwise = case.measured(ranked).map_or_else(String::new, |run| {
             let passes = plural(run.passes_ns.len() as u64, "pass");
-            format!("; {} without (median of {passes})", run.makespan())
+            format!("; {} otherwise (median of {passes})", run.makespan())
         });
         let taken = trace.timeline.makespan;
-        let title = format!("measured: {taken} with a clock on every call{without}");
+        let title = format!("measured: {taken} while each call was timed{otherwise}");
         views.push((title, &trace.timeline));
     }
     columns(&ranked.plan.program, &views)

@@ -61,7 +61,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
     }];
     if let Some(Measured { timeline, run }) = of.measured {
         let caption = format!(
-            "measured: {} with a clock on every call, which can slow it; {} without (median of {})",
+            "measured: {} while each call was timed; {} otherwise (median of {})",
             timeline.makespan,
             run.makespan(),
             plural(run.passes_ns.len() as u64, "pass")

@@ -109,7 +109,7 @@ fn a_measured_pass_is_said_to_be_slowed_by_its_clocks() {
     let run = run_of(ranking.best_on_gpu().expect("a plan"));
     let picture = drawn(&ranking, Some(&run));
     is_whole(&picture);
-    assert!(picture.contains("with a clock on every call, which can slow it"));
+    assert!(picture.contains("while each call was timed"));
     assert!(picture.contains("median of 3 passes"));
 }
 
