@@ -77,7 +77,7 @@ pub(super) struct VerifyArguments {
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     /// Also time every call of this plan, by its name in the table, for pictures and traces of
-    /// it; the calls of the fastest plan on the GPU are always timed
+    /// it; of those on the GPU, the plan to choose and the fastest one are always timed
     #[arg(long, value_name = "PLAN", conflicts_with = "recorded")]
     time_calls: Vec<String>,
     /// Also write the timeline of one plan of each scenario, predicted and measured, for Perfetto
@@ -253,7 +253,7 @@ fn run_all(
         rounds: arguments.rounds as usize,
         reruns: if is_random { 0 } else { RERUNS },
         effort: if is_random { Effort::BRIEF } else { Effort::FULL },
-        traced: if is_random { Traced::Nothing } else { Traced::FastestAnd(&timed) },
+        traced: if is_random { Traced::Nothing } else { Traced::BestAnd(&timed) },
     };
     if arguments.resume {
         let all = runner.left(jobs);

@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::program::Program;
 use crate::runs::{PartialRuns, RunSet, RunsError};
 use crate::scenario::Workload;
-use crate::search::Ranking;
+use crate::search::{Plan, Ranking};
 use crate::units::Bytes;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -154,8 +154,8 @@ impl<'p> Job<'p> {
 #[derive(Debug, Clone, Copy)]
 pub enum Traced<'t> {
     Nothing,
-    /// The fastest on the GPU, and the plans with these names.
-    FastestAnd(&'t [String]),
+    /// Of those on the GPU the plan to choose and the fastest one, and the plans with these names.
+    BestAnd(&'t [String]),
 }
 
 /// How plans are run.
@@ -289,15 +289,20 @@ impl Runner<'_> {
         job: &mut Job<'_>,
         along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), StudyError> {
-        let Traced::FastestAnd(names) = self.traced else { return Ok(()) };
+        let Traced::BestAnd(names) = self.traced else { return Ok(()) };
         let set = &job.kept.set;
         let on_gpu = job.programs.iter().filter(|(program, _)| program.needs_device());
         let run = on_gpu.clone().filter_map(|(program, identity)| {
             (!program.computes_on_cpu()).then_some(set.run_of(identity)?).map(|run| (run, identity))
         });
         let fastest = run.min_by_key(|(run, _)| run.makespan()).map(|(_, identity)| identity);
+        let has_run = |plan: &Plan| set.run_of(&plan.identity()).is_some();
+        let choice = job.ranking.choice(|ranked| !ranked.is_cpu() && has_run(&ranked.plan));
+        let chosen = choice.map(|ranked| ranked.plan.identity());
         let is_meant = |(program, identity): &&(&Program, String)| {
-            let is_named = names.contains(&program.label) || fastest == Some(identity);
+            let is_named = names.contains(&program.label)
+                || fastest == Some(identity)
+                || chosen.as_ref() == Some(identity);
             // What was left out as too large has no run, and would not fit now either.
             is_named && set.run_of(identity).is_some() && set.trace_of(identity).is_none()
         };

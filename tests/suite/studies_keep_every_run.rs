@@ -62,7 +62,7 @@ fn runner(team: &Team) -> Runner<'_> {
         rounds: ROUNDS,
         reruns: ROUNDS,
         effort: Effort::BRIEF,
-        traced: Traced::FastestAnd(&[]),
+        traced: Traced::BestAnd(&[]),
     }
 }
 
