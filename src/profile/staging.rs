@@ -86,8 +86,10 @@ impl Profile {
             (Some(misses), Ok(shared)) => both(same, shared, misses),
             _ => same,
         };
-        let misses = |around| self.caches.staging(around).ok_or_else(|| Unknown::new(far(&what)));
-        Ok(both(near, time(Warmth::Memory)?, further(misses(bytes)?, misses(footprint)?)))
+        let far = time(Warmth::Memory)?;
+        let misses = self.caches.staging(bytes).zip(self.caches.staging(footprint));
+        // If nobody knows what the caches keep, they keep nothing.
+        Ok(misses.map_or(far, |(there, here)| both(near, far, further(there, here))))
     }
 
     /// Time from the call of a pageable D2H copy to the command for its first piece: what the

@@ -4,7 +4,7 @@
 use super::unknown::Unknown;
 use super::{Curve, DeviceLocality, JustWritten, Profile};
 use crate::kernels::{Arguments, Kernel};
-use crate::machine::{OperationKind, Residence};
+use crate::machine::{Direction, OperationKind, Residence};
 use crate::samples::TransferPath;
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -44,17 +44,35 @@ impl Profile {
         let least = one_way.knots[0];
         let on_device = DeviceLocality::default();
         let elements = Bytes::new(least.0 as u64).as_f32_count();
-        let usual = self.kernel(Kernel::Scale, &Arguments::default(), elements, &on_device)?;
+        // So few elements take any streaming kernel as long.
+        let usual = |kernel| self.kernel(kernel, &Arguments::default(), elements, &on_device);
+        let usual = usual(Kernel::Scale).or_else(|_| usual(Kernel::Saxpy))?;
         let later = (least.1 - usual.ns).max(0.0);
         let (most, both) = (read.max(written), read.min(written));
         let time = match both > 0.0 {
-            true => {
-                let both_ways = self.transfer(TransferPath::MappedBoth)?.at(both);
-                both_ways + (one_way.at(most) - one_way.at(both)).max(0.0)
-            }
+            true => self.mapped_both_ways(both)? + (one_way.at(most) - one_way.at(both)).max(0.0),
             false => one_way.at(most),
         };
         Ok((time, later))
+    }
+
+    /// Nanoseconds in which a streaming kernel reads so many bytes across the link and writes as
+    /// many. Where only copies were measured both ways at once, the link slows it as it slows them.
+    fn mapped_both_ways(&self, bytes: f64) -> Result<f64, Unknown> {
+        let measured = self.transfer(TransferPath::MappedBoth);
+        let alone = [
+            (TransferPath::MappedRead, Direction::HostToDevice),
+            (TransferPath::MappedWrite, Direction::DeviceToHost),
+        ];
+        measured.map(|curve| curve.at(bytes)).or_else(|unknown| {
+            let mut slowest: f64 = 0.0;
+            for (path, direction) in alone {
+                let shared = self.shared(direction).map_err(|_| unknown.clone())?;
+                let longer = shared.of_bytes(Bytes::new(bytes as u64));
+                slowest = slowest.max(self.transfer(path)?.at(bytes) + longer);
+            }
+            Ok(slowest)
+        })
     }
 
     /// Nanoseconds that a kernel takes longer because so many bytes of managed memory that it uses

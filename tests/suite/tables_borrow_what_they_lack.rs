@@ -87,12 +87,16 @@ const MEASURED: [(&str, &str, Plans); 7] = [
     (
         "12-mapped-or-copied/gtx1060.csv",
         "12-mapped-or-copied/fits.toml",
-        &[("resident, pinned", 421.0), ("by-engine 64, pinned", 266.0)],
+        &[
+            ("resident, pinned", 421.0),
+            ("zero-copy, pinned", 266.0),
+            ("by-engine 64, pinned", 266.0),
+        ],
     ),
     (
         "12-mapped-or-copied/gtx1060.csv",
         "12-mapped-or-copied/does-not-fit.toml",
-        &[("buffered 64 ring 2, pinned", 665.0)],
+        &[("zero-copy, pinned", 665.0), ("buffered 64 ring 2, pinned", 665.0)],
     ),
 ];
 
@@ -133,6 +137,13 @@ fn answers_are_those_of_the_cases() {
     let [pinned, pageable] =
         ["resident, pinned", "resident, pageable"].map(|plan| milliseconds(&layer, plan));
     assert!(pageable > 2.5 * pinned, "{pageable} ms, pinned {pinned} ms");
+    // One transfer instead of one for each matrix gains nothing unless memory is pinned.
+    let matrices = answered("06-staging-needs-pinning/matrix-by-matrix.toml", &expert);
+    let [by_matrix, by_matrix_pageable] =
+        ["resident, pinned", "resident, pageable"].map(|plan| milliseconds(&matrices, plan));
+    assert!(by_matrix > 1.3 * pinned, "{by_matrix} ms, whole {pinned} ms");
+    let gain = by_matrix_pageable / pageable;
+    assert!((0.9..1.15).contains(&gain), "{by_matrix_pageable} ms, whole {pageable} ms");
 
     let both = answered("10-both-directions-unequal/copies.toml", &machine(MEASURED[4].0));
     let overlapped = milliseconds(&both, "by-engine 64, pinned");
@@ -144,19 +155,30 @@ fn answers_are_those_of_the_cases() {
     let scenario = "tests/cases/18-batch-that-pays-for-its-weights/x8-rows-0034.toml";
     let workload = Workload::load(&repository().join(scenario)).expect("a scenario");
     let sizes = break_even(&workload, &slow).expect("both sides are known");
-    let [Wins { from: Some(from), until: None, .. }] = sizes.gpu_wins[..] else {
+    let [Wins { from: Some(from), from_range: Some([Some(low), Some(high)]), until: None, .. }] =
+        sizes.gpu_wins[..]
+    else {
         panic!("{sizes:?}")
     };
-    let from = from.0 as u64;
-    assert!((130..=160).contains(&(from / 4096)), "from {} rows on", from / 4096);
+    let [low, from, high] = [low, from, high].map(|elements| elements.0 / 4096.0);
+    assert!((130.0..=160.0).contains(&from), "from {from} rows on");
+    assert!(low <= 130.0 && 160.0 <= high && high <= 1.3 * from, "{low} to {high} rows");
 
+    let both = ["multi-gpu 8 on 2 by-engine, pinned", "multi-gpu 8 on 2 by-engine peers, pinned"];
+    let weights = |table: &str| answered("22-peers-slower-than-host/weights.toml", &machine(table));
     let times = |table: &str| {
-        let ranking = answered("22-peers-slower-than-host/weights.toml", &machine(table));
-        ["multi-gpu 8 on 2 by-engine, pinned", "multi-gpu 8 on 2 by-engine peers, pinned"]
-            .map(|plan| milliseconds(&ranking, plan))
+        let ranking = weights(table);
+        both.map(|plan| milliseconds(&ranking, plan))
     };
-    let [host, peers] = times("22-peers-slower-than-host/pcie-only.csv");
+    let apart = weights("22-peers-slower-than-host/pcie-only.csv");
+    let [host, peers] = both.map(|plan| milliseconds(&apart, plan));
     assert!((6.4..7.2).contains(&(peers - host)), "{host} and {peers} ms");
+    let [host, peers] = both.map(|plan| {
+        let (low, high) = found(&apart, plan).forecast.interval();
+        [low, high].map(|time| time.nanos_f64() * 1e-6)
+    });
+    let lost = peers[0] - host[1]..peers[1] - host[0];
+    assert!(lost.contains(&6.8), "{lost:?} ms");
     let [host, peers] = times("22-peers-slower-than-host/nvlink.csv");
     assert!((peers / host - 1.0).abs() < 0.05, "{host} and {peers} ms");
     let [host, peers] = times("22-peers-slower-than-host/one-slot.csv");
