@@ -207,9 +207,10 @@ extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, filled
             if status == NO_MORE_RECORDS || status != 0 || record.is_null() {
                 break;
             }
-            // SAFETY: the record lies in the buffer, up to its end at least.
             let length = filled - (record as usize - buffer as usize);
-            found.note(unsafe { std::slice::from_raw_parts(record, length) });
+            // SAFETY: the record lies in the buffer, of which so much is filled from there on.
+            let rest = unsafe { std::slice::from_raw_parts(record, length) };
+            found.note(rest);
         }
     }
     // SAFETY: `request` has allocated it with this layout.
