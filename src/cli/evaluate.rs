@@ -7,7 +7,7 @@ pub(super) mod what_if;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, write_whole};
 use super::progress::Progress;
-use super::sweep::{Asked, Style, show, sweep};
+use super::sweep::{AnswerFormat, Asked, show, sweep};
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
@@ -54,7 +54,7 @@ pub(super) struct EvaluateArguments {
     #[arg(long, value_name = "PART", requires = "sweep")]
     shard: Option<Shard>,
     #[arg(long, value_enum, default_value = "table")]
-    format: Style,
+    format: AnswerFormat,
     /// Also predict it with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
     /// `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`, `launch=0.5x` or
     /// `setup.pin=0`. A comma joins changes; the option can be given several times. 0.5x is half as
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     if let Some(asked) = &arguments.sweep {
         return swept(arguments, asked);
     }
-    if arguments.format == Style::Csv {
+    if arguments.format == AnswerFormat::Csv {
         return Err(Failure::Input(miette::miette!(
             help = "add --sweep, or write --format json",
             "only a sweep is a table of comma-separated values"
@@ -143,11 +143,11 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
     }
     let text = match arguments.format {
-        Style::Table => {
+        AnswerFormat::Table => {
             let rows = if arguments.all { Rows::All } else { Rows::Notable };
             evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
         }
-        Style::Json | Style::Csv => evaluation.json(),
+        AnswerFormat::Json | AnswerFormat::Csv => evaluation.json(),
     };
     if let Some(path) = &arguments.trace {
         write_whole(path, &trace(&found.profile.machine, &traces))?;

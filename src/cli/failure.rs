@@ -28,12 +28,12 @@ pub(super) enum Failure {
 
 /// How failures are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum FailureFormat {
     Words,
     Json,
 }
 
-impl Style {
+impl FailureFormat {
     /// JSON if the arguments ask for it, whether or not the rest of them makes sense.
     pub fn asked_for(arguments: &[OsString]) -> Self {
         let words = arguments.iter().map(|argument| argument.to_str().unwrap_or_default());
@@ -67,14 +67,14 @@ impl Failure {
     }
 
     /// What to write to standard error.
-    pub fn shown(&self, style: Style) -> String {
-        match (style, self) {
-            (Style::Json, _) => Failed { error: self.problem() }.json(),
-            (Style::Words, Self::Input(report) | Self::Machine(report)) => drawn(report),
-            (Style::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
+    pub fn shown(&self, format: FailureFormat) -> String {
+        match (format, self) {
+            (FailureFormat::Json, _) => Failed { error: self.problem() }.json(),
+            (FailureFormat::Words, Self::Input(report) | Self::Machine(report)) => drawn(report),
+            (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
                 message.clone()
             }
-            (Style::Words, Self::NoGpu(why)) => format!("hallway: this needs a GPU: {why}"),
+            (FailureFormat::Words, Self::NoGpu(why)) => format!("hallway: this needs a GPU: {why}"),
         }
     }
 

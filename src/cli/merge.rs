@@ -2,7 +2,7 @@
 
 use super::outputs::check_outputs;
 use super::profiles::deliver;
-use super::sweep::{Style, show};
+use super::sweep::{AnswerFormat, show};
 use super::{Failure, Outcome};
 use crate::files;
 use crate::report::SweepReport;
@@ -24,7 +24,7 @@ pub(super) struct MergeArguments {
     output: PathBuf,
     /// Format of a sweep
     #[arg(long, value_enum, default_value = "json")]
-    format: Style,
+    format: AnswerFormat,
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {

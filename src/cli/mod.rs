@@ -32,7 +32,7 @@ mod traces;
 mod verify;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use failure::{Failure, Style};
+use failure::{Failure, FailureFormat};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -156,18 +156,18 @@ impl Outcome {
 /// anything did.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let style = Style::asked_for(&arguments);
+    let format = FailureFormat::asked_for(&arguments);
     let outcome = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => run(&arguments.command),
         // Help and the version are answers, and clap knows how to show them.
-        Err(error) if style == Style::Words || !error.use_stderr() => error.exit(),
+        Err(error) if format == FailureFormat::Words || !error.use_stderr() => error.exit(),
         Err(error) => Err(Failure::usage(&error)),
     };
     let code = match outcome {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             // Whoever closed the other end does not want to know; the code still says it.
-            let _ = writeln!(std::io::stderr(), "{}", failure.shown(style));
+            let _ = writeln!(std::io::stderr(), "{}", failure.shown(format));
             failure.code()
         }
     };

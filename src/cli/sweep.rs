@@ -21,7 +21,7 @@ const MOST_POINTS: usize = 1_000;
 
 /// Format of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Style {
+pub(super) enum AnswerFormat {
     Table,
     Json,
     /// Only with `--sweep`: a line for each value
@@ -296,13 +296,13 @@ pub(super) fn sweep(
 /// Delivers a sweep in the format that was asked for.
 pub(super) fn show(
     report: &SweepReport,
-    format: Style,
+    format: AnswerFormat,
     (columns, output): (Option<u16>, Option<&Path>),
 ) -> Result<Outcome, Failure> {
     let text = match format {
-        Style::Table => report.text_within(width(columns, output)),
-        Style::Json => report.json(),
-        Style::Csv => report.csv(),
+        AnswerFormat::Table => report.text_within(width(columns, output)),
+        AnswerFormat::Json => report.json(),
+        AnswerFormat::Csv => report.csv(),
     };
     deliver(&text, output)?;
     let unanswered: Vec<&str> = report.unanswered().collect();

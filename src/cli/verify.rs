@@ -88,7 +88,7 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "NAME", requires = "trace")]
     plan: Option<String>,
     #[arg(long, value_enum, default_value = "table")]
-    format: Style,
+    format: ScoreFormat,
     /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
     /// elsewhere]
     #[arg(long, value_name = "COLUMNS",
@@ -101,7 +101,7 @@ pub(super) struct VerifyArguments {
 
 /// Format of the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Style {
+enum ScoreFormat {
     Table,
     /// The summary alone
     Markdown,
@@ -349,11 +349,11 @@ fn deliver_all(
 ) -> Result<Outcome, Failure> {
     let output = arguments.output.as_deref();
     let text = match (arguments.format, arguments.random) {
-        (Style::Table, None) => verification.text_within(width(arguments.width, output)),
-        (Style::Table, _) => verification.text_by_kind(width(arguments.width, output)),
-        (Style::Markdown, None) => verification.markdown(),
-        (Style::Markdown, _) => verification.markdown_by_kind(),
-        (Style::Json, _) => verification.json(),
+        (ScoreFormat::Table, None) => verification.text_within(width(arguments.width, output)),
+        (ScoreFormat::Table, _) => verification.text_by_kind(width(arguments.width, output)),
+        (ScoreFormat::Markdown, None) => verification.markdown(),
+        (ScoreFormat::Markdown, _) => verification.markdown_by_kind(),
+        (ScoreFormat::Json, _) => verification.json(),
     };
     if let Some(path) = &arguments.trace {
         write_whole(path, &trace(&profile.machine, traces))?;

@@ -4,7 +4,7 @@ use super::EvaluateArguments;
 use crate::cli::outputs::check_outputs;
 use crate::cli::profiles::{LoadedProfile, deliver};
 use crate::cli::progress::Progress;
-use crate::cli::sweep::Style;
+use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
 use crate::report::{InBrief, Machine, Machines, SideBySide};
@@ -57,8 +57,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let (seed, draws) = (predicting.seed, predicting.draws.into());
     let report = Machines { machines, seed, draws, scenarios };
     let text = match arguments.format {
-        Style::Table => report.text_within(width(arguments.width, output)),
-        Style::Json | Style::Csv => report.json(),
+        AnswerFormat::Table => report.text_within(width(arguments.width, output)),
+        AnswerFormat::Json | AnswerFormat::Csv => report.json(),
     };
     deliver(&text, output)?;
     let mut has_answers = true;
