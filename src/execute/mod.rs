@@ -4,6 +4,8 @@
 //! Invariant: nothing here sees a prediction or a profile. The makespan is taken by the
 //! host's clock around a pass without any instrumentation.
 
+mod by_events;
+mod by_records;
 mod data;
 mod effort;
 mod error;
@@ -17,11 +19,9 @@ mod movable;
 mod one_stream;
 mod outputs;
 mod prepared;
-mod recorded;
 mod run;
 mod stage;
 mod stand_in;
-mod trace;
 
 pub use data::{Contents, Mismatch};
 pub use effort::Effort;

@@ -1,6 +1,8 @@
 //! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
 //! another checked pass.
 
+use super::by_events;
+use super::by_records;
 use super::effort::{Effort, warm_up_passes};
 use super::error::ExecuteError;
 use super::executor::{Executor, Expected};
@@ -9,8 +11,6 @@ use super::memory::{Memories, Memory};
 use super::movable::{Ready, Whole};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once};
-use super::recorded;
-use super::trace;
 use crate::gpu::{Device, Graph};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
@@ -197,14 +197,14 @@ impl<'a> Stage<'a> {
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, body, made, handles, memories, .. } = &mut self;
         let make = |call: &Ready<'_>| call.make(handles, memories, executor.team);
-        let recorded = recorded::timeline(program, (body, made), make)?;
+        let recorded = by_records::timeline(program, (body, made), make)?;
         let timeline = match recorded {
             Some(timeline) => timeline,
             None => {
                 let make = |call: &Ready<'_>, handles: &Handles| {
                     call.make(handles, memories, executor.team)
                 };
-                trace::timeline(executor.device, program, body, handles, make)?
+                by_events::timeline(executor.device, program, body, handles, make)?
             }
         };
         Ok(Trace { identity: program.identity(), timeline })

@@ -34,8 +34,6 @@ const KERNEL: u32 = 10;
 const PEER_COPY: u32 = 22;
 const KINDS: [u32; 5] = [COPY, CLEAR, DRIVER_CALL, KERNEL, PEER_COPY];
 
-/// Ends a list of records.
-const NO_MORE_RECORDS: c_int = 12;
 /// Hands over buffers that are not full, too.
 const FORCED: u32 = 1;
 
@@ -204,7 +202,8 @@ extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, filled
         loop {
             // SAFETY: CUPTI has filled so much of the buffer, and steps through it.
             let status = unsafe { (recorder.next)(buffer, filled, &raw mut record) };
-            if status == NO_MORE_RECORDS || status != 0 || record.is_null() {
+            // After the last record, too, the status is not 0.
+            if status != 0 || record.is_null() {
                 break;
             }
             let length = filled - (record as usize - buffer as usize);

@@ -86,10 +86,11 @@ impl Profile {
             (Some(misses), Ok(shared)) => both(same, shared, misses),
             _ => same,
         };
-        let far = time(Warmth::Memory)?;
+        let from_memory = time(Warmth::Memory)?;
         let misses = self.caches.staging(bytes).zip(self.caches.staging(footprint));
         // If nobody knows what the caches keep, they keep nothing.
-        Ok(misses.map_or(far, |(there, here)| both(near, far, further(there, here))))
+        Ok(misses
+            .map_or(from_memory, |(there, here)| both(near, from_memory, further(there, here))))
     }
 
     /// Time from the call of a pageable D2H copy to the command for its first piece: what the

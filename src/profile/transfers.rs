@@ -44,7 +44,7 @@ impl Profile {
         let least = one_way.knots[0];
         let on_device = DeviceLocality::default();
         let elements = Bytes::new(least.0 as u64).as_f32_count();
-        // So few elements take any streaming kernel as long.
+        // Any streaming kernel takes as long for so few elements.
         let usual = |kernel| self.kernel(kernel, &Arguments::default(), elements, &on_device);
         let usual = usual(Kernel::Scale).or_else(|_| usual(Kernel::Saxpy))?;
         let later = (least.1 - usual.ns).max(0.0);

@@ -1,8 +1,8 @@
-//! A pass whose copies and kernels are timed by the device's own records.
+//! A timeline by the device's own records of what it did: the work is timed as it runs unwatched.
 
+use super::by_events::engine_of;
 use super::error::ExecuteError;
 use super::movable::Ready;
-use super::trace::engine_of;
 use crate::gpu::{Record, Recorder, Work};
 use crate::program::Program;
 use crate::timeline::{Activity, Lane, Timeline};

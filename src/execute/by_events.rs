@@ -1,5 +1,5 @@
-//! A pass with timing events around every call, for timelines of where the time goes. Where the
-//! device's own records are to be had, those tell more: see `recorded`.
+//! A timeline by timing events around every call, where the device's own records are not to be
+//! had: the events are work for the device, too, and short kernels look longer between them.
 
 use super::error::ExecuteError;
 use super::handles::Handles;
