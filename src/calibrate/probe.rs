@@ -253,8 +253,8 @@ impl Patience {
         }
     }
 
-    /// How long a pass is to take, trials included: a full calibration has two, and takes a minute
-    /// and a half with what comes before and after them.
+    /// How long a pass is to take, with its preparation and its trials: a full calibration has two,
+    /// and takes a minute and a half with what comes before and after them.
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
             CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(42),

@@ -58,6 +58,7 @@ pub fn calibrate<W: Write>(
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
+    let began = Instant::now();
     // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
     warm_up(&mut context)?;
@@ -66,7 +67,8 @@ pub fn calibrate<W: Write>(
     note(&mut samples, recorder, &watch)?;
     // Several GPUs have more to measure.
     let whole = patience.of_pass() * samples.machine.devices.max(1) as u32;
-    let pace = Pace::new(whole.mul_f64(left.len() as f64 / probes.len() as f64), left.len());
+    let for_all = whole.saturating_sub(began.elapsed());
+    let pace = Pace::new(for_all.mul_f64(left.len() as f64 / probes.len() as f64), left.len());
     for (index, probe) in left.iter().enumerate() {
         go_on(done)?;
         let pace = pace.at(index);
