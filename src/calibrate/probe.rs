@@ -257,7 +257,7 @@ impl Patience {
     /// and takes a minute and a half with what comes before and after them.
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(42),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(40),
             CalibrationExtent::Quick => Duration::from_secs(13),
         }
     }

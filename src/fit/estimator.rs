@@ -8,30 +8,37 @@ use crate::stats::{
 };
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(super) struct Estimator<'s> {
+    /// In the order in which they were taken.
     measurements: Vec<&'s Measurement>,
-    /// The measurements of each pass, if everything was measured in two passes. They decide how
-    /// closely curves follow their points.
-    passes: Option<[Vec<&'s Measurement>; 2]>,
+    /// The same, those of each quantity together: a quantity has up to a hundred.
+    by_quantity: Vec<Vec<&'s Measurement>>,
+    /// One for each pass, if everything was measured in two passes. They decide how closely curves
+    /// follow their points.
+    passes: Option<Arc<[Self; 2]>>,
 }
 
 impl<'s> Estimator<'s> {
     pub fn new(samples: &'s Samples) -> Self {
         let passes = passes(samples);
         let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
-        let measurements = left_alone(samples.measurements.iter().collect());
-        Self { measurements, passes: is_whole.then(|| passes.map(left_alone)) }
+        let passes = is_whole.then(|| Arc::new(passes.map(|pass| Self::of(pass, None))));
+        Self::of(samples.measurements.iter().collect(), passes)
     }
 
     /// One look-up for each pass. Both fit curves as closely to the points as the look-up of all
     /// samples does.
     pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
         let whole = Self::new(samples);
-        passes(samples).map(|measurements| Self {
-            measurements: left_alone(measurements),
-            passes: whole.passes.clone(),
-        })
+        passes(samples).map(|measurements| Self::of(measurements, whole.passes.clone()))
+    }
+
+    fn of(measurements: Vec<&'s Measurement>, passes: Option<Arc<[Self; 2]>>) -> Self {
+        let measurements = left_alone(measurements);
+        let by_quantity = by_quantity(&measurements);
+        Self { measurements, by_quantity, passes }
     }
 
     /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
@@ -62,8 +69,8 @@ impl<'s> Estimator<'s> {
     /// others on the host can only slow the device down, and may do so throughout a visit (Chen and
     /// Revels, "Robust benchmarking in noisy environments", 2016).
     fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
-        let found: Vec<&Measurement> =
-            self.measurements().filter(|m| wanted(&m.quantity)).collect();
+        let quantities = self.by_quantity.iter().filter(|visits| wanted(&visits[0].quantity));
+        let found: Vec<&Measurement> = quantities.flatten().copied().collect();
         let middle = Middle::of(&found.first()?.quantity);
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
@@ -101,7 +108,8 @@ impl<'s> Estimator<'s> {
     /// gives the size of a measurement that belongs to the kind. `None` if there are no such
     /// measurements.
     pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
-        let mut sizes: Vec<u64> = self.measurements().filter_map(|m| key(&m.quantity)).collect();
+        let quantities = self.by_quantity.iter().map(|visits| &visits[0].quantity);
+        let mut sizes: Vec<u64> = quantities.filter_map(&key).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut points = Vec::new();
@@ -137,10 +145,7 @@ impl<'s> Estimator<'s> {
     }
 
     fn tolerance(&self, key: impl Fn(&Quantity) -> Option<u64>) -> f64 {
-        let points = |pass: &Vec<&'s Measurement>| {
-            let pass = Self { measurements: pass.clone(), passes: None };
-            pass.points(&key).map_or_else(Vec::new, |(points, _)| points)
-        };
+        let points = |pass: &Self| pass.points(&key).map_or_else(Vec::new, |(points, _)| points);
         match self.passes.as_ref().map(|passes| passes.each_ref().map(points)) {
             Some([one, other]) if one.len() > 2 && other.len() > 2 => tolerance([&one, &other]),
             _ => TOLERANCE,
@@ -186,6 +191,19 @@ fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
         numbered.iter().copied().filter(is_in).map(|(one, _)| one).collect()
     };
     [half(false), half(true)]
+}
+
+/// The measurements of each quantity. Quantities come in the order of their first measurements.
+fn by_quantity<'s>(measurements: &[&'s Measurement]) -> Vec<Vec<&'s Measurement>> {
+    let (mut found, mut places) = (Vec::<Vec<_>>::new(), BTreeMap::new());
+    for &one in measurements {
+        let place = *places.entry(&one.quantity).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(one);
+    }
+    found
 }
 
 /// Drops visits during which something else used the core all along, if the quantity has other

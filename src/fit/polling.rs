@@ -1,5 +1,5 @@
 //! Fits how often an engine polls for an operation that arrived too early, from trips of two
-//! operations. A
+//! operations.
 
 use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::copies::copy_time;
