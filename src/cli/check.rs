@@ -25,8 +25,8 @@ pub(super) struct CheckArguments {
 pub(super) fn run(arguments: &CheckArguments) -> Result<Outcome, Failure> {
     let mut files = Vec::new();
     for path in &arguments.files {
-        let path = &in_folder(path);
-        let kind = kind(path);
+        let (path, is_folder) = (&in_folder(path), path.is_dir());
+        let kind = if is_folder { FileKind::Profile } else { kind(path) };
         let mut errors = Vec::new();
         for report in mistakes(path, kind) {
             let help = report.help().map(|help| help.to_string());
@@ -77,6 +77,13 @@ fn mistakes(path: &Path, kind: FileKind) -> Vec<Report> {
             errors.into_iter().map(Report::new).collect()
         }
         FileKind::Profile => only(Profile::load(path)),
-        FileKind::Samples | FileKind::Table => only(Samples::load(path)),
+        FileKind::Samples | FileKind::Table => match Samples::load(path) {
+            Ok(samples) if samples.measurements.is_empty() => vec![miette::miette!(
+                help = "calibrate again, or fill in times in place of `?`",
+                "{}: it holds no measurement",
+                path.display()
+            )],
+            found => only(found),
+        },
     }
 }

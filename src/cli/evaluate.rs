@@ -47,7 +47,8 @@ pub(super) struct EvaluateArguments {
     /// end of that. Values are a list, or a range with 20 points, or as many as stand behind a
     /// colon: `elements=1e4..1e9:30`
     #[arg(long, value_name = "KEY=VALUES",
-        conflicts_with_all = ["runs", "all", "within", "trace", "what_if", "price", "baseline"])]
+        conflicts_with_all =
+            ["runs", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
     sweep: Option<Asked>,
     /// Predict only one part of a sweep's values, such as 3/16, for `hallway merge`; use it with
     /// `--format json`

@@ -61,7 +61,8 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let schema = path.with_file_name(SCHEMA_FILE);
     let kept = write_schema(&schema, arguments.force)?;
     write_whole(&path, &template.text(&name, SCHEMA_FILE))?;
-    let (path, schema) = (path.display(), schema.display());
+    let (path, schema) = (path.display().to_string(), schema.display());
+    let argument = as_argument(&path);
     let of_schema = match kept {
         true => "was there already, and differs: --force replaces it",
         false => "editors that know Taplo check the scenario by it",
@@ -69,12 +70,21 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let text = format!(
         "{path}: a scenario to start from\n{schema}: {of_schema}\n\n\
          Next:\n  \
-         hallway evaluate {path}    which plan is fastest, and does the GPU pay?\n  \
-         hallway explain {path}     what does the fastest plan do?\n  \
-         hallway check {path}       is anything wrong with the file?\n"
+         hallway evaluate {argument}    which plan is fastest, and does the GPU pay?\n  \
+         hallway explain {argument}     what does the plan to choose do?\n  \
+         hallway check {argument}       is anything wrong with the file?\n"
     );
     deliver(&text, None)?;
     Ok(Outcome::Done)
+}
+
+/// A path as a shell takes it for one argument (POSIX, "Shell Command Language", quoting).
+fn as_argument(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 /// Whether another schema was there and was left alone.

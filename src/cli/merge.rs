@@ -5,8 +5,9 @@ use super::profiles::deliver;
 use super::sweep::{AnswerFormat, show};
 use super::{Failure, Outcome};
 use crate::files;
-use crate::report::SweepReport;
+use crate::report::{Parts, SweepReport};
 use crate::runs::RunSet;
+use crate::study::Shard;
 use clap::{Args, ValueHint};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -61,6 +62,12 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         let text = files::read(path, LARGEST);
         let text = text.map_err(|error| refused(path, error.to_string(), help))?;
         let part = SweepReport::read(&text).map_err(|why| refused(path, why, help))?;
+        if let Some(Parts { numbers, of }) = &part.parts
+            && (numbers.is_empty() || numbers.iter().any(|&one| Shard::new(one, *of).is_none()))
+        {
+            let why = format!("`parts` does not say which parts of {of} it has");
+            return Err(refused(path, why, help));
+        }
         match &mut merged {
             None => merged = Some(part),
             Some(before) => before.merge(part).map_err(|why| {

@@ -10,7 +10,7 @@ use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
-use crate::search::{Candidates, Ranking, candidates_for, rank_counted};
+use crate::search::{Candidates, Plan, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -136,6 +136,7 @@ pub(super) fn check_runs(
                 run.plan
             )));
         }
+        check_trace(workload, plan, runs)?;
     }
     if is_known {
         return Ok(());
@@ -145,6 +146,24 @@ pub(super) fn check_runs(
                 `name`",
         "`{}` has changed since its plans were run: no run is of a plan that it has now",
         workload.name
+    )))
+}
+
+/// What was timed are calls of the plan.
+fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Failure> {
+    let calls = plan.program.body.len();
+    let Some(trace) = runs.trace_of(&plan.identity()) else { return Ok(()) };
+    let named = trace.timeline.activities.iter().flat_map(|one| {
+        let after = one.cause.map(|cause| cause.after);
+        std::iter::once(one.call).chain(after)
+    });
+    let Some(call) = named.max().filter(|&call| call >= calls) else { return Ok(()) };
+    Err(Failure::Input(miette::miette!(
+        help = "run `hallway verify` again on the profile's machine",
+        "{}: `traces` has call {call} of `{}`, which has calls 0 to {}",
+        workload.name,
+        plan.name(),
+        calls.saturating_sub(1)
     )))
 }
 
@@ -250,7 +269,9 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     match std::io::stdout().write_all(text.as_bytes()) {
         // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(Failure::machine),
+        written => written.map_err(|error| {
+            Failure::Machine(miette::miette!("cannot write to standard output: {error}"))
+        }),
     }
 }
 

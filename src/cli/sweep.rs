@@ -37,8 +37,18 @@ pub(super) struct Asked {
 
 #[derive(Debug, Clone)]
 enum Values {
-    Range { from: f64, to: f64, points: usize },
-    List(Vec<f64>),
+    Range { ends: [Written; 2], points: usize },
+    List(Vec<Written>),
+}
+
+/// A value as it is written.
+#[derive(Debug, Clone)]
+struct Written {
+    text: String,
+    /// A number, bytes, or nanoseconds.
+    value: f64,
+    /// What its unit measures, if it has one.
+    unit: Option<Measure>,
 }
 
 impl FromStr for Asked {
@@ -52,10 +62,6 @@ impl FromStr for Asked {
                 .to_owned()
         };
         let (key, values) = text.split_once('=').ok_or_else(wrong)?;
-        let positive = |text: &str| {
-            let value = value(text.trim()).filter(|value| value.is_finite() && *value > 0.0);
-            value.ok_or_else(|| format!("`{text}` is not a number above 0"))
-        };
         let values = if let Some((from, rest)) = values.split_once("..") {
             let (to, points) = rest.split_once(':').unwrap_or((rest, ""));
             let points = match points {
@@ -65,15 +71,16 @@ impl FromStr for Asked {
             if !(2..=MOST_POINTS).contains(&points) {
                 return Err(format!("a range has 2 to {MOST_POINTS} points"));
             }
-            let (from, to) = (positive(from)?, positive(to)?);
-            if from >= to {
+            let ends: [Written; 2] = [from.parse()?, to.parse()?];
+            if ends[0].value >= ends[1].value {
                 return Err(format!("`{values}` does not go upwards"));
             }
-            Values::Range { from, to, points }
+            Values::Range { ends, points }
         } else {
-            let mut list = values.split(',').map(positive).collect::<Result<Vec<f64>, _>>()?;
-            list.sort_by(f64::total_cmp);
-            list.dedup();
+            let list = values.split(',').map(str::parse);
+            let mut list = list.collect::<Result<Vec<Written>, _>>()?;
+            list.sort_by(|one, other| one.value.total_cmp(&other.value));
+            list.dedup_by_key(|one| one.value);
             if list.len() > MOST_POINTS {
                 return Err(format!("a list has up to {MOST_POINTS} values"));
             }
@@ -83,11 +90,46 @@ impl FromStr for Asked {
     }
 }
 
-/// A number, bytes with their unit, or a time with its own, in nanoseconds.
-fn value(text: &str) -> Option<f64> {
-    let number = text.replace('_', "").parse().ok();
-    let bytes = || text.parse::<Bytes>().ok().map(Bytes::as_f64);
-    number.or_else(bytes).or_else(|| Span::nanos_in(text).ok())
+impl FromStr for Written {
+    type Err = String;
+
+    /// Reads a number, bytes with their unit, or a time with its own.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let number = text.replace('_', "").parse().ok().map(|number| (number, None));
+        let bytes = || Some((text.parse::<Bytes>().ok()?.as_f64(), Some(Measure::Bytes)));
+        let time = || Some((Span::nanos_in(text).ok()?, Some(Measure::Time)));
+        let found = number.or_else(bytes).or_else(time);
+        let found = found.filter(|(value, _)| value.is_finite() && *value > 0.0);
+        let (value, unit) = found.ok_or_else(|| format!("`{text}` is not a number above 0"))?;
+        Ok(Self { text: text.to_owned(), value, unit })
+    }
+}
+
+impl Written {
+    /// The value of a key that measures bytes or a time, or else counts.
+    fn of(&self, key: &str, measure: Option<Measure>) -> Result<f64, Failure> {
+        if self.unit.is_none() || self.unit == measure {
+            return Ok(self.value);
+        }
+        Err(Failure::Input(match measure {
+            Some(Measure::Bytes) => miette::miette!(
+                help = "write bytes, such as `64 KiB`",
+                "`{key}` measures bytes, and `{}` is a time",
+                self.text
+            ),
+            Some(Measure::Time) => miette::miette!(
+                help = "write a time, such as `10 us`",
+                "`{key}` is a time, and `{}` measures bytes",
+                self.text
+            ),
+            _ => miette::miette!(
+                help = "write a number without a unit",
+                "`{key}` has no unit, and `{}` has one",
+                self.text
+            ),
+        }))
+    }
 }
 
 /// What is varied in a scenario.
@@ -110,13 +152,16 @@ impl Subject {
     pub fn new((source, workload): (Source, Workload), asked: &Asked) -> Result<Self, Failure> {
         let mut subject = Self { source, workload, asked: asked.clone(), values: Vec::new() };
         let varied = subject.varied()?;
-        let is_whole = match varied {
-            Varied::Elements => true,
-            Varied::Key(key) => key.is_whole(),
+        let (is_whole, measure) = match varied {
+            Varied::Elements => (true, None),
+            Varied::Key(key) => (key.is_whole(), Some(key.measure)),
         };
+        let value = |written: &Written| written.of(&asked.key, measure);
         let values = match &asked.values {
-            Values::Range { from, to, points } => values_between(*from, *to, *points, is_whole),
-            Values::List(list) => list.clone(),
+            Values::Range { ends: [from, to], points } => {
+                values_between(value(from)?, value(to)?, *points, is_whole)
+            }
+            Values::List(list) => list.iter().map(value).collect::<Result<_, _>>()?,
         };
         for &value in &values {
             subject.workload_at(&varied, value)?;
@@ -233,8 +278,9 @@ impl Subject {
                     Measure::Time => Unit::Nanoseconds,
                     Measure::Whole | Measure::Real | Measure::List => Unit::Number,
                 };
-                let is_plural = key.is_whole() && unit == Unit::Number;
-                let counted = Some(key.name().replace('_', " ")).filter(|_| is_plural);
+                let is_counted = key.is_whole() && unit == Unit::Number;
+                let counted = Some(key.name().replace('_', " "));
+                let counted = counted.filter(|name| is_counted && name.ends_with('s'));
                 (unit, counted, self.here(key), None)
             }
         };

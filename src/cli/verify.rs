@@ -60,7 +60,8 @@ pub(super) struct VerifyArguments {
     shard: Option<Shard>,
     /// Of each scenario, run only so many plans: the one to choose, the best of either side, the
     /// fastest of each family, and others drawn with --seed
-    #[arg(long, value_name = "PLANS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PLANS", conflicts_with = "recorded",
+        value_parser = clap::value_parser!(u32).range(1..))]
     plans: Option<u32>,
     /// Run every plan so many times, in rounds over all plans, so that what disturbs the machine
     /// for a while falls on all of them

@@ -26,19 +26,17 @@ struct Marks {
 pub(super) fn timeline(
     device: Option<&Device>,
     program: &Program,
-    body: &[Ready<'_>],
+    (body, made): (&[Ready<'_>], &[usize]),
     handles: &Handles,
     mut make: impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
     let graphs = marked_graphs(program, body, handles, &marks, &mut make)?;
-    let mut made: Vec<usize> = (0..body.len()).collect();
-    made.retain(|at| !program.graphs().any(|graph| graph.calls.contains(at)));
     let origins = origins(device, program, handles)?;
     let clock = Clock::now();
     let now = || Instant::START + clock.elapsed().into();
-    for index in made {
+    for &index in made {
         let start = now();
         match graphs.get(&index) {
             // SAFETY: the graph accesses the memory of the plan's own graph, which is

@@ -204,7 +204,7 @@ impl<'a> Stage<'a> {
                 let make = |call: &Ready<'_>, handles: &Handles| {
                     call.make(handles, memories, executor.team)
                 };
-                by_events::timeline(executor.device, program, body, handles, make)?
+                by_events::timeline(executor.device, program, (body, made), handles, make)?
             }
         };
         Ok(Trace { identity: program.identity(), timeline })

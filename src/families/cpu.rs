@@ -29,7 +29,9 @@ impl Definition for Cpu {
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
-        let mut words = vec!["The CPU runs every task, one after another, each on all threads."];
+        let mut words = vec![
+            "The CPU runs every task, one after another: on all threads, or on one if it is small.",
+        ];
         if workload.buffers.iter().any(|buffer| buffer.home == Home::Device) {
             words.push(
                 "Inputs that live on the GPU are copied to the host before, and results that \

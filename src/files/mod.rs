@@ -7,11 +7,13 @@
 
 mod document;
 mod fault;
+mod name;
 mod text;
 mod whole;
 
 pub use document::{Spanned, TomlError, decode, decode_table, parse};
 pub use fault::{Fault, UNKNOWN_KEY, nearest, unknown};
+pub use name::{LONGEST_NAME, name_problem};
 pub use text::{
     Place, code_point, ends_early, invisible, json_problem, read, unprintable, with_line_feeds,
     without_controls,

@@ -125,12 +125,9 @@ impl Recorder {
     ///
     /// # Errors
     /// If CUPTI cannot record, perhaps because another profiler does, or `work` fails.
-    pub fn record<T, E: From<GpuError>>(
-        &self,
-        work: impl FnOnce() -> Result<T, E>,
-    ) -> Result<(T, Vec<Record>), E> {
+    pub fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError> {
         let _enabled = Enabled::new(self)?;
-        let result = work()?;
+        let result = work();
         // SAFETY: the callbacks are there until the process ends.
         check("cuptiActivityFlushAll", unsafe { (self.flush)(FORCED) })?;
         let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);

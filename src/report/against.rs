@@ -63,6 +63,9 @@ impl Evaluation {
             .iter()
             .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
         let mut failures: Vec<String> = failed.collect();
+        if compared.is_empty() {
+            failures.push("nothing is compared: no scenario is in both evaluations".to_owned());
+        }
         if limits.missing {
             let gone = only_before.iter().map(|name| format!("{name}: it is not evaluated now"));
             let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));

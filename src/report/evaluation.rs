@@ -78,7 +78,7 @@ pub struct Assessment {
     pub break_even: Option<Threshold>,
     /// A side none of whose plans fits into memory has an entry.
     pub no_room: Vec<NoRoom>,
-    /// Families of plans that the scenario could ask for. They are not tried unasked, since no
+    /// Families of plans that the scenario could ask for. They are not tried unasked, since few
     /// measured runs were scored against what is predicted of them.
     pub on_request: Vec<String>,
     /// Strategies that have no plan for this scenario.

@@ -43,6 +43,18 @@ pub(super) fn ranges(draws: usize, trials: usize, profile: &Origin) -> String {
     format!("Ranges   90% of {draws} from the profile's scatter{margins}")
 }
 
+/// Where the ranges of a profile without trials come from, as a sentence.
+pub(super) fn without_trials(model_error: Option<f64>) -> String {
+    let ranges = match model_error {
+        Some(error) => format!(
+            "ranges have margins of {}, as far as predictions are off on others.",
+            percent(error)
+        ),
+        None => "ranges are of its scatter alone, and too narrow.".to_owned(),
+    };
+    format!("No plans were tried on this machine, so {ranges}")
+}
+
 impl Evaluation {
     /// The report, as wide as it needs to be.
     pub fn text(&self, rows: Rows) -> String {
@@ -81,19 +93,9 @@ impl Assessment {
             self.simplest_note(),
             self.host_note(),
             self.path_note(),
-            self.program_note(),
-            self.first_use_note(),
-            self.reuse_note(),
-            self.taking_note(),
-            self.pinning_note(),
-            self.break_even_note(),
-            self.untried_note(),
-            self.on_request_note(),
-            left_out("No such plan", &self.refused),
-            left_out("Not predicted", &self.unknown),
-            left_out("Set-up not predicted", &self.unknown_setup),
         ];
-        for note in notes.into_iter().flatten() {
+        let notes = notes.into_iter().flatten().chain(self.setup_notes());
+        for note in notes.chain(self.break_even_note()).chain(self.limit_notes()) {
             let _ = writeln!(text, "{note}");
         }
         text
@@ -206,7 +208,7 @@ impl Assessment {
         let names = quoted(&self.on_request).join(", ");
         (!names.is_empty()).then(|| {
             format!(
-                "Not tried unasked, since no measured runs were scored against their predictions: \
+                "Not tried unasked, since few measured runs were scored against their predictions: \
                  {names}; `families` in [plans] asks for them."
             )
         })

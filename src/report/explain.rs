@@ -5,7 +5,7 @@ mod repeats;
 mod words;
 
 use super::table::{Column, table};
-use super::words::{BULLET, folded, plural, with_range};
+use super::words::{BULLET, folded, often, plural, with_range};
 use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program, ThreadId};
 use crate::scenario::Workload;
@@ -45,11 +45,11 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
     folded(&text, width)
 }
 
-/// What a plan was predicted to take that is explained because it wins.
+/// What a plan was predicted to take that is explained because it is the one to choose.
 pub fn prediction(winner: &Ranked) -> String {
     let (low, high) = winner.forecast.interval();
     let time = with_range(winner.makespan(), low, high);
-    format!("Predicted to be the fastest plan, with {time} for a pass:\n\n")
+    format!("The plan to choose for a pass, which is predicted to take {time}:\n\n")
 }
 
 fn section(title: &str, sentences: &[String]) -> String {
@@ -128,12 +128,12 @@ fn listing(
             }
             Piece::More { calls, period, times } => writeln!(
                 text,
-                "{:>width$}  calls {} to {}: as the {} before, {} more (`--all` shows them)",
+                "{:>width$}  calls {} to {}: the {} before come again {} (`--all` shows them)",
                 "...",
                 calls.start + 1,
                 calls.end,
                 plural(period as u64, "call"),
-                plural(times as u64, "time"),
+                often(times as u64),
             ),
         };
     }

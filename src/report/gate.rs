@@ -88,11 +88,13 @@ impl Gate {
 
 impl Limits {
     fn words(&self) -> String {
-        let slower = self.slower.map(|share| format!("slower by more than {}", percent(share)));
-        let verdict = self.verdict.then(|| "another verdict".to_owned());
-        let missing = self.missing.then(|| "a missing scenario".to_owned());
+        let slower = self
+            .slower
+            .map(|share| format!("the fastest plan is slower by more than {}", percent(share)));
+        let verdict = self.verdict.then(|| "the verdict differs".to_owned());
+        let missing = self.missing.then(|| "a scenario is missing".to_owned());
         let said: Vec<String> = [slower, verdict, missing].into_iter().flatten().collect();
-        format!("fails if {}", said.join(", "))
+        format!("fails if {}", said.join(", or if "))
     }
 }
 

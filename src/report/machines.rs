@@ -5,7 +5,7 @@ use super::evaluation_text::heading;
 use super::in_brief::InBrief;
 use super::table::{Column, table};
 use super::what_if::in_cell;
-use super::words::{folded, plural};
+use super::words::{folded, plural, quoted};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,8 @@ pub struct SideBySide {
     pub runs: u64,
     /// One answer for each machine, in their order.
     pub answers: Vec<OnMachine>,
-    /// The machine with the fastest program; a pass, where no program's time is known.
+    /// The machine with the fastest program. Of a pass, if a machine that has a plan has no
+    /// program of a known time.
     pub fastest: Option<String>,
     /// The machine on which a program costs least. `null` without prices.
     pub cheapest: Option<String>,
@@ -84,7 +85,8 @@ impl SideBySide {
             OnMachine { machine: machine.name.clone(), answer, cost }
         };
         let answers: Vec<OnMachine> = machines.iter().zip(answers).map(of).collect();
-        let all_programs = answers.iter().all(|one| one.answer.program_ns.is_some());
+        let mut answered = answers.iter().filter(|one| one.answer.predicted_ns.is_some());
+        let all_programs = answered.all(|one| one.answer.program_ns.is_some());
         let time = |one: &OnMachine| match all_programs {
             true => one.answer.program_ns,
             false => one.answer.predicted_ns,
@@ -96,6 +98,16 @@ impl SideBySide {
         let cheapest = cheapest.map(|(_, one)| one.machine.clone());
         let (scenario, question) = (scenario.to_owned(), question.to_owned());
         Self { scenario, question, runs, answers, fastest, cheapest }
+    }
+
+    /// The machines that are not among those of which one is the cheapest.
+    fn left_out(&self) -> Option<String> {
+        self.cheapest.as_ref()?;
+        let without = self.answers.iter().filter(|one| one.cost.is_none());
+        let names = quoted(without.map(|one| &one.machine));
+        let what = "no price, or no known time of a program";
+        (!names.is_empty())
+            .then(|| format!("Not compared by cost, for {what}: {}.", names.join(", ")))
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -132,6 +144,7 @@ impl SideBySide {
         let said = [
             best(&self.fastest).map(|name| format!("Fastest: {name}.")),
             best(&self.cheapest).map(|name| format!("Cheapest: {name}.")),
+            self.left_out(),
         ];
         let said: Vec<String> = said.into_iter().flatten().collect();
         text + &said.join(" ") + "\n"

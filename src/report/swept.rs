@@ -4,6 +4,7 @@ use super::Origin;
 use super::in_brief::InBrief;
 use super::lanes::{Bottleneck, bottleneck};
 use super::verdict::Answer;
+use crate::families::Strategy;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -96,7 +97,7 @@ pub struct SweptPoint {
     pub cpu: Option<SideTime>,
     /// The plan to choose that is not the CPU's alone.
     pub gpu: Option<SideTime>,
-    /// Why nothing can be predicted, where it cannot.
+    /// Why nothing can be predicted of a side, or of both, where it cannot.
     pub unknown: Option<String>,
 }
 
@@ -127,12 +128,24 @@ impl SweptPoint {
             Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));
-        let unknown = ranking.unknown.first().map(|(_, unknown)| unknown.to_string());
-        let unknown = unknown.or(ranking.refused.first().map(|refused| refused.reason.clone()));
+        // Where one side lacks a plan, why that one does.
+        let is_meant = |is_on_cpu: bool| match (&cpu, &gpu) {
+            (Some(_), Some(_)) => false,
+            (None, None) => true,
+            _ => is_on_cpu == cpu.is_none(),
+        };
+        let mut unknown =
+            ranking.unknown.iter().filter(|(plan, _)| is_meant(plan.program.computes_on_cpu()));
+        let mut refused = ranking
+            .refused
+            .iter()
+            .filter(|one| is_meant(one.strategy.is_some_and(Strategy::is_on_cpu)));
+        let unknown = unknown.next().map(|(_, unknown)| unknown.to_string());
+        let unknown = unknown.or_else(|| Some(refused.next()?.reason.clone()));
         Self {
             value: Setting(swept.value),
             brief: InBrief::of(ranking, swept.runs),
-            unknown: unknown.filter(|_| cpu.is_none() && gpu.is_none()),
+            unknown,
             cpu,
             gpu,
         }

@@ -6,7 +6,7 @@ use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::verdict::Answer;
 use super::wins::stretch;
-use super::words::{fine_count, folded, plural, range, signed_percent, times};
+use super::words::{fine_count, folded, plural, range, times, times_as_long};
 use crate::search::Setting;
 use crate::units::{Bytes, Span};
 use serde::Serialize;
@@ -46,11 +46,19 @@ impl Sweeping {
         let say = |value: f64| self.unit.say(value);
         let stretches: Option<Vec<String>> =
             self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
+        let both = match known.len() == self.points.len() {
+            true => "",
+            false => " at which both sides have a plan",
+        };
+        let tried = match known.len() {
+            1 => format!("the only value tried{both}, {from}{noun}"),
+            _ => format!("value tried{both}, from {from} to {to}{noun}"),
+        };
         let mut said = match stretches.as_deref() {
-            None => format!("The GPU wins {what} at every value tried, from {from} to {to}{noun}."),
-            Some([]) => {
-                format!("The GPU wins {what} at no value tried, from {from} to {to}{noun}.")
-            }
+            None if known.len() == 1 => format!("The GPU wins {what} at {tried}."),
+            None => format!("The GPU wins {what} at every {tried}."),
+            Some([]) if known.len() == 1 => format!("The CPU wins {what} at {tried}."),
+            Some([]) => format!("The GPU wins {what} at no {tried}."),
             Some(all) => format!("The GPU wins {what} with {}{noun}.", all.join(", or ")),
         };
         if let Some(row) = self.row {
@@ -101,11 +109,21 @@ impl Sweeping {
             ]
         };
         text += &table(&header, &self.points.iter().map(row).collect::<Vec<_>>(), width);
-        let missing = self.points.iter().filter_map(|point| {
-            Some(format!("{}: {}", self.unit.say(point.value.0), point.unknown.as_ref()?))
-        });
-        for line in missing {
-            let _ = writeln!(text, "Not predicted at {line}");
+        for (place, point) in self.points.iter().enumerate() {
+            let before = place.checked_sub(1).and_then(|before| self.points.get(before));
+            // Neighbours often lack a plan for one and the same reason.
+            let reason = point
+                .unknown
+                .as_ref()
+                .filter(|reason| before.and_then(|before| before.unknown.as_ref()) != Some(reason));
+            if let Some(reason) = reason {
+                let which = match (&point.cpu, &point.gpu) {
+                    (None, None) => "No plan",
+                    (None, _) => "No plan on the CPU",
+                    _ => "No plan on the GPU",
+                };
+                let _ = writeln!(text, "{which} at {}: {reason}", self.unit.say(point.value.0));
+            }
         }
         text
     }
@@ -113,12 +131,11 @@ impl Sweeping {
 
 /// How much faster the GPU is than the CPU, or slower.
 fn compared(point: &SweptPoint) -> Option<String> {
-    let ratio = point.cpu.as_ref()?.predicted_ns.nanos_f64()
-        / point.gpu.as_ref()?.predicted_ns.nanos_f64().max(1.0);
-    Some(match ratio {
-        ..0.5 => format!("{} x slower", times(1.0 / ratio)),
-        ..2.0 => signed_percent(ratio - 1.0),
-        _ => format!("{} x faster", times(ratio)),
+    let (cpu, gpu) = (point.cpu.as_ref()?.predicted_ns, point.gpu.as_ref()?.predicted_ns);
+    Some(if gpu > cpu {
+        format!("{} x slower", times(times_as_long(gpu, cpu)))
+    } else {
+        format!("{} x faster", times(times_as_long(cpu, gpu)))
     })
 }
 

@@ -4,7 +4,7 @@
 //! side wins a program of some number of passes, which pays for set-up and for the first use of
 //! the GPU besides. Where the two differ, the program's answer is *the* answer, and comes first.
 
-use super::words::{count, percent, plural, times, with_range};
+use super::words::{count, percent, plural, times, times_as_long, with_range};
 use crate::machine::{HostMemory, Side};
 use crate::profile::BorrowedCosts;
 use crate::search::{BorrowedShare, Ranked, Ranking};
@@ -164,9 +164,9 @@ impl Verdict {
         };
         let wins_from = self.from_runs.map(|from| {
             let who = match self.pass_answer {
-                Answer::Both => "Both together win",
-                Answer::Gpu => "The GPU wins",
-                _ => "The CPU wins",
+                Answer::Both => "Both together take less",
+                Answer::Gpu => "The GPU takes less",
+                _ => "The CPU takes less",
             };
             format!(" {who} from about {} runs on.", count(from))
         });
@@ -412,5 +412,5 @@ fn time(ranked: &Ranked) -> String {
 }
 
 fn ratio(slow: &Ranked, fast: &Ranked) -> String {
-    times(slow.makespan().nanos_f64() / fast.makespan().nanos_f64())
+    times(times_as_long(slow.makespan(), fast.makespan()))
 }

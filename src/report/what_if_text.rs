@@ -4,7 +4,7 @@ use super::evaluation::Assessment;
 use super::in_brief::InBrief;
 use super::table::{Column, table};
 use super::what_if::{Turning, WhatIf, in_cell};
-use super::words::{signed_percent, times};
+use super::words::{plural, signed_percent, times, times_as_long};
 use crate::units::Span;
 use crate::what_if::SEARCHED;
 
@@ -17,10 +17,27 @@ impl Assessment {
         self
     }
 
+    /// What the answers to what-if take for granted, each once.
+    pub(super) fn assumptions(&self) -> Vec<&str> {
+        let mut said: Vec<&str> = Vec::new();
+        for assumption in self.what_if.iter().flat_map(|one| &one.assumptions) {
+            if !said.contains(&assumption.as_str()) {
+                said.push(assumption);
+            }
+        }
+        said
+    }
+
     /// A table of what would be, under today's answer.
     pub(super) fn what_if_table(&self, width: Option<usize>) -> Option<String> {
         let today = self.today.as_ref()?;
-        let header = [
+        // Set-up is paid before the first pass, so only the program shows what it changes.
+        let changes_set_up = |one: &WhatIf| {
+            one.answer.predicted_ns == today.predicted_ns
+                && one.answer.program_ns != today.program_ns
+        };
+        let has_programs = self.what_if.iter().any(changes_set_up);
+        let mut header = vec![
             Column::words("what if"),
             Column::words("verdict"),
             Column::words("winner"),
@@ -32,6 +49,9 @@ impl Assessment {
             Column::words("bound by").if_folded(1),
             Column::words("turns").if_folded(2),
         ];
+        if has_programs {
+            header.push(Column::number(&format!("and {}", plural(self.runs, "run"))));
+        }
         let row = |change: &str, brief: &InBrief, turns: String| {
             let [verdict, winner, time, range, bound] = brief.cells();
             let against = against(brief.predicted_ns, today.predicted_ns);
@@ -41,6 +61,7 @@ impl Assessment {
                 .into_iter()
                 .chain(sides)
                 .chain([bound, turns])
+                .chain(has_programs.then(|| in_cell(brief.program_ns)))
                 .collect()
         };
         let mut rows = vec![row("as it is", today, String::new())];
@@ -49,12 +70,7 @@ impl Assessment {
             row(&one.change, &one.answer, turns)
         }));
         let mut text = table(&header, &rows, width);
-        let mut said: Vec<&str> = Vec::new();
-        for assumption in self.what_if.iter().flat_map(|one| &one.assumptions) {
-            if !said.contains(&assumption.as_str()) {
-                said.push(assumption);
-            }
-        }
+        let said = self.assumptions();
         if !said.is_empty() {
             text += &format!("\nTaken for granted: {}\n", said.join(" "));
         }
@@ -71,7 +87,7 @@ impl Assessment {
 /// A time beside that of today.
 pub(super) fn against(time: Option<Span>, today: Option<Span>) -> String {
     let Some((time, today)) = time.zip(today) else { return "-".to_owned() };
-    let ratio = time.nanos_f64() / today.nanos_f64().max(1.0);
+    let ratio = times_as_long(time, today);
     match ratio {
         1.0 => "same".to_owned(),
         0.5..1.995 => signed_percent(ratio - 1.0),

@@ -47,23 +47,40 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
+/// How many times as long one takes as the other. A kernel may be stated to take no time at all.
+pub(super) fn times_as_long(one: Span, other: Span) -> f64 {
+    one.nanos_f64().max(1.0) / other.nanos_f64().max(1.0)
+}
+
 /// About two significant digits: `256`, `12 k`, `1.3 M`.
 pub(super) fn count(count: u64) -> String {
-    let scales = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
-    let found = scales.into_iter().find(|&(scale, _)| count as f64 >= scale);
-    let Some((scale, unit)) = found else { return count.to_string() };
-    let value = count as f64 / scale;
-    let decimals = usize::from(value < 9.95);
+    let (value, unit) = scaled(count as f64);
+    let decimals = usize::from(value < 9.95 && !unit.is_empty());
     format!("{value:.decimals$}{unit}")
 }
 
 /// Three significant digits: `256`, `0.25`, `12.1 k`, `1.27 M`.
 pub(super) fn fine_count(value: f64) -> String {
-    let scales = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
-    let found = scales.into_iter().find(|&(scale, _)| value.abs() >= scale * 0.9995);
-    let (value, unit) = found.map_or((value, ""), |(scale, unit)| (value / scale, unit));
+    let (value, unit) = scaled(value);
     let digits: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     format!("{digits}{unit}")
+}
+
+/// A number in thousands, millions or more, and the unit to write behind it.
+fn scaled(value: f64) -> (f64, &'static str) {
+    let scales = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
+    // Rounded to three digits, 999,500 is 1 M.
+    let found = scales.into_iter().find(|&(scale, _)| value.abs() >= scale * 0.9995);
+    found.map_or((value, ""), |(scale, unit)| (value / scale, unit))
+}
+
+/// `once`, `twice`, `3 times`.
+pub(super) fn often(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{number} times"),
+    }
 }
 
 /// `1 run`, `2 runs`, `3 passes`.

@@ -8,7 +8,7 @@ mod partial;
 pub use partial::PartialRuns;
 
 use crate::files::{self, Place};
-use crate::timeline::Timeline;
+use crate::timeline::{Activity, Timeline};
 use crate::units::Span;
 use miette::Diagnostic;
 use serde::de::DeserializeOwned;
@@ -169,8 +169,18 @@ impl RunSet {
 
     /// What is wrong with runs whose every value is of the right type.
     fn problem(&self) -> Option<String> {
+        // Files are named after the scenario.
+        if let Some(problem) = files::name_problem(&self.scenario) {
+            return Some(format!("the name of the scenario {problem}"));
+        }
         // Sums of longer ones would not fit into a span.
         let is_time = |pass: &Span| (1..1 << 55).contains(&pass.nanos());
+        let is_stretch =
+            |one: &Activity| one.start <= one.end && one.end.since_start().nanos() < 1 << 55;
+        let timelines = self.traces.iter().map(|trace| &trace.timeline);
+        if !timelines.flat_map(|timeline| &timeline.activities).all(is_stretch) {
+            return Some("an activity in `traces` ends before it starts, or never".to_owned());
+        }
         let mut seen = BTreeSet::new();
         let runs = self.runs.iter().map(|run| (run, false));
         let reruns = self.reruns.iter().map(|run| (run, true));

@@ -9,10 +9,10 @@ use super::plan_memory::PlanMemory;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
-use super::values::{LONGEST_NAME, at_most, count, positive};
+use super::values::{at_most, count, positive};
 use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
-use crate::files::{self, Fault, Spanned, unknown};
+use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
 use crate::program::{Place, Program};
@@ -165,31 +165,6 @@ fn programs(
     let programs = raw.programs.iter();
     let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
     programs.collect::<Vec<_>>().into_iter().collect()
-}
-
-/// Why no scenario, buffer or task may have this name; `None` if they may.
-fn name_problem(text: &str) -> Option<String> {
-    if let Some(character) = files::invisible(text) {
-        let code = files::code_point(character);
-        return Some(format!("has the character {code}, which cannot be seen"));
-    }
-    if text.is_empty() {
-        return Some("is empty".to_owned());
-    }
-    if text.trim().is_empty() {
-        return Some(format!("is nothing but spaces, {}", files::code_point(' ')));
-    }
-    // The name becomes part of file names.
-    if text.contains(['/', '\\']) || text.starts_with('.') {
-        return Some("is a path".to_owned());
-    }
-    let is_long = text.chars().count() > LONGEST_NAME;
-    is_long.then(|| format!("has more than {LONGEST_NAME} characters"))
-}
-
-/// Whether a scenario, a buffer or a task may have this name.
-pub(super) fn is_name(text: &str) -> bool {
-    name_problem(text).is_none()
 }
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {

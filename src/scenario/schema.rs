@@ -2,7 +2,8 @@
 
 use super::family_name::FamilyName;
 use super::plan_memory::PlanMemory;
-use super::values::{LARGEST_COUNT, LONGEST_NAME};
+use super::values::LARGEST_COUNT;
+use crate::files::LONGEST_NAME;
 use crate::kernels::{Extent, Kernel, Numbers};
 use crate::machine::MOST_CPU_THREADS;
 use schemars::{Schema, SchemaGenerator, json_schema};

@@ -1,6 +1,6 @@
 //! Scenarios to start from, each of them complete and commented.
 
-use super::check::is_name;
+use crate::files::name_problem;
 
 /// What a new scenario looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Template {
             Self::Layers => include_str!("templates/layers.toml"),
             Self::Program => include_str!("templates/program.toml"),
         };
-        let name = if is_name(name) { name } else { self.name() };
+        let name = if name_problem(name).is_none() { name } else { self.name() };
         let default = format!("name = \"{}\"\n", self.name());
         // What a name may contain is written the same way in TOML, but for quotation marks.
         let named = format!("name = \"{}\"\n", name.replace('"', "\\\""));

@@ -1,12 +1,9 @@
-//! Counts and names: what a scenario may give.
+//! Counts: what a scenario may give.
 
 use crate::files::{Fault, Spanned};
 
 /// The largest count. It keeps times multiplied by counts within 64 bits.
 pub(super) const LARGEST_COUNT: i64 = 1_000_000;
-
-/// In characters: names appear in tables, plots and file names.
-pub(super) const LONGEST_NAME: usize = 64;
 
 /// A whole number from one up.
 pub(super) fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {

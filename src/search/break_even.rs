@@ -4,7 +4,7 @@ use super::candidates::{Candidates, Plan, strategies, untried};
 use super::plan_bound::Bounds;
 use super::scaling::{largest, scaled};
 use super::scheduled::{add_schedules_quickly, typical_chunks};
-use super::turns::{CLEARLY, Contest, Lead, Scale, Wins, turns, wins};
+use super::turns::{CLEARLY, Contest, Lead, Scale, Wins, lead_of, turns, wins};
 use crate::cost::CompileError;
 use crate::families::{Refusal, Strategy, draft, parts};
 use crate::profile::Profile;
@@ -273,7 +273,7 @@ impl Race<'_> {
         let has_lost = |side: &Side| side.is_too_large && !side.is_unknown;
         let [cpu, gpu] = &self.sides;
         match [&cpu.best, &gpu.best] {
-            [Some((cpu, _)), Some((gpu, _))] => Lead::Of((cpu.nanos_f64() / gpu.nanos_f64()).ln()),
+            [Some((cpu, _)), Some((gpu, _))] => Lead::Of(lead_of([*cpu, *gpu])),
             [Some(_), None] if has_lost(gpu) => Lead::Of(f64::NEG_INFINITY),
             [None, Some(_)] if has_lost(cpu) => Lead::Of(f64::INFINITY),
             [None, None] if has_lost(cpu) && has_lost(gpu) => Lead::NoPlan,

@@ -144,6 +144,8 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
             "several GPUs are to be calibrated together first".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
             "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
+        } else if workload.batches == 1 && !workload.tasks.iter().all(|task| task.splittable) {
+            "there is one batch, and a task without `split` keeps it whole".to_owned()
         } else {
             format!(
                 "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \

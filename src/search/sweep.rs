@@ -3,7 +3,7 @@
 use super::finalists::{fastest_of, rank_finalists};
 use super::for_machine::candidates_for;
 use super::ranking::{Ranked, Ranking, rank_counted};
-use super::turns::{Contest, Lead, Scale, Turn, Wins, turns, wins};
+use super::turns::{Contest, Lead, Scale, Turn, Wins, lead_of, turns, wins};
 use crate::families::Strategy;
 use crate::profile::Profile;
 use crate::program::Program;
@@ -74,7 +74,7 @@ impl Swept {
 
     fn lead(&self) -> Lead {
         let Some([(_, cpu), (_, gpu)]) = self.sides() else { return Lead::Unknown };
-        Lead::Of(lead([cpu, gpu]))
+        Lead::Of(lead_of([cpu, gpu]))
     }
 
     fn range(&self) -> Option<(f64, f64)> {
@@ -85,10 +85,6 @@ impl Swept {
         let before = [gpu.before_first_pass()?, cpu.before_first_pass()?];
         Some(gpu.forecast.lead_over(&cpu.forecast, before, self.runs))
     }
-}
-
-fn lead([cpu, gpu]: [Span; 2]) -> f64 {
-    (cpu.nanos_f64().max(1.0) / gpu.nanos_f64().max(1.0)).ln()
 }
 
 impl Sweep<'_> {
@@ -113,7 +109,8 @@ impl Sweep<'_> {
 
 /// Where the GPU wins, from the times of both sides at all values and the turns between them.
 pub fn wins_of(times: &[(f64, [Span; 2])], turns: &[Turn]) -> Vec<Wins> {
-    let leads: Vec<(f64, f64)> = times.iter().map(|&(value, sides)| (value, lead(sides))).collect();
+    let leads: Vec<(f64, f64)> =
+        times.iter().map(|&(value, sides)| (value, lead_of(sides))).collect();
     wins(&leads, turns)
 }
 
@@ -188,7 +185,7 @@ impl Contest for Found<'_> {
     fn lead(&self, at: f64) -> Lead {
         let lead = match self.between(at) {
             None => return self.at(at).map_or(Lead::Unknown, |found| found.lead()),
-            Some(near) => self.fastest(at, &near).map(|sides| lead(sides.map(|(time, _)| time))),
+            Some(near) => self.fastest(at, &near).map(|sides| lead_of(sides.map(|(time, _)| time))),
         };
         lead.map_or(Lead::Unknown, Lead::Of)
     }
@@ -202,17 +199,19 @@ impl Contest for Found<'_> {
     }
 }
 
-/// So many values from one to another, both included, each the same number of times as large as
-/// the one before; whole ones once each.
+/// So many values from one to another, both included, each about the same number of times as large
+/// as the one before; whole ones once each.
 pub fn values_between(from: f64, to: f64, count: usize, is_whole: bool) -> Vec<f64> {
     let steps = count.saturating_sub(1).max(1) as f64;
-    let value = |step: usize| match step {
-        0 => from,
-        _ if step + 1 == count => to,
-        _ => from * (to / from).powf(step as f64 / steps),
-    };
     let whole = |value: f64| if is_whole { value.round() } else { value };
-    let mut values: Vec<f64> = (0..count).map(|step| whole(rounded(value(step)))).collect();
+    let between = |step: usize| rounded(from * (to / from).powf(step as f64 / steps));
+    let mut values: Vec<f64> = (0..count)
+        .map(|step| match step {
+            0 => whole(from),
+            _ if step + 1 == count => whole(to),
+            _ => whole(between(step)).clamp(whole(from), whole(to)),
+        })
+        .collect();
     values.dedup();
     values
 }

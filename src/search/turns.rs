@@ -4,6 +4,7 @@
 //! them, and is found by halving. From there, its range goes outwards to the values at which the
 //! draws and the margins leave no doubt who wins.
 
+use crate::units::Span;
 use rayon::prelude::*;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -66,6 +67,12 @@ pub(super) enum Lead {
     /// No plan of either side fits into the machine.
     NoPlan,
     Unknown,
+}
+
+/// The lead of the GPU, as in [`Lead::Of`], by the times of the CPU and of the GPU. A kernel may be
+/// stated to take no time at all.
+pub(super) fn lead_of([cpu, gpu]: [Span; 2]) -> f64 {
+    (cpu.nanos_f64().max(1.0) / gpu.nanos_f64().max(1.0)).ln()
 }
 
 /// The plans of both sides at every value.

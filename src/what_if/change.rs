@@ -141,7 +141,8 @@ impl Knob {
         let digits = value.strip_suffix('x').or((value == "0").then_some("0"));
         let factor = digits.and_then(|digits| digits.parse::<f64>().ok());
         let factor = factor.filter(|factor| factor.is_finite()).ok_or_else(|| {
-            format!("`{value}` is no factor for `{self}`: write one such as `0.5x`")
+            let or_number = if self.is_counted() { ", or a whole number of them" } else { "" };
+            format!("`{value}` is no factor for `{self}`: write one such as `0.5x`{or_number}")
         })?;
         let (least, most) = if self.is_capacity() { (0.001, 1000.0) } else { (0.0, 1000.0) };
         if (least..=most).contains(&factor) {

@@ -32,6 +32,10 @@ pub fn turning_factor(
 ) -> Option<Option<TurningFactor>> {
     let [change] = variation.changes.as_slice() else { return None };
     let (knob, _) = scaling(change, &profile.machine).ok()??;
+    if let Knob::Setup(_) = knob {
+        // It is paid before the first pass.
+        return None;
+    }
     let gpu_leads = |factor: f64| {
         let change = Change::Times(knob.clone(), factor);
         let varied = vary(profile, workload, &Variation::of(change)).ok()?;

@@ -150,6 +150,36 @@ fn runs_without_passes() {
     }
 }
 
+/// A runs file says where `merge` writes, and what `report` draws.
+#[test]
+fn runs_of_a_path_or_with_a_timeline_of_another_plan() {
+    let text = committed("runs/small-scale.json");
+    let moved = text.replacen("\"scenario\":\"small-scale\"", "\"scenario\":\"../evil\"", 1);
+    let (_folder, path) = Folder::with("small-scale.json", &moved);
+    let error = RunSet::load(&path).expect_err("a path").to_string();
+    assert!(error.contains("the name of the scenario is a path"), "{error}");
+
+    let (folder, path) = Folder::with("profile.toml", &committed("profile.toml"));
+    std::fs::create_dir(folder.0.path().join("runs")).expect("made");
+    let mut runs: serde_json::Value = serde_json::from_str(&text).expect("runs");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
+    let scenario = scenario.to_str().expect("a name");
+    let page = folder.0.path().join("page.html");
+    let page = page.to_str().expect("a name");
+    let mut refused = |key: &str, value: u64, message: &str| {
+        let before = runs.clone();
+        runs["traces"][0]["timeline"]["activities"][0][key] = value.into();
+        let file = folder.0.path().join("runs/small-scale.json");
+        std::fs::write(file, runs.to_string()).expect("written");
+        runs = before;
+        let output = hallway(&["report", scenario, "--output", page, "--profile"], &path);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(message), "{said}");
+    };
+    refused("call", 1_000_000, "`traces` has call 1000000 of");
+    refused("start", u64::MAX, "ends before it starts");
+}
+
 #[test]
 fn plans_that_were_not_run_are_counted() {
     let (folder, path) = Folder::with("profile.toml", &committed("profile.toml"));

@@ -37,7 +37,8 @@ fn the_same_passes_and_worse_fails_with_the_reason() {
     let (path, old) = baseline(folder.path());
     let (code, out, err) = against(&path, &[]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
-    assert!(out.contains("fails if slower by more than 5%, another verdict"), "{out}");
+    let fails = "fails if the fastest plan is slower by more than 5%, or if the verdict differs";
+    assert!(out.contains(fails), "{out}");
 
     // The baseline took 10% less: now it is 11% slower.
     let write = |value: &Value| std::fs::write(&path, value.to_string()).expect("writable");
@@ -84,6 +85,20 @@ fn scenarios_that_one_of_the_two_lacks_are_named() {
     assert_eq!(code, Some(1));
     assert!(err.contains("gone: it is not evaluated now"), "{err}");
     assert!(err.contains("small-scale: the baseline does not have it"), "{err}");
+}
+
+/// A renamed scenario must not disable the check.
+#[test]
+fn a_check_that_compares_nothing_fails() {
+    let folder = TempDir::new().expect("a folder");
+    let (path, mut old) = baseline(folder.path());
+    for scenario in old["scenarios"].as_array_mut().expect("a list") {
+        scenario["scenario"] = json!("gone");
+    }
+    std::fs::write(&path, old.to_string()).expect("writable");
+    let (code, _, err) = against(&path, &[]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("nothing is compared: no scenario is in both"), "{err}");
 }
 
 #[test]

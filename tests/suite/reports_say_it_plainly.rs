@@ -215,7 +215,7 @@ fn one_side_alone_is_no_victory() {
 #[test]
 fn the_answer_comes_before_the_table() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    let answer = text.find("GPU wins").expect("an answer");
+    let answer = text.find("faster on the GPU").expect("an answer");
     let table = text.find("bound by").expect("a table");
     assert!(answer < table, "{text}");
     for words in ["Round Numbers 1000", "Round CPU", "calibration/h200/profile.toml", "2001-09-09"]

@@ -89,6 +89,10 @@ fn values_are_spread_by_equal_ratios_and_whole_where_they_must_be() {
     assert_eq!(values_between(1.0, 1000.0, 4, true), [1.0, 10.0, 100.0, 1000.0]);
     assert_eq!(values_between(1.0, 4.0, 9, true), [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(values_between(0.25, 4.0, 3, false), [0.25, 1.0, 4.0]);
+    // Values in between are rounded to four digits; the ends are as asked for.
+    assert_eq!(values_between(16_777_216.0, 33_554_432.0, 2, true), [16_777_216.0, 33_554_432.0]);
+    assert_eq!(values_between(1.0, 65_536.0, 3, true), [1.0, 256.0, 65_536.0]);
+    assert_eq!(values_between(99_999.0, 100_001.0, 3, true), [99_999.0, 100_000.0, 100_001.0]);
 }
 
 /// Each key of a scenario changes what it names, and nothing else.
@@ -149,10 +153,22 @@ fn bad_keys_and_values_are_refused_with_what_there_is() {
     let text = sweep("limits.cpu_threads=99999999");
     assert!(text.contains("with `limits.cpu_threads` at 99999999: "), "{text}");
     assert!(sweep("elements=1000.5").contains("cannot have 1000.5 elements"));
+    assert!(sweep("elements=64KiB,1ms").contains("`elements` has no unit, and `64KiB` has one"));
+    assert!(sweep("limits.device_memory=1us").contains("measures bytes, and `1us` is a time"));
     assert!(sweep("elements=1e18,1e19").contains("larger than any memory"));
     // Two buffers have elements.
     let text = sweep("field.elements=5,10");
     assert!(text.contains("with `buffer.field.elements` at 5"), "{text}");
+}
+
+/// Where one side has no plan, the sentence is about the other values, and the reason is told.
+#[test]
+fn values_without_a_plan_on_one_side_do_not_count_as_compared() {
+    let what = ["--sweep", "limits.device_memory=1MiB,64GiB", "--draws", "10"];
+    let text = said(&[&["evaluate", "scenarios/stencil-halo.toml"], &what[..], &H200].concat());
+    let sentence = "at the only value tried at which both sides have a plan, 64 GiB";
+    assert!(text.contains(sentence), "{text}");
+    assert!(text.contains("\nNo plan on the GPU at 1 MiB: "), "{text}");
 }
 
 /// The end of a path is enough where only one has it.
@@ -209,6 +225,12 @@ fn parts_of_a_sweep_are_merged_into_the_whole() {
     assert!(text.contains("parts are missing: 2"), "{text}");
     let text = refused(&["merge", &parts[0], &parts[0], "--output", &merged]);
     assert!(text.contains("both hold part 1 of 3"), "{text}");
+    for parts_of in ["\"of\": 0", "\"of\": 1000000000000"] {
+        let odd = place("odd.json");
+        std::fs::write(&odd, read(&parts[0]).replacen("\"of\": 3", parts_of, 1)).expect("room");
+        let text = refused(&["merge", &odd, "--output", &merged]);
+        assert!(text.contains("`parts` does not say which parts"), "{text}");
+    }
     let older = place("older.json");
     let text = read(&parts[0]).replacen("\"schema_version\": 1", "\"schema_version\": 0", 1);
     std::fs::write(&older, text).expect("room");

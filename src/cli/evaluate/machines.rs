@@ -100,7 +100,13 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
             )));
         }
     }
-    for Price { machine, .. } in prices {
+    for (place, Price { machine, .. }) in prices.iter().enumerate() {
+        if prices[..place].iter().any(|before| before.machine == *machine) {
+            return Err(Failure::Input(miette::miette!(
+                help = "give each machine one price",
+                "--price: there are two of `{machine}`"
+            )));
+        }
         let is_known = |one: &LoadedProfile| is_it(machine, one);
         if !found.iter().any(is_known) {
             let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ use super::calls::recorded;
 use crate::machine::{HostMemory, StreamId};
 use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program, ThreadId};
-use crate::report::words::plural;
+use crate::report::words::{often, plural};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
     }
     sentences.push("In a stream, each operation waits for the one before it.".to_owned());
     for ((waits, awaited), times) in waits_by_event(program) {
-        let times = plural(times, "time");
+        let times = often(times);
         sentences.push(format!("By event: {waits} after {awaited}, {times} in a pass."));
     }
     let is_end = |call: &Call| call.facts().only_waits;
@@ -87,7 +87,7 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
     sentences.push(match before {
         0 => format!("The host waits only at the end of a pass, for {at_end}."),
         before => {
-            let before = plural(before as u64, "time");
+            let before = often(before as u64);
             format!("The host waits {before} in the middle of a pass, and at its end for {at_end}.")
         }
     });

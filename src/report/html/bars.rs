@@ -1,10 +1,10 @@
 //! Plans beside each other: times as bars, with their ranges and what was measured.
 
+use super::Case;
 use super::style::{folded_table, share};
-use super::{Case, verdict};
 use crate::machine::Side;
 use crate::report::evaluation_text::{Rows, against_best};
-use crate::report::words::{plural, range, times, with_range};
+use crate::report::words::{plural, range, times, times_as_long, with_range};
 use crate::report::{Answer, AssessedPlan};
 use crate::search::Ranked;
 use crate::stats::median;
@@ -43,7 +43,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @if case.subject.runs.is_some() { ", diamonds what was measured" }
             ". "
             @if is_cut { "Bars with an open end go on. " }
-            @if verdict::has_gpu(case) { "A plan's name shows it in the timeline below." }
+            @if case.subject.ranking.best_on_gpu().is_some() {
+                "A plan's name shows it in the timeline below."
+            }
         }
         (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
     })
@@ -52,9 +54,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 fn title(case: &Case<'_>) -> String {
     let ranking = case.subject.ranking;
     let [gpu, cpu] = [ranking.best_on_gpu(), ranking.best_on_cpu()];
-    let ratio = |slow: &Ranked, fast: &Ranked| {
-        times(slow.makespan().nanos_f64() / fast.makespan().nanos_f64().max(1.0))
-    };
+    let ratio =
+        |slow: &Ranked, fast: &Ranked| times(times_as_long(slow.makespan(), fast.makespan()));
     match (case.assessment.verdict.pass_answer, gpu, cpu) {
         (Answer::Gpu, Some(gpu), Some(cpu)) => {
             format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))

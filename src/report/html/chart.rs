@@ -38,8 +38,8 @@ const SIDE: f64 = 1_000.0;
 pub(super) const MOST_LINES: usize = 6;
 
 impl Axis {
-    /// An axis that holds the values, with marks at powers of ten, or of two if all are within
-    /// some of these.
+    /// An axis that holds the values, with marks at powers of ten, and at more round numbers if
+    /// there are few of these.
     pub fn over(
         title: &str,
         values: impl Iterator<Item = f64> + Clone,

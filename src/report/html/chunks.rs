@@ -3,7 +3,7 @@
 use super::Case;
 use super::chart::{Axis, Chart, Line, MOST_LINES};
 use super::style::folded_table;
-use crate::report::words::with_range;
+use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
             .map(|(&chunks, ranked)| {
                 let (low, high) = ranked.forecast.interval();
                 let words = with_range(ranked.makespan(), low, high);
-                let words = format!("{chunks} chunks, {words}");
+                let words = format!("{}, {words}", plural(chunks, "chunk"));
                 (chunks as f64, ranked.makespan().nanos_f64(), words)
             })
             .collect(),
@@ -59,9 +59,12 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let x = Axis::over("chunks of a batch", points().map(|point| point.0), |_| String::new())?;
     let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
     let mut numbers: Vec<u64> = points().map(|point| point.0 as u64).collect();
-    numbers.retain(|number| number.is_power_of_two());
     numbers.sort_unstable();
     numbers.dedup();
+    let powers = || numbers.iter().copied().filter(|number| number.is_power_of_two());
+    if powers().count() > 1 {
+        numbers = powers().collect();
+    }
     let x = x.marked(numbers.into_iter().map(|number| (number as f64, number.to_string())));
     let description = format!(
         "Time of a pass against the number of chunks, for {} kinds of plans; {best} with {chunks} \

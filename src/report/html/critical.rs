@@ -2,7 +2,7 @@
 
 use super::columns::{REASONS, reason};
 use super::style::{folded_table, rich, share};
-use super::{Case, paragraph};
+use super::{Case, distinct, paragraph};
 use crate::program::Program;
 use crate::report::lanes::Bottleneck;
 use crate::report::words::percent;
@@ -16,12 +16,7 @@ use std::collections::BTreeMap;
 const STEPS: usize = 200;
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
-    let mut plans: Vec<&Ranked> = Vec::new();
-    for one in [case.subject.ranking.best_on_gpu(), case.naive()].into_iter().flatten() {
-        if plans.iter().all(|other| !std::ptr::eq(*other, one)) {
-            plans.push(one);
-        }
-    }
+    let plans = distinct([case.subject.ranking.best_on_gpu(), case.naive()]);
     let Some(first) = plans.first() else { return html! {} };
     let longest = plans.iter().map(|one| one.makespan()).max().unwrap_or_default();
     case.part(

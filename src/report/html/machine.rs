@@ -2,6 +2,7 @@
 
 use super::style::rich;
 use super::{Review, paragraph};
+use crate::report::evaluation_text::without_trials;
 use crate::report::sureness::{sureness, unsteady_link};
 use crate::report::words::{fine_percent, percent, plural};
 use crate::samples::{CalibrationExtent, Provenance};
@@ -59,10 +60,7 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
 
 fn accuracy(of: &Review<'_>) -> Markup {
     let Some(found) = &of.profile.accuracy else {
-        return paragraph(
-            "Nobody tried its predictions on the machine: it has no trials. Ranges come from its \
-             scatter alone, and are too narrow.",
-        );
+        return paragraph(&without_trials(of.profile.model_error));
     };
     let rows = [
         (

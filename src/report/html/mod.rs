@@ -128,8 +128,8 @@ fn contents(cases: &[Case<'_>]) -> Markup {
         nav.contents aria-label="Scenarios" {
             div.scroll { table {
                 thead { tr {
-                    th { "Scenario" } th { "Answer" } th { "Plan for a pass" }
-                    th.number { "Time of a pass" } th.number { "Of a pass, side by side" }
+                    th { "Scenario" } th { "Answer" } th { "Best plan of that side" }
+                    th.number { "A pass of it" } th.number { "Of a pass, side by side" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();
@@ -220,6 +220,17 @@ impl<'a> Case<'a> {
     fn measured(&self, ranked: &Ranked) -> Option<&'a crate::runs::Run> {
         self.subject.runs?.run_of(&ranked.plan.identity())
     }
+}
+
+/// Of several plans, each once.
+fn distinct<'a>(plans: impl IntoIterator<Item = Option<&'a Ranked>>) -> Vec<&'a Ranked> {
+    let mut found: Vec<&Ranked> = Vec::new();
+    for one in plans.into_iter().flatten() {
+        if found.iter().all(|other| !std::ptr::eq(*other, one)) {
+            found.push(one);
+        }
+    }
+    found
 }
 
 /// Sentences as a paragraph, with names in backquotes as code.

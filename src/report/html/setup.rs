@@ -2,7 +2,8 @@
 
 use super::chart::{Axis, Chart, Line};
 use super::style::rich;
-use super::{Case, paragraph};
+use super::{Case, distinct, paragraph};
+use crate::report::Answer;
 use crate::report::words::{count, plural};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -49,8 +50,11 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 fn title(case: &Case<'_>) -> String {
     let verdict = &case.assessment.verdict;
     match verdict.from_runs {
+        Some(from) if verdict.pass_answer == Answer::Cpu => {
+            format!("Set-up: the CPU wins from about {} passes on", count(from))
+        }
         Some(from) => format!("Set-up: it pays from about {} passes on", count(from)),
-        None if verdict.answer == verdict.pass_answer => {
+        None if verdict.answer == verdict.pass_answer && both_are_known(case) => {
             let runs = plural(case.assessment.runs, "run");
             format!("Set-up: a program of {runs} has the same answer as a pass")
         }
@@ -58,22 +62,24 @@ fn title(case: &Case<'_>) -> String {
     }
 }
 
+/// Whether the time of a program is known on the GPU and on the CPU.
+fn both_are_known(case: &Case<'_>) -> bool {
+    let (ranking, runs) = (case.subject.ranking, case.assessment.runs);
+    [false, true].into_iter().all(|on_cpu| {
+        let choice = ranking.choice_over(runs, |ranked| ranked.is_cpu() == on_cpu);
+        choice.and_then(|one| one.program(runs)).is_some()
+    })
+}
+
 /// The best of each side for a pass and for the program, and the naive one.
 fn plans<'a>(case: &Case<'a>) -> Vec<&'a Ranked> {
     let ranking = case.subject.ranking;
-    let all = [
+    distinct([
         ranking.best_on_gpu(),
         ranking.winner_over(case.assessment.runs),
         case.naive(),
         ranking.best_on_cpu(),
-    ];
-    let mut plans: Vec<&Ranked> = Vec::new();
-    for one in all.into_iter().flatten() {
-        if plans.iter().all(|other| !std::ptr::eq(*other, one)) {
-            plans.push(one);
-        }
-    }
-    plans
+    ])
 }
 
 /// The time of a pass with its share of what is paid once, against the number of passes.

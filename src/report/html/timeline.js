@@ -84,12 +84,14 @@ hallway.Timeline = class {
   }
 
   paint() {
+    // The pointer may move over the canvas before its data is unpacked.
+    if (!this.panels) return;
     this.palette = this.palette || hallway.palette(this.root);
     this.view = {
       width: this.width, height: this.height, gutter: this.gutter, palette: this.palette,
       end: this.end, from: this.from, to: this.to, panels: this.panels, held: this.held, cause: this.causeOf(this.held),
       drawn: 0, merged: 0,
-      kindOf: (panel, span) => this.data.rows[panel.spans.row[span]].kind,
+      kindOf: (panel, span) => this.kind(panel, span),
       waits: (panel, span) => this.kind(panel, span) === "host" && this.data.calls[6][panel.spans.call[span]] === 1,
       label: (panel, span) => this.label(panel, span),
     };

@@ -1,9 +1,9 @@
 //! The timeline of the plan to choose, of the naive one, and of any other, predicted above
 //! measured.
 
+use super::Case;
 use super::columns::{REASONS, columns};
 use super::packed::packed;
-use super::{Case, verdict};
 use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
 use maud::{Markup, PreEscaped, html};
@@ -15,7 +15,7 @@ const MOST: usize = 400_000;
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let plans = &case.subject.ranking.plans;
-    let Some(first) = first(case).filter(|_| verdict::has_gpu(case)) else { return html! {} };
+    let Some(first) = first(case) else { return html! {} };
     let kept = kept(case, first);
     let measured = |at: usize| {
         case.subject.runs.is_some_and(|runs| runs.trace_of(&plans[at].plan.identity()).is_some())
@@ -108,8 +108,7 @@ fn position(case: &Case<'_>, wanted: &Ranked) -> Option<usize> {
 /// The plan to begin with: the one on the GPU that the verdict names, for one on the CPU is a
 /// single bar.
 fn first(case: &Case<'_>) -> Option<usize> {
-    let ranking = case.subject.ranking;
-    position(case, ranking.best_on_gpu().or(ranking.winner())?)
+    position(case, case.subject.ranking.best_on_gpu()?)
 }
 
 /// The plans with timelines, each with its packed columns, by their ranks.

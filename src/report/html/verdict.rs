@@ -2,8 +2,12 @@
 
 use super::style::{chip, rich};
 use super::{Case, Review, paragraph};
-use crate::report::words::{fine_percent, first_sentence, percent, plural, times, with_range};
+use crate::report::evaluation_text::without_trials;
+use crate::report::words::{
+    fine_percent, first_sentence, percent, plural, times, times_as_long, with_range,
+};
 use crate::report::{Answer, Verdict};
+use crate::runs::Run;
 use crate::search::Ranked;
 use maud::{Markup, html};
 
@@ -28,8 +32,12 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
     let ranking = case.subject.ranking;
     let (gpu, cpu) = (ranking.best_on_gpu()?, ranking.best_on_cpu()?);
     let (slow, fast) = (gpu.makespan().max(cpu.makespan()), gpu.makespan().min(cpu.makespan()));
-    let faster = if gpu.makespan() < cpu.makespan() { "GPU" } else { "CPU" };
-    let ratio = times(slow.nanos_f64() / fast.nanos_f64().max(1.0));
+    let faster = match case.assessment.verdict.pass_answer {
+        Answer::Both => "Both",
+        _ if gpu.makespan() < cpu.makespan() => "GPU",
+        _ => "CPU",
+    };
+    let ratio = times(times_as_long(slow, fast));
     Some(format!("{faster} {ratio} times as fast"))
 }
 
@@ -62,15 +70,11 @@ fn range_of(case: &Case<'_>) -> Option<String> {
     let (low, high) = best.forecast.interval();
     let name = best.plan.name();
     let time = with_range(best.makespan(), low, high);
-    Some(format!("A pass of `{name}` takes {time}: nine times out of ten, it lies in the range."))
+    Some(format!("A pass of `{name}` takes {time}. Ranges are made to hold nine times out of ten."))
 }
 
 fn from_trials(of: &Review<'_>) -> String {
-    let Some(found) = &of.profile.accuracy else {
-        let what = "No plan was tried on the machine when it was calibrated, so ranges are of its \
-                    scatter alone, and too narrow.";
-        return what.to_owned();
-    };
+    let Some(found) = &of.profile.accuracy else { return without_trials(of.profile.model_error) };
     format!(
         "Of {} that ran on this machine at its calibration, predictions were off by {} in the \
          median and by {} at most in 95 of 100; {} lay in their range.",
@@ -96,14 +100,27 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
         let run = case.measured(one)?;
         Some(format!("`{}` took {}", one.plan.name(), run.makespan()))
     };
+    let (all, inside) = (errors.len(), within(case));
     let both = [side(ranking.best_on_gpu()), side(ranking.best_on_cpu())];
     let both: Vec<String> = both.into_iter().flatten().collect();
     let took = if both.is_empty() { String::new() } else { format!(" {}.", both.join(", ")) };
     Some(format!(
-        "{} of this scenario ran on the machine: predictions are off by {} in the median.{took}",
-        plural(errors.len() as u64, "plan"),
+        "{} of this scenario ran on the machine: predictions are off by {} in the median, and {} \
+         lie in their ranges.{took}",
+        plural(all as u64, "plan"),
         fine_percent(middle),
+        percent(inside as f64 / all as f64),
     ))
+}
+
+/// How many plans of the scenario took a time within their ranges.
+fn within(case: &Case<'_>) -> usize {
+    let runs = case.subject.ranking.plans.iter().filter_map(|one| Some((one, case.measured(one)?)));
+    let is_within = |(one, run): &(&Ranked, &Run)| {
+        let (low, high) = one.forecast.interval();
+        (low..=high).contains(&run.makespan())
+    };
+    runs.filter(is_within).count()
 }
 
 /// The few numbers that a meeting asks for first.
@@ -138,10 +155,4 @@ fn figures(case: &Case<'_>) -> Markup {
             }
         }
     }
-}
-
-/// Whether the verdict leaves something to look at on the GPU.
-pub(super) fn has_gpu(case: &Case<'_>) -> bool {
-    case.assessment.verdict.answer != Answer::NothingToCompare
-        || case.subject.ranking.best_on_gpu().is_some()
 }

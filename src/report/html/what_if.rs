@@ -9,12 +9,7 @@ use maud::{Markup, html};
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let assessment = case.assessment;
     let Some(today) = &assessment.today else { return html! {} };
-    let mut assumptions: Vec<&str> = Vec::new();
-    for one in assessment.what_if.iter().flat_map(|one| &one.assumptions) {
-        if !assumptions.contains(&one.as_str()) {
-            assumptions.push(one);
-        }
-    }
+    let assumptions = assessment.assumptions();
     case.part("what-if", &title(case, today), &html! {
         div.scroll { table {
             thead { tr {
@@ -40,7 +35,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 }
 
 fn title(case: &Case<'_>, today: &InBrief) -> String {
-    let turned = case.assessment.what_if.iter().filter(|one| one.answer.answer != today.answer);
+    let turned =
+        case.assessment.what_if.iter().filter(|one| one.answer.cells()[0] != today.cells()[0]);
     let turned: Vec<&str> = turned.map(|one| one.change.as_str()).collect();
     match turned[..] {
         [] => "What if: the verdict stays with each change".to_owned(),

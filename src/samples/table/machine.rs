@@ -7,7 +7,8 @@ use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// What the comment lines say about the machine: for each key, its line number and its value.
+/// What the comment lines say about the machine: for each key, its line number and its value, or
+/// `?`.
 type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
 
 const KEYS: [&str; 12] = [
@@ -25,8 +26,8 @@ const KEYS: [&str; 12] = [
     "copy_engines",
 ];
 
-/// The machine that the measurements are of.
-pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
+/// Reads the comment lines.
+fn said(text: &str) -> Result<Said<'_>, (usize, String)> {
     let mut said = Said::new();
     for (line, comment) in (1..).zip(text.lines()) {
         let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
@@ -37,16 +38,25 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
             let keys = listed(&KEYS);
             return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
         }
-        if value == NOT_KNOWN {
-            continue;
-        }
         if said.insert(key, (line, value.trim_matches('"'))).is_some() {
             return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
         }
     }
+    Ok(said)
+}
+
+/// The machine that the measurements are of.
+pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize, String)> {
+    let said = said(text)?;
+    let known = |key| said.get(key).copied().filter(|(_, value)| *value != NOT_KNOWN);
     let needs = |key, example: &str| {
-        let missing = || (1, format!("no line `# {key} = {example}`; add one above the table"));
-        said.get(key).copied().ok_or_else(missing)
+        let missing = || match said.get(key) {
+            Some(&(line, _)) => {
+                (line, format!("`# {key} = ?`: write what it is, such as {example}"))
+            }
+            None => (1, format!("no line `# {key} = {example}`; add one above the table")),
+        };
+        known(key).ok_or_else(missing)
     };
     if has_twins {
         needs("cpu_threads", "16")?;
@@ -55,8 +65,8 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
         value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
     };
-    let if_said = |key| said.get(key).map_or(Ok(0), |&value| whole(key, value));
-    let word = |key| said.get(key).map_or(Provenance::NOT_SAID, |said| said.1).to_owned();
+    let if_said = |key| known(key).map_or(Ok(0), |value| whole(key, value));
+    let word = |key| known(key).map_or(Provenance::NOT_SAID, |(_, value)| value).to_owned();
     let memory = |key, (line, value): (usize, &str)| {
         let bytes = value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))?;
         // No machine has so little: another unit was meant.
@@ -65,7 +75,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         (bytes >= Bytes::mib(1)).then_some(bytes).ok_or_else(less)
     };
     let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;
-    let host_memory = said.get("host_memory").map(|&value| memory("host_memory", value));
+    let host_memory = known("host_memory").map(|value| memory("host_memory", value));
     let machine = Provenance {
         gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
         gpu_uuid: None,

@@ -69,7 +69,10 @@ fn is_folded_and_hangs_behind_bullets() {
 #[test]
 fn is_of_the_winner_unless_one_is_named() {
     let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(text.starts_with("Predicted to be the fastest plan, with "), "{text}");
+    assert!(
+        text.starts_with("The plan to choose for a pass, which is predicted to take "),
+        "{text}"
+    );
     assert!(text.contains("The CPU runs every task"), "{text}");
 }
 

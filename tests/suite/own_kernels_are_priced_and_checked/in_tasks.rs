@@ -5,6 +5,7 @@ use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
 use super::super::programs_are_spelled_out::mistakes::refuses_in;
 use hallway::program::Call;
+use hallway::report::Verdict;
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::units::Span;
@@ -50,6 +51,18 @@ fn both_sides_have_their_stated_price_and_chunks_a_part_of_it() {
     assert!(cut < 0.55 * whole, "{cut}: copies and kernels overlap");
     let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
     assert!(!sizes.gpu_wins.is_empty());
+}
+
+/// A CPU that takes no time at all wins at every size; nothing is too large for the GPU.
+#[test]
+fn a_price_of_nothing_is_a_price() {
+    let costs = "elementwise = [\"in\", \"out\"]\nstated = { per_element = \"0.2 ns\" }\n\
+                 cpu = { stated = { fixed = \"0 ns\" } }";
+    let workload = workload(&one_task(costs, SPLIT));
+    let verdict = Verdict::of(&ranked(&workload, &PROFILE)).sentence;
+    assert!(verdict.starts_with("Stay on the CPU") && !verdict.contains("inf"), "{verdict}");
+    let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
+    assert!(sizes.gpu_wins.is_empty() && sizes.too_large_for_gpu.is_none(), "{sizes:?}");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use hallway::search::Plan;
 fn set_up_can_change_which_plan_to_choose() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
     let said = "\n\nStay on the CPU for a program of 1 run: it takes 20.1 ms, \
-                `round-trip, pageable` 55.9 ms (set-up 50.0 ms). The GPU wins from about 4 runs \
-                on. After set-up, each pass is faster on the GPU: `";
+                `round-trip, pageable` 55.9 ms (set-up 50.0 ms). The GPU takes less from about 4 \
+                runs on. After set-up, each pass is faster on the GPU: `";
     assert!(text.contains(said), "{text}");
     let text = evaluation(&scaling(), &ranking(Some(FAST), Some(SLOW))).text(Rows::All);
     assert!(!text.contains("for a program"), "{text}");

@@ -31,7 +31,7 @@ fn the_number_of_runs_from_which_the_gpu_wins_is_right() {
     for name in ["compute-polynomial", "stencil-halo", "option-pricing"] {
         let workload = scenario(name);
         let from = verdict(&workload, 1).from_runs.expect("the GPU wins a pass");
-        let words = format!("The GPU wins from about {from} runs on.");
+        let words = format!("The GPU takes less from about {from} runs on.");
         if from < 1_000 {
             assert!(verdict(&workload, 1).sentence.contains(&words));
         }
