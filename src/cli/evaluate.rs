@@ -154,16 +154,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         write_whole(path, &trace(&found.profile.machine, &traces))?;
     }
     deliver(&text, arguments.output.as_deref())?;
-    let unanswered: Vec<&str> = evaluation.unanswered().collect();
-    for name in &unanswered {
-        eprintln!("{name}: no plan can be predicted; the notes under its name tell why");
-    }
+    let why = "; the notes under its name tell why";
+    let answered = Outcome::unless_unanswered(evaluation.unanswered(), why);
     let failures = evaluation.gate.iter().flat_map(|gate| &gate.failures);
     let fails = failures.inspect(|failure| eprintln!("{failure}")).count() > 0;
-    Ok(match unanswered.is_empty() {
-        false => Outcome::NoAnswer,
-        true if fails => Outcome::CheckFailed,
-        true => Outcome::Done,
+    Ok(match answered {
+        Outcome::Done if fails => Outcome::CheckFailed,
+        answered => answered,
     })
 }
 

@@ -142,6 +142,13 @@ enum Outcome {
 }
 
 impl Outcome {
+    /// Names the scenarios of which no plan can be predicted, with what else there is to say.
+    fn unless_unanswered<'n>(names: impl Iterator<Item = &'n str>, where_or_why: &str) -> Self {
+        let said =
+            names.inspect(|name| eprintln!("{name}: no plan can be predicted{where_or_why}"));
+        if said.count() == 0 { Self::Done } else { Self::NoAnswer }
+    }
+
     const fn code(self) -> u8 {
         match self {
             Self::Done => 0,

@@ -68,11 +68,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     drop(progress);
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
-    let unanswered: Vec<&str> = evaluation.unanswered().collect();
-    for name in &unanswered {
-        eprintln!("{name}: no plan can be predicted; its assumptions tell why");
-    }
-    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
+    Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; its assumptions tell why"))
 }
 
 /// Runs of the scenario, if they were kept beside the profile.

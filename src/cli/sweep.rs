@@ -351,9 +351,5 @@ pub(super) fn show(
         AnswerFormat::Csv => report.csv(),
     };
     deliver(&text, output)?;
-    let unanswered: Vec<&str> = report.unanswered().collect();
-    for name in &unanswered {
-        eprintln!("{name}: no plan can be predicted at any value");
-    }
-    Ok(if unanswered.is_empty() { Outcome::Done } else { Outcome::NoAnswer })
+    Ok(Outcome::unless_unanswered(report.unanswered(), " at any value"))
 }

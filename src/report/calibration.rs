@@ -108,13 +108,9 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
     let found = Direction::BOTH.into_iter().zip(alone).zip([&link.down_shared, &link.up_shared]);
     found.filter_map(|((direction, alone), shared)| {
         let (alone, shared) = (alone?, shared.as_ref()?);
-        let rate = |longer: f64| {
-            let per_byte = 1.0 / alone.bytes_per_second() + longer * 1e-9;
-            Bandwidth::from_bytes_per_second(1.0 / per_byte)
-        };
-        let best = shared.at_best_per_byte_ns.map(rate);
+        let best = shared.at_best_per_byte_ns.map(|longer| alone.slowed(longer));
         let best = best.map_or_else(String::new, |best| format!(", at best at {best}"));
-        let usual = rate(shared.per_byte_ns);
+        let usual = alone.slowed(shared.per_byte_ns);
         Some(format!(
             "While others go the other way, large {direction} copies go at {usual}{best}."
         ))

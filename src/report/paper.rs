@@ -96,10 +96,7 @@ const fn coding(link: PcieLink) -> &'static str {
 /// The rates of large copies while the other direction is busy.
 fn beside(profile: &Profile, alone: [Bandwidth; 2]) -> Option<Vec<String>> {
     let [down, up] = Direction::BOTH.map(|direction| profile.shared(direction).ok());
-    let rate = |alone: Bandwidth, longer: f64| {
-        let per_byte = 1e9 / alone.bytes_per_second() + longer;
-        Bandwidth::from_bytes_per_second(1e9 / per_byte).to_string()
-    };
-    let rates = [rate(alone[0], down?.per_byte_ns), rate(alone[1], up?.per_byte_ns)];
+    let rates = [alone[0].slowed(down?.per_byte_ns), alone[1].slowed(up?.per_byte_ns)];
+    let rates = rates.map(|rate| rate.to_string());
     Some(row("both ways at once", rates, "requests and acknowledgements of the other direction"))
 }

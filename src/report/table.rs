@@ -46,6 +46,17 @@ impl Column {
     }
 }
 
+/// The same in Markdown, with all columns.
+pub(super) fn markdown_table(of: &[Column], rows: &[Vec<String>]) -> String {
+    // A name may hold what Markdown takes for the end of a cell.
+    let escaped = |cell: &String| cell.replace('|', "\\|");
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let titles = line(of.iter().map(|column| column.title.clone()).collect());
+    let sides = of.iter().map(|column| if column.is_words { ":--" } else { "--:" }.to_owned());
+    let rows = rows.iter().map(|row| line(row.iter().map(escaped).collect()));
+    titles + &line(sides.collect()) + &rows.collect::<String>()
+}
+
 /// Between two columns.
 const GAP: usize = 2;
 /// Words are not folded into columns narrower than this, unless they are all shorter.

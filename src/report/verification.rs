@@ -179,15 +179,16 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
             what: format!("largest regret is {found}, in {scenario} (at most {limit})"),
         });
     }
-    let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
-    if !verdicts.is_empty() {
-        let right = verdicts.iter().filter(|&&right| right).count();
-        checks.push(Check {
-            passed: right == verdicts.len(),
-            what: format!("GPU or CPU is called right in {right} of {}", verdicts.len()),
-        });
-    }
+    checks.extend(called_right(scenarios));
     checks
+}
+
+/// In how many scenarios the verdict is right. `None` if it is not known of any.
+pub(super) fn called_right(scenarios: &[ScoredScenario]) -> Option<Check> {
+    let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
+    let (right, all) = (verdicts.iter().filter(|&&right| right).count(), verdicts.len());
+    let what = format!("GPU or CPU is called right in {right} of {all}");
+    (all > 0).then_some(Check { passed: right == all, what })
 }
 
 fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {

@@ -1,7 +1,7 @@
 //! A verification of many random workloads: sums by kind, where a table of each would be too much.
 
-use super::table::{Column, table};
-use super::verification::{KindFigures, Verification};
+use super::table::{Column, markdown_table, table};
+use super::verification::{Check, KindFigures, Verification, called_right};
 use super::words::{fine_percent, folded, percent};
 use crate::stats::{median, quantile};
 use std::fmt::Write;
@@ -54,16 +54,8 @@ impl Verification {
 
     /// What [`text_by_kind`](Self::text_by_kind) says, in Markdown.
     pub fn markdown_by_kind(&self) -> String {
-        let columns = columns();
-        let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
-        let mut text = format!("| {} |\n|", titles.join(" | "));
-        for column in &columns {
-            text.push_str(if column.is_words { " :-- |" } else { " --: |" });
-        }
-        text.push('\n');
-        for kind in &self.kinds {
-            let _ = writeln!(text, "| {} |", row(kind).join(" | "));
-        }
+        let rows: Vec<Vec<String>> = self.kinds.iter().map(row).collect();
+        let text = markdown_table(&columns(), &rows);
         text + "\n" + BASELINES + "\n" + &self.choices("- ")
     }
 
@@ -81,12 +73,8 @@ impl Verification {
                 regrets.len()
             );
         }
-        let verdicts: Vec<bool> =
-            self.scenarios.iter().filter_map(|one| one.verdict_right).collect();
-        if !verdicts.is_empty() {
-            let right = verdicts.iter().filter(|&&right| right).count();
-            let all = verdicts.len();
-            let _ = writeln!(text, "{bullet}GPU or CPU is called right in {right} of {all}");
+        if let Some(Check { what, .. }) = called_right(&self.scenarios) {
+            let _ = writeln!(text, "{bullet}{what}");
         }
         text
     }

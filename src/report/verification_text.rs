@@ -1,7 +1,7 @@
 //! A verification for the terminal and for a README.
 
 use super::evaluation_text::heading;
-use super::table::{Column, table};
+use super::table::{Column, markdown_table, table};
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};
 use crate::machine::Side;
@@ -84,18 +84,7 @@ impl Verification {
 
     /// The summary and the checks in Markdown.
     pub fn markdown(&self) -> String {
-        let columns = summary_columns();
-        let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
-        let mut text = format!("| {} |\n|", titles.join(" | "));
-        for column in &columns {
-            text.push_str(if column.is_words { " :-- |" } else { " --: |" });
-        }
-        text.push('\n');
-        for row in self.summary() {
-            // A name may hold what Markdown takes for the end of a cell.
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-            let _ = writeln!(text, "| {} |", cells.join(" | "));
-        }
+        let mut text = markdown_table(&summary_columns(), &self.summary());
         text.push('\n');
         text.push_str(&self.on_cpu("- "));
         text.push_str(&self.check_lines("- "));

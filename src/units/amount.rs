@@ -184,6 +184,12 @@ impl Bandwidth {
         self.0
     }
 
+    /// The rate if each byte takes so many nanoseconds longer, which are not below 0.
+    #[must_use]
+    pub fn slowed(self, longer: f64) -> Self {
+        Self(1.0 / (1.0 / self.0 + longer * 1e-9))
+    }
+
     /// How long `bytes` take at this rate, rounded to the nearest nanosecond.
     pub fn time_for(self, bytes: Bytes) -> Span {
         Span::from_seconds_f64(bytes.as_f64() / self.0)
