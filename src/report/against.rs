@@ -3,19 +3,27 @@
 use super::evaluation::{Assessment, Evaluation};
 use super::gate::{Compared, Gate, Limits};
 use super::verdict::{Answer, Verdict};
-use super::words::signed_percent;
+use super::words::{date, plural, signed_percent};
 use crate::units::Span;
 use serde::Deserialize;
 
 /// An earlier evaluation, as far as it is compared with.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Baseline {
+    profile: EarlierProfile,
     scenarios: Vec<Earlier>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct EarlierProfile {
+    gpu: String,
+    calibration_unix_time: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 struct Earlier {
     scenario: String,
+    runs: u64,
     verdict: EarlierVerdict,
     plans: Vec<EarlierPlan>,
 }
@@ -71,9 +79,37 @@ impl Evaluation {
             let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));
             failures.extend(gone.chain(new));
         }
+        let differences = self.differences(baseline);
         let baseline = path.to_owned();
-        self.gate = Some(Gate { baseline, limits, compared, only_before, only_now, failures });
+        let gate =
+            Gate { baseline, limits, compared, only_before, only_now, differences, failures };
+        self.gate = Some(gate);
         self
+    }
+
+    /// What was asked otherwise then, in words.
+    fn differences(&self, baseline: &Baseline) -> Vec<String> {
+        let EarlierProfile { gpu, calibration_unix_time } = &baseline.profile;
+        let is_other = *gpu != self.profile.gpu
+            || *calibration_unix_time != self.profile.calibration_unix_time;
+        let day =
+            |time: Option<u64>| time.map_or_else(String::new, |at| format!(" of {}", date(at)));
+        let profile = is_other.then(|| {
+            format!(
+                "The baseline is by another calibration: of {gpu}{}, and this one of {}{}.",
+                day(*calibration_unix_time),
+                self.profile.gpu,
+                day(self.profile.calibration_unix_time)
+            )
+        });
+        let runs = self.scenarios.iter().filter_map(|now| {
+            let before = baseline.scenarios.iter().find(|old| old.scenario == now.scenario)?;
+            (before.runs != now.runs).then(|| {
+                let (many, name) = (plural(before.runs, "run"), &now.scenario);
+                format!("`{name}` was a program of {many} there, and has {} here.", now.runs)
+            })
+        });
+        profile.into_iter().chain(runs).collect()
     }
 }
 

@@ -239,7 +239,7 @@ impl Threshold {
                 "Of the plans tried, one on the GPU wins a pass where `{buffer}` has {} elements; \
                  here it has {}.",
                 sizes.join(", or "),
-                count(*elements)
+                fine_count(*elements as f64)
             ),
         }];
         if ties_here {

@@ -35,6 +35,8 @@ pub struct Gate {
     pub only_before: Vec<String>,
     /// Scenarios that only this one has.
     pub only_now: Vec<String>,
+    /// What was asked otherwise then, in words: of another machine, or for other numbers of runs.
+    pub differences: Vec<String>,
     /// Everything that fails, in words. Empty if the check holds.
     pub failures: Vec<String>,
 }
@@ -82,6 +84,7 @@ impl Gate {
                 text += &format!("{what}: {}.\n", quoted(names).join(", "));
             }
         }
+        text.extend(self.differences.iter().map(|line| format!("{line}\n")));
         text
     }
 }

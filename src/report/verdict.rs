@@ -232,7 +232,7 @@ fn pass_in_words(ranking: &Ranking, answer: Answer, opening: Opening) -> String 
             (None, None) => "No plan could be predicted: see below.".to_owned(),
         }),
         gpu.filter(|_| answer == Answer::Both).and_then(|both| gpu_alone(ranking, both)),
-        tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }),
+        tied(ranking, if answer == Answer::Cpu { cpu } else { gpu }, answer),
         cpu.and_then(copies_on_cpu),
         without_pinning(ranking).filter(|_| beats_cpu),
         too_little_known(ranking).filter(|_| !beats_cpu),
@@ -304,12 +304,17 @@ fn gpu_alone(ranking: &Ranking, both: &Ranked) -> Option<String> {
 }
 
 /// That the plan to choose is not the fastest of its side but as fast as can be told.
-fn tied(ranking: &Ranking, named: Option<&Ranked>) -> Option<String> {
+fn tied(ranking: &Ranking, named: Option<&Ranked>, answer: Answer) -> Option<String> {
     let named = named?;
     let mut side = ranking.plans.iter().filter(|ranked| ranked.is_cpu() == named.is_cpu());
     let fastest = side.next().filter(|fastest| !std::ptr::eq(*fastest, named))?;
+    // Behind a sentence about both sides, `it` could be either.
+    let who = match answer {
+        Answer::Tie => format!("`{}`", named.plan.name()),
+        _ => "It".to_owned(),
+    };
     Some(format!(
-        "It ties with `{}` ({}), and is the simplest of all that do.",
+        "{who} ties with `{}` ({}), and is the simplest of all that do.",
         fastest.plan.name(),
         fastest.makespan()
     ))

@@ -22,6 +22,8 @@ pub struct WhatIf {
     pub turning: Option<Turning>,
     /// What is taken for granted that nobody has measured.
     pub assumptions: Vec<String>,
+    /// Why no plan can be predicted then, if none can.
+    pub unknown: Option<String>,
 }
 
 /// From which factor on the other side is faster in a pass, with the plans that a break-even tries.

@@ -74,6 +74,11 @@ impl Assessment {
         if !said.is_empty() {
             text += &format!("\nTaken for granted: {}\n", said.join(" "));
         }
+        for WhatIf { change, unknown, .. } in &self.what_if {
+            if let Some(unknown) = unknown {
+                text += &format!("\nNot predicted with {change}: {unknown}\n");
+            }
+        }
         let [least, most] = SEARCHED;
         let ends = format!(
             "Ranges are as wide as those of today's machine. `turns`: the factor beyond which the \

@@ -87,6 +87,24 @@ fn scenarios_that_one_of_the_two_lacks_are_named() {
     assert!(err.contains("small-scale: the baseline does not have it"), "{err}");
 }
 
+/// A change of the question is no change of the answer.
+#[test]
+fn what_was_asked_otherwise_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let (path, mut old) = baseline(folder.path());
+    let (_, out, _) = against(&path, &[]);
+    assert!(!out.contains("another calibration") && !out.contains("was a program"), "{out}");
+    old["scenarios"][0]["runs"] = json!(7);
+    old["profile"]["gpu"] = json!("Other");
+    std::fs::write(&path, old.to_string()).expect("writable");
+    let (_, out, _) = against(&path, &[]);
+    assert!(out.contains("by another calibration: of Other of 2026-"), "{out}");
+    assert!(
+        out.contains("`small-scale` was a program of 7 runs there, and has 100 here."),
+        "{out}"
+    );
+}
+
 /// A renamed scenario must not disable the check.
 #[test]
 fn a_check_that_compares_nothing_fails() {
