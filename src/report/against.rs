@@ -1,8 +1,9 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
+use super::answer::Answer;
 use super::evaluation::{Assessment, Evaluation};
 use super::gate::{Compared, Gate, Limits};
-use super::verdict::{Answer, Verdict};
+use super::verdict::Verdict;
 use super::words::{date, plural, signed_percent};
 use crate::units::Span;
 use serde::Deserialize;

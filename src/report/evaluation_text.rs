@@ -1,11 +1,11 @@
 //! An evaluation for the terminal: the answer first, then the ranking behind it.
 
 use super::Origin;
+use super::answer::Answer;
 use super::assessed_plan::AssessedPlan;
 use super::evaluation::{Assessment, Evaluation, LeftOut, Simplest, Threshold};
 use super::host_thread::HeldBy;
 use super::table::{Column, table};
-use super::verdict::Answer;
 use super::wins::stretch;
 use super::words::{
     columns, count, fine_count, folded, percent, plural, quoted, range, signed_percent, times,

@@ -1,7 +1,7 @@
 //! How an evaluation stands to an earlier one.
 
+use super::answer::Answer;
 use super::table::{Column, table};
-use super::verdict::Answer;
 use super::what_if::in_cell;
 use super::words::{percent, quoted, signed_percent};
 use crate::units::Span;

@@ -1,7 +1,8 @@
 //! An answer in one row: of one variation of a question, one machine, one point of a sweep.
 
+use super::answer::Answer;
 use super::lanes::{Bottleneck, bottleneck};
-use super::verdict::{Answer, Verdict};
+use super::verdict::Verdict;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
 #[cfg(feature = "schema")]

@@ -5,6 +5,7 @@
 
 mod against;
 mod agreement;
+mod answer;
 mod assessed_plan;
 mod calibration;
 mod checked;
@@ -24,6 +25,7 @@ mod library;
 mod machines;
 mod origin;
 mod paper;
+mod pass_in_words;
 mod plot;
 mod problem;
 mod setup_notes;
@@ -44,6 +46,7 @@ mod words;
 
 pub use against::Baseline;
 pub use agreement::agreement;
+pub use answer::Answer;
 pub use assessed_plan::{AssessedPlan, Busy, PinningPrices, TakenPrices};
 pub use calibration::calibration;
 pub use checked::{Checked, CheckedFile, FileKind};
@@ -69,7 +72,7 @@ pub use problem::{Failed, FilePosition, Problem, ProblemKind};
 pub use sureness::{sureness, unsteady_link};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
-pub use verdict::{Answer, Verdict};
+pub use verdict::Verdict;
 pub use verification::{
     Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
     ScoredPlan, ScoredScenario, Verification,

@@ -1,9 +1,9 @@
 //! What a sweep found: the answer at each value of a number, and where it turns.
 
 use super::Origin;
+use super::answer::Answer;
 use super::in_brief::InBrief;
 use super::lanes::{Bottleneck, bottleneck};
-use super::verdict::Answer;
 use crate::families::Strategy;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;

@@ -1,10 +1,10 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
+use super::answer::Answer;
 use super::evaluation_text::heading;
 use super::evaluation_text::ranges;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
-use super::verdict::Answer;
 use super::wins::stretch;
 use super::words::{fine_count, folded, plural, range, times, times_as_long};
 use crate::search::Setting;

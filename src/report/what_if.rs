@@ -1,7 +1,7 @@
 //! What would be, beside what is.
 
+use super::answer::Answer;
 use super::in_brief::InBrief;
-use super::verdict::Answer;
 use super::words::range;
 use crate::units::Span;
 use crate::what_if::{SEARCHED, TurningFactor};
