@@ -128,12 +128,8 @@ impl SweptPoint {
             Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));
-        // Where one side lacks a plan, why that one does.
-        let is_meant = |is_on_cpu: bool| match (&cpu, &gpu) {
-            (Some(_), Some(_)) => false,
-            (None, None) => true,
-            _ => is_on_cpu == cpu.is_none(),
-        };
+        // A side that has a plan hides what else could not be predicted of it.
+        let is_meant = |on_cpu: bool| if on_cpu { cpu.is_none() } else { gpu.is_none() };
         let mut unknown =
             ranking.unknown.iter().filter(|(plan, _)| is_meant(plan.program.computes_on_cpu()));
         let mut refused = ranking

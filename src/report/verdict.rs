@@ -80,11 +80,7 @@ impl Verdict {
     /// neither does, that is said first.
     #[must_use]
     pub fn over(mut self, ranking: &Ranking, runs: u64) -> Self {
-        let side = |on_cpu: bool| ranking.choice_over(runs, |ranked| ranked.is_cpu() == on_cpu);
-        let (Some(gpu), Some(cpu)) = (side(false), side(true)) else { return self };
-        let [Some(of_gpu), Some(of_cpu)] = [gpu, cpu].map(|one| one.program(runs)) else {
-            return self;
-        };
+        let Some([(gpu, of_gpu), (cpu, of_cpu)]) = programs(ranking, runs) else { return self };
         let (less, more) = (of_gpu.min(of_cpu), of_gpu.max(of_cpu));
         let is_clear = less.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
         self.answer = match ranking.sides_tie_over(runs) {
@@ -131,6 +127,16 @@ impl Verdict {
         self.sentence = format!("{program}{wins_from} {pass}");
         self
     }
+}
+
+/// The plans to choose for a program of so many passes on the GPU and on the CPU, with the times of
+/// the program. `None` if either is not known.
+pub(super) fn programs(ranking: &Ranking, runs: u64) -> Option<[(&Ranked, Span); 2]> {
+    let side = |on_cpu: bool| {
+        let choice = ranking.choice_over(runs, |ranked| ranked.is_cpu() == on_cpu)?;
+        Some((choice, choice.program(runs)?))
+    };
+    Some([side(false)?, side(true)?])
 }
 
 /// Who wins a pass, by the fastest plan of each side.

@@ -41,13 +41,13 @@ pub(in crate::cli) fn ask(
     let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
     let there = LoadedProfile { profile, path: found.path.clone() };
     let ranking = predicting.ranking(&changed, &there, (progress, 0));
-    let mut unknown = ranking.unknown.iter().filter(|_| ranking.plans.is_empty());
+    let unknown = ranking.unknown.first().filter(|_| ranking.plans.is_empty());
     let turn = turning_factor(&found.profile, workload, variation);
     Ok(WhatIf {
         change: variation.to_string(),
         answer: InBrief::of(&ranking, runs),
         turning: turn.map(|turn| Turning::of(turn.as_ref())),
         assumptions,
-        unknown: unknown.next().map(|(_, unknown)| unknown.to_string()),
+        unknown: unknown.map(|(_, unknown)| unknown.to_string()),
     })
 }

@@ -4,6 +4,7 @@ use super::chart::{Axis, Chart, Line};
 use super::style::rich;
 use super::{Case, distinct, paragraph};
 use crate::report::Answer;
+use crate::report::verdict::programs;
 use crate::report::words::{count, plural};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -48,27 +49,19 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 }
 
 fn title(case: &Case<'_>) -> String {
-    let verdict = &case.assessment.verdict;
+    let (verdict, runs) = (&case.assessment.verdict, case.assessment.runs);
+    let is_of_programs = programs(case.subject.ranking, runs).is_some();
     match verdict.from_runs {
         Some(from) if verdict.pass_answer == Answer::Cpu => {
             format!("Set-up: the CPU wins from about {} passes on", count(from))
         }
         Some(from) => format!("Set-up: it pays from about {} passes on", count(from)),
-        None if verdict.answer == verdict.pass_answer && both_are_known(case) => {
-            let runs = plural(case.assessment.runs, "run");
+        None if verdict.answer == verdict.pass_answer && is_of_programs => {
+            let runs = plural(runs, "run");
             format!("Set-up: a program of {runs} has the same answer as a pass")
         }
         None => "Set-up, and how often a program goes over the data".to_owned(),
     }
-}
-
-/// Whether the time of a program is known on the GPU and on the CPU.
-fn both_are_known(case: &Case<'_>) -> bool {
-    let (ranking, runs) = (case.subject.ranking, case.assessment.runs);
-    [false, true].into_iter().all(|on_cpu| {
-        let choice = ranking.choice_over(runs, |ranked| ranked.is_cpu() == on_cpu);
-        choice.and_then(|one| one.program(runs)).is_some()
-    })
 }
 
 /// The best of each side for a pass and for the program, and the naive one.

@@ -7,8 +7,8 @@ use crate::report::words::{
     fine_percent, first_sentence, percent, plural, times, times_as_long, with_range,
 };
 use crate::report::{Answer, Verdict};
-use crate::runs::Run;
 use crate::search::Ranked;
+use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
@@ -88,19 +88,21 @@ fn from_trials(of: &Review<'_>) -> String {
 /// What runs of the scenario itself say.
 fn on_the_machine(case: &Case<'_>) -> Option<String> {
     let ranking = case.subject.ranking;
-    let runs = ranking.plans.iter().filter_map(|one| Some((one, case.measured(one)?)));
-    let errors = runs.map(|(one, run)| {
-        let measured = run.makespan().nanos_f64().max(1.0);
-        (one.makespan().nanos_f64() / measured - 1.0).abs()
-    });
-    let errors: Vec<f64> = errors.collect();
-    let middle = crate::stats::median(&errors)?;
+    let runs = ranking.plans.iter().filter_map(|one| Some((one, case.measured(one)?.makespan())));
+    let runs: Vec<(&Ranked, Span)> = runs.collect();
+    let off =
+        |(one, measured): &(&Ranked, Span)| (times_as_long(one.makespan(), *measured) - 1.0).abs();
+    let middle = crate::stats::median(&runs.iter().map(off).collect::<Vec<f64>>())?;
+    let is_in_range = |(one, measured): &&(&Ranked, Span)| {
+        let (low, high) = one.forecast.interval();
+        (low..=high).contains(measured)
+    };
+    let (all, inside) = (runs.len(), runs.iter().filter(is_in_range).count());
     let side = |one: Option<&Ranked>| {
         let one = one?;
         let run = case.measured(one)?;
         Some(format!("`{}` took {}", one.plan.name(), run.makespan()))
     };
-    let (all, inside) = (errors.len(), within(case));
     let both = [side(ranking.best_on_gpu()), side(ranking.best_on_cpu())];
     let both: Vec<String> = both.into_iter().flatten().collect();
     let took = if both.is_empty() { String::new() } else { format!(" {}.", both.join(", ")) };
@@ -111,16 +113,6 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
         fine_percent(middle),
         percent(inside as f64 / all as f64),
     ))
-}
-
-/// How many plans of the scenario took a time within their ranges.
-fn within(case: &Case<'_>) -> usize {
-    let runs = case.subject.ranking.plans.iter().filter_map(|one| Some((one, case.measured(one)?)));
-    let is_within = |(one, run): &(&Ranked, &Run)| {
-        let (low, high) = one.forecast.interval();
-        (low..=high).contains(&run.makespan())
-    };
-    runs.filter(is_within).count()
 }
 
 /// The few numbers that a meeting asks for first.
