@@ -57,7 +57,7 @@ impl Sweeping {
         let mut said = match stretches.as_deref() {
             None if known.len() == 1 => format!("The GPU wins {what} at {tried}."),
             None => format!("The GPU wins {what} at every {tried}."),
-            Some([]) if known.len() == 1 => format!("The CPU wins {what} at {tried}."),
+            Some([]) if known.len() == 1 => format!("The GPU does not win {what} at {tried}."),
             Some([]) => format!("The GPU wins {what} at no {tried}."),
             Some(all) => format!("The GPU wins {what} with {}{noun}.", all.join(", or ")),
         };

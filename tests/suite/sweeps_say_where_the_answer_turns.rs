@@ -169,6 +169,10 @@ fn values_without_a_plan_on_one_side_do_not_count_as_compared() {
     let sentence = "at the only value tried at which both sides have a plan, 64 GiB";
     assert!(text.contains(sentence), "{text}");
     assert!(text.contains("\nNo plan on the GPU at 1 MiB: "), "{text}");
+    // A tie is no win of either side.
+    let one = ["--sweep", "elements=5000", "--draws", "10"];
+    let text = said(&[&["evaluate", "scenarios/small-scale.toml"], &one[..], &H200].concat());
+    assert!(text.contains("The GPU does not win a pass at the only value tried, "), "{text}");
 }
 
 /// The end of a path is enough where only one has it.
