@@ -96,6 +96,9 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let kernels = raw.kernels.iter().map(kernel);
     let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     for program in &raw.programs {
+        if let Some(result) = &program.result {
+            faults.keep(name(result));
+        }
         // Two of one name are told where the program is expanded, where buffers are known, too.
         let memory = program.memory.iter().map(|memory| &memory.name);
         for spanned in memory.chain(program.streams.iter().map(|stream| &stream.name)) {
@@ -136,6 +139,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         limits,
         plans,
         programs,
+        results: results(&raw),
+        part: None,
         name: raw.name.get_ref().clone(),
         question: raw.question.get_ref().clone(),
         batches,
@@ -165,6 +170,15 @@ fn programs(
     let programs = raw.programs.iter();
     let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
     programs.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// What programs are said to leave, by their names.
+fn results(raw: &RawScenario) -> BTreeMap<String, String> {
+    let said = raw.programs.iter().filter_map(|program| {
+        let result = program.result.as_ref()?.get_ref().clone();
+        Some((program.name.get_ref().clone(), result))
+    });
+    said.collect()
 }
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {

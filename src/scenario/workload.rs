@@ -8,6 +8,7 @@ use crate::kernels::Shape;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
 use crate::units::{Bytes, ElementType};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Index of a task in [`Workload::tasks`].
@@ -28,6 +29,10 @@ pub struct Workload {
     pub tasks: Vec<Task>,
     /// Programs over the buffers that the scenario spells out, call by call.
     pub programs: Vec<Program>,
+    /// By a program's name, the result that the scenario says it leaves.
+    pub results: BTreeMap<String, String>,
+    /// Which of the scenario's contests it is, if there are several.
+    pub part: Option<String>,
     pub limits: Limits,
     pub plans: PlanChoice,
 }

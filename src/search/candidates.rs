@@ -2,7 +2,7 @@
 
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::{HostMemory, Side};
-use crate::program::Program;
+use crate::program::{Call, Program};
 use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
 use rayon::prelude::*;
 
@@ -40,13 +40,21 @@ impl Plan {
         self.program.computes_on_cpu() || self.strategy.is_some_and(shares)
     }
 
-    /// Who computes.
+    /// Who does the work. A program that the scenario spells out is the CPU's only if it does
+    /// without the GPU, and both have a part in one that computes on the CPU and uses the GPU.
     pub fn side(&self) -> Side {
-        match (self.program.computes_on_cpu(), self.uses_cpu()) {
-            (true, _) => Side::Cpu,
-            (false, true) => Side::Both,
-            (false, false) => Side::Gpu,
+        let program = &self.program;
+        match self.strategy {
+            Some(strategy) if strategy.is_on_cpu() => Side::Cpu,
+            Some(strategy) if strategy.family.shares_with_cpu() => Side::Both,
+            None if !program.needs_device() => Side::Cpu,
+            None if program.body.iter().any(Call::is_compute) => Side::Both,
+            Some(_) | None => Side::Gpu,
         }
+    }
+
+    pub fn is_on_cpu(&self) -> bool {
+        self.side() == Side::Cpu
     }
 
     /// What runs know its program by: see [`Program::identity`].

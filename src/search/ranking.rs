@@ -69,7 +69,7 @@ impl Ranked {
     }
 
     pub fn is_cpu(&self) -> bool {
-        self.plan.program.computes_on_cpu()
+        self.plan.is_on_cpu()
     }
 
     /// Whether scatter leaves open which of two programs of `runs` passes is faster.
@@ -224,15 +224,15 @@ impl Priced {
 /// By how much longer than the fastest of its side a plan takes that has lost.
 const LOST: f64 = 0.03;
 
-/// Whether each program is out of the race, given some draws of all of them: on its side, another
+/// Whether each plan is out of the race, given some draws of all of them: on its side, another
 /// one is clearly faster in the middle draw, and faster in all draws.
-fn have_lost(programs: &[&Program], draws: &[&[Span]]) -> Vec<bool> {
+fn have_lost(plans: &[Plan], draws: &[&[Span]]) -> Vec<bool> {
     let middle = |draws: &[Span]| {
         let mut draws = draws.to_vec();
         draws.sort_unstable();
         draws.get(draws.len() / 2).copied()
     };
-    let sides = programs.iter().map(|program| program.computes_on_cpu());
+    let sides = plans.iter().map(Plan::is_on_cpu);
     let all: Vec<_> = sides.zip(draws).map(|(side, draws)| (side, draws, middle(draws))).collect();
     let fastest = [false, true].map(|side| {
         let known = all.iter().filter(|(other, _, middle)| *other == side && middle.is_some());
@@ -269,7 +269,7 @@ pub fn rank_counted(
         Ranking { plans: Vec::new(), refused, unknown: Vec::new(), borrowed: Vec::new() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
-    let lost = |draws: &[&[Span]]| have_lost(&programs, draws);
+    let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
     let forecasts = forecast_finalists(&programs, profile, (draws, seed), done, lost);
     let priced = plans.par_iter().map(|plan| Priced::of(plan, profile));
     let priced: Vec<Priced> = priced.collect();
@@ -309,7 +309,7 @@ pub fn rank_counted(
                 ranking.refused.push(Refused {
                     plan: plan.name(),
                     strategy: plan.strategy,
-                    on_cpu: program.computes_on_cpu(),
+                    on_cpu: plan.is_on_cpu(),
                     reason: error.to_string(),
                     is_too_large: true,
                 });

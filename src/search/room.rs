@@ -21,7 +21,7 @@ pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> V
     let of_side = |on_cpu: bool| {
         let others = ranking.plans.iter().map(|ranked| &ranked.plan);
         let mut others = others.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-        if others.any(|plan| plan.program.computes_on_cpu() == on_cpu) {
+        if others.any(|plan| plan.is_on_cpu() == on_cpu) {
             return None;
         }
         let too_large = ranking.refused.iter().filter(|refusal| refusal.is_too_large);

@@ -20,6 +20,12 @@ pub struct RawProgram {
     /// Name of the program: a plan of this name stands in reports.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
+    /// A name for what the program computes. Programs with the same `result` are compared with one
+    /// another. Default: programs are compared if they leave the same data in the same memory, made
+    /// by the same kernels from the same buffers; any other program gets an answer of its own.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub result: Option<Spanned<String>>,
     /// Memory of the program's own, besides the buffers. What no call of the program allocates is
     /// there from the set-up on.
     #[serde(default)]
