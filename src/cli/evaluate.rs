@@ -8,11 +8,12 @@ use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
-use super::terminal::{NARROWEST, width};
+use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, InBrief, Rows, trace};
+use crate::findings::{Assessment, InBrief};
+use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
 use crate::simulate::Tally;
@@ -36,7 +37,11 @@ pub(super) struct EvaluateArguments {
     /// Passes over the workload in one program, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show every plan, not only the fastest ones and the best of each kind
+    /// Show all that is known, not only the first screen: more plans and columns, set-up, pinning,
+    /// the critical path, plans that cannot be made
+    #[arg(long)]
+    details: bool,
+    /// Show every plan, with all that is known
     #[arg(long)]
     all: bool,
     /// Name the simplest plan that takes at most so much longer than the fastest one [default: 3%]
@@ -48,7 +53,7 @@ pub(super) struct EvaluateArguments {
     /// colon: `elements=1e4..1e9:30`
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
-            ["runs", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
+            ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
     sweep: Option<Asked>,
     /// Predict only one part of a sweep's values, such as 3/16, for `hallway merge`; use it with
     /// `--format json`
@@ -74,8 +79,7 @@ pub(super) struct EvaluateArguments {
     /// and verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
     fail_if: Vec<gate::FailIf>,
-    /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
-    /// elsewhere]
+    /// Fit the text into this many columns [default: as COLUMNS says, or the terminal; otherwise 80]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
@@ -116,7 +120,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
     let inputs = predicting.inputs(&found).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
@@ -145,8 +149,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     }
     let text = match arguments.format {
         AnswerFormat::Table => {
-            let rows = if arguments.all { Rows::All } else { Rows::Notable };
-            evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
+            let rows = match (arguments.all, arguments.details) {
+                (true, _) => Rows::All,
+                (false, true) => Rows::Notable,
+                (false, false) => Rows::Screen,
+            };
+            let width = width(arguments.width, arguments.output.as_deref());
+            evaluation.text_within(rows, Some(width.unwrap_or(USUAL_WIDTH)))
         }
         AnswerFormat::Json | AnswerFormat::Csv => evaluation.json(),
     };

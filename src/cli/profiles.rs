@@ -10,7 +10,7 @@ use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
-use crate::search::{Candidates, Plan, Ranking, candidates_for, rank_counted};
+use crate::search::{contests, Candidates, Plan, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -123,7 +123,8 @@ pub(super) fn check_runs(
 ) -> Result<(), Failure> {
     let known = ranking.plans.iter().map(|ranked| &ranked.plan);
     let known = known.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-    let mut is_known = runs.runs.is_empty();
+    // Runs of a scenario are of all its parts.
+    let mut is_known = runs.runs.is_empty() || workload.part.is_some();
     for plan in known {
         let Some(run) = runs.run_of(&plan.identity()) else { continue };
         is_known = true;
@@ -212,6 +213,11 @@ impl Predicting {
         Ok(self.sources()?.into_iter().map(|(_, workload)| workload).collect())
     }
 
+    /// Reads the scenarios, each in parts whose plans leave the same results.
+    pub fn contests(&self) -> Result<Vec<Workload>, Failure> {
+        Ok(self.workloads()?.iter().flat_map(contests).collect())
+    }
+
     /// Reads the scenarios, and keeps their texts. Two may not share a name: runs, pictures and
     /// reports are named after them, and the second would overwrite the first.
     pub fn sources(&self) -> Result<Vec<(Source, Workload)>, Failure> {
@@ -280,7 +286,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
-    if let Some(unsteady) = report::unsteady_link(profile) {
+    if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
         head += &format!("{unsteady}\n");
     }
     if samples.is_unfinished {

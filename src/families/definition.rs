@@ -71,6 +71,11 @@ pub trait Definition {
         1
     }
 
+    /// The number of buffers that chunks or pieces use in turn. `None`: each has its own.
+    fn ring(&self) -> Option<usize> {
+        None
+    }
+
     fn is_on_cpu(&self) -> bool {
         false
     }

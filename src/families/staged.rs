@@ -73,6 +73,10 @@ impl Definition for Staged {
         pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
+    fn ring(&self) -> Option<usize> {
+        Some(self.ring)
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         staged(builder, *self)
     }

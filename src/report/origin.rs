@@ -34,6 +34,10 @@ pub struct Origin {
     /// How many measurements were taken while the device's clocks were other than usual, and of how
     /// many in all; `null` where clocks were not watched.
     pub disturbed: Option<(usize, usize)>,
+    /// How predictions did for the plans that were run on this machine beside its profile. `null` if
+    /// none were scored.
+    #[serde(default)]
+    pub scored: Option<Scored>,
     /// How far off predictions are on machines where plans were tried, as a share; `null` where
     /// plans were tried on this one, or where nothing is known of it.
     #[serde(default)]
@@ -41,6 +45,20 @@ pub struct Origin {
     /// Profiles of other machines from which costs were borrowed.
     #[serde(default)]
     pub borrowed_from: Vec<String>,
+}
+
+/// How predictions did for plans that were run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Scored {
+    /// The number of plans.
+    pub plans: u64,
+    /// The share of plans whose measured time was in the predicted range.
+    pub in_range: f64,
+    /// Median error of the predictions, as a share of the measured time.
+    pub median_error: f64,
+    /// The error that 95% of the plans stayed below.
+    pub p95_error: f64,
 }
 
 impl Origin {
@@ -61,6 +79,7 @@ impl Origin {
             calibrated: time.map(date),
             extent: machine.extent,
             disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
+            scored: None,
             model_error: profile.model_error,
             borrowed_from: profile.borrowed.iter().map(|one| one.from.clone()).collect(),
         }

@@ -1,9 +1,9 @@
 //! What a sweep found: the answer at each value of a number, and where it turns.
 
 use super::Origin;
-use super::answer::Answer;
-use super::in_brief::InBrief;
-use super::lanes::{Bottleneck, bottleneck};
+use crate::findings::Answer;
+use crate::findings::InBrief;
+use crate::findings::{Bottleneck, bottleneck};
 use crate::families::Strategy;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
@@ -149,7 +149,7 @@ impl SweptPoint {
 
     /// The answer to what is asked: about a pass, or a program.
     pub fn answer(&self, of_programs: bool) -> Answer {
-        if of_programs { self.brief.answer } else { self.brief.pass_answer }
+        if of_programs { self.brief.answer } else { self.brief.run_answer }
     }
 
     /// The plan to choose, by the time that is compared.

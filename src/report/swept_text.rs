@@ -1,12 +1,14 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
-use super::answer::Answer;
-use super::evaluation_text::heading;
+use crate::findings::Answer;
+use super::heading::heading;
 use super::evaluation_text::ranges;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::wins::stretch;
-use super::words::{fine_count, folded, plural, range, times, times_as_long};
+use super::brief::in_a_word;
+use super::words::{fine_count, folded, plural, range, times};
+use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};
 use serde::Serialize;
@@ -98,7 +100,7 @@ impl Sweeping {
             let bound = winner.map(|side| side.bottleneck.to_string());
             vec![
                 self.unit.say(point.value.0),
-                point.answer(self.of_programs).in_a_word().to_owned(),
+                in_a_word(point.answer(self.of_programs)).to_owned(),
                 winner.map_or("-".to_owned(), |side| side.plan.clone()),
                 winner.map_or("-".to_owned(), |side| side.predicted_ns.to_string()),
                 winner.map_or("-".to_owned(), |side| range(side.low_ns, side.high_ns)),
@@ -143,7 +145,7 @@ impl SweepReport {
     /// The report in lines of at most so many columns, if a number is given.
     pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
-        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, &self.profile));
+        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, self.profile.model_error));
         if let Some(parts) = &self.parts {
             let numbers: Vec<String> = parts.numbers.iter().map(usize::to_string).collect();
             let _ = writeln!(text, "Parts    {} of {}", numbers.join(", "), parts.of);

@@ -47,11 +47,6 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// How many times as long one takes as the other. A kernel may be stated to take no time at all.
-pub(super) fn times_as_long(one: Span, other: Span) -> f64 {
-    one.nanos_f64().max(1.0) / other.nanos_f64().max(1.0)
-}
-
 /// About two significant digits: `256`, `12 k`, `1.3 M`.
 pub(super) fn count(count: u64) -> String {
     let (value, unit) = scaled(count as f64);
@@ -181,17 +176,4 @@ pub fn date(unix_time: u64) -> String {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day_of_month:02}")
-}
-
-/// The first sentence of a text, and the rest. Names in backquotes may have points in them, so a
-/// sentence ends only outside of them, where a blank follows.
-pub(super) fn first_sentence(text: &str) -> (&str, &str) {
-    let mut quoted = false;
-    for (at, letter) in text.char_indices() {
-        quoted ^= letter == '`';
-        if !quoted && letter == '.' && text[at + 1..].starts_with(' ') {
-            return (&text[..=at], text[at + 1..].trim_start());
-        }
-    }
-    (text, "")
 }

@@ -73,9 +73,23 @@ impl Ranked {
     }
 
     /// Whether scatter leaves open which of two programs of `runs` passes is faster.
-    fn program_ties_with(&self, other: &Self, runs: u64) -> bool {
+    pub fn program_ties_with(&self, other: &Self, runs: u64) -> bool {
         let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
         self.forecast.ties_over(&other.forecast, before, runs)
+    }
+
+    /// The share of draws in which one run is faster than the other's.
+    pub fn is_faster_in(&self, other: &Self) -> f64 {
+        let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
+        pairs().filter(|(mine, theirs)| mine < theirs).count() as f64 / pairs().count().max(1) as f64
+    }
+
+    /// The share of draws in which a program of `runs` is faster than the other.
+    pub fn program_is_faster_in(&self, other: &Self, runs: u64) -> f64 {
+        let [mine, theirs] = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
+        let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
+        let faster = pairs().filter(|&(&a, &b)| mine + a * runs < theirs + b * runs).count();
+        faster as f64 / pairs().count().max(1) as f64
     }
 }
 

@@ -7,7 +7,8 @@ use crate::cli::progress::Progress;
 use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
-use crate::report::{InBrief, Machine, Machines, SideBySide};
+use crate::findings::InBrief;
+use crate::report::{Machine, Machines, SideBySide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -38,7 +39,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     refuse_the_rest(arguments)?;
     let predicting = &arguments.predicting;
     let found = predicting.profiles()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
     let inputs = predicting.scenarios.iter().chain(found.iter().map(|one| &one.path));
     let output = arguments.output.as_deref();
     check_outputs(inputs.map(PathBuf::as_path), output)?;
@@ -49,7 +50,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         let answers = found.iter().map(|machine| {
             InBrief::of(&predicting.ranking(workload, machine, (&progress, 0)), runs)
         });
-        let of = (workload.name.as_str(), workload.question.as_str());
+        let title = workload.title();
+        let of = (title.as_str(), workload.question.as_str());
         SideBySide::new(of, runs, &machines, answers.collect())
     };
     let scenarios = workloads.iter().map(side_by_side).collect();

@@ -3,7 +3,7 @@
 use crate::cli::profiles::LoadedProfile;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Predicting};
-use crate::report::{InBrief, Turning, WhatIf};
+use crate::findings::{InBrief, Turning, WhatIf};
 use crate::scenario::Workload;
 use crate::what_if::{Variation, Varied, turning_factor, vary};
 

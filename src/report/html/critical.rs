@@ -4,7 +4,8 @@ use super::columns::{REASONS, reason};
 use super::style::{folded_table, rich, share};
 use super::{Case, distinct, paragraph};
 use crate::program::Program;
-use crate::report::lanes::Bottleneck;
+use crate::findings::Bottleneck;
+use crate::report::said::host_threads;
 use crate::report::words::percent;
 use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
@@ -26,7 +27,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @for (at, ranked) in plans.iter().enumerate() {
                 (waterfall(case, ranked, longest, at == 0))
             }
-            @if let Some(note) = case.assessment.host_note() { (paragraph(&note)) }
+            @if let Some(line) = host_threads(case.assessment) { (paragraph(&format!("{}: {}.", line.label, line.text))) }
         },
     )
 }

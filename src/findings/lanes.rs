@@ -39,6 +39,22 @@ pub enum Bottleneck {
     Latency,
 }
 
+impl Bottleneck {
+    /// For a sentence.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Cpu => "the CPU",
+            Self::HostCalls => "the host's calls",
+            Self::HostStaging => "the staging of pageable copies on the host",
+            Self::CopyIn => "the link to the device (H2D)",
+            Self::Kernels => "its kernels",
+            Self::CopyOut => "the link to the host (D2H)",
+            Self::PeerCopy => "the link between GPUs (P2P)",
+            Self::Latency => "fixed costs and waits",
+        }
+    }
+}
+
 impl fmt::Display for Bottleneck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -54,7 +70,7 @@ impl fmt::Display for Bottleneck {
     }
 }
 
-pub(super) fn bottleneck(program: &Program, timeline: &Timeline) -> Bottleneck {
+pub fn bottleneck(program: &Program, timeline: &Timeline) -> Bottleneck {
     let kernels = timeline.utilisation(Lane::Kernels);
     if kernels > WITHOUT_A_GAP {
         return Bottleneck::Kernels;

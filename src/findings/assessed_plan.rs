@@ -2,7 +2,8 @@
 
 use super::host_thread::HostThread;
 use super::lanes::{Bottleneck, bottleneck};
-use super::words::rounded;
+use super::without_pinning::pins;
+use super::rounded;
 use crate::cost::{Pinning, Taken};
 use crate::machine::{HostMemory, Side};
 use crate::search::Ranked;
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The family of programs that a scenario spells out.
-pub(super) const SPELLED_OUT: &str = "spelled-out";
+pub const SPELLED_OUT: &str = "spelled-out";
 
 /// A predicted plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,15 +26,33 @@ pub struct AssessedPlan {
     pub plan: String,
     /// Digest of everything that the plan does: equal plans have equal digests.
     pub identity: String,
-    /// Family of the plan, as `families` of a scenario names it.
+    /// Family of the plan, as `families` of a scenario names it, or `spelled-out`.
     pub family: String,
+    /// The number of chunks that each batch is cut into. `null` for a program of the scenario.
+    pub chunks: Option<u64>,
+    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned on
+    /// the host. `null` if each has its own.
+    pub ring: Option<usize>,
+    /// Streams that it uses.
+    pub streams: usize,
+    /// GPUs that it uses.
+    pub gpus: usize,
+    /// Whether its calls are captured once as a graph and launched as one.
+    pub captured: bool,
     /// Kind of host memory that the plan works with.
     pub host_memory: HostMemory,
-    /// Who computes.
+    /// Whether it page-locks host memory, by registering it or by taking pinned memory of its own.
+    pub pins: bool,
+    /// Page-locked host memory in all.
+    pub pinned_bytes: Bytes,
+    /// The most memory that it takes of one GPU.
+    pub device_bytes: Bytes,
+    /// Who does the work.
     pub side: Side,
-    /// Time of one pass over the body, in steady state.
+    /// Time of one run, in steady state.
     pub predicted_ns: Span,
-    /// Lower end of the range that holds the true time nine times out of ten.
+    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what trials
+    /// at the calibration were off.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
@@ -125,7 +144,7 @@ impl TakenPrices {
     }
 }
 
-/// Shares of the pass during which each lane does something. A copy of pageable memory counts for
+/// Shares of the run during which each lane does something. A copy of pageable memory counts for
 /// as long as it is staged, though the link carries it in a part of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -187,7 +206,15 @@ impl AssessedPlan {
             family: plan
                 .strategy
                 .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
+            chunks: plan.strategy.map(|one| one.family.chunks()),
+            ring: plan.strategy.and_then(|one| one.family.ring()),
+            streams: plan.program.streams.len(),
+            gpus: plan.program.devices(),
+            captured: plan.program.has_graphs(),
             host_memory: plan.host_memory(),
+            pins: pins(&plan.program),
+            pinned_bytes: plan.program.pinned_bytes(),
+            device_bytes: plan.program.device_bytes(),
             side: plan.side(),
             predicted_ns: ranked.makespan(),
             low_ns,
