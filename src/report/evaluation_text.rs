@@ -31,6 +31,8 @@ const FEWEST_ROWS: usize = 3;
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
+/// Reasons that come before doubts about the machine's own measurements.
+const COME_FIRST: [&str; 5] = ["No room", "Unknown", "Each run", "Why", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 
@@ -42,11 +44,16 @@ impl Evaluation {
 
     /// The report in lines of at most this many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
-        let parts = self.scenarios.iter().map(|one| match rows {
-            Rows::Screen => self.screen(one, width),
-            Rows::Notable | Rows::All => self.details(one, rows, width),
+        let same = |one: &Assessment, next: &Assessment| one.scenario == next.scenario;
+        let scenarios = self.scenarios.chunk_by(same).map(|parts| {
+            let overview = if parts.len() > 1 { overview(parts, width) } else { String::new() };
+            let parts = parts.iter().map(|one| match rows {
+                Rows::Screen => self.screen(one, width),
+                Rows::Notable | Rows::All => self.details(one, rows, width),
+            });
+            overview + &parts.collect::<Vec<_>>().join("\n")
         });
-        let mut text = parts.collect::<Vec<_>>().join("\n");
+        let mut text = scenarios.collect::<Vec<_>>().join("\n");
         text += &match rows {
             Rows::Screen => folded(&self.footer(), width),
             Rows::Notable | Rows::All => format!("\n{}", folded(&self.basis(), width)),
@@ -57,10 +64,10 @@ impl Evaluation {
 
     /// The title, the answer and how sure it is.
     fn head(&self, one: &Assessment, width: Option<usize>) -> String {
-        let part = one.part.as_ref().map(|part| format!(", {part}")).unwrap_or_default();
-        let question =
-            if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
-        let title = folded(&format!("{}{part}{question}", one.scenario), width);
+        let title = match &one.part {
+            Some(part) => folded(&format!("{}, {part}", one.scenario), width),
+            None => title(one, width),
+        };
         let said = folded(&format!("{}\n{}", answer(one), how_sure(self, one)), width);
         format!("{title}\n{said}")
     }
@@ -93,8 +100,13 @@ impl Evaluation {
 
     /// All reasons, and what makes the machine's own measurements doubtful.
     fn all_reasons(&self, one: &Assessment) -> Vec<Line> {
-        let unsteady = self.unsteady_link.map(|link| Line { label: "Link", text: link.sentence() });
-        reasons(one).into_iter().chain(unsteady).collect()
+        let copies = |plan: &&AssessedPlan| plan.busy.h2d + plan.busy.d2h > 0.0;
+        let unsteady = self.unsteady_link.filter(|_| one.plans.iter().any(|plan| copies(&plan)));
+        let unsteady = unsteady.map(|link| Line { label: "Link", text: link.sentence() });
+        let mut lines = reasons(one);
+        let first = lines.iter().take_while(|line| COME_FIRST.contains(&line.label)).count();
+        lines.splice(first..first, unsteady);
+        lines
     }
 
     /// All that is known.
@@ -127,13 +139,7 @@ impl Evaluation {
     fn footer(&self) -> String {
         let origin = &self.profile;
         let day = origin.calibrated.as_ref().map(|day| format!(", calibrated {day}"));
-        let context = self.context_ns.map(|time| format!("; a new CUDA context takes {time}"));
-        format!(
-            "\n{}{}{}. `--details` shows the rest.\n",
-            origin.gpu,
-            day.unwrap_or_default(),
-            context.unwrap_or_default()
-        )
+        format!("\n{}{}. `--details` shows the rest.\n", origin.gpu, day.unwrap_or_default())
     }
 
     /// What the answers rest on.
@@ -158,6 +164,24 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
         None => ": no plan was tried on this machine, so they are too narrow".to_owned(),
     };
     format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))
+}
+
+/// The scenario's name and question.
+fn title(one: &Assessment, width: Option<usize>) -> String {
+    let question =
+        if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
+    folded(&format!("{}{question}", one.scenario), width)
+}
+
+/// The answers to all parts of a scenario.
+fn overview(parts: &[Assessment], width: Option<usize>) -> String {
+    let answers = parts.iter().map(|one| {
+        let part = one.part.as_deref().unwrap_or_default();
+        folded(&format!("{part}: {}", answer(one)), width)
+    });
+    let title = title(&parts[0], width);
+    let why = "Programs that leave different results are not compared with one another.";
+    format!("{title}\n{}{}\n", answers.collect::<String>(), folded(why, width))
 }
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {

@@ -1,6 +1,6 @@
 //! How sure a profile is, in a line.
 
-use super::words::{fine_percent, plural};
+use super::words::{fine_percent, percent, plural};
 use crate::profile::Profile;
 use crate::stats::median;
 #[cfg(feature = "schema")]
@@ -78,10 +78,9 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "large copies took different times in the two calibration passes (H2D \u{b1}{}, D2H \
-             \u{b1}{}): something else used the link; calibrate again",
-            fine_percent(self.h2d),
-            fine_percent(self.d2h)
+            "busy during calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
+            percent(self.h2d),
+            percent(self.d2h)
         )
     }
 }

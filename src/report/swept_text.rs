@@ -57,11 +57,13 @@ impl Sweeping {
             _ => format!("value tried{both}, from {from} to {to}{noun}"),
         };
         let mut said = match stretches.as_deref() {
-            None if known.len() == 1 => format!("The GPU wins {what} at {tried}."),
-            None => format!("The GPU wins {what} at every {tried}."),
-            Some([]) if known.len() == 1 => format!("The GPU does not win {what} at {tried}."),
-            Some([]) => format!("The GPU wins {what} at no {tried}."),
-            Some(all) => format!("The GPU wins {what} with {}{noun}.", all.join(", or ")),
+            None if known.len() == 1 => format!("The GPU is faster {what} at {tried}."),
+            None => format!("The GPU is faster {what} at every {tried}."),
+            Some([]) if known.len() == 1 => {
+                format!("The GPU is not faster {what} at {tried}.")
+            }
+            Some([]) => format!("The GPU is faster {what} at no {tried}."),
+            Some(all) => format!("The GPU is faster {what} {}{noun}.", all.join(" and ")),
         };
         if let Some(row) = self.row {
             let turns = self.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();

@@ -24,16 +24,20 @@ pub(in crate::report) fn verdict(
     match (run, program) {
         (None, _) => "No plan can be predicted.".to_owned(),
         (Some(_), Some(program)) if answer != run_answer => of_program(verdict, runs, program),
-        (Some(run), _) => of_run(run, plans, missing),
+        (Some(run), _) => of_run((verdict, run), (runs, plans), missing),
     }
 }
 
 /// One run settles it.
-fn of_run(run: &Comparison, plans: usize, missing: Option<&MissingTime>) -> String {
+fn of_run(
+    (verdict, run): (&Verdict, &Comparison),
+    (runs, plans): (u64, usize),
+    missing: Option<&MissingTime>,
+) -> String {
     let Comparison { answer, chosen, other, factor, .. } = run;
     let (name, takes) = (format!("`{}`", chosen.plan), chosen.time_ns);
     let Some((other, factor)) = other.as_ref().zip(*factor) else {
-        return alone(chosen, missing);
+        return alone(chosen, &whole(verdict, runs), missing);
     };
     let than = other.time_ns;
     let longer = format!("{} times as long", times(factor));
@@ -72,13 +76,19 @@ fn of_run(run: &Comparison, plans: usize, missing: Option<&MissingTime>) -> Stri
     }
 }
 
+/// What the whole program takes of a plan that has no rival.
+fn whole(verdict: &Verdict, runs: u64) -> String {
+    let program = verdict.program.as_ref().map(|program| program.chosen.time_ns);
+    program.map_or_else(String::new, |time| format!(", {time} for {}", plural(runs, "run")))
+}
+
 /// There is nothing to compare it with.
-fn alone(only: &Contender, missing: Option<&MissingTime>) -> String {
+fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String {
     let (name, takes) = (&only.plan, only.time_ns);
     match missing {
-        None => format!("`{name}` takes {takes} a run; there is no other plan to compare it with."),
+        None => format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with."),
         Some(missing) => format!(
-            "`{name}` takes {takes} a run, with nothing to compare: {}'s time of `{}` is not known.",
+            "`{name}` takes {takes} a run{whole}; {}'s time of `{}` is not known.",
             side(missing.on_cpu),
             missing.kernel
         ),
@@ -151,15 +161,15 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
     let share = comparison.faster_in?;
     let what = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
-            return Some(format!("either is faster in some of {draws} simulated machines"));
+            return Some(format!("neither is clearly faster in {draws} simulated draws"));
         }
-        (true, Answer::Cpu) => "the CPU is faster".to_owned(),
-        (true, Answer::Gpu) => "the GPU is faster".to_owned(),
-        _ => "it is faster".to_owned(),
+        (true, Answer::Cpu) => "CPU faster",
+        (true, Answer::Gpu) => "GPU faster",
+        _ => "faster",
     };
     Some(match share {
-        1.0 => format!("{what} in all {draws} simulated draws of the machine"),
-        _ => format!("{what} in {} of {draws} simulated draws of the machine", percent(share)),
+        1.0 => format!("{what} in all {draws} simulated draws"),
+        _ => format!("{what} in {} of {draws} simulated draws", percent(share)),
     })
 }
 
@@ -167,16 +177,16 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
 fn ranges(evaluation: &Evaluation) -> String {
     if let Some(scored) = &evaluation.profile.scored {
         return format!(
-            "ranges contained {} of {} measured here",
+            "ranges held {} of {} run here",
             percent(scored.in_range),
             plural(scored.plans, "plan")
         );
     }
     match (evaluation.ranges, evaluation.profile.model_error) {
         (Some(RangesTried { trials, in_range, .. }), _) => format!(
-            "ranges contained {} of {} at the calibration",
+            "ranges held {} of {}",
             percent(in_range),
-            plural(trials as u64, "trial plan")
+            plural(trials as u64, "trial")
         ),
         (None, Some(error)) => format!(
             "no plan was tried on this machine, so ranges are widened by {}, the error on others",

@@ -12,21 +12,20 @@ use std::collections::BTreeSet;
 pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
     let best = assessment.best_on_gpu()?;
     let setup = best.setup_ns.filter(|setup| *setup > Span::ZERO)?;
-    let mut text = format!("{setup} for `{}`", best.plan);
-    if let Some(pinning) = &best.pinning {
-        text += &format!(", to pin {}{}", pinning.bytes, pays(best, pinning));
-    }
+    let text = match &best.pinning {
+        Some(pinning) => format!("{setup}, pins {}{}", pinning.bytes, pays(pinning)),
+        None => format!("{setup} for `{}`", best.plan),
+    };
     Some(Line::new("Set-up", text))
 }
 
 /// After how many runs pinning pays.
-fn pays(plan: &AssessedPlan, pinning: &PinningPrices) -> String {
-    let Some(without) = pinning.unpinned_pass_ns else { return String::new() };
-    let saves = without.saturating_sub(plan.predicted_ns);
-    match pinning.pays_from_runs {
-        Some(1) => format!("; pinning saves {saves} a run and pays in the first"),
-        Some(from) => format!("; pinning saves {saves} a run and pays from {} runs on", count(from)),
-        None => format!("; pinning saves nothing: without it, a run takes {without}"),
+fn pays(pinning: &PinningPrices) -> String {
+    match (pinning.pays_from_runs, pinning.unpinned_pass_ns) {
+        (Some(1), _) => "; pinning pays in the first run".to_owned(),
+        (Some(from), _) => format!("; pinning pays from {} runs on", count(from)),
+        (None, Some(without)) => format!("; pinning saves nothing: {without} without it"),
+        (None, None) => String::new(),
     }
 }
 
@@ -99,9 +98,15 @@ fn pinning(assessment: &Assessment) -> Vec<Line> {
     let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT || Some(&one.plan) == best;
     let lines = assessment.plans.iter().filter(is_meant).filter_map(|one| {
         let pinning = one.pinning.as_ref()?;
-        let (costs, _) = (pinning.register_ns?, pinning.unpinned_pass_ns?);
-        let pays = pays(one, pinning);
-        Some(Line::new("Pinning", format!("{costs} for {} in `{}`{pays}", pinning.bytes, one.plan)))
+        let (costs, without) = (pinning.register_ns?, pinning.unpinned_pass_ns?);
+        let saves = without.saturating_sub(one.predicted_ns);
+        let text = format!(
+            "{costs} for {} in `{}`; it saves {saves} a run{}",
+            pinning.bytes,
+            one.plan,
+            pays(pinning)
+        );
+        Some(Line::new("Pinning", text))
     });
     lines.collect()
 }

@@ -1,12 +1,11 @@
 //! Why the answer is what it is.
 
-use super::answer::on;
 use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
 use super::sizes::sizes;
 use super::Line;
 use crate::findings::{
-    Answer, AssessedPlan, Assessment, Comparison, CriticalPathShares, HeldBy, HostThread, Simplest,
+    Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy, HostThread, Simplest,
 };
 use crate::machine::Side;
 use crate::report::words::{percent, plural, quoted, times};
@@ -18,31 +17,64 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     lines
         .chain(each_run(assessment))
         .chain(why(assessment))
-        .chain(set_up(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
+        .chain(set_up(assessment))
         .chain(gpu_alone(assessment))
         .chain(cpu_copies(assessment))
         .chain(borrowed(assessment))
+        .chain(program(assessment))
         .collect()
 }
 
-/// What one run is, if a whole program has another answer.
+/// What one run takes, if a whole program has another answer.
 fn each_run(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
-    let other = run.other.as_ref()?;
-    let (takes, than) = (run.chosen.time_ns, other.time_ns);
-    let text = match run.answer {
-        Answer::Tie => format!("too close to call: {takes} on {}, {than} on {}", on(&run.chosen), on(other)),
-        _ => format!(
-            "{takes} with `{}`, {than} {}, {} times as long",
-            run.chosen.plan,
-            if run.is_between_sides() { format!("on {}", on(other)) } else { format!("with `{}`", other.plan) },
-            times(run.factor?)
-        ),
-    };
-    Some(Line::new("Each run", text))
+    Some(Line::new("Each run", faster(run)))
+}
+
+/// What a whole program takes, if its answer is that of one run.
+fn program(assessment: &Assessment) -> Option<Line> {
+    let verdict = &assessment.verdict;
+    let program = verdict.program.as_ref().filter(|_| verdict.answer == verdict.run_answer)?;
+    let other = program.other.as_ref()?;
+    let [chosen, other] = [&program.chosen, other].map(|one| match program.is_between_sides() {
+        true => format!("{} {}", side_of(one), one.time_ns),
+        false => format!("`{}` {}", one.plan, one.time_ns),
+    });
+    let runs = plural(assessment.runs, "run");
+    Some(Line::new("Program", format!("{runs} with first use and set-up: {chosen}, {other}")))
+}
+
+/// Who is faster, with both times.
+fn faster(of: &Comparison) -> String {
+    let Comparison { answer, chosen, other, .. } = of;
+    let with = |one: &Contender| format!("{} with `{}`", one.time_ns, one.plan);
+    let Some(other) = other else { return with(chosen) };
+    match (of.is_between_sides(), answer) {
+        (true, Answer::Tie) => {
+            let [one, two] = [chosen, other].map(|one| format!("{} {}", side_of(one), one.time_ns));
+            format!("too close to call: {one}, {two}")
+        }
+        (true, _) => {
+            let [one, two] = [chosen, other].map(|one| match one.side {
+                Side::Cpu => format!("CPU {}", one.time_ns),
+                _ => format!("{} {} (`{}`)", side_of(one), one.time_ns, one.plan),
+            });
+            format!("{} faster: {one}, {two}", side_of(chosen))
+        }
+        (false, Answer::Tie) => format!("too close to call: {}, {}", with(chosen), with(other)),
+        (false, _) => format!("{}, {}", with(chosen), with(other)),
+    }
+}
+
+const fn side_of(one: &Contender) -> &'static str {
+    match one.side {
+        Side::Cpu => "CPU",
+        Side::Gpu => "GPU",
+        Side::Both => "both",
+    }
 }
 
 /// What the plan to choose, or the best one on the GPU, spends its time on.
@@ -50,10 +82,10 @@ fn why(assessment: &Assessment) -> Option<Line> {
     let plan = assessment
         .best_on_gpu()
         .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
-    let mut text = format!("`{}` is limited by {}", plan.plan, plan.bottleneck.in_words());
+    let mut text = format!("{} limits `{}`", plan.bottleneck.in_words(), plan.plan);
     let parts = parts(&plan.critical_path);
     if let Some((share, what)) = parts.first().filter(|_| plan.side != Side::Cpu) {
-        text += &format!(": {} of its time is {what}", percent(*share));
+        text += &format!(": {} is {what}", percent(*share));
     }
     Some(Line::new("Why", text))
 }
@@ -75,23 +107,8 @@ fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
 
 /// What changes for somebody who cannot pin memory.
 fn without_pinning(assessment: &Assessment) -> Option<Line> {
-    let Comparison { answer, chosen, other, factor, .. } = assessment.without_pinning.as_ref()?;
-    let text = match (other, factor) {
-        (Some(other), Some(factor)) if *answer != Answer::Tie => format!(
-            "{} with `{}`, {} with `{}`, {} times as long",
-            chosen.time_ns,
-            chosen.plan,
-            other.time_ns,
-            other.plan,
-            times(*factor)
-        ),
-        (Some(other), _) => format!(
-            "too close to call: {} with `{}`, {} with `{}`",
-            chosen.time_ns, chosen.plan, other.time_ns, other.plan
-        ),
-        (None, _) => format!("{} with `{}`", chosen.time_ns, chosen.plan),
-    };
-    Some(Line::new("Without pinning", text))
+    let without = assessment.without_pinning.as_ref()?;
+    Some(Line::new("Without pinning", faster(without)))
 }
 
 fn gpu_alone(assessment: &Assessment) -> Option<Line> {

@@ -32,14 +32,13 @@ fn known(found: &Threshold, ties_here: bool) -> String {
     let mut text = match bounded.as_deref() {
         None => format!("the GPU is faster {all}"),
         Some([]) => format!("the CPU is faster {all}"),
-        Some(sizes) => format!(
-            "the GPU is faster {} elements of `{buffer}`; here it has {}",
-            sizes.join(", and "),
-            fine_count(*elements as f64)
-        ),
+        Some(sizes) => {
+            format!("the GPU is faster {} elements of `{buffer}`", sizes.join(" and "))
+        }
     };
-    if ties_here {
-        text += ", which is too close to call";
+    if !matches!(bounded.as_deref(), None | Some([])) {
+        let close = if ties_here { ", too close to call" } else { "" };
+        text += &format!("; here {}{close}", fine_count(*elements as f64));
     }
     for (on_cpu, too_large) in [(false, found.too_large_for_gpu), (true, found.too_large_for_cpu)] {
         if let Some(from) = too_large {
