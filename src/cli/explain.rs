@@ -1,7 +1,7 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, load, write_whole};
+use super::profiles::{CALIBRATIONS, deliver, in_folder, load, newest, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
@@ -9,7 +9,7 @@ use crate::report::{Calls, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, candidates_for, candidates_over};
 use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
 const MOST_GPUS: usize = 8;
@@ -37,10 +37,15 @@ pub(super) struct ExplainArguments {
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
-    let inputs = [Some(&arguments.scenario), arguments.profile.as_ref()].into_iter().flatten();
-    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
+    // A profile is not always read, but never to be overwritten.
+    let profile = match &arguments.profile {
+        Some(path) => Some(in_folder(path)),
+        None => newest(Path::new(CALIBRATIONS)).ok(),
+    };
+    let inputs = [&arguments.scenario].into_iter().chain(&profile).chain(&workload.files);
+    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let (first, plan) = match &arguments.plan {
         Some(name) => {
             (String::new(), named(&workload, candidates(arguments, &workload, name)?, name)?)

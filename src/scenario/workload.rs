@@ -9,6 +9,7 @@ use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
 use crate::units::{Bytes, ElementType};
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Index of a task in [`Workload::tasks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +31,8 @@ pub struct Workload {
     pub programs: Vec<Program>,
     pub limits: Limits,
     pub plans: PlanChoice,
+    /// The files that its kernels were read from.
+    pub files: Vec<PathBuf>,
 }
 
 /// An array that tasks and programs read and write.
@@ -158,6 +161,18 @@ pub struct PlanChoice {
     /// Pieces into which each batch is cut.
     pub chunks: Vec<u64>,
     pub memory: Vec<PlanMemory>,
+}
+
+impl PlanChoice {
+    /// Whether plans are to hold data in this way, by the scenario's word.
+    pub fn holds(&self, memory: PlanMemory) -> bool {
+        self.memory.contains(&memory)
+    }
+
+    /// Whether plans may pin memory, or take pinned memory, for data that is pageable.
+    pub fn may_pin(&self) -> bool {
+        self.memory.is_empty() || self.memory.iter().any(|one| *one != PlanMemory::Pageable)
+    }
 }
 
 impl From<&Limits> for Capacities {

@@ -31,6 +31,7 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
         limits: Limits::default(),
         plans: workload.plans.clone(),
         programs: Vec::new(),
+        files: Vec::new(),
     }
 }
 
