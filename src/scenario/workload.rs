@@ -119,9 +119,17 @@ pub struct Task {
 }
 
 impl Task {
-    /// Neighbours on each side that an output element depends on, over all iterations.
+    /// Neighbours on each side that an output element depends on, over all iterations. A kernel of
+    /// the user's own reads the same in each.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo() * self.iterations
+        self.kernel.halo() * if self.kernel.own().is_some() { 1 } else { self.iterations }
+    }
+
+    /// Why plans may not cut it, if so.
+    pub fn stays_whole(&self) -> Option<String> {
+        let why =
+            if self.kernel.is_cut_unasked() { "has `split = \"none\"`" } else { "has no `split`" };
+        (!self.splittable).then(|| format!("task `{}` {why}, so it stays whole", self.name))
     }
 
     /// Whether an output element may depend on all of an input, by its place in

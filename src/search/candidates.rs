@@ -3,7 +3,7 @@
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::{HostMemory, Side};
 use crate::program::Program;
-use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
+use crate::scenario::{FamilyName, Home, PlanMemory, Task, Workload};
 use rayon::prelude::*;
 
 /// Numbers of chunks to try where the scenario does not say.
@@ -148,8 +148,10 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
             "several GPUs are to be calibrated together first".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
             "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
-        } else if workload.batches == 1 && !workload.tasks.iter().all(|task| task.splittable) {
-            "there is one batch, and a task without `split` keeps it whole".to_owned()
+        } else if let (1, Some(why)) =
+            (workload.batches, workload.tasks.iter().find_map(Task::stays_whole))
+        {
+            format!("there is one batch, and {why}")
         } else {
             format!(
                 "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \

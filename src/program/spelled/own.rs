@@ -370,7 +370,7 @@ fn rule(raw: &RawKernel) -> String {
 }
 
 /// More elements than any memory holds.
-const MOST_ELEMENTS: i64 = 1 << 50;
+pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
 
 /// What rules of a kernel are applied to: the numbers of one launch.
 struct Rules<'k> {
