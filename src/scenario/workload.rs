@@ -4,10 +4,11 @@ use super::family_name::FamilyName;
 use super::needed::Needed;
 use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
-use crate::kernels::Shape;
+use crate::kernels::{GpuSide, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Program};
 use crate::units::{Bytes, ElementType};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -215,6 +216,22 @@ impl Workload {
     /// Whether a task runs a kernel of the user's own.
     pub fn has_own_kernels(&self) -> bool {
         self.tasks.iter().any(|task| task.kernel.own().is_some())
+    }
+
+    /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.
+    /// They are taken to fill the GPU, so that nothing runs beside them.
+    pub fn kernels_without_grid(&self) -> BTreeSet<&str> {
+        let of_tasks = self.tasks.iter().filter(|task| !task.on_cpu);
+        let of_tasks = of_tasks.filter_map(|task| task.kernel.own()).map(|work| &work.declared);
+        let of_tasks = of_tasks.filter(|one| !one.has_grid()).map(|one| &one.kernel);
+        let of_programs = self.programs.iter().flat_map(|program| {
+            let launched = program.body.iter().filter(|call| call.is_launch());
+            let steps = launched.filter_map(|call| call.facts().own);
+            steps.filter(|step| step.geometry.is_none()).map(|step| program.own_kernel(step))
+        });
+        let all = of_tasks.chain(of_programs);
+        let is_stated = |kernel: &&OwnKernel| matches!(kernel.gpu, GpuSide::Cost(_));
+        all.filter(is_stated).map(|kernel| kernel.name.as_str()).collect()
     }
 
     pub fn buffer(&self, id: BufferId) -> &Buffer {

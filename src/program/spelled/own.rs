@@ -176,6 +176,11 @@ impl DeclaredKernel {
         Ok(OwnStep { kernel: at, reads, writes, elements, numbers, geometry, parameters })
     }
 
+    /// Whether it says how many blocks it is launched with.
+    pub const fn has_grid(&self) -> bool {
+        self.raw.grid.is_some()
+    }
+
     /// How many buffers it reads and writes, where it gives them names.
     pub fn named(&self) -> [Option<usize>; 2] {
         [&self.raw.reads, &self.raw.writes].map(|names| Some(names.len()).filter(|&n| n > 0))
