@@ -5,7 +5,7 @@ mod machines;
 pub(super) mod what_if;
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs_count, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
@@ -99,7 +99,8 @@ pub(super) struct EvaluateArguments {
 fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failure> {
     let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
     let found = predicting.profile()?;
-    check_outputs(predicting.inputs(&found), output)?;
+    let workloads = predicting.workloads()?;
+    check_outputs(predicting.inputs(&found, &workloads), output)?;
     let report = sweep(predicting, &found, asked, arguments.shard)?;
     show(&report, arguments.format, (arguments.width, output))
 }
@@ -121,7 +122,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
-    let inputs = predicting.inputs(&found).chain(arguments.baseline.as_deref());
+    let inputs = predicting.inputs(&found, &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
@@ -196,6 +197,7 @@ pub(super) fn evaluated(
 ) -> Result<(Assessment, Ranking), Failure> {
     let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
     let runs = questions.runs.unwrap_or(workload.runs);
+    check_runs_count(workload, &ranking, runs)?;
     let of = (found, (predicting.draws.into(), predicting.seed));
     let ranked = (&ranking, questions.within);
     let assessment = assess((workload, runs), ranked, of, progress.tally());

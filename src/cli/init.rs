@@ -24,7 +24,7 @@ pub(super) struct InitArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Batches come from the host and go through a few kernels
+    /// Batches come from the host, and each feeds a step of a model on the GPU
     Loader,
     /// One task
     Kernel,

@@ -12,9 +12,13 @@ use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
 use crate::search::{contests, Candidates, Plan, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
+use crate::units::Span;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// The folder whose folders are searched for profiles.
+pub(super) const CALIBRATIONS: &str = "calibration";
 
 /// A profile and the path that it was read from.
 pub(super) struct LoadedProfile {
@@ -150,6 +154,23 @@ pub(super) fn check_runs(
     )))
 }
 
+/// Refuses a number of runs that takes longer than can be counted with any of the plans: which one
+/// is faster then shows in no time of a whole program.
+pub(super) fn check_runs_count(
+    workload: &Workload,
+    ranking: &Ranking,
+    runs: u64,
+) -> Result<(), Failure> {
+    let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
+    let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
+    Err(Failure::Unanswered(miette::miette!(
+        help = "ask about fewer runs, with `--runs` or with `runs` in the scenario",
+        "{}: {runs} runs of `{}`, {pass} each, take more than {most}, and no longer time is counted",
+        workload.name,
+        long.plan.name()
+    )))
+}
+
 /// What was timed are calls of the plan.
 fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Failure> {
     let calls = plan.program.body.len();
@@ -177,7 +198,7 @@ impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<LoadedProfile, Failure> {
         match self.profile.as_slice() {
-            [] => Self::load_profile(newest(Path::new("calibration"))?),
+            [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
             [_, ..] => Err(Failure::Input(miette::miette!(
                 help = "name one; `hallway evaluate` sets several machines side by side",
@@ -204,8 +225,13 @@ impl Predicting {
     }
 
     /// The files that every predicting command reads.
-    pub fn inputs<'p>(&'p self, found: &'p LoadedProfile) -> impl Iterator<Item = &'p Path> {
-        self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
+    pub fn inputs<'p>(
+        &'p self,
+        found: &'p LoadedProfile,
+        workloads: impl IntoIterator<Item = &'p Workload>,
+    ) -> impl Iterator<Item = &'p Path> {
+        let of_kernels = workloads.into_iter().flat_map(|workload| &workload.files);
+        self.scenarios.iter().chain([&found.path]).chain(of_kernels).map(PathBuf::as_path)
     }
 
     /// Reads the scenarios.

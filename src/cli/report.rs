@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let inputs = predicting.inputs(&found).chain(runs.iter().map(PathBuf::as_path));
+    let inputs = predicting.inputs(&found, &workloads).chain(runs.iter().map(PathBuf::as_path));
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;

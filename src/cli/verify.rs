@@ -117,7 +117,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let subjects = Subjects::new(arguments, &found)?;
     let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
-    let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
+    let workloads = subjects.all.iter().map(|(workload, _)| workload);
+    let inputs = arguments.predicting.inputs(&found, workloads);
+    let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
         true => check_outputs(inputs.chain(paths()), written),

@@ -118,6 +118,12 @@ pub trait Definition {
         true
     }
 
+    /// Whether its data goes through pinned memory that it takes for itself, whatever kind the data
+    /// is in.
+    fn takes_pinned(&self) -> bool {
+        false
+    }
+
     /// Plans of the family that differ in one parameter by a step.
     fn neighbours(&self) -> Vec<Self>
     where

@@ -125,6 +125,10 @@ impl Definition for Staged {
     fn tries_pinned(&self) -> bool {
         false
     }
+
+    fn takes_pinned(&self) -> bool {
+        true
+    }
 }
 
 fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {

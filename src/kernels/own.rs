@@ -30,6 +30,15 @@ pub struct Elementwise {
     pub names: Vec<String>,
     /// For each read, whether it is among them. If not, it is read whole.
     pub reads: Vec<bool>,
+    /// How many neighbours on each side an element depends on, besides. A launch on some elements
+    /// gets these, too, and what it computes for them is not used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub halo: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(halo: &u64) -> bool {
+    *halo == 0
 }
 
 /// What is known of a kernel on the GPU.

@@ -37,6 +37,8 @@ pub enum ProblemKind {
     Usage,
     /// A file or a value is wrong, or a place cannot be written.
     Input,
+    /// There is no answer to what was asked.
+    Unanswered,
     /// There is no GPU, or something of CUDA is missing, and the command needs it.
     NoGpu,
     /// The GPU or the machine failed.

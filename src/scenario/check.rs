@@ -5,6 +5,7 @@ use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
+use super::long::check_length;
 use super::plan_memory::PlanMemory;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
@@ -146,8 +147,10 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         batches,
         runs,
         buffers,
+        files: kernels.iter().flat_map(|kernel| kernel.files.iter().cloned()).collect(),
     };
-    faults.keep(calls(&raw, &workload)).map(|()| workload)
+    faults.keep(calls(&raw, &workload))?;
+    faults.keep(check_length(&raw, &workload)).map(|()| workload)
 }
 
 /// The programs over the buffers.

@@ -13,6 +13,7 @@ mod error;
 mod family_name;
 mod graph;
 mod key;
+mod long;
 mod needed;
 mod own_task;
 mod plan_memory;

@@ -11,7 +11,10 @@ use crate::units::ElementType;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -229,7 +232,9 @@ pub(super) struct RawTask {
     /// `"cpu"` keeps the task on the CPU, also in plans in which the GPU has the others. Default:
     /// it is where its plan has it.
     pub on: Option<On>,
-    /// Allows plans to cut the task into chunks. Default: it stays whole.
+    /// Whether plans may cut the task into chunks: `{ along = "elements" }` allows it, and `"none"`
+    /// forbids it. Default: tasks are cut whose kernel is of the library and goes element by
+    /// element, and others stay whole.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
@@ -243,12 +248,62 @@ pub(super) enum On {
     Cpu,
 }
 
+/// Whether a task may be cut into chunks.
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Split", untagged))]
+pub(super) enum RawSplit {
+    Not(NoSplit),
+    Along(RawAlong),
+}
+
+impl RawSplit {
+    /// What is said of how it is cut.
+    pub const fn along(&self) -> Option<&RawAlong> {
+        match self {
+            Self::Not(_) => None,
+            Self::Along(along) => Some(along),
+        }
+    }
+}
+
+// An untagged enum of serde would not say which key of a table is wrong.
+impl<'de> Deserialize<'de> for RawSplit {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawSplit;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"none\" or a table such as { along = \"elements\" }")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
+                NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
+                RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+/// That a task is not cut.
+#[derive(Deserialize, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NoSplit {
+    /// It stays whole.
+    None,
+}
+
 /// How a task may be cut into chunks.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a table such as { along = \"elements\" }")]
-#[cfg_attr(feature = "schema", schemars(rename = "Split"))]
-pub(super) struct RawSplit {
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "AlongElements"))]
+pub(super) struct RawAlong {
     /// What is cut.
     #[serde(rename = "along")]
     _along: Along,

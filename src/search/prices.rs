@@ -34,6 +34,7 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
         programs: Vec::new(),
         results: BTreeMap::new(),
         part: None,
+        files: Vec::new(),
     }
 }
 

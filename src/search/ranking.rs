@@ -63,9 +63,11 @@ impl Ranked {
         Some(self.first_use.known + *self.setup.as_ref().ok()?)
     }
 
-    /// What a process pays in all that goes over the body `runs` times, if set-up is known.
+    /// What a process pays in all that goes over the body `runs` times. `None` if set-up is not
+    /// known, or if that is longer than can be counted.
     pub fn program(&self, runs: u64) -> Option<Span> {
-        Some(self.before_first_pass()? + self.makespan() * runs)
+        let all = self.before_first_pass()? + self.makespan() * runs;
+        (all < Span::LONGEST).then_some(all)
     }
 
     pub fn is_cpu(&self) -> bool {
@@ -172,8 +174,13 @@ impl Ranking {
         simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
     }
 
+    /// A plan of which so many passes take longer than can be counted.
+    pub fn too_long_over(&self, runs: u64) -> Option<&Ranked> {
+        self.plans.iter().find(|ranked| ranked.makespan() * runs >= Span::LONGEST)
+    }
+
     /// The plan to choose for a program of so many passes, of those that `is_meant`. `None` if the
-    /// set-up of one of them is not known, for that one might win.
+    /// time of one of them is not known, for that one might win.
     pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.fastest_over(runs, &is_meant)?;
         let tied = |other: &&Ranked| {
@@ -197,7 +204,7 @@ impl Ranking {
 
     fn fastest_over(&self, runs: u64, is_meant: &impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let plans = || self.plans.iter().filter(|ranked| is_meant(ranked));
-        let known = plans().all(|ranked| ranked.setup.is_ok());
+        let known = plans().all(|ranked| ranked.program(runs).is_some());
         plans().filter(|_| known).min_by_key(|ranked| ranked.program(runs))
     }
 }

@@ -54,8 +54,12 @@ fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
         return None;
     }
     if let Some(whole) = workload.tasks.iter().find(|task| !task.splittable) {
-        let can_be_cut = whole.kernel.can_be_cut();
-        return can_be_cut.then(|| format!("let task `{}` be cut, with `split`", whole.name));
+        let name = &whole.name;
+        let way_out = match whole.kernel.is_cut_unasked() {
+            true => format!("take `split = \"none\"` out of task `{name}`"),
+            false => format!("let task `{name}` be cut, with `split`"),
+        };
+        return whole.kernel.can_be_cut().then_some(way_out);
     }
     let asked = &workload.plans.families;
     let saving = Family::all().into_iter().filter(|family| family.saves_device_memory());

@@ -2,7 +2,7 @@
 //! launch takes, and of where the edges of the device's clock lie.
 
 use super::bound::bound;
-use super::engine::Simulator;
+use super::engine::{Simulator, within_horizon};
 use super::tally::Tally;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
 use crate::profile::Profile;
@@ -217,7 +217,7 @@ impl<'p> Begun<'p> {
         let Ok(before) = makespans else { return };
         let calls = program.body.len();
         let makespan = |simulator: &mut Simulator, draw: &Draw| {
-            let makespan = simulator.makespan(&draw.compile(program, analysis)?);
+            let makespan = within_horizon(simulator.makespan(&draw.compile(program, analysis)?))?;
             done.add(calls as u64);
             Ok(makespan)
         };
@@ -249,6 +249,7 @@ impl<'p> Begun<'p> {
             }
             None => simulator.timeline(&usual),
         };
+        within_horizon(timeline.makespan)?;
         done.add(program.body.len() as u64);
         let margin = profile.margin(program, timeline.makespan);
         Ok(Forecast { timeline, draws, margin, bound })

@@ -71,6 +71,11 @@ pub struct RawKernel {
     /// of `writes` are among them. Default: the kernel stays whole.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
+    /// How many neighbours on each side an element of `elementwise` depends on, as in a stencil: in
+    /// a grid of planes, the elements of a plane. A chunk then computes as many elements more on
+    /// each side, which take their time and are not used. Default: 0.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    pub halo: Option<Spanned<i64>>,
     /// Times at some numbers of elements: `[[1e6, "120 us"], [1e7, "1.1 ms"]]`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
     pub points: Option<Spanned<RawPoints>>,

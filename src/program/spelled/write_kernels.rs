@@ -49,7 +49,11 @@ fn table(kernel: &OwnKernel) -> Option<String> {
     };
     let elementwise = elementwise.as_ref().map_or(String::new(), |one| {
         let names: Vec<String> = one.names.iter().map(|name| text(name)).collect();
-        format!("elementwise = [{}]\n", names.join(", "))
+        let halo = match one.halo {
+            0 => String::new(),
+            halo => format!("halo = {halo}\n"),
+        };
+        format!("elementwise = [{}]\n{halo}", names.join(", "))
     });
     Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{elementwise}{cpu}\n", text(name)))
 }
