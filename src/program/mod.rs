@@ -21,6 +21,7 @@ mod operands;
 mod order;
 mod own_step;
 mod problem;
+mod process;
 pub mod spelled;
 mod threads;
 mod value;
@@ -37,5 +38,6 @@ pub use operands::{
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
+pub use process::{Process, ProcessState, StateReason};
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

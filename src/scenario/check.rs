@@ -6,6 +6,7 @@ use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
 use super::plan_memory::PlanMemory;
+use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
@@ -103,6 +104,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         }
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
+    let process = faults.keep(process(&raw.process, &raw.buffers));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let (buffers, batches, runs) =
@@ -135,6 +137,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         tasks,
         limits,
         plans,
+        process: process?,
         programs,
         name: raw.name.get_ref().clone(),
         question: raw.question.get_ref().clone(),

@@ -16,6 +16,7 @@ mod key;
 mod needed;
 mod own_task;
 mod plan_memory;
+mod process;
 mod raw;
 mod read;
 #[cfg(feature = "schema")]

@@ -6,7 +6,7 @@ use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
 use crate::kernels::Shape;
 use crate::machine::{Capacities, HostMemory};
-use crate::program::{BufferId, Program};
+use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
 use std::ops::Range;
 
@@ -30,6 +30,8 @@ pub struct Workload {
     pub programs: Vec<Program>,
     pub limits: Limits,
     pub plans: PlanChoice,
+    /// The process that runs the programs.
+    pub process: Process,
 }
 
 /// An array that tasks and programs read and write.
