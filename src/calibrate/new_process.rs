@@ -51,7 +51,8 @@ impl NewProcess {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("cannot be started from {name}: {error}"))?;
-        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, output, errors) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let handing = std::thread::spawn(move || {
             // A process that is gone already says so at its end.
             input.map(|mut input| input.write_all(&image))
@@ -60,8 +61,7 @@ impl NewProcess {
         let ended = self.wait(&mut child);
         // Once the process is gone, so are the other ends of its pipes.
         let _ = handing.join();
-        let [said, complained] =
-            [said, complained].map(|thread| thread.join().unwrap_or_default());
+        let [said, complained] = [said, complained].map(|thread| thread.join().unwrap_or_default());
         ended.map_err(|why| match complained.lines().last() {
             Some(last) => format!("{why}: {last}"),
             None => why,

@@ -141,9 +141,7 @@ fn libraries(program: &Program) -> Vec<Library> {
     for call in &program.body {
         let library = match call {
             Call::Launch { step, .. } => step.kernel.library(),
-            Call::LaunchOwn { step, .. } => {
-                is_product(program, step).then_some(Library::Cublas)
-            }
+            Call::LaunchOwn { step, .. } => is_product(program, step).then_some(Library::Cublas),
             _ => None,
         };
         found.extend(library.filter(|library| !found.contains(library)));

@@ -48,9 +48,9 @@ mod work;
 mod written;
 
 pub use compiled::{CompileError, CompiledProgram};
+pub use first_use::{FirstUse, FirstUseOf, first_use};
 pub use links::LinkId;
 pub use pinning::{Pinning, Taken, pinning, taken, unpinned};
-pub use first_use::{FirstUse, FirstUseOf, first_use};
 pub use setup::setup_time;
 
 pub(crate) use analysis::Analysis;

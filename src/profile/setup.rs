@@ -75,7 +75,8 @@ impl Profile {
     /// If it was not measured.
     pub fn first_module(&self) -> Result<Span, Unknown> {
         let module = self.setup.new_module.or(self.setup.module);
-        let module = module.ok_or_else(|| Unknown::new("what it takes to load the kernels' module"));
+        let module =
+            module.ok_or_else(|| Unknown::new("what it takes to load the kernels' module"));
         Ok(module?.span())
     }
 

@@ -29,13 +29,8 @@ impl SetupStep {
     /// What is timed in a process that can be used at once, one step at a time.
     pub const HERE: [Self; 4] = [Self::Stream, Self::Event, Self::Context, Self::Module];
     /// What is timed in a new process, in the order in which it comes there.
-    pub const IN_NEW_PROCESS: [Self; 5] = [
-        Self::NewContext,
-        Self::NewModule,
-        Self::FirstLaunch,
-        Self::NextKernel,
-        Self::LaterLaunch,
-    ];
+    pub const IN_NEW_PROCESS: [Self; 5] =
+        [Self::NewContext, Self::NewModule, Self::FirstLaunch, Self::NextKernel, Self::LaterLaunch];
 
     pub const fn is_in_new_process(self) -> bool {
         matches!(

@@ -9,8 +9,7 @@ use crate::units::Span;
 pub(super) fn process(raw: &RawProcess, buffers: &[RawBuffer]) -> Result<Process, Fault> {
     let start = start(raw.start.as_ref())?;
     let state = raw.state.as_ref().map(|state| *state.get_ref());
-    if let (Some(text), Some(stated), Some(ProcessState::Running)) =
-        (&raw.start, &raw.state, state)
+    if let (Some(text), Some(stated), Some(ProcessState::Running)) = (&raw.start, &raw.state, state)
     {
         let fault = Fault::new(
             "`[process]` has a `start`, but a running process has started before",
