@@ -7,6 +7,9 @@ use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
 use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program};
 use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a process pays once, besides its set-up, because it does something for the first time.
@@ -24,7 +27,9 @@ pub struct FirstUse {
 }
 
 /// What is used for the first time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum FirstUseOf {
     /// The framework, which the scenario says how long it takes to load.
     Framework,

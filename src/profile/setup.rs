@@ -3,6 +3,8 @@
 use super::{Estimate, Profile, Unknown};
 use crate::samples::CalibrationExtent;
 use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Host time of making what a plan needs. Profiles of early versions have none of what is measured
@@ -29,7 +31,9 @@ pub struct SetupCosts {
 }
 
 /// Where the price of a process's context comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum ContextSource {
     /// New processes were started, and their first call of the driver was timed.
     NewProcess,
