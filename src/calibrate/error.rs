@@ -20,6 +20,8 @@ pub enum CalibrateError {
          uses memory, or raise the limit of the container or the batch system"
     )]
     LittleMemory { needs: Bytes, has: Bytes },
+    #[error("a new process that was to time its first use of the GPU {0}")]
+    NewProcess(String),
     #[error("while preparing several GPUs: {0}; `--gpus 1` leaves the others out")]
     Several(GpuError),
     #[error("interrupted after {done} of {total} probes")]

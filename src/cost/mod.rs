@@ -25,6 +25,7 @@ mod compiled;
 mod copies;
 mod draws;
 mod entries;
+mod first_use;
 mod hand_overs;
 mod host_times;
 mod in_flight;
@@ -47,9 +48,10 @@ mod work;
 mod written;
 
 pub use compiled::{CompileError, CompiledProgram};
+pub use first_use::{FirstUse, FirstUseOf, first_use};
 pub use links::LinkId;
 pub use pinning::{Pinning, Taken, pinning, taken, unpinned};
-pub use setup::{FirstUse, first_use, setup_time};
+pub use setup::setup_time;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use bursts::Burst;

@@ -95,6 +95,9 @@ pub struct PinningPrices {
     pub bytes: Bytes,
     /// Registering them where they are. `setup_ns` has this.
     pub register_ns: Option<Span>,
+    /// Unregistering them once the last pass is over. Neither `setup_ns` nor `program_ns` has this.
+    #[serde(default)]
+    pub unregister_ns: Option<Span>,
     /// Allocating as much pinned memory instead.
     pub allocate_ns: Option<Span>,
     /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
@@ -102,17 +105,18 @@ pub struct PinningPrices {
     /// Time of a pass without pinning: of the same calls where a scenario spells them out, else of
     /// the fastest plan on the GPU whose set-up pins nothing.
     pub unpinned_pass_ns: Option<Span>,
-    /// From how many passes on registering takes less time than pinning saves. `null` if it saves
-    /// nothing.
+    /// From how many passes on registering, and unregistering where that is known, takes less time
+    /// than pinning saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
 impl PinningPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Pinning { bytes, register, allocate, copy } = ranked.pinning.as_ref()?;
+        let &Pinning { bytes, register, unregister, allocate, copy } = ranked.pinning.as_ref()?;
         Some(Self {
             bytes,
             register_ns: register,
+            unregister_ns: unregister,
             allocate_ns: allocate,
             copy_ns: copy,
             unpinned_pass_ns: ranked.unpinned,
@@ -130,17 +134,26 @@ pub struct TakenPrices {
     pub bytes: Bytes,
     /// Taking it. `setup_ns` has this.
     pub costs_ns: Option<Span>,
+    /// Giving it back once the last pass is over. Neither `setup_ns` nor `program_ns` has this.
+    #[serde(default)]
+    pub gives_back_ns: Option<Span>,
     /// Time of a pass of the fastest plan on the GPU whose set-up takes and pins nothing.
     pub without_pass_ns: Option<Span>,
-    /// From how many passes on set-up takes less time than it saves. `null` if it saves nothing.
+    /// From how many passes on taking it, and giving it back where that is known, takes less time
+    /// than it saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
 impl TakenPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Taken { bytes, costs } = ranked.taken.as_ref()?;
-        let pays_from_runs = ranked.taking_pays_from();
-        Some(Self { bytes, costs_ns: costs, without_pass_ns: ranked.unpinned, pays_from_runs })
+        let &Taken { bytes, costs, gives_back } = ranked.taken.as_ref()?;
+        Some(Self {
+            bytes,
+            costs_ns: costs,
+            gives_back_ns: gives_back,
+            without_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.taking_pays_from(),
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use super::graph;
 use super::key::Key;
 use super::long::check_length;
 use super::plan_memory::PlanMemory;
+use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
@@ -107,6 +108,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         }
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
+    let process = faults.keep(process(&raw.process, &raw.buffers));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let (buffers, batches, runs) =
@@ -139,6 +141,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         tasks,
         limits,
         plans,
+        process: process?,
         programs,
         results: results(&raw),
         part: None,

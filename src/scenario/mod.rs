@@ -17,6 +17,7 @@ mod long;
 mod needed;
 mod own_task;
 mod plan_memory;
+mod process;
 mod raw;
 mod read;
 #[cfg(feature = "schema")]

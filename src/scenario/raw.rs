@@ -6,6 +6,7 @@
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
+use crate::program::ProcessState;
 use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
 #[cfg(feature = "schema")]
@@ -80,6 +81,9 @@ pub(super) struct RawScenario {
     /// Which plans to consider. Default: a broad choice.
     #[serde(default)]
     pub plans: RawPlans,
+    /// The process that runs the programs. Default: a new one.
+    #[serde(default)]
+    pub process: RawProcess,
 }
 
 /// An array of numbers.
@@ -362,4 +366,22 @@ pub(super) struct RawPlans {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,
+}
+
+/// The process that runs the programs.
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a [process] table")]
+#[cfg_attr(feature = "schema", schemars(rename = "Process"))]
+pub(super) struct RawProcess {
+    /// Whether the process has used the GPU before. It decides what all plans and programs of the
+    /// scenario pay once, besides their set-up. Default: `new`; but `running` if a buffer has
+    /// `home = "device"` and there is no `start`, since its contents came there somehow.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ProcessState>"))]
+    pub state: Option<Spanned<ProcessState>>,
+    /// What loading a framework takes in a new process, such as `"4 s"`. Each plan and each
+    /// program that uses a GPU pays it once, on top of its context; one on the CPU alone does not.
+    /// Not with `state = "running"`. Default: nothing.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub start: Option<Spanned<String>>,
 }

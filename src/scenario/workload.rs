@@ -6,7 +6,7 @@ use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
 use crate::kernels::{GpuSide, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
-use crate::program::{BufferId, Program};
+use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -38,6 +38,8 @@ pub struct Workload {
     pub plans: PlanChoice,
     /// The files that its kernels were read from.
     pub files: Vec<PathBuf>,
+    /// The process that runs the programs.
+    pub process: Process,
 }
 
 /// An array that tasks and programs read and write.

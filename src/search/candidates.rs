@@ -2,7 +2,7 @@
 
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::{HostMemory, Side};
-use crate::program::{Call, Program};
+use crate::program::{Call, Process, Program};
 use crate::scenario::{FamilyName, Home, PlanMemory, Task, Workload};
 use rayon::prelude::*;
 
@@ -75,6 +75,8 @@ pub struct Candidates {
     pub cpu_threads: Option<usize>,
     /// Whether the CPU has tasks in all plans.
     pub keeps_tasks_on_cpu: bool,
+    /// The process that runs any of them.
+    pub process: Process,
 }
 
 impl Candidates {
@@ -82,8 +84,8 @@ impl Candidates {
     pub(super) fn none(workload: &Workload) -> Self {
         let cpu_threads = workload.limits.cpu_threads;
         let keeps_tasks_on_cpu = workload.tasks.iter().any(|task| task.on_cpu);
-        let (plans, refused) = (Vec::new(), Vec::new());
-        Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu }
+        let (plans, refused, process) = (Vec::new(), Vec::new(), workload.process.clone());
+        Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu, process }
     }
 
     /// Builds the plans of families.

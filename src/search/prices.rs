@@ -31,6 +31,7 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
         tasks: vec![Task { after: Vec::new(), reads, writes, ..task.clone() }],
         limits: Limits::default(),
         plans: workload.plans.clone(),
+        process: workload.process.clone(),
         programs: Vec::new(),
         results: BTreeMap::new(),
         part: None,

@@ -9,7 +9,7 @@ use crate::cost::{
 use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
-use crate::program::Program;
+use crate::program::{Process, Program};
 use crate::simulate::{Forecast, Tally, forecast_finalists, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
@@ -36,18 +36,20 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// From how many passes on pinning takes less time than it saves, if it ever does.
+    /// From how many passes on pinning, with unpinning at the end, takes less time than it saves,
+    /// if it ever does.
     pub fn pinning_pays_from(&self) -> Option<u64> {
-        let register = self.pinning.as_ref()?.register?.nanos();
+        let costs = self.pinning.as_ref()?.costs()?.nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
-        Some(register.checked_div(saved)? + 1)
+        Some(costs.checked_div(saved)? + 1)
     }
 
     /// From how many passes on memory that set-up takes, and pins, costs less time than it saves,
-    /// if it ever does.
+    /// if it ever does. Giving it back at the end is part of the cost.
     pub fn taking_pays_from(&self) -> Option<u64> {
-        let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), |pinning| pinning.register)?;
-        let costs = (self.taken.as_ref()?.costs? + pinning).nanos();
+        let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), Pinning::costs)?;
+        let taken = self.taken.as_ref()?;
+        let costs = (taken.costs? + taken.gives_back.unwrap_or_default() + pinning).nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
         Some(costs.checked_div(saved)? + 1)
     }
@@ -126,6 +128,8 @@ pub struct Ranking {
     pub plans: Vec<Ranked>,
     pub refused: Vec<Refused>,
     pub unknown: Vec<(Plan, Unknown)>,
+    /// The process that pays for first uses: the same for all plans.
+    pub process: Process,
     /// What hangs on costs that the profile has from another machine, of the fastest plan of each
     /// side. Nothing if it has none.
     pub borrowed: Vec<BorrowedShare>,
@@ -229,13 +233,13 @@ struct Priced {
 }
 
 impl Priced {
-    fn of(plan: &Plan, profile: &Profile) -> Self {
+    fn of(plan: &Plan, process: &Process, profile: &Profile) -> Self {
         let program = &plan.program;
         let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
         let unpinned = other.and_then(|other| makespan(&other, profile).ok());
         Self {
             setup: setup_time(program, profile),
-            first_use: first_use(program, profile),
+            first_use: first_use(program, process, profile),
             pinning: pinning(program, profile),
             unpinned,
         }
@@ -286,13 +290,19 @@ pub fn rank_counted(
     let other_threads = candidates.other_threads(profile);
     let keeps_tasks_on_cpu = candidates.keeps_tasks_on_cpu;
     let refused = candidates.refused.into_iter().map(Refused::from).collect();
-    let mut ranking =
-        Ranking { plans: Vec::new(), refused, unknown: Vec::new(), borrowed: Vec::new() };
+    let mut ranking = Ranking {
+        plans: Vec::new(),
+        refused,
+        unknown: Vec::new(),
+        process: candidates.process,
+        borrowed: Vec::new(),
+    };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
     let forecasts = forecast_finalists(&programs, profile, (draws, seed), done, lost);
-    let priced = plans.par_iter().map(|plan| Priced::of(plan, profile));
+    let process = &ranking.process;
+    let priced = plans.par_iter().map(|plan| Priced::of(plan, process, profile));
     let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;
     for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {

@@ -41,7 +41,10 @@ const ROOMS: [(&str, &[&str]); 27] = [
             "profile", "cost", "simulate", "schedule",
         ],
     ),
-    ("what_if", &["units", "machine", "kernels", "samples", "profile", "scenario", "search"]),
+    (
+        "what_if",
+        &["units", "machine", "kernels", "program", "samples", "profile", "scenario", "search"],
+    ),
     (
         "findings",
         &[

@@ -134,7 +134,7 @@ fn instead_of_registering(assessment: &Assessment) -> Option<Line> {
 fn taking(assessment: &Assessment) -> Vec<Line> {
     let mut families = BTreeSet::new();
     let lines = assessment.plans.iter().filter_map(|one| {
-        let TakenPrices { bytes, costs_ns, without_pass_ns, pays_from_runs } =
+        let TakenPrices { bytes, costs_ns, without_pass_ns, pays_from_runs, .. } =
             one.taken.as_ref()?;
         let (costs, without) = ((*costs_ns)?, (*without_pass_ns)?);
         if one.family == SPELLED_OUT || !families.insert(&one.family) {
