@@ -2,6 +2,7 @@
 //! GPU and of memory, which a program has no call for.
 
 use super::call_costs::CallCosts;
+use super::changed::Changed;
 use super::locality::Locality;
 use super::pages::{NewPages, Pages};
 use super::traffic::Traffic;
@@ -17,8 +18,8 @@ use std::collections::BTreeMap;
 /// # Errors
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
-    let traffic = Traffic::of(program);
-    let costs = CallCosts::new(program, profile, &traffic);
+    let (traffic, usual) = (Traffic::of(program), Changed::default());
+    let costs = CallCosts::new(program, (profile, &usual), &traffic);
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
         Call::Copy { .. }

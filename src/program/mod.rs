@@ -22,6 +22,7 @@ mod order;
 mod own_step;
 mod problem;
 pub mod spelled;
+mod stated;
 mod threads;
 mod value;
 

@@ -8,7 +8,8 @@ use super::host_thread::HeldBy;
 use super::table::{Column, table};
 use super::wins::stretch;
 use super::words::{
-    columns, count, fine_count, folded, percent, plural, quoted, range, signed_percent, times,
+    bound_by, columns, count, fine_count, folded, percent, plural, quoted, range, signed_percent,
+    times,
 };
 use crate::machine::Side;
 use crate::units::Span;
@@ -295,7 +296,7 @@ fn ranking(plans: &[&AssessedPlan], runs: u64, width: Option<usize>) -> String {
             percent(plan.busy.h2d),
             percent(plan.busy.kernels),
             percent(plan.busy.d2h),
-            plan.bottleneck.to_string(),
+            bound_by(plan.bottleneck),
             time(plan.setup_ns),
             time(plan.program_ns),
         ]

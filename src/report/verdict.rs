@@ -52,7 +52,7 @@ pub struct BorrowedCost {
 }
 
 impl From<&BorrowedShare> for BorrowedCost {
-    fn from(BorrowedShare { costs, from, share }: &BorrowedShare) -> Self {
+    fn from(BorrowedShare { costs, from, share, .. }: &BorrowedShare) -> Self {
         Self { costs: *costs, from: from.clone(), share: *share }
     }
 }

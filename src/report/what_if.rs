@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::in_brief::InBrief;
-use super::words::range;
+use super::words::{bound_by, range};
 use crate::units::Span;
 use crate::what_if::{SEARCHED, TurningFactor};
 #[cfg(feature = "schema")]
@@ -86,7 +86,7 @@ impl InBrief {
             self.winner.clone().unwrap_or_else(|| "-".to_owned()),
             in_cell(self.predicted_ns),
             range.unwrap_or_else(|| "-".to_owned()),
-            self.bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string()),
+            bound_by(self.bottleneck),
         ]
     }
 }
