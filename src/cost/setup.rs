@@ -1,6 +1,7 @@
 //! What a program's set-up takes.
 
 use super::call_costs::CallCosts;
+use super::changed::Changed;
 use super::locality::Locality;
 use super::traffic::Traffic;
 use crate::machine::HostMemory;
@@ -14,8 +15,8 @@ use crate::units::Span;
 /// # Errors
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
-    let traffic = Traffic::of(program);
-    let costs = CallCosts::new(program, profile, &traffic);
+    let (traffic, usual) = (Traffic::of(program), Changed::default());
+    let costs = CallCosts::new(program, (profile, &usual), &traffic);
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
         Call::Copy { .. }

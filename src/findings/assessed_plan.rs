@@ -1,12 +1,12 @@
 //! What an evaluation says of one plan.
 
 use super::host_thread::HostThread;
-use super::lanes::{Bottleneck, bottleneck};
-use super::without_pinning::pins;
 use super::rounded;
-use crate::cost::{Pinning, Taken};
+use super::without_pinning::pins;
+use crate::cost::{Bottleneck, Pinning, Taken};
 use crate::machine::{HostMemory, Side};
 use crate::search::Ranked;
+use crate::simulate::Gain;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
@@ -64,8 +64,15 @@ pub struct AssessedPlan {
     pub busy: Busy,
     /// How long the host thread is held.
     pub host_thread: HostThread,
-    /// What bounds the plan.
-    pub bottleneck: Bottleneck,
+    /// What bounds the plan: the group of prices of which half gains the most. `null` of a plan that
+    /// has lost early, unless it is the fastest of its family.
+    pub bottleneck: Option<Bottleneck>,
+    /// What half of each group of prices gains, the largest first, down to a hundredth of the pass.
+    #[serde(default)]
+    pub gains: Vec<Gain>,
+    /// Kernels whose stated times have no range: the plan's range is without theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated_without_range: Vec<String>,
     /// What the longest chain of dependent work consists of.
     pub critical_path: CriticalPathShares,
     /// The least that this plan's calls take in the order that the plan has them in. Another plan
@@ -205,6 +212,15 @@ impl CriticalPathShares {
     }
 }
 
+/// Gains of less than this are not worth a line.
+const LEAST_GAIN: f64 = 0.01;
+
+fn gains_of(ranked: &Ranked) -> Vec<Gain> {
+    let all = ranked.gains.iter().flat_map(|gains| &gains.0);
+    let worth = all.filter(|gain| gain.share >= LEAST_GAIN);
+    worth.map(|gain| Gain { share: rounded(gain.share), ..*gain }).collect()
+}
+
 impl AssessedPlan {
     pub(super) fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
         let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
@@ -239,8 +255,15 @@ impl AssessedPlan {
                 kernels: share(Lane::Kernels),
                 d2h: share(Lane::CopyOut),
             },
-            host_thread: HostThread::of(&plan.program, timeline),
-            bottleneck: bottleneck(&plan.program, timeline),
+            host_thread: HostThread::of(&plan.program, forecast),
+            bottleneck: ranked.bottleneck(),
+            gains: gains_of(ranked),
+            stated_without_range: plan
+                .program
+                .stated_without_range()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             critical_path: CriticalPathShares::of(timeline),
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),

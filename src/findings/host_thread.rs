@@ -2,6 +2,7 @@
 
 use super::rounded;
 use crate::program::{Program, ThreadId};
+use crate::simulate::{Forecast, MainThread};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
 #[cfg(feature = "schema")]
@@ -20,10 +21,9 @@ pub(super) enum HostWork {
     Staging,
 }
 
-/// For how long the host thread works, and at what.
+/// For how long the host thread works, and at what. Waiting for the device does not count, not even
+/// inside a copy.
 pub(super) struct HostTimes {
-    /// All that it does. Waiting for the device does not count, not even inside a copy.
-    pub total: Span,
     compute: Span,
     calls: Span,
     staging: Span,
@@ -60,13 +60,7 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline, of: Option<Threa
     // While one copy is under way, the call of the next may wait for it.
     let copies = copies.0.values().filter(|copy| is_of(copy.call));
     staging.extend(copies.map(|copy| (copy.start, copy.end)));
-    let all = [&compute[..], &calls, &staging].concat();
-    HostTimes {
-        total: busy(all),
-        compute: busy(compute),
-        calls: busy(calls),
-        staging: busy(staging),
-    }
+    HostTimes { compute: busy(compute), calls: busy(calls), staging: busy(staging) }
 }
 
 /// The copies of pageable memory, by their calls.
@@ -127,8 +121,11 @@ pub enum HeldBy {
 
 impl HostThread {
     /// Of several host threads, the one that begins and ends a pass.
-    pub fn of(program: &Program, timeline: &Timeline) -> Self {
-        Self::of_thread(program, timeline, ThreadId::MAIN)
+    pub(super) fn of(program: &Program, forecast: &Forecast) -> Self {
+        let MainThread { held, free_after } = forecast.main_thread;
+        let Self { held_by, .. } = Self::of_thread(program, &forecast.timeline, ThreadId::MAIN);
+        let free_after_ns = free_after.min(forecast.makespan());
+        Self { held: rounded(held), held_by, free_after_ns }
     }
 
     pub fn of_thread(program: &Program, timeline: &Timeline, thread: ThreadId) -> Self {

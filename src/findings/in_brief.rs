@@ -1,6 +1,7 @@
 //! An answer in one row: of one variation of a question, one machine, one point of a sweep.
 
-use super::{Answer, Bottleneck, Verdict, bottleneck};
+use super::{Answer, Verdict};
+use crate::cost::Bottleneck;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -41,7 +42,6 @@ impl InBrief {
         let Verdict { answer, run_answer, .. } = Verdict::of(ranking, runs);
         let winner = ranking.winner();
         let (low_ns, high_ns) = winner.map(|best| best.forecast.interval()).unzip();
-        let bounds = |best: &Ranked| bottleneck(&best.plan.program, &best.forecast.timeline);
         let over_runs = ranking.winner_over(runs);
         Self {
             answer,
@@ -50,7 +50,7 @@ impl InBrief {
             predicted_ns: winner.map(Ranked::makespan),
             low_ns,
             high_ns,
-            bottleneck: winner.map(bounds),
+            bottleneck: winner.and_then(Ranked::bottleneck),
             cpu_ns: ranking.fastest_on_cpu().map(Ranked::makespan),
             gpu_ns: ranking.fastest_on_gpu().map(Ranked::makespan),
             program_winner: over_runs.map(|best| best.plan.name()),

@@ -9,6 +9,7 @@ use crate::profile::BorrowedCosts;
 use crate::search::{BorrowedShare, Ranked, Ranking};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// The answer.
@@ -43,11 +44,42 @@ pub struct BorrowedCost {
     pub from: String,
     /// Their share of the time of a run.
     pub share: f64,
+    /// What a run of each compared plan takes if these costs are off by as much as they differ
+    /// between machines.
+    pub ranges: Vec<BorrowedRange>,
+    /// Whether another of these plans is then the fastest.
+    pub changes_fastest: bool,
+}
+
+/// What a run takes if borrowed costs are off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct BorrowedRange {
+    /// Name of the plan.
+    pub plan: String,
+    /// The predicted time.
+    pub time_ns: Span,
+    /// The time with these costs as low as nine machines in ten have them at least.
+    pub low_ns: Span,
+    /// The time with these costs as high as nine machines in ten have them at most.
+    pub high_ns: Span,
 }
 
 impl From<&BorrowedShare> for BorrowedCost {
-    fn from(BorrowedShare { costs, from, share }: &BorrowedShare) -> Self {
-        Self { costs: *costs, from: from.clone(), share: *share }
+    fn from(of: &BorrowedShare) -> Self {
+        let ranges = of.plans.iter().map(|one| BorrowedRange {
+            plan: one.plan.clone(),
+            time_ns: one.time,
+            low_ns: one.low,
+            high_ns: one.high,
+        });
+        Self {
+            costs: of.costs,
+            from: of.from.clone(),
+            share: of.share,
+            ranges: ranges.collect(),
+            changes_fastest: of.changes_fastest,
+        }
     }
 }
 

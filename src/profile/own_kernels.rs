@@ -127,7 +127,7 @@ impl Profile {
         on: Processor,
     ) -> Result<f64, Unknown> {
         match cost {
-            OwnCost::Stated { fixed, per_element } => Ok(fixed + per_element * elements as f64),
+            OwnCost::Stated { fixed, per_element, .. } => Ok(fixed + per_element * elements as f64),
             OwnCost::Points(points) => {
                 let knots = points.iter().map(|&(n, time)| (n as f64, time.nanos_f64())).collect();
                 let curve = Curve { knots, scatter: 0.0 };

@@ -24,6 +24,7 @@ mod problem;
 mod process;
 mod results;
 pub mod spelled;
+mod stated;
 mod threads;
 mod value;
 

@@ -1,6 +1,6 @@
 //! An answer in a word, and in one row of a table.
 
-use super::words::range;
+use super::words::{bound_by, range};
 use crate::findings::{Answer, InBrief};
 use crate::units::Span;
 
@@ -47,6 +47,6 @@ pub(super) fn cells(of: &InBrief) -> [String; 5] {
         of.winner.clone().unwrap_or_else(|| "-".to_owned()),
         in_cell(of.predicted_ns),
         range.unwrap_or_else(|| "-".to_owned()),
-        of.bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string()),
+        bound_by(of.bottleneck),
     ]
 }

@@ -4,7 +4,7 @@
 use super::evaluation::Evaluation;
 use super::said::{Line, about_plans, answer, how_sure, limits, once, reasons};
 use super::table::{Column, table};
-use super::words::{folded, percent, plural, range, signed_percent, times, wrapped};
+use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
 use crate::findings::{AssessedPlan, Assessment};
 use crate::units::Span;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
 /// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 5] = ["No room", "Unknown", "Each run", "Why", "Break-even"];
+const COME_FIRST: [&str; 5] = ["No room", "Unknown", "Each run", "Limit", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 
@@ -258,7 +258,7 @@ fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Str
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
             against_fastest(plan),
-            plan.bottleneck.to_string(),
+            bound_by(plan.bottleneck),
         ]
     };
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
@@ -293,7 +293,7 @@ fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Stri
             percent(plan.busy.h2d),
             percent(plan.busy.kernels),
             percent(plan.busy.d2h),
-            plan.bottleneck.to_string(),
+            bound_by(plan.bottleneck),
             time(plan.setup_ns),
             time(plan.program_ns),
         ]

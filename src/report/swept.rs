@@ -1,9 +1,8 @@
 //! What a sweep found: the answer at each value of a number, and where it turns.
 
 use super::Origin;
-use crate::findings::Answer;
-use crate::findings::InBrief;
-use crate::findings::{Bottleneck, bottleneck};
+use crate::cost::Bottleneck;
+use crate::findings::{Answer, InBrief};
 use crate::families::Strategy;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
@@ -113,8 +112,8 @@ pub struct SideTime {
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// What bounds it in a pass.
-    pub bottleneck: Bottleneck,
+    /// What bounds it in a pass. `null` if that was not looked for.
+    pub bottleneck: Option<Bottleneck>,
 }
 
 impl SweptPoint {
@@ -124,7 +123,7 @@ impl SweptPoint {
         let side = |on_cpu| {
             let best = swept.best(on_cpu)?;
             let [predicted_ns, low_ns, high_ns] = swept.time(best)?;
-            let bottleneck = bottleneck(&best.plan.program, &best.forecast.timeline);
+            let bottleneck = best.bottleneck();
             Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));

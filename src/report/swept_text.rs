@@ -7,7 +7,7 @@ use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::wins::stretch;
 use super::brief::in_a_word;
-use super::words::{fine_count, folded, plural, range, times};
+use super::words::{bound_by, fine_count, folded, plural, range, times};
 use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};
@@ -99,7 +99,7 @@ impl Sweeping {
             let time = |side: &Option<SideTime>| {
                 side.as_ref().map_or("-".to_owned(), |side| side.predicted_ns.to_string())
             };
-            let bound = winner.map(|side| side.bottleneck.to_string());
+            let bound = winner.map(|side| bound_by(side.bottleneck));
             vec![
                 self.unit.say(point.value.0),
                 in_a_word(point.answer(self.of_programs)).to_owned(),
@@ -211,7 +211,7 @@ impl<'a> Row<'a> {
             predicted_ns: time(winner),
             low_ns: low(winner),
             high_ns: high(winner),
-            bottleneck: winner.map(|side| side.bottleneck.to_string()),
+            bottleneck: winner.map(|side| bound_by(side.bottleneck)),
             cpu_plan: plan(cpu),
             cpu_ns: time(cpu),
             cpu_low_ns: low(cpu),

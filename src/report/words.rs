@@ -1,5 +1,6 @@
 //! How figures are put into words.
 
+use crate::cost::Bottleneck;
 use crate::units::Span;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -21,6 +22,11 @@ pub(super) fn with_range(middle: Span, low: Span, high: Span) -> String {
         [low, "to", high, same] if same == unit => format!("{middle} ({low} to {high})"),
         _ => format!("{middle} ({range})"),
     }
+}
+
+/// What bounds a plan, in a cell of a table.
+pub(super) fn bound_by(bottleneck: Option<Bottleneck>) -> String {
+    bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string())
 }
 
 /// A share as a whole percentage: `97%`.

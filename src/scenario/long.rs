@@ -44,7 +44,7 @@ fn stated(task: &Task, workload: &Workload) -> Span {
     let Some(work) = task.kernel.own() else { return Span::ZERO };
     let elements = work.elements.unwrap_or(workload.buffer(task.output()).elements);
     let time = |cost: &OwnCost| match cost {
-        OwnCost::Stated { fixed, per_element } => {
+        OwnCost::Stated { fixed, per_element, .. } => {
             Span::from_nanos_f64(fixed + per_element * elements as f64)
         }
         OwnCost::Points(points) => {

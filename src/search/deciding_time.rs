@@ -82,7 +82,7 @@ fn turn(
 ) -> Result<Option<Span>, ()> {
     let takes = |each: Span| {
         let mut stated = program.clone();
-        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0 };
+        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0, range: None };
         match on {
             Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
             Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),

@@ -28,7 +28,7 @@ mod sweep;
 mod task_bound;
 mod turns;
 
-pub use borrowed::BorrowedShare;
+pub use borrowed::{BorrowedRange, BorrowedShare};
 pub use break_even::{BreakEven, break_even, break_even_counted, lead};
 pub use by_size::{AtSize, by_size};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};

@@ -4,15 +4,17 @@ use super::borrowed::{BorrowedShare, borrowed};
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
 use crate::cost::{
-    CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken, unpinned,
+    Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
+    unpinned,
 };
 use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Process, Program};
-use crate::simulate::{Forecast, Tally, forecast_finalists, makespan};
+use crate::simulate::{Forecast, Gains, Tally, forecast_finalists, gains, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// A plan with its forecast.
 #[derive(Debug, Clone)]
@@ -33,6 +35,9 @@ pub struct Ranked {
     pub unpinned: Option<Span>,
     /// The least that the body's calls take in the order that this plan has them in.
     pub bound: Span,
+    /// What a pass gains if prices are halved, and so what bounds it. `None` of a plan that has
+    /// lost early, unless it is the fastest of its family.
+    pub gains: Option<Gains>,
 }
 
 impl Ranked {
@@ -52,6 +57,11 @@ impl Ranked {
         let costs = (taken.costs? + taken.gives_back.unwrap_or_default() + pinning).nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
         Some(costs.checked_div(saved)? + 1)
+    }
+
+    /// What bounds a pass, if that was looked for.
+    pub fn bottleneck(&self) -> Option<Bottleneck> {
+        self.gains.as_ref().map(Gains::bottleneck)
     }
 
     /// Predicted time of one pass over the body.
@@ -206,6 +216,21 @@ impl Ranking {
         Some(gpu.program_ties_with(cpu, runs))
     }
 
+    /// Finds what bounds the plans, but for those that had lost before they had all their draws.
+    fn find_bounds(&mut self, profile: &Profile, draws: usize) {
+        let mut families = BTreeSet::new();
+        // Programs that a scenario spells out are of no family.
+        let mut is_first =
+            |plan: &Plan| plan.strategy.is_none_or(|one| families.insert(one.family.name()));
+        let meant = self.plans.iter_mut().filter(|ranked| {
+            let is_first = is_first(&ranked.plan);
+            is_first || ranked.forecast.draws.len() >= draws
+        });
+        meant.collect::<Vec<_>>().into_par_iter().for_each(|ranked| {
+            ranked.gains = gains(&ranked.plan.program, profile).ok();
+        });
+    }
+
     fn fastest_over(&self, runs: u64, is_meant: &impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let plans = || self.plans.iter().filter(|ranked| is_meant(ranked));
         let known = plans().all(|ranked| ranked.program(runs).is_some());
@@ -333,6 +358,7 @@ pub fn rank_counted(
                     taken,
                     unpinned,
                     bound,
+                    gains: None,
                 });
             }
             Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
@@ -357,8 +383,13 @@ pub fn rank_counted(
             ranked.unpinned = fastest;
         }
     }
+    ranking.find_bounds(profile, draws);
     let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
-    let chosen = chosen.into_iter().flatten().map(|ranked| &ranked.plan.program);
+    let mut chosen: Vec<&Ranked> = chosen.into_iter().flatten().collect();
+    chosen.extend(ranking.plans.iter().filter(|ranked| ranked.plan.strategy.is_none()));
+    let mut names = BTreeSet::new();
+    let chosen = chosen.into_iter().filter(|ranked| names.insert(ranked.plan.name()));
+    let chosen = chosen.map(|one| (one.plan.name(), one.makespan(), &one.plan.program));
     ranking.borrowed = borrowed(&chosen.collect::<Vec<_>>(), profile);
     ranking
 }

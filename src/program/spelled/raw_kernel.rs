@@ -114,7 +114,7 @@ pub struct RawRoofline {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(
     deny_unknown_fields,
-    expecting = "a table such as { fixed = \"5 us\", per_element = \"0.2 ns\" }"
+    expecting = "a table such as { fixed = \"5 us\", per_element = \"0.2 ns\", range = \"10%\" }"
 )]
 #[cfg_attr(feature = "schema", schemars(rename = "Stated"))]
 pub struct RawStated {
@@ -124,6 +124,10 @@ pub struct RawStated {
     /// Time for each element, such as `"0.2 ns"`. Default: none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub per_element: Option<Spanned<String>>,
+    /// By how much nine runs of ten are off at most, such as `"10%"`: predicted ranges then have
+    /// it. Default: the time is taken as it is stated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub range: Option<Spanned<String>>,
 }
 
 /// What a kernel's work costs on the CPU: one of these.

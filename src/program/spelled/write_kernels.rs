@@ -70,8 +70,12 @@ fn key(cost: &OwnCost) -> String {
             "roofline = {{ flops_per_element = {flops_per_element}, bytes_per_element = \
              {bytes_per_element} }}"
         ),
-        OwnCost::Stated { fixed, per_element } => {
-            format!("stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\" }}")
+        OwnCost::Stated { fixed, per_element, range } => {
+            let range = range.map(|range| format!(", range = \"{}%\"", range * 100.0));
+            let range = range.unwrap_or_default();
+            format!(
+                "stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\"{range} }}"
+            )
         }
     }
 }

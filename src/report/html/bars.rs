@@ -5,7 +5,7 @@ use super::style::{folded_table, share};
 use crate::machine::Side;
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::report::evaluation_text::{Rows, against_fastest};
-use crate::report::words::{plural, range, times, with_range};
+use crate::report::words::{bound_by, plural, range, times, with_range};
 use crate::search::Ranked;
 use crate::stats::median;
 use maud::{Markup, html};
@@ -123,7 +123,7 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
             } }
             td.number { (plan.predicted_ns) }
             td.number { (against_fastest(plan)) }
-            td { (plan.bottleneck) }
+            td { (bound_by(plan.bottleneck)) }
         }
     }
 }
@@ -142,7 +142,7 @@ fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
     vec![
         plan.rank.to_string(),
         plan.plan.clone(),
-        plan.bottleneck.to_string(),
+        bound_by(plan.bottleneck),
         plan.predicted_ns.to_string(),
         range(plan.low_ns, plan.high_ns),
         measured.map_or_else(String::new, |run| run.makespan().to_string()),

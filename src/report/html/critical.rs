@@ -3,8 +3,8 @@
 use super::columns::{REASONS, reason};
 use super::style::{folded_table, rich, share};
 use super::{Case, distinct, paragraph};
+use crate::cost::Bottleneck;
 use crate::program::Program;
-use crate::findings::Bottleneck;
 use crate::report::said::host_threads;
 use crate::report::words::percent;
 use crate::search::Ranked;
@@ -34,11 +34,11 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 
 fn title(case: &Case<'_>, best: &Ranked) -> String {
     let assessed = case.assessment.plans.iter().find(|one| one.plan == best.plan.name());
-    match assessed.map(|one| one.bottleneck) {
-        Some(Bottleneck::Latency) | None => {
-            "Critical path: no part of the machine is busy throughout".to_owned()
+    match assessed.and_then(|one| one.bottleneck) {
+        Some(Bottleneck::Balanced) | None => {
+            "Critical path: nothing bounds the best GPU plan alone".to_owned()
         }
-        Some(bottleneck) => format!("Critical path: the {bottleneck} bounds the best GPU plan"),
+        Some(bottleneck) => format!("Critical path: the best GPU plan is bound by {bottleneck}"),
     }
 }
 

@@ -1,11 +1,11 @@
 //! What is not known, and what an answer depends on.
 
 use super::{Line, side};
-use crate::findings::{Assessment, LeftOut, MissingTime, NoRoom};
-use crate::report::words::{percent, quoted};
+use crate::findings::{Assessment, BorrowedCost, LeftOut, MissingTime, NoRoom};
+use crate::report::words::{percent, quoted, with_range};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Below this share of a run, borrowed costs decide nothing.
+/// Borrowed costs that move a time by less than this share decide nothing.
 const OF_WEIGHT: f64 = 0.02;
 /// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
@@ -48,15 +48,29 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
     if from.is_empty() || assessment.plans.is_empty() {
         return None;
     }
-    let mut of_weight: Vec<_> = borrowed.iter().filter(|one| one.share >= OF_WEIGHT).collect();
-    of_weight.sort_by(|one, other| other.share.total_cmp(&one.share));
-    let parts =
-        of_weight.iter().map(|one| format!("{} ({})", one.costs.name(), percent(one.share)));
+    let moved = |one: &BorrowedCost| {
+        let shares = one.ranges.iter().map(|range| {
+            (range.high_ns.saturating_sub(range.low_ns)).nanos_f64()
+                / range.time_ns.nanos_f64().max(1.0)
+        });
+        shares.fold(0.0, f64::max)
+    };
+    let mut of_weight: Vec<&BorrowedCost> =
+        borrowed.iter().filter(|one| moved(one) >= OF_WEIGHT || one.changes_fastest).collect();
+    of_weight.sort_by(|one, other| moved(other).total_cmp(&moved(one)));
+    let parts = of_weight.iter().map(|one| {
+        let widest = one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
+        let moves = widest.map(|range_of| {
+            format!(": {}", with_range(range_of.time_ns, range_of.low_ns, range_of.high_ns))
+        });
+        let turns = if one.changes_fastest { ", and another plan may be fastest" } else { "" };
+        format!("{}{}{turns}", one.costs.name(), moves.unwrap_or_default())
+    });
     let parts: Vec<String> = parts.collect();
     let text = if parts.is_empty() {
-        format!("under {} of a run is costs from {from}", percent(OF_WEIGHT))
+        format!("costs from {from} move no time by {}", percent(OF_WEIGHT))
     } else {
-        format!("shares of a run that are costs from {from}: {}", parts.join(", "))
+        format!("from {from}: {}", parts.join("; "))
     };
     Some(Line::new("Borrowed", text))
 }

@@ -4,6 +4,7 @@ use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
 use super::sizes::sizes;
 use super::Line;
+use crate::cost::Bottleneck;
 use crate::findings::{
     Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy, HostThread, Simplest,
 };
@@ -16,7 +17,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     let lines = no_answer(assessment).into_iter();
     lines
         .chain(each_run(assessment))
-        .chain(why(assessment))
+        .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
@@ -77,17 +78,18 @@ const fn side_of(one: &Contender) -> &'static str {
     }
 }
 
-/// What the plan to choose, or the best one on the GPU, spends its time on.
-fn why(assessment: &Assessment) -> Option<Line> {
+/// What limits the plan to choose on the GPU, or the plan to choose if it is on the CPU.
+fn limit(assessment: &Assessment) -> Option<Line> {
     let plan = assessment
         .best_on_gpu()
         .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
-    let mut text = format!("{} limits `{}`", plan.bottleneck.in_words(), plan.plan);
-    let parts = parts(&plan.critical_path);
-    if let Some((share, what)) = parts.first().filter(|_| plan.side != Side::Cpu) {
-        text += &format!(": {} is {what}", percent(*share));
-    }
-    Some(Line::new("Why", text))
+    let limit = plan.bottleneck?;
+    let gain = plan.gains.first().map_or(0.0, |gain| gain.share);
+    let text = match limit {
+        Bottleneck::Balanced => format!("nothing limits `{}` by itself", plan.plan),
+        _ => format!("{limit}; half of it would save {} of `{}`", percent(gain), plan.plan),
+    };
+    Some(Line::new("Limit", text))
 }
 
 /// What a critical path consists of, the largest share first.
