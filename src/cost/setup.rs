@@ -88,8 +88,8 @@ fn of_devices(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>
     }
     let launches = program.body.iter().any(|call| matches!(call, Call::Launch { .. }));
     let costs = [
-        (program.needs_device(), profile.setup.context, "what it takes to create a context"),
-        (launches, profile.setup.module, "what it takes to load the kernels' module"),
+        (program.needs_device(), profile.setup.context, "the time to create a context"),
+        (launches, profile.setup.module, "the time to load the kernels' module"),
     ];
     let costs = costs.into_iter().filter(|(is_needed, ..)| *is_needed);
     let cost = |(_, cost, what): (bool, Option<Estimate>, &str)| {

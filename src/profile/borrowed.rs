@@ -133,8 +133,8 @@ impl BorrowedCosts {
         match self {
             Self::Calls => "calls and launches",
             Self::HandOvers => "hand-overs and latencies",
-            Self::SeveralStreams => "what several streams cost",
-            Self::BesideKernels => "what copies and kernels take from each other",
+            Self::SeveralStreams => "costs of several streams",
+            Self::BesideKernels => "interference between copies and kernels",
             Self::Graphs => "graphs",
             Self::Memory => "allocation and pinning",
             Self::SeveralGpus => "calls to other GPUs",

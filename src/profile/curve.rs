@@ -42,11 +42,12 @@ impl TryFrom<RawEstimate> for Estimate {
         let is_time = |ns: &f64| (0.0..LONGEST).contains(ns);
         if !is_time(&ns) || !(0.0..1e6).contains(&scatter) {
             return Err(
-                "a time in nanoseconds and its scatter are numbers, and not below 0 or huge",
+                "a time in nanoseconds and its scatter must be numbers of at least 0 within the \
+                 allowed range",
             );
         }
         if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
-            return Err("the other of two times is not below 0, and its share from 0 to 1");
+            return Err("the second of two times must be at least 0, and its share from 0 to 1");
         }
         Ok(Self { ns, scatter, other })
     }
@@ -127,13 +128,14 @@ impl TryFrom<RawCurve> for Curve {
         let are_numbers =
             |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
         if knots.is_empty() || !knots.iter().all(are_numbers) {
-            return Err("a curve needs a knot, and numbers not below 0 or huge in all of them");
+            return Err("a curve needs at least one knot, with numbers of at least 0 within the \
+                        allowed range");
         }
         if !(0.0..1e6).contains(&raw.scatter) {
-            return Err("the scatter of a curve is a number, and not below 0");
+            return Err("the scatter of a curve must be a number of at least 0");
         }
         if !knots.is_sorted_by(|one, next| one.0 < next.0) {
-            return Err("the knots of a curve must go by increasing size");
+            return Err("the knots of a curve must be in order of increasing size");
         }
         Ok(Self { knots, scatter: raw.scatter })
     }

@@ -141,15 +141,15 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
     };
     let refusal = |family: Family| {
         let reason = if family.devices() > 1 && gpus.is_empty() {
-            "several GPUs are to be calibrated together first".to_owned()
+            "first, several GPUs have to be calibrated together".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
-            "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
+            "no number of `chunks` can be divided evenly among the GPUs".to_owned()
         } else if workload.batches == 1 && !workload.tasks.iter().all(|task| task.splittable) {
-            "there is one batch, and a task without `split` keeps it whole".to_owned()
+            "there is only one batch, and a task without `split` prevents splitting it".to_owned()
         } else {
             format!(
-                "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \
-                 elements; `chunks` under `[plans]` says how many to cut, whatever their size"
+                "there would be too few chunks to overlap, or chunks of fewer than \
+                 {SMALLEST_PIECE} elements; to try them anyway, set `chunks` under `[plans]`"
             )
         };
         let strategy = Strategy::plain(family, HostMemory::Pinned);

@@ -55,7 +55,7 @@ fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
     }
     if let Some(whole) = workload.tasks.iter().find(|task| !task.splittable) {
         let can_be_cut = whole.kernel.can_be_cut();
-        return can_be_cut.then(|| format!("let task `{}` be cut, with `split`", whole.name));
+        return can_be_cut.then(|| format!("give task `{}` a `split`", whole.name));
     }
     let asked = &workload.plans.families;
     let saving = Family::all().into_iter().filter(|family| family.saves_device_memory());
