@@ -56,8 +56,8 @@ impl Checked {
     /// In one line how it went.
     pub fn summary(&self) -> String {
         let are = |number: usize| match number {
-            1 => "1 file is fine".to_owned(),
-            number => format!("{number} files are fine"),
+            1 => "1 file is valid".to_owned(),
+            number => format!("{number} files are valid"),
         };
         let wrong = self.files.iter().filter(|file| !file.errors.is_empty()).count();
         if wrong == 0 {

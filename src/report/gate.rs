@@ -75,7 +75,7 @@ impl Gate {
             Column::words("result"),
         ];
         let rows: Vec<Vec<String>> = self.compared.iter().map(Compared::cells).collect();
-        let mut text = format!("\nAgainst {} ({}):\n\n", self.baseline, self.limits.words());
+        let mut text = format!("\nCompared with {} ({}):\n\n", self.baseline, self.limits.words());
         text += &table(&header, &rows, width);
         for (names, what) in
             [(&self.only_before, "Only in the baseline"), (&self.only_now, "Not in the baseline")]
@@ -93,11 +93,11 @@ impl Limits {
     fn words(&self) -> String {
         let slower = self
             .slower
-            .map(|share| format!("the fastest plan is slower by more than {}", percent(share)));
-        let verdict = self.verdict.then(|| "the verdict differs".to_owned());
+            .map(|share| format!("the fastest plan is more than {} slower", percent(share)));
+        let verdict = self.verdict.then(|| "the verdict changes".to_owned());
         let missing = self.missing.then(|| "a scenario is missing".to_owned());
         let said: Vec<String> = [slower, verdict, missing].into_iter().flatten().collect();
-        format!("fails if {}", said.join(", or if "))
+        format!("fails if {}", said.join(" or "))
     }
 }
 

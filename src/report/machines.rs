@@ -105,9 +105,8 @@ impl SideBySide {
         self.cheapest.as_ref()?;
         let without = self.answers.iter().filter(|one| one.cost.is_none());
         let names = quoted(without.map(|one| &one.machine));
-        let what = "no price, or no known time of a program";
-        (!names.is_empty())
-            .then(|| format!("Not compared by cost, for {what}: {}.", names.join(", ")))
+        let what = "without a price or a predicted time";
+        (!names.is_empty()).then(|| format!("Not compared by cost ({what}): {}.", names.join(", ")))
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -167,7 +166,7 @@ impl Machines {
         for Machine { name, profile, price_per_hour } in &self.machines {
             let _ = write!(text, "{name}\n{profile}\n");
             if let Some(price) = price_per_hour {
-                let _ = writeln!(text, "Price    {price} an hour");
+                let _ = writeln!(text, "Price    {price} per hour");
             }
             text.push('\n');
         }

@@ -73,10 +73,14 @@ impl fmt::Display for Origin {
         let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
         match self.extent {
             CalibrationExtent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
-            CalibrationExtent::Quick => writeln!(f, "Profile  {path}, calibrated{day}, quickly")?,
+            CalibrationExtent::Quick => writeln!(
+                f,
+                "Profile  {path}, calibrated{day} with \
+                                                     --quick"
+            )?,
             CalibrationExtent::Elsewhere => {
                 let on = if day.is_empty() { "" } else { " on" };
-                writeln!(f, "Profile  {path}, of samples taken elsewhere{on}{day}")?;
+                writeln!(f, "Profile  {path}, fitted to a table of samples{on}{day}")?;
             }
         }
         let [link, cpu] =
@@ -86,12 +90,16 @@ impl fmt::Display for Origin {
             write!(f, ", {threads} threads")?;
         }
         if !self.borrowed_from.is_empty() {
-            write!(f, "\nBorrowed what its samples lack, from {}", self.borrowed_from.join(", "))?;
+            write!(
+                f,
+                "\nBorrowed costs that the samples lack, from {}",
+                self.borrowed_from.join(", ")
+            )?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),
             Some((disturbed, all)) => {
-                write!(f, "\nClocks   other than usual in {disturbed} of {all} measurements")
+                write!(f, "\nClocks   not as usual in {disturbed} of {all} measurements")
             }
         }
     }

@@ -182,7 +182,7 @@ impl SweepReport {
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "sweep")
+        super::read_json(text, "a sweep")
     }
 
     /// The JSON form, with a newline at its end.
@@ -205,10 +205,10 @@ impl SweepReport {
     /// If it is of other sweeps, or a part that is here already.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
-            return Err("a whole sweep needs no other part".to_owned());
+            return Err("one of them is already a complete sweep".to_owned());
         };
         if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
-            return Err(format!("both hold part {twice} of {}", mine.of));
+            return Err(format!("both contain part {twice} of {}", mine.of));
         }
         let head = |report: &Self| {
             let bare = |sweep: &Sweeping| {
@@ -222,8 +222,8 @@ impl SweepReport {
             (Self { profile, parts: None, sweeps, ..report.clone() }, parts)
         };
         if head(self) != head(&other) {
-            return Err("they are parts of different sweeps: profile, scenario, seed, draws, \
-                        values and the number of parts must be the same"
+            return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
+                        values and number of parts must be the same"
                 .to_owned());
         }
         for (mine, theirs) in self.sweeps.iter_mut().zip(other.sweeps) {

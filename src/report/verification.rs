@@ -164,19 +164,22 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
     let missing = scenarios.iter().filter(|scenario| scenario.plans.is_empty());
     checks.extend(missing.map(|scenario| Check {
         passed: false,
-        what: format!("no run fits a plan of {}: verify it on the GPU again", scenario.scenario),
+        what: format!(
+            "no run of {} matches one of its plans: verify it on the GPU again",
+            scenario.scenario
+        ),
     }));
     if let Some(errors) = overall {
         let plans = errors.plans;
         checks.push(at_most("median error", errors.median, MEDIAN_ERROR_LIMIT, plans));
-        checks.push(at_most("95% quantile of errors", errors.p95, P95_ERROR_LIMIT, plans));
+        checks.push(at_most("95th percentile of errors", errors.p95, P95_ERROR_LIMIT, plans));
     }
     let regrets = scenarios.iter().filter_map(|one| Some((one.regret?, one.scenario.as_str())));
     if let Some((regret, scenario)) = regrets.max_by(|one, other| one.0.total_cmp(&other.0)) {
         let (found, limit) = (fine_percent(regret), fine_percent(REGRET_LIMIT));
         checks.push(Check {
             passed: regret <= REGRET_LIMIT,
-            what: format!("largest regret is {found}, in {scenario} (at most {limit})"),
+            what: format!("largest regret: {found}, in {scenario} (limit: {limit})"),
         });
     }
     checks.extend(called_right(scenarios));
@@ -187,7 +190,7 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
 pub(super) fn called_right(scenarios: &[ScoredScenario]) -> Option<Check> {
     let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
     let (right, all) = (verdicts.iter().filter(|&&right| right).count(), verdicts.len());
-    let what = format!("GPU or CPU is called right in {right} of {all}");
+    let what = format!("correct verdicts (GPU or CPU): {right} of {all}");
     (all > 0).then_some(Check { passed: right == all, what })
 }
 
@@ -195,7 +198,7 @@ fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {
     let (shown, allowed) = (fine_percent(found), fine_percent(limit));
     Check {
         passed: found <= limit,
-        what: format!("{what} is {shown} over {plans} plans (at most {allowed})"),
+        what: format!("{what}: {shown} over {plans} plans (limit: {allowed})"),
     }
 }
 

@@ -80,7 +80,7 @@ impl InBrief {
                 true => self.answer.in_a_word().to_owned(),
                 false => {
                     let [program, pass] = [self.answer, self.pass_answer].map(Answer::in_a_word);
-                    format!("{program}; a pass: {pass}")
+                    format!("{program}; single run: {pass}")
                 }
             },
             self.winner.clone().unwrap_or_else(|| "-".to_owned()),

@@ -139,7 +139,7 @@ impl Provenance {
         let wrong = counts.into_iter().find(|(_, count, range)| !range.contains(count));
         let wrong = wrong.map(|(key, count, range)| {
             let (least, most) = range.into_inner();
-            (key, format!("`{key}` is {count}, and must be {least} to {most}"))
+            (key, format!("`{key}` is {count}, but must be {least} to {most}"))
         });
         wrong.or_else(|| self.unprintable())
     }
@@ -166,7 +166,7 @@ impl Provenance {
         ];
         words.into_iter().find_map(|(key, word)| {
             let code = code_point(unprintable(word?)?);
-            Some((key, format!("`{key}` has the character {code}, which cannot be printed")))
+            Some((key, format!("`{key}` contains the unprintable character {code}")))
         })
     }
 
@@ -190,7 +190,7 @@ impl Provenance {
         };
         let there = fields(&alike).into_iter();
         let differing = there.filter(|(key, there)| differs(there, &here[key]));
-        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
+        differing.map(|(key, there)| format!("{key}: was {there}, is {}", here[&key])).collect()
     }
 }
 
