@@ -13,16 +13,17 @@ const BOUND: f64 = 0.85;
 /// Kernels that leave no gap bound the plan, whatever else is busy beside them.
 const WITHOUT_A_GAP: f64 = 0.99;
 
-/// What bounds a plan: the resource that it would have to use less to be faster.
+/// What bounds a plan: the resource that it has to use less to become faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
-    /// The CPU's threads, computing.
+    /// CPU threads that compute.
     Cpu,
-    /// The host thread, issuing calls.
+    /// The host thread, by issuing calls.
     HostCalls,
-    /// The host thread, staging copies of pageable memory. The link is idle for most of that.
+    /// The host thread, by staging copies of pageable memory. The link is idle for most of that
+    /// time.
     HostStaging,
     /// Copies of pinned memory to the device.
     #[serde(rename = "h2d-link")]
@@ -35,7 +36,7 @@ pub enum Bottleneck {
     /// Copies from GPU to GPU.
     #[serde(rename = "p2p-link")]
     PeerCopy,
-    /// No resource: fixed costs, and operations that wait for one another.
+    /// No resource: fixed costs, and operations that wait for each other.
     Latency,
 }
 

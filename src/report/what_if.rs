@@ -9,32 +9,33 @@ use crate::what_if::{SEARCHED, TurningFactor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answer if something were different.
+/// The answer with something changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WhatIf {
-    /// What would be different, as `--what-if` names it.
+    /// The change, as given to `--what-if`.
     pub change: String,
     #[serde(flatten)]
     pub answer: InBrief,
-    /// Where the verdict of a pass turns. `null` where the change scales nothing, or several
-    /// things, or a side has no plan.
+    /// The factor at which the verdict for a single run changes. `null` if the change scales
+    /// nothing or several things, or if a side has no plan.
     pub turning: Option<Turning>,
-    /// What is taken for granted that nobody has measured.
+    /// Assumptions that are not measured.
     pub assumptions: Vec<String>,
-    /// Why no plan can be predicted then, if none can.
+    /// Why no plan can be predicted, if so.
     pub unknown: Option<String>,
 }
 
-/// From which factor on the other side is faster in a pass, with the plans that a break-even tries.
+/// The factor from which the other side is faster in a single run, using the plans that a
+/// break-even search tries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Turning {
-    /// The factor nearest to 1. `null` if the verdict does not turn at any that was tried.
+    /// The factor closest to 1. `null` if the verdict does not change at any factor tried.
     pub at: Option<f64>,
-    /// Who is faster there.
+    /// The side that is faster there.
     pub to: Option<Answer>,
-    /// The smallest and the largest factor that were tried.
+    /// The smallest and the largest factor tried.
     pub tried: [f64; 2],
 }
 

@@ -194,7 +194,7 @@ impl Provenance {
     }
 }
 
-/// How much was measured.
+/// The extent of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -202,8 +202,8 @@ pub enum CalibrationExtent {
     /// Every size, in two passes.
     #[default]
     Full,
-    /// Fewer sizes, and what belongs to the CPU only once.
+    /// Fewer sizes, and CPU measurements only once.
     Quick,
-    /// Whatever a table has: hallway did not measure it.
+    /// The contents of a table, not measured by hallway.
     Elsewhere,
 }
