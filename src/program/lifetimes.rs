@@ -148,7 +148,7 @@ impl Program {
                 let [how, other] = if taken {
                     ["in a stream", "outside one"]
                 } else {
-                    ["not in a stream", "in one"]
+                    ["outside a stream", "in one"]
                 };
                 problem(format!("`{name}` is allocated {how} but freed {other}"))
                     .map(|one| one.and(since, "allocated"))
