@@ -19,15 +19,15 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Name of the plan, as in the table of `evaluate --all` [default: the plan to choose and, if
-    /// that is on the CPU, the best on the GPU]
+    /// Name of the plan, as listed by `evaluate --all` [default: the plan to choose and, if that is
+    /// on the CPU, the best one on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// Show every call, however often the same ones come again
+    /// Show every call instead of abbreviating repeated ones
     #[arg(long)]
     all: bool,
-    /// Also write a scenario to this file that spells the plan out, call by call: it can be
-    /// changed, predicted and run
+    /// Also write the plan to this file as a scenario, call by call, to be edited, predicted and
+    /// run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
     /// Profile that decides who wins, or its folder; not needed with --plan,
@@ -95,7 +95,7 @@ fn chosen(
     let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
-            help = "name a plan with --plan; `hallway evaluate` tells why none is predicted",
+            help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",
             "no plan of `{}` can be predicted",
             workload.name
         )));
@@ -111,7 +111,7 @@ fn chosen(
 fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Failure> {
     if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
         return Err(Failure::Input(miette::miette!(
-            help = "`hallway evaluate --all` lists the plans that there are",
+            help = "`hallway evaluate --all` lists the available plans",
             "`{}` has no plan `{name}`: {}",
             workload.name,
             refusal.reason
@@ -125,7 +125,7 @@ fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Fai
     exact.or(only).and_then(|at| found.plans.into_iter().nth(at)).ok_or_else(|| {
         let near = nearest(name, &names).join("`, `");
         Failure::Input(miette::miette!(
-            help = format!("the nearest are `{near}`; `hallway evaluate --all` lists all of them"),
+            help = format!("similar names: `{near}`; `hallway evaluate --all` lists all plans"),
             "`{}` has no plan `{name}`",
             workload.name
         ))

@@ -80,7 +80,10 @@ impl Failure {
             (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
                 message.clone()
             }
-            (FailureFormat::Words, Self::NoGpu(why)) => format!("hallway: this needs a GPU: {why}"),
+            (FailureFormat::Words, Self::NoGpu(why)) => format!(
+                "hallway: this command needs a \
+                                                                 GPU: {why}"
+            ),
         }
     }
 
@@ -106,7 +109,7 @@ impl Failure {
     /// A place that cannot be written is the user's to choose; one that is full is the machine's.
     pub fn unwritten(path: impl Display, error: &io::Error) -> Self {
         let report = miette!(
-            help = "name a place with room that you may write to",
+            help = "choose a writable path with enough space",
             "cannot write {path}: {error}"
         );
         match error.kind() {

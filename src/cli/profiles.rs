@@ -59,8 +59,8 @@ impl LoadedProfile {
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {
             return Err(Failure::Input(miette::miette!(
-                help = "run `hallway verify` without --recorded on the profile's machine",
-                "there are no runs of `{}` beside the profile: {}",
+                help = "run `hallway verify` on the profile's machine, without --recorded",
+                "no runs of `{}` next to the profile: {} does not exist",
                 workload.name,
                 path.display()
             )));
@@ -68,8 +68,8 @@ impl LoadedProfile {
         let runs = RunSet::load(path)?;
         if runs.scenario != workload.name {
             return Err(Failure::Input(miette::miette!(
-                help = "move the file away, and run `hallway verify` on the profile's machine",
-                "{} holds runs of `{}`, not of `{}`",
+                help = "move the file and run `hallway verify` on the profile's machine",
+                "{} contains runs of `{}`, not of `{}`",
                 path.display(),
                 runs.scenario,
                 workload.name
@@ -85,7 +85,7 @@ impl LoadedProfile {
         }
         Err(Failure::Input(miette::miette!(
             help = "run `hallway verify` again on this profile's machine",
-            "the runs of `{}` belong to another calibration than {}",
+            "the runs of `{}` were made with another calibration than {}",
             runs.scenario,
             self.path.display()
         )))
@@ -96,19 +96,19 @@ impl LoadedProfile {
         let path = self.samples();
         let refused = |why: &str| {
             Failure::Input(miette::miette!(
-                help = "leave a profile where `hallway calibrate` wrote it, beside its samples",
+                help = "keep the profile next to its samples, where `hallway calibrate` wrote it",
                 "{why} {}",
                 path.display()
             ))
         };
         if !path.exists() {
-            return Err(refused("there are no samples beside the profile:"));
+            return Err(refused("no samples next to the profile: no file"));
         }
         let samples = Samples::load(&path)?;
         if samples.machine.unix_time == self.profile.machine.unix_time {
             Ok(samples)
         } else {
-            Err(refused("the profile was not fitted to the samples beside it:"))
+            Err(refused("the profile was not fitted to the samples next to it:"))
         }
     }
 
@@ -135,8 +135,8 @@ pub(super) fn check_runs(
         let name = plan.name();
         if run.plan != name {
             return Err(Failure::Input(miette::miette!(
-                help = "call it by its name in the file of runs, or run `hallway verify` again",
-                "{}: what is called `{}` is a run of `{name}`",
+                help = "correct the name in the file of runs, or run `hallway verify` again",
+                "{}: the run named `{}` is a run of `{name}`",
                 workload.name,
                 run.plan
             )));
@@ -149,7 +149,7 @@ pub(super) fn check_runs(
     Err(Failure::Input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine, or give the scenario another \
                 `name`",
-        "`{}` has changed since its plans were run: no run is of a plan that it has now",
+        "`{}` has changed since its plans were run: none of the runs matches a current plan",
         workload.name
     )))
 }
@@ -182,7 +182,7 @@ fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Fa
     let Some(call) = named.max().filter(|&call| call >= calls) else { return Ok(()) };
     Err(Failure::Input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine",
-        "{}: `traces` has call {call} of `{}`, which has calls 0 to {}",
+        "{}: `traces` refers to call {call} of `{}`, which only has calls 0 to {}",
         workload.name,
         plan.name(),
         calls.saturating_sub(1)
@@ -201,8 +201,8 @@ impl Predicting {
             [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
             [_, ..] => Err(Failure::Input(miette::miette!(
-                help = "name one; `hallway evaluate` sets several machines side by side",
-                "there are {} profiles, and this takes one",
+                help = "name one profile; only `hallway evaluate` compares machines",
+                "this command takes one profile, but {} were given",
                 self.profile.len()
             ))),
         }
@@ -253,8 +253,9 @@ impl Predicting {
         for ((_, workload), path) in sources.iter().zip(&self.scenarios) {
             if let Some(first) = places.insert(&workload.name, path) {
                 return Err(Failure::Input(miette::miette!(
-                    help = "change the `name` in one of them, or run the command once for each",
-                    "two of the scenarios are called `{}`: {} and {}",
+                    help = "change the `name` in one of them, or run the command separately for \
+                            each",
+                    "two scenarios are named `{}`: {} and {}",
                     workload.name,
                     first.display(),
                     path.display()
@@ -316,20 +317,20 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
         head += &format!("{unsteady}\n");
     }
     if samples.is_unfinished {
-        head += "The calibration is unfinished: the profile lacks what it had not measured yet. \
-                 `hallway calibrate --resume` goes on with it.\n";
+        head += "The calibration is unfinished, so the profile is incomplete. `hallway \
+                 calibrate --resume` continues it.\n";
     }
     if samples.outdated > 0 {
         head += &format!(
-            "Left out: {} measurements of `black-scholes` and `histogram` on the CPU, which an \
-             older hallway ran more slowly. `hallway calibrate` measures them again.\n",
+            "Ignored: {} CPU measurements of `black-scholes` and `histogram` by an older \
+             hallway, whose versions were slower. `hallway calibrate` measures them again.\n",
             samples.outdated
         );
     }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == CalibrationExtent::Elsewhere && once > 0 {
         head += &format!(
-            "Quantities with only one time: {once}. Their scatter is unknown, so ranges are too \
+            "Quantities measured only once: {once}. Their scatter is unknown, so ranges are too \
              narrow.\n"
         );
     }
@@ -344,7 +345,8 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let (trials, known) = (samples.trials.len(), profile.trials());
     if known < trials {
         head += &format!(
-            "{known} of {trials} trials can be predicted. Ranges are as wide as these need.\n"
+            "{known} of {trials} trials can be predicted; only these set the width of the \
+             ranges.\n"
         );
     }
     let width = width(None, None);
@@ -375,7 +377,7 @@ fn source(path: &Path) -> Result<(Source, Workload), Failure> {
 
 fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
     Failure::Input(miette::miette!(
-        help = "give scenarios as arguments, and the profile with --profile",
+        help = "pass scenarios as arguments and the profile with --profile",
         "{} is a {is}, not a {not}",
         path.display()
     ))
@@ -385,9 +387,9 @@ fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
 pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
         Failure::Input(miette::miette!(
-            help =
-                "name one with --profile, change to hallway's folder, or run `hallway calibrate`",
-            "no profile found: there is no {}/*/profile.toml here",
+            help = "name a profile with --profile, change to a directory that has one, or run \
+                 `hallway calibrate`",
+            "no profile found: no {}/*/profile.toml in this directory",
             folder.display()
         ))
     };

@@ -17,8 +17,7 @@ use std::path::PathBuf;
 pub(super) struct ReportArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Also show the answer with something changed, as `evaluate --what-if` has it; can be given
-    /// several times
+    /// Also show the answer with something changed; same syntax as `evaluate --what-if`; repeatable
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
     /// Write the page to this file
@@ -68,7 +67,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     drop(progress);
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
-    Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; its assumptions tell why"))
+    Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; the page lists what is unknown"))
 }
 
 /// Runs of the scenario, if they were kept beside the profile.

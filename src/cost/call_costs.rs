@@ -221,7 +221,7 @@ impl<'a> CallCosts<'a> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
-                return Err(Unknown::refused("the launch of a graph in a program's set-up"));
+                return Err(Unknown::refused("a graph launch in a program's set-up"));
             }
             Call::Compute { step } => self.compute(step, locality)?,
             Call::Allocate(_)
@@ -286,7 +286,7 @@ impl<'a> CallCosts<'a> {
 
     fn compute(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
-        let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
+        let what = || Unknown::refused("CPU kernels in a program's set-up");
         let around = *locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));

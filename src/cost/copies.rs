@@ -79,7 +79,7 @@ fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unkno
             here.filter(|(traits, uses)| traits.device.0 == device && uses[engine]).count()
         };
         if streams(PEER_ENGINE) > 1 {
-            let what = "what copies from one GPU to others cost in several streams";
+            let what = "copies from one GPU to others in several streams";
             return Err(Unknown::refused(what));
         }
         let [down, up] = Direction::BOTH.map(|direction| {

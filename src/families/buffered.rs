@@ -47,8 +47,8 @@ impl Definition for Buffered {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let ring = format!(
-            "There are {} sets of device buffers, used in turn. Before a set is used again, what \
-             was in it has to be done.",
+            "There are {} sets of device buffers, used in turn. A set is reused once its \
+             previous chunk is done.",
             self.ring
         );
         vec![chunks_in_words(self.chunks), STREAMS.to_owned(), ring]

@@ -352,7 +352,11 @@ pub(super) fn refuse_fresh(
         buffer.fresh && matches!(buffer.home, Home::Host(memory) if is_meant(memory))
     };
     match workload.buffers.iter().find(is_refused) {
-        Some(buffer) => Err(format!("fresh `{}` would be pinned anew in every run", buffer.name)),
+        Some(buffer) => Err(format!(
+            "`{}` is fresh memory, which every run would have to pin \
+                                     again",
+            buffer.name
+        )),
         None => Ok(()),
     }
 }

@@ -29,15 +29,12 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), workload.most_calls(chunks));
     if chunks > 1 && calls > most {
-        return Err(format!(
-            "{calls} calls are more than the {most} that are gone through: take fewer chunks"
-        ));
+        return Err(format!("{calls} calls exceed the limit of {most}: use fewer chunks"));
     }
     let grain = workload.grain();
     if length.is_some_and(|length| chunks > length / grain) {
-        let rows =
-            if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
-        return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
+        let rows = if grain == 1 { String::new() } else { format!(", in rows of {grain}") };
+        return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
     let ids = (0..workload.buffers.len()).map(BufferId);
     // Of the buffers that are cut, their length.
@@ -65,7 +62,7 @@ pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, 
     let stays =
         |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
     if chunks > 1 && (0..workload.buffers.len()).any(stays) {
-        return Err("a reduction that stays on the device is not cut".to_owned());
+        return Err("a reduction whose result stays on the device cannot be split".to_owned());
     }
     cut(workload, chunks)
 }
@@ -80,9 +77,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
             let computed_first = workload.is_output(id) && task.reads_whole(input);
             if workload.is_reduced(id) || computed_first {
                 let (name, buffer) = (&task.name, &workload.buffer(id).name);
-                return Err(format!(
-                    "task `{name}` needs the whole of `{buffer}` before it starts"
-                ));
+                return Err(format!("task `{name}` needs all of `{buffer}` before it can start"));
             }
         }
     }
@@ -95,7 +90,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
     lengths.dedup();
     match lengths[..] {
         [length] => Ok(length),
-        _ => Err("its buffers differ in length".to_owned()),
+        _ => Err("its buffers have different lengths".to_owned()),
     }
 }
 
@@ -194,10 +189,10 @@ fn refuse_shared_updates(workload: &Workload, chunks: &[Chunk]) -> Result<(), St
             continue;
         }
         if workload.is_input(BufferId(id)) && chunks.iter().any(|i| i.needs[id] != i.owns[id]) {
-            return Err(format!("`{}` is updated in place and its chunks overlap", buffer.name));
+            return Err(format!("`{}` is updated in place, but its chunks overlap", buffer.name));
         }
         if buffer.home == Home::Device && chunks.iter().any(|i| i.room[id] != i.owns[id]) {
-            return Err(format!("`{}` stays on the device and its chunks overlap", buffer.name));
+            return Err(format!("`{}` stays on the device, but its chunks overlap", buffer.name));
         }
     }
     Ok(())

@@ -63,7 +63,7 @@ fn cut_group(
             let overlaps = |chunk: &Chunk| chunk.room[id.0] != chunk.owns[id.0];
             if is_read_on && (workload.is_reduced(id) || chunks.iter().any(overlaps)) {
                 let name = &workload.buffer(id).name;
-                return Err(format!("`{name}` is read whole, and its chunks overlap"));
+                return Err(format!("`{name}` is read whole, but its chunks overlap"));
             }
         }
     }

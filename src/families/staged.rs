@@ -83,16 +83,16 @@ impl Definition for Staged {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let who = match self.threads {
-            Threads::One => "The thread that makes the calls copies",
-            Threads::All => "All threads of the CPU copy",
+            Threads::One => "The calling thread copies",
+            Threads::All => "All CPU threads copy",
         };
         let rings = format!(
-            "{who} the data through pinned buffers: {} of {} for inputs, and as many for results. \
-             The copy engines empty and fill them meanwhile.",
+            "{who} the data through pinned buffers: {} of {} for inputs, and as many for \
+             results, while the copy engines empty and fill them.",
             self.ring, self.piece
         );
-        let streams = "There is one stream for copies in, one for kernels and one for copies out, \
-             joined by events.";
+        let streams = "There is one stream for copies in, one for kernels and one for copies \
+                       out, connected by events.";
         vec![chunks_in_words(self.chunks), rings, streams.to_owned()]
     }
 
@@ -276,7 +276,7 @@ impl Pipeline {
         if calls > Workload::MOST_CALLS {
             let most = Workload::MOST_CALLS;
             return Err(format!(
-                "{calls} calls for pieces of {} are more than the {most} that are gone through",
+                "{calls} calls for pieces of {} exceed the limit of {most}",
                 plan.piece
             ));
         }

@@ -54,9 +54,9 @@ pub const UNKNOWN_KEY: &str = "unknown key ";
 pub fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
     let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let help = match nearest(name, known) {
-        _ if known.is_empty() => format!("remove it: no {kind} can stand here"),
-        Some(near) => format!("did you mean `{near}`? the choice is {list}"),
-        None => format!("the choice is {list}"),
+        _ if known.is_empty() => format!("remove it: no {kind} is allowed here"),
+        Some(near) => format!("did you mean `{near}`? Choices: {list}"),
+        None => format!("choices: {list}"),
     };
     Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
 }

@@ -15,7 +15,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let problem = format!("it goes on beyond {} MiB, and none is so long", most >> 20);
+        let problem = format!("it is larger than {} MiB, the limit for such files", most >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     let text = String::from_utf8(bytes);
@@ -81,8 +81,8 @@ impl fmt::Display for Place {
 /// Why a file is refused whose end mark is missing.
 pub fn ends_early(mark: &str) -> String {
     format!(
-        "it ends early: its last line should be `{mark}`. Part of the file is missing, or an older \
-         hallway wrote it"
+        "it is incomplete: its last line should be `{mark}`. Part of the file is missing, or an \
+         older hallway wrote it"
     )
 }
 

@@ -24,7 +24,7 @@ pub struct AssessedPlan {
     pub rank: usize,
     /// Name of the plan.
     pub plan: String,
-    /// Digest of everything that the plan does: equal plans have equal digests.
+    /// Digest of everything that the plan does; equal plans have equal digests.
     pub identity: String,
     /// Family of the plan, as `families` of a scenario names it, or `spelled-out`.
     pub family: String,
@@ -56,63 +56,62 @@ pub struct AssessedPlan {
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// How many times as long as the fastest plan it takes.
+    /// Its time divided by that of the fastest plan.
     pub relative: f64,
-    /// Whether scatter leaves open if it is slower than the fastest plan.
+    /// True if its time cannot be told from that of the fastest plan, given the measurement
+    /// scatter.
     pub ties_with_fastest: bool,
-    /// How busy each part of the machine is.
+    /// Utilisation of each part of the machine.
     pub busy: Busy,
-    /// How long the host thread is held.
+    /// How long the host thread is blocked.
     pub host_thread: HostThread,
-    /// What bounds the plan: the group of prices of which half gains the most. `null` of a plan that
-    /// has lost early, unless it is the fastest of its family.
+    /// What limits the plan: the group of prices that gains most if it is halved. `null` for a plan
+    /// that was dropped early, unless it is the fastest of its family.
     pub bottleneck: Option<Bottleneck>,
-    /// What half of each group of prices gains, the largest first, down to a hundredth of the pass.
+    /// The share of a run that halving each group of prices gains, the largest first, down to 1%.
     #[serde(default)]
     pub gains: Vec<Gain>,
-    /// Kernels whose stated times have no range: the plan's range is without theirs.
+    /// Kernels whose stated times have no range: the plan's range leaves them as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated_without_range: Vec<String>,
-    /// What the longest chain of dependent work consists of.
+    /// Composition of the critical path, the longest chain of dependent work.
     pub critical_path: CriticalPathShares,
-    /// The least that this plan's calls take in the order that the plan has them in. Another plan
-    /// may take less.
+    /// A lower bound for the time of this plan's calls in their order. Other plans may be faster.
     pub lower_bound_ns: Span,
-    /// What a process pays once, besides set-up, because it does something for the first time: it
-    /// creates a context, loads the kernels' module, touches its output. `null` where the profile
-    /// does not know one of these.
+    /// Time that a process pays once in addition to set-up, for first use: creating a context,
+    /// loading the kernels' module, touching its output. `null` if the profile lacks one of these.
     pub first_use_ns: Option<Span>,
-    /// Time of the set-up. `null` where the profile does not know what memory management costs.
+    /// Time of the set-up. `null` if the profile lacks the costs of memory management.
     pub setup_ns: Option<Span>,
-    /// `null` where set-up pins nothing.
+    /// Costs of pinned memory. `null` if the set-up pins nothing.
     pub pinning: Option<PinningPrices>,
-    /// Left out where set-up takes no memory of the host that devices see.
+    /// Costs of additional host memory. Omitted if the set-up allocates no pinned, write-combined
+    /// or managed memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<TakenPrices>,
-    /// First use (as far as it is known), set-up, and as many passes as the program has.
+    /// Total time: first use (as far as known), set-up and all runs.
     pub program_ns: Option<Span>,
 }
 
-/// What it costs to have a plan's buffers in pinned memory, in two ways. `null` is what the profile
-/// does not know.
+/// Costs of two ways to have a plan's buffers in pinned memory. `null`: unknown to the profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PinningPrices {
-    /// Size of all buffers that set-up pins.
+    /// Size of all buffers that the set-up pins.
     pub bytes: Bytes,
-    /// Registering them where they are. `setup_ns` has this.
+    /// Time to register them in place. Included in `setup_ns`.
     pub register_ns: Option<Span>,
-    /// Unregistering them once the last pass is over. Neither `setup_ns` nor `program_ns` has this.
+    /// Time to unregister them after the last run. Included in neither `setup_ns` nor `program_ns`.
     #[serde(default)]
     pub unregister_ns: Option<Span>,
-    /// Allocating as much pinned memory instead.
+    /// Time to allocate the same amount of pinned memory instead.
     pub allocate_ns: Option<Span>,
-    /// Copying all of them once into that memory, or out of it, by all threads of the CPU.
+    /// Time to copy all of them once into or out of that memory, on all CPU threads.
     pub copy_ns: Option<Span>,
-    /// Time of a pass without pinning: of the same calls where a scenario spells them out, else of
-    /// the fastest plan on the GPU whose set-up pins nothing.
+    /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
+    /// of the fastest plan on the GPU whose set-up pins nothing.
     pub unpinned_pass_ns: Option<Span>,
-    /// From how many passes on registering, and unregistering where that is known, takes less time
+    /// Number of runs from which registering, and unregistering if that is known, takes less time
     /// than pinning saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
@@ -132,21 +131,21 @@ impl PinningPrices {
     }
 }
 
-/// What it costs that a plan's set-up takes pinned, write-combined or managed memory of its own.
-/// `null` is what the profile does not know.
+/// Costs of a plan's own pinned, write-combined or managed memory. `null`: unknown to the profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TakenPrices {
-    /// Size of all that set-up takes.
+    /// Size of all such memory.
     pub bytes: Bytes,
-    /// Taking it. `setup_ns` has this.
+    /// Time to allocate it. Included in `setup_ns`.
     pub costs_ns: Option<Span>,
-    /// Giving it back once the last pass is over. Neither `setup_ns` nor `program_ns` has this.
+    /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
     #[serde(default)]
     pub gives_back_ns: Option<Span>,
-    /// Time of a pass of the fastest plan on the GPU whose set-up takes and pins nothing.
+    /// Time of a run of the fastest plan on the GPU whose set-up allocates no such memory and pins
+    /// nothing.
     pub without_pass_ns: Option<Span>,
-    /// From how many passes on taking it, and giving it back where that is known, takes less time
+    /// Number of runs from which allocating it, and freeing it if that is known, takes less time
     /// than it saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
@@ -164,8 +163,8 @@ impl TakenPrices {
     }
 }
 
-/// Shares of the run during which each lane does something. A copy of pageable memory counts for
-/// as long as it is staged, though the link carries it in a part of that time.
+/// Share of a run for which each lane is busy. A copy of pageable memory counts for as long as it
+/// is staged, although it occupies the link for only part of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Busy {
@@ -177,12 +176,12 @@ pub struct Busy {
     pub d2h: f64,
 }
 
-/// Shares of the makespan that the critical path spends in each lane, and
-/// between activities: hand-overs, latencies and waking up.
+/// Shares of the makespan that the critical path spends in each lane and in the gaps between
+/// activities.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CriticalPathShares {
-    /// Calls and work of the host.
+    /// Calls and work on the host.
     pub host: f64,
     /// Copies to the device.
     pub h2d: f64,
@@ -190,9 +189,9 @@ pub struct CriticalPathShares {
     pub kernels: f64,
     /// Copies to the host.
     pub d2h: f64,
-    /// From GPU to GPU.
+    /// Copies from GPU to GPU.
     pub p2p: f64,
-    /// Hand-overs, latencies and waking up.
+    /// Hand-overs, latencies and wake-ups.
     pub gaps: f64,
 }
 

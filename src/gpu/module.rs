@@ -38,8 +38,8 @@ impl Module {
         // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
         if result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
-            let log = "NVRTC is newer than the driver: update the driver, or have LD_LIBRARY_PATH \
-                       name an older toolkit's libnvrtc first";
+            let log = "NVRTC is newer than the driver: update the driver, or put an older \
+                       toolkit's libnvrtc first in LD_LIBRARY_PATH";
             return Err(GpuError::Compile { log: log.to_owned() });
         }
         check("cuModuleLoadData", result)?;

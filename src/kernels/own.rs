@@ -269,21 +269,29 @@ impl Geometry {
         };
         if let Some(at) = beyond(self.grid, Self::MOST_OF_GRID) {
             let (side, most) = (self.grid[at], Self::MOST_OF_GRID[at]);
-            return Some(format!("its grid has {side} blocks in dimension {at}: 1 to {most} can"));
+            return Some(format!(
+                "its grid has {side} blocks in dimension {at}; the limits are 1 \
+                                 to {most}"
+            ));
         }
         if let Some(at) = beyond(self.block, Self::MOST_OF_BLOCK) {
             let (side, most) = (self.block[at], Self::MOST_OF_BLOCK[at]);
             return Some(format!(
-                "its block has {side} threads in dimension {at}: 1 to {most} can"
+                "its block has {side} threads in dimension {at}; the limits are 1 to {most}"
             ));
         }
         if self.threads() > Self::MOST_THREADS {
             let (threads, most) = (self.threads(), Self::MOST_THREADS);
-            return Some(format!("its block has {threads} threads: at most {most} can"));
+            return Some(format!("its block has {threads} threads; the limit is {most}"));
         }
         let shared = Bytes::new(self.shared_bytes.into());
         let most = Self::MOST_SHARED;
-        (shared > most).then(|| format!("its block has {shared} of shared memory, beyond {most}"))
+        (shared > most).then(|| {
+            format!(
+                "its block has {shared} of shared memory; the limit is \
+                                         {most}"
+            )
+        })
     }
 }
 

@@ -51,16 +51,16 @@ impl DeviceId {
     pub const FIRST: Self = Self(0);
 }
 
-/// Who computes in a plan.
+/// The processors that compute in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The CPU alone.
+    /// Only the CPU.
     Cpu,
-    /// GPUs alone.
+    /// Only GPUs.
     Gpu,
-    /// The CPU a share, and GPUs the rest.
+    /// The CPU and GPUs.
     Both,
 }
 
@@ -72,11 +72,12 @@ pub enum Side {
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.
     Pageable,
-    /// Page-locked: the copy engine reads and writes it directly, and kernels may, across the link.
+    /// Page-locked: the copy engine reads and writes it directly, and kernels can access it over
+    /// the link.
     Pinned,
-    /// Page-locked memory that the CPU's caches leave out: it writes fast and reads very slowly.
+    /// Page-locked memory that the CPU does not cache: fast to write, very slow to read.
     WriteCombined,
-    /// Memory whose pages move to the side that uses them.
+    /// Memory whose pages migrate to where they are used.
     Managed,
 }
 

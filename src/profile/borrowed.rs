@@ -38,16 +38,16 @@ pub struct BorrowedGroup {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BorrowedCosts {
-    /// What host calls take: launches, copies, events, synchronisations.
+    /// Host time of calls: launches, copies, events, synchronisations.
     Calls,
     /// Hand-overs from one operation to the next, and latencies to and from the device.
     HandOvers,
-    /// What an engine pays for serving several streams.
+    /// The slowdown of an engine that serves several streams.
     SeveralStreams,
-    /// What copies and kernels take from each other.
+    /// Interference between copies and kernels.
     BesideKernels,
     Graphs,
-    /// Allocating, pinning, first touches, and making streams and events.
+    /// Allocating, pinning, first touches, and creating streams and events.
     Memory,
     /// Calls to other GPUs.
     SeveralGpus,
@@ -139,8 +139,8 @@ impl BorrowedCosts {
         match self {
             Self::Calls => "calls and launches",
             Self::HandOvers => "hand-overs and latencies",
-            Self::SeveralStreams => "what several streams cost",
-            Self::BesideKernels => "what copies and kernels take from each other",
+            Self::SeveralStreams => "costs of several streams",
+            Self::BesideKernels => "interference between copies and kernels",
             Self::Graphs => "graphs",
             Self::Memory => "allocation and pinning",
             Self::SeveralGpus => "calls to other GPUs",

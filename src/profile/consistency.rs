@@ -32,8 +32,8 @@ impl Profile {
     fn threads(&self) -> Option<String> {
         let is_missing = self.machine.cpu_threads == 0 && !self.twins.is_empty();
         is_missing.then(|| {
-            "`cpu_threads` of [machine] is 0, and there are [[twin]] tables: write how many \
-             threads they ran on"
+            "`cpu_threads` in [machine] is 0, but there are [[twin]] tables: set it to the \
+             number of threads they were measured with"
                 .to_owned()
         })
     }
@@ -47,11 +47,14 @@ impl Profile {
         let has = format!("but [machine] has `devices = {devices}`");
         let foreign = others.chain(peers).find(|(_, device)| device.0 >= devices);
         let foreign = foreign.map(|(table, device)| {
-            format!("a table [[multi_gpu.{table}]] is of GPU {}, counted from 0, {has}", device.0)
+            format!(
+                "a table [[multi_gpu.{table}]] refers to GPU {}, counted from 0, {has}",
+                device.0
+            )
         });
         foreign.or_else(|| {
             let more = roots.into_iter().find(|root| !(1..=devices).contains(root))?;
-            Some(format!("a table [[multi_gpu.root]] is of {more} GPUs, {has}"))
+            Some(format!("a table [[multi_gpu.root]] is for {more} GPUs, {has}"))
         })
     }
 
@@ -129,14 +132,14 @@ impl Timed<'_> {
         let &(largest, longest) = knots.last()?;
         let what = &self.what;
         if longest <= 0.0 {
-            return Some(format!("the times of a {what} are 0 up to its largest size, {largest}"));
+            return Some(format!("{what}: all times up to the largest size, {largest}, are 0"));
         }
         let fallen = FALLEN / self.threads as f64;
         (0..knots.len()).find_map(|at| {
             let (size, ns) = knots[at];
             let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
             Some(format!(
-                "the times of a {what} fall: {ns} ns at {size}, after {} ns at {}",
+                "{what}: the time falls to {ns} ns at {size}, from {} ns at {}",
                 before.1, before.0
             ))
         })
@@ -147,5 +150,5 @@ impl Timed<'_> {
 fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
     let mut seen = BTreeSet::new();
     let is_twice = keys.any(|key| !seen.insert(key));
-    is_twice.then(|| format!("two tables [[{table}]] are about the same; leave one out"))
+    is_twice.then(|| format!("two [[{table}]] tables describe the same thing; remove one"))
 }

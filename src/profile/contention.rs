@@ -178,7 +178,7 @@ impl TryFrom<RawRefetch> for Refetch {
     fn try_from(RawRefetch { streams, slowdown }: RawRefetch) -> Result<Self, Self::Error> {
         if streams < 2 || slowdown.knots.iter().any(|knot| knot.1 < 1.0) {
             return Err(
-                "copies beside kernels of two streams and more take 1 time as long or more",
+                "copies next to kernels in two or more streams must take at least 1 time as long",
             );
         }
         Ok(Self { streams, slowdown })
@@ -259,7 +259,12 @@ impl Profile {
             Direction::HostToDevice => &self.link.down_shared,
             Direction::DeviceToHost => &self.link.up_shared,
         };
-        let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
+        let what = || {
+            Unknown::new(format!(
+                "{direction} copies with concurrent copies in the \
+                                            other direction"
+            ))
+        };
         shared.as_ref().ok_or_else(what)
     }
 
@@ -280,7 +285,8 @@ impl Profile {
         if let Some(smallest) = shared.smallest().filter(|&one| bytes.as_f64() * FAR < one) {
             let smallest = Bytes::new((smallest / FAR) as u64);
             return Err(Unknown::beyond(format!(
-                "{direction} copies below {smallest} while the other direction is busy"
+                "{direction} copies below {smallest} with concurrent copies in the other \
+                 direction"
             )));
         }
         let through = of(shared);
@@ -305,7 +311,12 @@ impl Profile {
     /// # Errors
     /// If it was not.
     pub fn knows_refetching(&self) -> Result<(), Unknown> {
-        let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
+        let unknown = || {
+            Unknown::new(
+                "the slowdown of H2D copies by kernels that wait in other \
+                                       streams",
+            )
+        };
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

@@ -213,5 +213,9 @@ fn at(what: String, step: &OwnStep) -> String {
 
 /// A cost per element may be any number, and so may the elements.
 fn within_a_day(ns: f64) -> Result<f64, Unknown> {
-    if ns <= Span::DAY { Ok(ns) } else { Err(Unknown::refused("kernels that take over a day")) }
+    if ns <= Span::DAY {
+        Ok(ns)
+    } else {
+        Err(Unknown::refused("kernels that take more than a day"))
+    }
 }

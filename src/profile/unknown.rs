@@ -34,30 +34,29 @@ impl Why {
     fn of(self, what: &str) -> String {
         match self {
             Self::NotMeasured => format!(
-                "the profile does not know {what}: `hallway calibrate` measures that; what a \
-                 table may have of it stands in docs/reference/table.md"
+                "the profile lacks {what}: `hallway calibrate` measures it, and \
+                 docs/reference/table.md says whether a table can supply it"
             ),
             Self::NoSuchGpu => format!(
-                "the profile does not know {what}: `hallway calibrate` measures that on a machine \
-                 with as many GPUs, unless `--gpus` leaves them out"
+                "the profile lacks {what}: `hallway calibrate` measures it on a machine with \
+                 enough GPUs, unless `--gpus` limits their number"
             ),
             Self::Beyond => format!(
-                "the profile does not know {what}: `hallway calibrate` measures no such size, but \
-                 a table may have it (docs/reference/table.md)"
+                "the profile lacks {what}: `hallway calibrate` does not measure this size, but \
+                 a table can supply it (docs/reference/table.md)"
             ),
-            Self::OfScenario => format!(
-                "the profile does not know {what}: `hallway calibrate --scenario FILE` measures \
-                 that"
-            ),
+            Self::OfScenario => {
+                format!("the profile lacks {what}: `hallway calibrate --scenario FILE` measures it")
+            }
             Self::NotStated => format!(
-                "the scenario does not say {what}: give it points, a roofline or a stated time in \
-                 its `[[kernel]]`"
+                "the scenario lacks {what}: add points, a roofline or a stated time to the \
+                 `[[kernel]]`"
             ),
             Self::OneSize => format!(
                 "{what} at one size only, so pieces of it have no time: add a second point to its \
                  `[[kernel]]`"
             ),
-            Self::NotPredicted => format!("hallway does not predict {what}"),
+            Self::NotPredicted => format!("hallway cannot predict {what}"),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Baseline {
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "evaluation")
+        super::read_json(text, "an evaluation")
     }
 }
 
@@ -73,11 +73,13 @@ impl Evaluation {
             .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
         let mut failures: Vec<String> = failed.collect();
         if compared.is_empty() {
-            failures.push("nothing is compared: no scenario is in both evaluations".to_owned());
+            failures.push(
+                "nothing to compare: the two evaluations have no scenario in common".to_owned(),
+            );
         }
         if limits.missing {
-            let gone = only_before.iter().map(|name| format!("{name}: it is not evaluated now"));
-            let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));
+            let gone = only_before.iter().map(|name| format!("{name}: only in the baseline"));
+            let new = only_now.iter().map(|name| format!("{name}: not in the baseline"));
             failures.extend(gone.chain(new));
         }
         let differences = self.differences(baseline);
@@ -97,7 +99,7 @@ impl Evaluation {
             |time: Option<u64>| time.map_or_else(String::new, |at| format!(" of {}", date(at)));
         let profile = is_other.then(|| {
             format!(
-                "The baseline is by another calibration: of {gpu}{}, and this one of {}{}.",
+                "The baseline uses another calibration: {gpu}{}; this evaluation uses {}{}.",
                 day(*calibration_unix_time),
                 self.profile.gpu,
                 day(self.profile.calibration_unix_time)
@@ -107,7 +109,7 @@ impl Evaluation {
             let before = baseline.scenarios.iter().find(|old| old.scenario == now.scenario)?;
             (before.runs != now.runs).then(|| {
                 let (many, name) = (plural(before.runs, "run"), &now.scenario);
-                format!("`{name}` was a program of {many} there, and has {} here.", now.runs)
+                format!("`{name}` had {many} in the baseline; now it has {}.", now.runs)
             })
         });
         profile.into_iter().chain(runs).collect()
@@ -131,11 +133,11 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     if limits.verdict {
         let of = [
             ("", before.verdict.answer, answer),
-            (" of one pass", before.verdict.run_answer, run_answer),
+            (" for a single run", before.verdict.run_answer, run_answer),
         ];
         let turned = of.into_iter().find(|(_, before, now)| before != now);
         one.failures.extend(turned.map(|(what, before, now)| {
-            format!("the verdict{what} was {}, and is {}", said(before), said(now))
+            format!("the verdict{what} changed from {} to {}", said(before), said(now))
         }));
     }
     one
@@ -144,12 +146,12 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
 fn slower_than(one: &Compared, limit: f64) -> Option<String> {
     let before = one.before_ns?;
     let (Some(now), Some(change)) = (one.now_ns, one.change()) else {
-        return Some(format!("a pass took {before}, and no plan can be predicted now"));
+        return Some(format!("a run took {before}, but no plan can be predicted now"));
     };
     (change > limit).then(|| {
         let plan = one.plan_now.as_deref().unwrap_or_default();
         format!(
-            "the fastest plan, `{plan}`, takes {now}, {} on {before}; {} is allowed",
+            "the fastest plan, `{plan}`, takes {now}, {} compared with {before}; the limit is {}",
             signed_percent(change),
             signed_percent(limit)
         )

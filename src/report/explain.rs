@@ -38,10 +38,10 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
         text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), shown);
     }
     let calls = plural(program.body.len() as u64, "call");
-    let _ = write!(text, "\nEach pass: {calls}\n\n");
+    let _ = write!(text, "\nEach run: {calls}\n\n");
     text += &listing(program, &names, (&program.body, |at| program.thread_of(at)), shown);
-    text += "\nThat is how scenarios spell calls out. A range such as x[0..4 MiB] is of bytes, the \
-             end not\nincluded. `--program FILE` writes a scenario with all of them.\n";
+    text += "\nCalls are written as in scenarios. A range such as x[0..4 MiB] is in bytes and \
+             excludes its end.\n`--program FILE` writes a scenario with all calls.\n";
     folded(&text, width)
 }
 
@@ -50,8 +50,8 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
 pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
     let (low, high) = chosen.forecast.interval();
     let time = with_range(chosen.makespan(), low, high);
-    let of = if of_gpu { "The best plan on the GPU" } else { "The plan to choose for a pass" };
-    format!("{of}, which is predicted to take {time}:\n\n")
+    let of = if of_gpu { "The best plan on the GPU" } else { "The plan to choose" };
+    format!("{of}, predicted to take {time} per run:\n\n")
 }
 
 fn section(title: &str, sentences: &[String]) -> String {
@@ -69,7 +69,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
                 Some(buffer) => format!("buffer `{}` of the scenario", buffer.name),
                 None => format!("buffer {} of another scenario", id.0),
             },
-            None => "the plan's own".to_owned(),
+            None => "the plan".to_owned(),
         };
         let kind = (names.without_number(allocation), allocation.bytes, whose);
         let count = kinds.entry(kind.clone()).or_default();
@@ -89,10 +89,10 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
     let of = [words("name"), words("where"), number("size"), words("whose")];
     let mut text = table(&of, &rows, width);
     let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
-    let device = if program.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
+    let device = if program.devices() > 1 { "at most on each GPU" } else { "on the GPU" };
     let _ = writeln!(
         text,
-        "\nIn all: {host} of host memory, {pinned} of it pinned; {} {device}.",
+        "\nTotal: {host} of host memory, {pinned} of it pinned; {} {device}.",
         program.device_bytes()
     );
     text
@@ -130,7 +130,7 @@ fn listing(
             }
             Piece::More { calls, period, times } => writeln!(
                 text,
-                "{:>width$}  calls {} to {}: the {} before come again {} (`--all` shows them)",
+                "{:>width$}  calls {} to {}: repeat the {} above {} (`--all` shows them)",
                 "...",
                 calls.start + 1,
                 calls.end,

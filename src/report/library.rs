@@ -30,8 +30,8 @@ pub fn library(width: Option<usize>) -> String {
     let rows: Vec<_> = Kernel::ALL.into_iter().map(row).collect();
     let notes = [
         "",
-        "Arguments stand with the value that they have where a task does not say, and the",
-        "floating-point operations are with that. What is read all of comes on top of the bytes.",
+        "Arguments show their defaults, which are also used for the floating-point operations.",
+        "Inputs that are read whole (\"all of\") are not counted in the bytes.",
     ];
     let by_elements: Vec<String> = Kernel::ALL
         .into_iter()
@@ -62,7 +62,7 @@ fn reads(kernel: Kernel) -> String {
 
 fn writes(kernel: Kernel) -> String {
     match (kernel.shape(), kernel.extent()) {
-        (Shape::Map, _) => "as many".to_owned(),
+        (Shape::Map, _) => "as many as it reads".to_owned(),
         (Shape::Reduction, Some(extent)) => extent.name.to_owned(),
         (Shape::Reduction, None) => "1".to_owned(),
     }

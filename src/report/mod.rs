@@ -93,17 +93,17 @@ fn versioned(report: &impl Serialize) -> Value {
 /// If it is something else, or of another version, with the reason in words.
 fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     match value.get("schema_version").and_then(Value::as_u64) {
         Some(version) if version == u64::from(SCHEMA_VERSION) => {}
         Some(version) => {
             return Err(format!(
-                "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
+                "it has schema version {version}, but this hallway reads version {SCHEMA_VERSION}"
             ));
         }
         None => return Err("it has no `schema_version`".to_owned()),
     }
-    serde_json::from_value(value).map_err(|error| format!("it is no {what}: {error}"))
+    serde_json::from_value(value).map_err(|error| format!("it is not {what}: {error}"))
 }
 
 /// The pretty JSON form of a report, with a newline at its end.

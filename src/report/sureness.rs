@@ -29,7 +29,8 @@ pub fn sureness(profile: &Profile) -> String {
     }
     let all: Vec<f64> = of_kinds.values().flatten().copied().collect();
     let Some(middle) = median(&all) else {
-        return "How sure each parameter is was not measured: that takes two passes.".to_owned();
+        return "Unknown: intervals of the parameters, which need a calibration in two passes."
+            .to_owned();
     };
     let medians = of_kinds.into_iter().filter_map(|(kind, shares)| Some((kind, median(&shares)?)));
     let mut medians: Vec<(String, f64)> = medians.collect();
@@ -40,10 +41,10 @@ pub fn sureness(profile: &Profile) -> String {
         .collect();
     let without = match parameters.len() - known {
         0 => String::new(),
-        some => format!("; {} measured in one pass only", plural(some as u64, "parameter")),
+        some => format!("; {} measured in only one pass", plural(some as u64, "parameter")),
     };
     format!(
-        "95% intervals: \u{b1}{} in the median; widest: {}{without}.",
+        "95% intervals: median \u{b1}{}; widest: {}{without}.",
         fine_percent(middle),
         worst.join(", ")
     )

@@ -124,7 +124,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let programs = programs(&raw, (&buffers, batches), &kernels, faults)?;
     if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
-            format!("the scenario `{}` has no task and no program", raw.name),
+            format!("the scenario `{}` has no tasks and no programs", raw.name),
             raw.name.span(),
             "computes nothing",
             "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
@@ -194,7 +194,8 @@ fn name(name: &Spanned<String>) -> Result<(), Fault> {
         name.span(),
         "not a name",
         format!(
-            "write 1 to {LONGEST_NAME} visible characters and no slash, such as \"image-batches\""
+            "use 1 to {LONGEST_NAME} printable characters without slashes, such as \
+             \"image-batches\""
         ),
     ))
 }
@@ -204,10 +205,10 @@ fn question(question: &Spanned<String>) -> Result<(), Fault> {
     let Some(character) = files::unprintable(question.get_ref()) else { return Ok(()) };
     let code = files::code_point(character);
     Err(Fault::new(
-        format!("`question` has the character {code}, which cannot be printed"),
+        format!("`question` contains the unprintable character {code}"),
         question.span(),
-        "not to be printed",
-        "write one line of visible characters",
+        "unprintable",
+        "write a single line of printable characters",
     ))
 }
 
@@ -221,10 +222,10 @@ fn unique_names<'a>(
     for (place, spanned) in names.enumerate() {
         faults.keep(name(spanned));
         if let Some((first, _)) = places.get_key_value(spanned) {
-            let message = format!("two {kind}s have the `name` `{spanned}`");
-            let help = format!("give each {kind} a name of its own");
-            let fault = Fault::new(message, spanned.span(), "named again here", help);
-            faults.note(fault.and(first.span(), "first named here"));
+            let message = format!("two {kind}s have the same `name`, `{spanned}`");
+            let help = format!("give each {kind} a distinct name");
+            let fault = Fault::new(message, spanned.span(), "same name", help);
+            faults.note(fault.and(first.span(), "first used here"));
             continue;
         }
         places.insert(spanned, place);
@@ -236,7 +237,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let elements = positive(&format!("`elements` of buffer `{}`", raw.name), &raw.elements)?;
     if let (Some(host), RawHome::Device | RawHome::Scratch) = (&raw.host, raw.home) {
         return Err(Fault::new(
-            format!("buffer `{}` has the key `host`, but its home is not the host", raw.name),
+            format!("buffer `{}` has the key `host`, but its `home` is not `\"host\"`", raw.name),
             host.span(),
             "describes host memory",
             "remove `host`, or set `home = \"host\"`",
@@ -251,9 +252,9 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let needed = raw.needed.as_ref();
     if let (Some(needed), RawHome::Device | RawHome::Scratch) = (needed, raw.home) {
         return Err(Fault::new(
-            format!("buffer `{}` has the key `needed`, but its home is not the host", raw.name),
+            format!("buffer `{}` has the key `needed`, but its `home` is not `\"host\"`", raw.name),
             needed.span(),
-            "nothing of it crosses",
+            "never copied",
             "remove `needed`, or set `home = \"host\"`",
         ));
     }
@@ -280,8 +281,8 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
     Err(Fault::new(
         format!(
-            "with the `elements` of buffer `{}`, all batches of all buffers together are larger \
-             than any memory",
+            "with the `elements` of buffer `{}`, the batches of all buffers together exceed any \
+             memory",
             buffer.name
         ),
         raw.elements.span(),
@@ -297,11 +298,10 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "use fewer `iterations`, `batches` or `chunks`: together they may come to {MOST} \
-             calls, counting 3 around the launches of each piece; a smaller number gives the same \
-             answer"
+            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, counting 3 \
+             besides the launches of each piece; smaller numbers give the same answer"
         );
-        let message = format!("a plan would make {calls} calls, too many to simulate");
+        let message = format!("a plan would have {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)
     };
     if workload.calls(1) > MOST {
@@ -337,7 +337,7 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
             format!("`{key}`: {error}"),
             text.span(),
             "not an amount of memory",
-            "write a number and one of the units B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
+            "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
         )
     })
 }

@@ -48,9 +48,7 @@ impl ScenarioError {
 impl Diagnostic for ScenarioError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         Some(match self {
-            Self::Unreadable { .. } => {
-                Box::new("give the path of a TOML file in UTF-8 that you may read")
-            }
+            Self::Unreadable { .. } => Box::new("pass the path of a readable TOML file in UTF-8"),
             Self::Invalid { help, .. } => Box::new(help),
         })
     }

@@ -58,10 +58,13 @@ impl Scope<'_> {
             None => (usize::from(key == "writes"), usize::MAX),
         };
         if !(least..=most).contains(&has) {
-            let message = format!("`{key}` of task `{}` names {has} buffers", raw.name);
+            let message = format!("`{key}` of task `{}` lists {has} buffers", raw.name);
             let kernel = raw.kernel.get_ref();
             let label = format!("kernel `{kernel}` {key} {least}");
-            let help = format!("name as many buffers in `{key}` as the kernel has, in its order");
+            let help = format!(
+                "list the buffers in `{key}` in the kernel's order, one for each \
+                                of its own"
+            );
             return Err(Fault::new(message, names.span(), label, help));
         }
         names.get_ref().iter().map(|name| self.find(name)).collect()
@@ -84,12 +87,12 @@ impl Scope<'_> {
                 return Ok(());
             };
             let message = format!(
-                "task `{}` has a `split`, but kernel `{kernel}` does not say that it can be cut",
+                "task `{}` has a `split`, but kernel `{kernel}` is not declared to be splittable",
                 raw.name
             );
-            let help = "leave `split` out, or list in `elementwise` of the kernel what it goes \
-                        along";
-            return Err(Fault::new(message, split.span(), "stays whole", help));
+            let help = "remove `split`, or list the arguments to be split in the kernel's \
+                        `elementwise`";
+            return Err(Fault::new(message, split.span(), "cannot be split", help));
         }
         let in_place = task.writes.iter().find(|&&id| task.uses_in_place(id));
         if let (Some(id), 1..) = (in_place, task.kernel.halo()) {
@@ -111,13 +114,16 @@ impl Scope<'_> {
         };
         let [one, other] = [task.output(), other].map(|id| &self.raw_buffers[id.0]);
         let message = format!(
-            "task `{}` goes along the {length} elements of `{}` and the {} of `{}`",
-            raw.name, one.name, other.elements, other.name
+            "task `{}` is elementwise, but `{}` has {length} elements and `{}` has {}",
+            raw.name, one.name, other.name, other.elements
         );
-        let help = format!("kernel `{kernel}` is elementwise: give both the same `elements`");
+        let help = format!(
+            "kernel `{kernel}` is elementwise: give both buffers the same \
+                            `elements`"
+        );
         let label = format!("differs from `{}`", one.name);
         Err(Fault::new(message, other.elements.span(), label, help)
-            .and(kernel.span(), "goes along"))
+            .and(kernel.span(), "elementwise"))
     }
 
     /// The kernel's rules make a launch of the whole.
@@ -142,6 +148,6 @@ fn written_once(raw: &RawTask) -> Result<(), Fault> {
     let again = raw.writes.get_ref().iter().find(|name| !seen.insert(name.get_ref()));
     again.map_or(Ok(()), |again| {
         let message = format!("task `{}` writes `{again}` twice", raw.name);
-        Err(Fault::new(message, again.span(), "again", "name each buffer once"))
+        Err(Fault::new(message, again.span(), "again", "list each buffer once"))
     })
 }

@@ -46,10 +46,10 @@ pub(super) fn read<'i>(
     let document = faults.keep(files::parse(text).map_err(|error| {
         brackets::mixed_up(text).unwrap_or_else(|| {
             Fault::new(
-                format!("this is not TOML: {}", error.message),
+                format!("not valid TOML: {}", error.message),
                 error.span,
-                "cannot be read",
-                "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
+                "syntax error",
+                "correct the syntax here or just before; see https://toml.io/en/v1.0.0",
             )
         })
     }))?;
@@ -59,13 +59,10 @@ pub(super) fn read<'i>(
     let version = version.schema_version;
     if *version.get_ref() != SCHEMA_VERSION {
         faults.note(Fault::new(
-            format!(
-                "`schema_version` {} is not read by this version of hallway",
-                version.get_ref()
-            ),
+            format!("this version of hallway cannot read `schema_version` {}", version.get_ref()),
             version.span(),
             "unknown version",
-            format!("only version {SCHEMA_VERSION} is read: set `schema_version = 1`"),
+            format!("set `schema_version = {SCHEMA_VERSION}`, the only supported version"),
         ));
         return None;
     }
@@ -143,7 +140,7 @@ fn table<T: DeserializeOwned + Default>(
     }
     // serde would say so in puzzling words.
     let (message, fix) =
-        (format!("`{key}` is not a single table"), format!("write `[{key}]`, once"));
+        (format!("`{key}` is not a single table"), format!("write a single `[{key}]`"));
     faults.note(Fault::new(message, span, "wrong type", fix));
     None
 }
@@ -244,7 +241,7 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));
     let help = match message.rsplit_once("expected ") {
         Some((_, expected)) => format!("write {expected} here"),
-        None => "write a value of the type that this key takes".to_owned(),
+        None => "write a value of the key's type".to_owned(),
     };
     Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
 }

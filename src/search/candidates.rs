@@ -155,17 +155,17 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
         let reason = if is_without_memory {
             "it needs pinned memory, and `memory` under `[plans]` does not list `pinned`".to_owned()
         } else if family.devices() > 1 && gpus.is_empty() {
-            "several GPUs are to be calibrated together first".to_owned()
+            "first, several GPUs have to be calibrated together".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
-            "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
+            "no number of `chunks` can be divided evenly among the GPUs".to_owned()
         } else if let (1, Some(why)) =
             (workload.batches, workload.tasks.iter().find_map(Task::stays_whole))
         {
-            format!("there is one batch, and {why}")
+            format!("there is only one batch, and {why}")
         } else {
             format!(
-                "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \
-                 elements; `chunks` under `[plans]` says how many to cut, whatever their size"
+                "there would be too few chunks to overlap, or chunks of fewer than \
+                 {SMALLEST_PIECE} elements; to try them anyway, set `chunks` under `[plans]`"
             )
         };
         let strategy = Strategy::plain(family, HostMemory::Pinned);

@@ -334,7 +334,7 @@ pub fn rank_counted(
         let program = &plan.program;
         let uses_cpu = keeps_tasks_on_cpu || plan.uses_cpu();
         if let (Some(threads), true) = (other_threads, uses_cpu) {
-            let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
+            let what = format!("CPU kernels on {threads} threads from times on {calibrated}");
             ranking.unknown.push((plan, Unknown::refused(what)));
             continue;
         }

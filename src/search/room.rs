@@ -56,8 +56,8 @@ fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
     if let Some(whole) = workload.tasks.iter().find(|task| !task.splittable) {
         let name = &whole.name;
         let way_out = match whole.kernel.is_cut_unasked() {
-            true => format!("take `split = \"none\"` out of task `{name}`"),
-            false => format!("let task `{name}` be cut, with `split`"),
+            true => format!("remove `split = \"none\"` from task `{name}`"),
+            false => format!("give task `{name}` a `split`"),
         };
         return whole.kernel.can_be_cut().then_some(way_out);
     }

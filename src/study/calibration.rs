@@ -38,7 +38,7 @@ pub enum Phase {
 /// Why a calibration did not end. What was measured is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    #[error("no calibration was interrupted here: there is no {}", path.display())]
+    #[error("there is no interrupted calibration to continue: {} does not exist", path.display())]
     NothingToResume { path: PathBuf },
     #[error("cannot continue {}: {why}", path.display())]
     CannotResume { path: PathBuf, why: String },

@@ -144,8 +144,11 @@ impl Knob {
         let digits = value.strip_suffix('x').or((value == "0").then_some("0"));
         let factor = digits.and_then(|digits| digits.parse::<f64>().ok());
         let factor = factor.filter(|factor| factor.is_finite()).ok_or_else(|| {
-            let or_number = if self.is_counted() { ", or a whole number of them" } else { "" };
-            format!("`{value}` is no factor for `{self}`: write one such as `0.5x`{or_number}")
+            let or_number = if self.is_counted() { ", or a whole number" } else { "" };
+            format!(
+                "`{value}` is not a factor for `{self}`: write a factor such as \
+                     `0.5x`{or_number}"
+            )
         })?;
         let (least, most) = if self.is_capacity() { (0.001, 1000.0) } else { (0.0, 1000.0) };
         if (least..=most).contains(&factor) {
@@ -166,7 +169,7 @@ impl FromStr for Change {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            format!("`{text}` is no change: write one such as `link=0.5x` or `memory=pinned`")
+            format!("`{text}` is not a change: write, for example, `link=0.5x` or `memory=pinned`")
         })?;
         let (name, value) = (name.trim(), value.trim());
         match name {
@@ -186,9 +189,8 @@ impl FromStr for Change {
             },
             "link" if value.starts_with("gen") => value.parse().map(Self::Link),
             _ => {
-                let knob = Knob::named(name).ok_or_else(|| {
-                    format!("`{name}` is nothing that can be changed: name {KNOBS}")
-                })?;
+                let knob = Knob::named(name)
+                    .ok_or_else(|| format!("`{name}` cannot be changed: use {KNOBS}"))?;
                 knob.change(value)
             }
         }
@@ -210,7 +212,7 @@ impl FromStr for Variation {
         let mut names = BTreeSet::new();
         let name = |change: &'_ str| change.split('=').next().unwrap_or_default().trim().to_owned();
         if let Some(twice) = text.split(',').map(name).find(|name| !names.insert(name.clone())) {
-            return Err(format!("`{twice}` is changed twice: leave one out"));
+            return Err(format!("`{twice}` is changed twice: remove one of the changes"));
         }
         Ok(Self { text: text.to_owned(), changes })
     }

@@ -64,14 +64,14 @@ pub(super) fn scaling(
                 _ => machine.multiprocessors as usize,
             };
             if now == 0 {
-                return Err(format!("the profile does not say how many {knob} the machine has"));
+                return Err(format!("the profile lacks the machine's number of {knob}"));
             }
             Some((knob.clone(), *count as f64 / now as f64))
         }
         Change::Link(link) => {
             let now = PcieLink::noted(&machine.link).ok_or_else(|| {
                 format!(
-                    "the profile does not say what its machine's link is (it has \"{}\"): give a \
+                    "the profile does not name the machine's link (it has \"{}\"): use a \
                      factor, such as link=0.5x",
                     machine.link
                 )

@@ -58,12 +58,12 @@ fn limits_of_a_scenario_say_what_to_raise() {
     let text = resident(&workload).expect_err("8 KiB");
     assert_eq!(
         text,
-        "resident, pinned: needs 8 KiB of device memory and may use 6 KiB: raise \
-         `device_memory` in [limits], or make the buffers smaller"
+        "resident, pinned: needs 8 KiB of device memory, but can use only 6 KiB: raise \
+         `device_memory` in [limits] or use smaller buffers"
     );
     (workload.limits.device_memory, workload.limits.pinned_memory) = (None, Some(Bytes::kib(6)));
     let text = resident(&workload).expect_err("8 KiB");
-    assert!(text.ends_with("raise `pinned_memory` in [limits], or make the buffers smaller"));
+    assert!(text.ends_with("raise `pinned_memory` in [limits] or use smaller buffers"));
     // A refusal advises nothing that the plan does already or that the scenario rules
     // out.
     for refusal in candidates(&workload).refused {
@@ -82,8 +82,8 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
     simulate(&plan, &machine).expect("what the host has is not known");
 
     for (place, whole, expected) in [
-        (DEVICE, "device", "needs 8 KiB of device memory and may use 4 KiB, all that the"),
-        (PINNED, "host", "needs 8 KiB of pinned memory and may use 4 KiB, all that the"),
+        (DEVICE, "device", "needs 8 KiB of device memory, but can use only 4 KiB, all that the"),
+        (PINNED, "host", "needs 8 KiB of pinned memory, but can use only 4 KiB, all that the"),
     ] {
         assert_eq!(plan.bytes_in(place), just);
         let mut small = machine.clone();
@@ -129,8 +129,8 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     let text = error.to_string();
     assert!(matches!(error, ExecuteError::DoesNotFit { .. }), "{text}");
     assert!(text.starts_with("`resident, pinned` needs "), "{text}");
-    assert!(text.contains(" of pinned memory and may use "), "{text}");
-    assert!(text.contains("all that the host has left: make the buffers"), "{text}");
+    assert!(text.contains(" of pinned memory, but can use only "), "{text}");
+    assert!(text.contains("all that is free on the host: use smaller buffers"), "{text}");
 }
 
 /// A plan whose steps are shared out uses all cores, so its passes are never set apart.
@@ -220,7 +220,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let sentence = &found.verdict.sentence;
     for words in [
         "None of the plans tried on the GPU fits into memory: `",
-        " of device memory and may use 1 KiB: ",
+        " of device memory, but can use only 1 KiB: ",
     ] {
         assert!(sentence.contains(words), "{sentence}");
     }

@@ -116,7 +116,7 @@ fn what_a_profile_lacks_is_named() {
     let product = answered(&product, &PROFILE);
     assert!(product.plans.is_empty(), "a product goes through its factors again and again");
     let what = product.unknown[0].1.what();
-    assert!(what.contains("uses some of it again"), "{what}");
+    assert!(what.contains("on host or managed memory, because it reads some of it more"), "{what}");
 }
 
 /// All threads fill a ring faster than the driver's one thread; beyond the link nothing is gained.
@@ -195,7 +195,7 @@ fn managed_memory_has_a_limit_and_prefetching_gains() {
     let mut large = simple(Kernel::Scale, 33_554_433, "");
     large.plans.families = vec![FamilyName::Managed];
     let reasons: Vec<String> = candidates(&large).refused.iter().map(ToString::to_string).collect();
-    assert!(reasons[0].contains("plans take at most 256 MiB"), "{reasons:?}");
+    assert!(reasons[0].contains("of managed memory; the limit is 256 MiB"), "{reasons:?}");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn plans_hold_data_as_the_scenario_asks() {
     few.tasks[0].reads = few.tasks[0].writes.clone();
     few.plans.memory = vec![PlanMemory::WriteCombined];
     let refused = candidates(&few).refused;
-    assert!(refused.iter().any(|one| one.reason.contains("no pageable buffer is only read")));
+    assert!(refused.iter().any(|one| one.reason.contains("no pageable buffer is read-only")));
 }
 
 #[test]

@@ -86,8 +86,9 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
         "D2H copy, registered",
         "D2D copy",
         "kernel reading mapped memory",
-        "kernel faulting managed memory in",
-        "Beside a memory-bound kernel, D2H copies take 1.1 times as long, and it takes 1.2",
+        "kernel faulting in managed memory",
+        "Next to a memory-bound kernel, D2H copies take 1.1 times as long; the other work takes \
+         1.2 times as long.",
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
@@ -99,7 +100,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
     profile.machine.nvml = Some("not found: nobody looked".to_owned());
     assert!(report::calibration(&profile, None).ends_with("NVML not found: nobody looked.\n"));
-    assert!(!report::calibration(&profile, None).contains("New memory"));
+    assert!(!report::calibration(&profile, None).contains("First use of new memory, per page of"));
     profile.machine.host_pages = Some(HostPages {
         bytes: Bytes::kib(4),
         huge: Some("madvise".to_owned()),
@@ -107,8 +108,8 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
         allocator: "as usual".to_owned(),
     });
     // A page has 1024 elements. The team takes 1 ns for each, and one thread 3.
-    let said = "New memory costs, for each page of 4 KiB: one thread 3.07 us, all threads 1.02 us \
-                (huge pages: madvise).\n";
+    let said = "First use of new memory, per page of 4 KiB: one thread 3.07 us, all threads \
+                1.02 us (huge pages: madvise).\n";
     assert!(report::calibration(&profile, None).contains(said));
     let state = |sm_mhz, temperature| {
         Some(Condition { sm_mhz: Some(sm_mhz), temperature, ..Condition::default() })
@@ -127,7 +128,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
-    assert!(origin(&profile).ends_with("other than usual in 3 of 200 measurements"));
+    assert!(origin(&profile).ends_with("not as usual in 3 of 200 measurements"));
 }
 
 #[test]
@@ -139,12 +140,12 @@ fn a_calibration_says_how_far_off_its_profile_is() {
         let margins = Vec::new();
         Accuracy { trials: 120, median_error, p95_error, repeatability, coverage, margins }
     };
-    let said = "Tried on 120 plans of small random workloads: 2.1% off in the median, 95% by at \
-                most 8.0%, and 92% within their 90% ranges.";
+    let said = "Tested on 120 plans of small random workloads: median error 2.1%, 95th \
+                percentile 8.0%; 92% are within their ranges.";
     profile.accuracy = Some(accuracy(None));
     assert!(report::calibration(&profile, None).contains(&format!("{said}\n")));
     profile.accuracy = Some(accuracy(Some(0.0149)));
-    let apart = "By themselves they differ by 1.5% from one half of their passes to the other.";
+    let apart = "The two halves of their own runs differ by 1.5%.";
     assert!(report::calibration(&profile, None).contains(&format!("{said} {apart}\n")));
 }
 
@@ -366,7 +367,7 @@ fn good_predictions_pass() {
     let verification = verification(&[right.clone(), right]);
     assert!(verification.passed(), "{}", verification.text());
     let text = verification.text();
-    for words in ["resident, pinned", "-1.0%", "median error is 0.7% over 4 plans (at most 3.0%)"] {
+    for words in ["resident, pinned", "-1.0%", "median error: 0.7% over 4 plans (limit: 3.0%)"] {
         assert!(text.contains(words), "no `{words}`: {text}");
     }
     assert!(!text.contains("FAIL"), "{text}");
@@ -381,8 +382,11 @@ fn passes_beside_others_are_counted() {
     let alone = cell("cpu", 2_000, 2_010);
     let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
     let text = verification(&[score(vec![alone.clone(), shared])]).text();
-    assert!(text.contains("20 of 200 passes (10%) do not count: something else"), "{text}");
-    assert!(!verification(&[score(vec![alone])]).text().contains("do not count"));
+    assert!(
+        text.contains("Not counted: 20 of 200 timed runs (10%), during which something"),
+        "{text}"
+    );
+    assert!(!verification(&[score(vec![alone])]).text().contains("Not counted"));
 }
 
 #[test]
@@ -393,15 +397,19 @@ fn every_limit_is_a_check_of_its_own() {
         // One outlier in few plans.
         (
             vec![cell("cpu", 4_000, 4_000), cell("a", 1_000, 1_000), cell("b", 3_600, 3_000)],
-            "95% quantile of errors is 18.0%",
+            "95th percentile of errors: 18.0%",
         ),
         // The order is wrong by little, and the choice is 5% off.
         (
             vec![cell("cpu", 2_000, 2_000), cell("a", 1_000, 1_050), cell("b", 1_001, 1_000)],
-            "largest regret is 5.0%, in demo",
+            "largest regret: 5.0%, in demo (limit:",
         ),
         // The CPU was taken for faster, by next to nothing.
-        (vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)], "called right in 0 of 1"),
+        (
+            vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)],
+            "correct verdicts (GPU or \
+                                                                    CPU): 0 of 1",
+        ),
     ];
     for (cells, words) in cases {
         let verification = verification(&[score(cells)]);
@@ -417,6 +425,9 @@ fn every_limit_is_a_check_of_its_own() {
 fn runs_that_fit_no_plan_are_a_failure() {
     let verification = verification(&[score(Vec::new())]);
     assert!(!verification.passed());
-    assert!(verification.text().contains("no run fits a plan of demo"));
+    assert!(verification.text().contains(
+        "no run of demo matches one of its plans: verify it on \
+                                          the GPU"
+    ));
     assert!(!verification.markdown().is_empty());
 }

@@ -135,7 +135,11 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let more = "[plans]\nfamilies = [\"buffered\"]\nchunks = [2]";
     let found = candidates(&simple(Kernel::Scale, 1 << 20, more));
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
-    assert!(refusal.reason.contains("too few to overlap"), "{}", refusal.reason);
+    assert!(
+        refusal.reason.contains("there would be too few chunks to overlap, or chunks of fewer"),
+        "{}",
+        refusal.reason
+    );
     let more = "[plans]\nfamilies = [\"by-engine\", \"cpu\"]\nchunks = [2]";
     assert!(candidates(&simple(Kernel::Scale, 16, more)).refused.is_empty());
 }
@@ -168,7 +172,7 @@ fn only_plans_with_too_many_calls_are_left_out() {
     let plans: Vec<String> = found.plans.iter().map(|plan| plan.name()).collect();
     assert_eq!(plans, [2, 4, 8, 16].map(name));
     let refused: Vec<String> = found.refused.iter().map(ToString::to_string).collect();
-    let said = "calls are more than the 16384 that are gone through: take fewer chunks";
+    let said = "calls exceed the limit of 16384: use fewer chunks";
     let too_long = [(32, 32_096), (64, 64_192)];
     assert_eq!(
         refused,

@@ -261,9 +261,9 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
 #[test]
 fn what_cannot_be_changed_is_said_with_the_fix() {
     for (text, says) in [
-        ("link", "write one such as `link=0.5x`"),
+        ("link", "` is not a change: write, for example, `link=0.5x` or"),
         ("lnk=2x", "name link, h2d"),
-        ("link=2", "write one such as `0.5x`"),
+        ("link=2", "`: write a factor such as `0.5x`"),
         ("link=0x", "0.001x to 1000x"),
         ("kernels=-1x", "0x to 1000x"),
         ("gpus=0", "1 to 16"),
@@ -271,7 +271,7 @@ fn what_cannot_be_changed_is_said_with_the_fix() {
         ("process=old", "`new` or `running`"),
         ("process=new,process=running", "`process` is changed twice"),
         ("setup.pinning=0", "setup.pin"),
-        ("link=gen4x16,", "is no change"),
+        ("link=gen4x16,", "` is not a change: write, for example, `link=0.5x` or"),
         ("threads=0", "1 to"),
         ("threads=2x, threads=4", "`threads` is changed twice"),
     ] {

@@ -53,8 +53,8 @@ pub(super) fn baseline(arguments: &EvaluateArguments) -> Result<Option<Baseline>
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let refused = |problem: String| {
         Failure::Input(miette::miette!(
-            help = "`hallway evaluate SCENARIO... --format json --output FILE` writes one",
-            "{} is no baseline: {problem}",
+            help = "write one with `hallway evaluate SCENARIO... --format json --output FILE`",
+            "{} cannot be used as a baseline: {problem}",
             path.display()
         ))
     };

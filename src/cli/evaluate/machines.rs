@@ -30,7 +30,7 @@ impl FromStr for Price {
             let is_price = (0.0..1e9).contains(&per_hour) && !machine.trim().is_empty();
             is_price.then(|| Self { machine: machine.trim().to_owned(), per_hour })
         };
-        parsed().ok_or_else(|| "write a machine and its price per hour, as in `h200=2.50`".into())
+        parsed().ok_or_else(|| "write a machine and its price per hour, such as `h200=2.50`".into())
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     deliver(&text, output)?;
     let mut has_answers = true;
     for (scenario, machine) in report.unanswered() {
-        eprintln!("{scenario}: on `{machine}`, no plan can be predicted");
+        eprintln!("{scenario}: no plan could be predicted on `{machine}`");
         has_answers = false;
     }
     Ok(if has_answers { Outcome::Done } else { Outcome::NoAnswer })
@@ -85,8 +85,8 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::Input(miette::miette!(
-            help = "name one profile and no --price, or leave the option out",
-            "{option} is about one machine, and not for machines side by side"
+            help = "pass a single profile and no --price, or drop the option",
+            "{option} works for a single machine, not for a comparison of machines"
         ))),
         None => Ok(()),
     }
@@ -97,8 +97,8 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
     for one in found {
         if let Some(other) = places.insert(name(&one.path), &one.path) {
             return Err(Failure::Input(miette::miette!(
-                help = "put each profile into a folder with a name of its own",
-                "two machines are called `{}`: {} and {}",
+                help = "give each profile a folder with a distinct name",
+                "two machines are named `{}`: {} and {}",
                 name(&one.path),
                 other.display(),
                 one.path.display()
@@ -109,15 +109,15 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
         if prices[..place].iter().any(|before| before.machine == *machine) {
             return Err(Failure::Input(miette::miette!(
                 help = "give each machine one price",
-                "--price: there are two of `{machine}`"
+                "--price: `{machine}` has two prices"
             )));
         }
         let is_known = |one: &LoadedProfile| is_it(machine, one);
         if !found.iter().any(is_known) {
             let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();
             return Err(Failure::Input(miette::miette!(
-                help = "machines go by their profile's folder, or by the name of their GPU",
-                "--price: no machine is called `{machine}`; there are {}",
+                help = "name a machine by its profile's folder or by its GPU",
+                "--price: no machine is named `{machine}`; the machines are {}",
                 names.join(", ")
             )));
         }

@@ -61,7 +61,7 @@ impl CallCosts<'_> {
         locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
         if !Mapped::combined(self.program, &step.reads, &step.writes).is_nothing() {
-            return Err(Unknown::refused("own kernels of the CPU on write-combined memory"));
+            return Err(Unknown::refused("your own kernels on the CPU with write-combined memory"));
         }
         let touch = self.touch_time(locality);
         let time = self.profile.own_on_cpu(self.program.own_kernel(step), step);

@@ -24,9 +24,9 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
         return match stray {
             None => Ok(None),
             Some(stray) => {
-                let message = format!("kernel `{}` has no code to look into", raw.name);
-                let help = "add `source`, `ptx` or `cubin`, or take this out";
-                Err(Fault::new(message, stray.span(), "of what code?", help))
+                let message = format!("kernel `{}` has no code for this key to apply to", raw.name);
+                let help = "add `source`, `ptx` or `cubin`, or remove this key";
+                Err(Fault::new(message, stray.span(), "no code", help))
             }
         };
     };
@@ -34,18 +34,18 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
         let message = format!("kernel `{}` has both `{form}` and `{other}`", raw.name);
         let help = "keep one of them";
         return Err(
-            Fault::new(message, second.span(), "a second code", help).and(file.span(), "the first")
+            Fault::new(message, second.span(), "second code", help).and(file.span(), "first code")
         );
     }
     let Some(entry) = &raw.entry else {
-        let message = format!("kernel `{}` does not say which kernel of the file it is", raw.name);
+        let message = format!("kernel `{}` does not say which kernel in the file to use", raw.name);
         let help = "add `entry = \"...\"`, the name of the `__global__` function";
         return Err(Fault::new(message, file.span(), "which one?", help));
     };
     if entry.get_ref().trim().is_empty() {
         let message = format!("`entry` of kernel `{}` is empty", raw.name);
         let help = "write the name of the `__global__` function";
-        return Err(Fault::new(message, entry.span(), "no name", help));
+        return Err(Fault::new(message, entry.span(), "empty", help));
     }
     let path = match file.get_ref() {
         RawFile::Path(path) => folder.join(path),
@@ -60,8 +60,8 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
             let text = text(&path, file)?;
             let folders = include_folders(raw, folder, &path)?;
             let headers = headers(&text, &folders).map_err(|problem| {
-                let help = "include less";
-                Fault::new(problem, file.span(), "too much", help)
+                let help = "include fewer or smaller headers";
+                Fault::new(problem, file.span(), "too large", help)
             })?;
             files.extend(headers.iter().map(|header| header.path.clone()));
             let named = headers.into_iter().map(|Header { name, text, .. }| (name, text));
@@ -73,8 +73,8 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
     if form != "source"
         && let Some(stray) = raw.include.first()
     {
-        let message = format!("kernel `{}` is compiled already, and has `include`", raw.name);
-        return Err(Fault::new(message, stray.span(), "of no use", "take it out"));
+        let message = format!("kernel `{}` is already compiled, but has `include`", raw.name);
+        return Err(Fault::new(message, stray.span(), "no effect", "remove it"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let entry = entry.get_ref().trim().to_owned();
@@ -89,13 +89,20 @@ fn held_code(
     entry: &Spanned<String>,
 ) -> Result<Code, Fault> {
     if let Some(stray) = raw.include.first() {
-        let message = format!("`include` beside the text of kernel `{}`", raw.name);
-        return Err(Fault::new(message, stray.span(), "of no use", "put headers beside the text"));
+        let message =
+            format!("kernel `{}` has both `include` and the text of its source", raw.name);
+        return Err(Fault::new(
+            message,
+            stray.span(),
+            "no effect",
+            "put the headers next to the \
+                                                                   text, in `headers`",
+        ));
     }
     let wrong = |message: String, help: &str| Err(Fault::new(message, file.span(), "here", help));
     if form != "source" && !headers.is_empty() {
-        let message = format!("kernel `{}` is compiled already, and has `headers`", raw.name);
-        return wrong(message, "take them out");
+        let message = format!("kernel `{}` is already compiled, but has `headers`", raw.name);
+        return wrong(message, "remove them");
     }
     let text = text.clone();
     let is_digits = text.len().is_multiple_of(2) && text.bytes().all(|b| b.is_ascii_hexdigit());
@@ -104,11 +111,14 @@ fn held_code(
         "ptx" => Image::Ptx(text),
         _ if is_digits && !text.is_empty() => Image::Cubin(text),
         _ => {
-            let message =
-                format!("the cubin of kernel `{}` is not in hexadecimal digits", raw.name);
+            let message = format!(
+                "the cubin of kernel `{}` contains something other than hexadecimal \
+                         digits",
+                raw.name
+            );
             return wrong(
                 message,
-                "write two of 0 to 9 and a to f for each byte, or name the file",
+                "write two hexadecimal digits per byte, or give the path of the file",
             );
         }
     };
@@ -117,8 +127,8 @@ fn held_code(
 
 fn unreadable(path: &Path, file: &Spanned<RawFile>, cause: &std::io::Error) -> Fault {
     let message = format!("cannot read {}: {cause}", path.display());
-    let help = "name a file that is there; paths are relative to the scenario";
-    Fault::new(message, file.span(), "no such code", help)
+    let help = "give the path of an existing file, relative to the scenario";
+    Fault::new(message, file.span(), "cannot be read", help)
 }
 
 fn text(path: &Path, file: &Spanned<RawFile>) -> Result<String, Fault> {
@@ -128,8 +138,11 @@ fn text(path: &Path, file: &Spanned<RawFile>) -> Result<String, Fault> {
 fn bytes(path: &Path, file: &Spanned<RawFile>) -> Result<Vec<u8>, Fault> {
     let length = std::fs::metadata(path).map(|found| found.len());
     let read = length.and_then(|length| match length {
-        0 => Err(std::io::Error::other("it is empty")),
-        length if length > LARGEST => Err(std::io::Error::other("it is too large for a cubin")),
+        0 => Err(std::io::Error::other("the file is empty")),
+        length if length > LARGEST => Err(std::io::Error::other(
+            "the file is too large for a \
+                                                                 cubin",
+        )),
         _ => std::fs::read(path),
     });
     read.map_err(|cause| unreadable(path, file, &cause))
@@ -142,8 +155,8 @@ fn include_folders(raw: &RawKernel, folder: &Path, source: &Path) -> Result<Vec<
     for include in &raw.include {
         let path = folder.join(include.get_ref());
         if !path.is_dir() {
-            let message = format!("{} is no folder", path.display());
-            let help = "name a folder with headers; paths are relative to the scenario";
+            let message = format!("{} is not a folder", path.display());
+            let help = "give the path of a folder with headers, relative to the scenario";
             return Err(Fault::new(message, include.span(), "no such folder", help));
         }
         folders.push(path);
@@ -176,7 +189,10 @@ fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<Header>, String> {
         let Ok(text) = files::read(&path, LARGEST) else { continue };
         bytes += text.len();
         if found.len() == MOST_HEADERS || bytes > MOST_BYTES {
-            return Err(format!("it includes more than {MOST_HEADERS} headers, or too large ones"));
+            return Err(format!(
+                "it includes more than {MOST_HEADERS} headers, or headers that \
+                                are too large"
+            ));
         }
         let beside = path.parent().unwrap_or(&beside).to_owned();
         left.extend(included(&text).map(|name| (name.to_owned(), beside.clone())));

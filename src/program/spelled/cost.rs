@@ -26,8 +26,8 @@ pub(super) fn cost(
     let Some((first, place)) = there.next() else { return Ok(None) };
     if let Some((second, other)) = there.next() {
         let message = format!("kernel `{name}` has both `{first}` and `{second}`");
-        let help = "keep the one that is to count";
-        return Err(Fault::new(message, other, "known twice", help).and(place, "the first"));
+        let help = "keep one of them";
+        return Err(Fault::new(message, other, "given twice", help).and(place, "first given here"));
     }
     let cost = match (points_, roofline_, stated_) {
         (Some(raw), ..) => points(name, raw)?,
@@ -45,9 +45,9 @@ pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
     match (known, command) {
         (Some((cost, _)), None) => Ok(CpuSide::Cost(cost)),
         (Some(_), Some(command)) => {
-            let message = format!("kernel `{name}` has a cost on the CPU, and a command");
-            let help = "keep the one that is to count";
-            Err(Fault::new(message, command.span(), "known twice", help))
+            let message = format!("kernel `{name}` has both a CPU cost and a command");
+            let help = "keep one of them";
+            Err(Fault::new(message, command.span(), "given twice", help))
         }
         (None, Some(command)) => {
             let words: Vec<String> =
@@ -55,14 +55,14 @@ pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
             if words.first().is_none_or(|program| program.trim().is_empty()) {
                 let message = format!("the command of kernel `{name}` is empty");
                 let help = "write the program and its arguments: `[\"./blur\", \"{elements}\"]`";
-                return Err(Fault::new(message, command.span(), "no program", help));
+                return Err(Fault::new(message, command.span(), "empty", help));
             }
             Ok(CpuSide::Command(words))
         }
         (None, None) => {
-            let message = format!("`cpu` of kernel `{name}` says nothing");
-            let help = "add `points`, `roofline`, `stated` or `command`, or take `cpu` out";
-            Err(Fault::new(message, raw.span(), "not known", help))
+            let message = format!("`cpu` of kernel `{name}` is empty");
+            let help = "add `points`, `roofline`, `stated` or `command`, or remove `cpu`";
+            Err(Fault::new(message, raw.span(), "no cost", help))
         }
     }
 }
@@ -72,21 +72,27 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
     for (size, time) in raw.get_ref() {
         let elements = *size.get_ref();
         if elements.fract() != 0.0 || !(1.0..1e15).contains(&elements) {
-            let message = format!("a point of kernel `{name}` is at {elements} elements");
-            let help = "write a whole number from 1 up";
-            return Err(Fault::new(message, size.span(), "no size", help));
+            let message = format!("kernel `{name}` has a point at {elements} elements");
+            let help = "write a whole number of at least 1";
+            return Err(Fault::new(message, size.span(), "out of range", help));
         }
         let elements = elements as u64;
         if points.last().is_some_and(|&(before, _)| before >= elements) {
-            let message = format!("the points of kernel `{name}` do not go by increasing size");
-            return Err(Fault::new(message, size.span(), "not larger", "put them in order"));
+            let message = format!("the points of kernel `{name}` are not in order of size");
+            return Err(Fault::new(
+                message,
+                size.span(),
+                "not larger",
+                "sort them by number of \
+                                                                       elements",
+            ));
         }
         points.push((elements, Span::from_nanos_f64(nanos(time)?)));
     }
     if points.is_empty() {
-        let message = format!("kernel `{name}` has no point");
-        let help = "write such as `[[1e6, \"120 us\"], [1e7, \"1.1 ms\"]]`";
-        return Err(Fault::new(message, raw.span(), "is empty", help));
+        let message = format!("kernel `{name}` has an empty list of points");
+        let help = "write points such as `[[1e6, \"120 us\"], [1e7, \"1.1 ms\"]]`";
+        return Err(Fault::new(message, raw.span(), "empty", help));
     }
     Ok(OwnCost::Points(points))
 }
@@ -95,14 +101,23 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
     let RawRoofline { flops_per_element, bytes_per_element } = raw.get_ref();
     for number in [flops_per_element, bytes_per_element] {
         if !(0.0..1e15).contains(number.get_ref()) {
-            let message = format!("{number} is no work for each element of kernel `{name}`");
-            return Err(Fault::new(message, number.span(), "no amount", "write 0 or more"));
+            let message = format!(
+                "kernel `{name}` cannot have {number} operations or bytes per \
+                                   element"
+            );
+            return Err(Fault::new(
+                message,
+                number.span(),
+                "out of range",
+                "write a finite \
+                                                                           number of at least 0",
+            ));
         }
     }
     let (flops, bytes) = (*flops_per_element.get_ref(), *bytes_per_element.get_ref());
     if flops + bytes == 0.0 {
-        let message = format!("kernel `{name}` does nothing for an element");
-        let help = "write how many operations it does, or how many bytes it moves";
+        let message = format!("the roofline of kernel `{name}` has no work");
+        let help = "write the number of operations or bytes per element";
         return Err(Fault::new(message, raw.span(), "no work", help));
     }
     Ok(OwnCost::Roofline { flops_per_element: flops, bytes_per_element: bytes })
@@ -111,7 +126,7 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
 fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
     let RawStated { fixed, per_element, range: off } = raw.get_ref();
     if fixed.is_none() && per_element.is_none() {
-        let message = format!("the stated time of kernel `{name}` is empty");
+        let message = format!("the stated time of kernel `{name}` is zero");
         let help = "write `fixed = \"5 us\"`, `per_element = \"0.2 ns\"`, or both";
         return Err(Fault::new(message, raw.span(), "no time", help));
     }
@@ -135,6 +150,6 @@ fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
 
 fn nanos(text: &Spanned<String>) -> Result<f64, Fault> {
     Span::nanos_in(text.get_ref()).map_err(|error| {
-        Fault::new(error.to_string(), text.span(), "no time", "write one such as `\"120 us\"`")
+        Fault::new(error.to_string(), text.span(), "no time", "write a time such as `\"120 us\"`")
     })
 }

@@ -13,16 +13,15 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
     let mut sentences = Vec::new();
     if workload.batches > 1 {
         let batches = workload.batches;
-        sentences
-            .push(format!("One pass goes over {batches} batches, each independent of the rest."));
+        sentences.push(format!("One run processes {batches} independent batches."));
     }
     match plan.strategy {
         Some(strategy) => sentences.extend(strategy.family.in_words(workload)),
-        None => sentences.push("The scenario spells it out, call by call.".to_owned()),
+        None => sentences.push("The scenario spells out this program, call by call.".to_owned()),
     }
     if plan.strategy.is_some_and(|strategy| strategy.graph) {
         sentences.push(
-            "All this is captured as a CUDA graph once, in the set-up. Each pass launches the \
+            "All of this is captured once as a CUDA graph, in the set-up. Each run launches the \
              graph with one call."
                 .to_owned(),
         );
@@ -49,18 +48,18 @@ fn host_memory(plan: &Plan) -> Option<String> {
         HostMemory::Pinned if pins > 0 => {
             let buffers = plural(pins, "buffer");
             Some(format!(
-                "The set-up pins {buffers} of the host, so that copy engines reach them directly \
-                 and the host thread goes on while they copy."
+                "The set-up pins {buffers} on the host, so that the copy engines access them \
+                 directly and the host thread does not wait for copies."
             ))
         }
         HostMemory::Pinned if copies => Some(
-            "Host memory is pinned: copy engines reach it directly, and the host thread goes on \
-             while they copy."
+            "Host memory is pinned: the copy engines access it directly, and the host thread \
+             does not wait for copies."
                 .to_owned(),
         ),
         HostMemory::Pageable if program.has_staged_copies() => Some(
-            "Host memory is pageable: the driver stages each copy through pinned memory of its \
-             own, and the host thread is held meanwhile."
+            "Host memory is pageable: the driver stages each copy through its own pinned \
+             memory, which blocks the host thread."
                 .to_owned(),
         ),
         _ => None,
@@ -70,13 +69,13 @@ fn host_memory(plan: &Plan) -> Option<String> {
 pub(super) fn what_waits(program: &Program) -> Vec<String> {
     let mut sentences = Vec::from_iter(who_calls(program));
     if !program.needs_device() {
-        sentences.push("Each call of the host waits for the one before it.".to_owned());
+        sentences.push("Each call waits for the previous one.".to_owned());
         return sentences;
     }
-    sentences.push("In a stream, each operation waits for the one before it.".to_owned());
+    sentences.push("In a stream, each operation waits for the previous one.".to_owned());
     for ((waits, awaited), times) in waits_by_event(program) {
         let times = often(times);
-        sentences.push(format!("By event: {waits} after {awaited}, {times} in a pass."));
+        sentences.push(format!("By event: {waits} waits for {awaited}, {times} per run."));
     }
     let is_end = |call: &Call| call.facts().only_waits;
     let ends = program.body.iter().filter(|call| is_end(call)).count();
@@ -85,10 +84,10 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         program.body.iter().take(last_work.unwrap_or(0)).filter(|call| is_end(call)).count();
     let at_end = plural((ends - before) as u64, "stream");
     sentences.push(match before {
-        0 => format!("The host waits only at the end of a pass, for {at_end}."),
+        0 => format!("The host waits only at the end of a run, for {at_end}."),
         before => {
             let before = often(before as u64);
-            format!("The host waits {before} in the middle of a pass, and at its end for {at_end}.")
+            format!("The host waits {before} in the middle of a run, and at its end for {at_end}.")
         }
     });
     sentences
@@ -105,10 +104,7 @@ fn who_calls(program: &Program) -> Option<String> {
     let makes =
         |thread| format!("{} makes {}", names.thread(thread), plural(calls(thread), "call"));
     let each: Vec<String> = (0..threads).map(|id| makes(ThreadId(id as u16))).collect();
-    Some(format!(
-        "{threads} host threads make calls, each one after the other: {}.",
-        each.join(", ")
-    ))
+    Some(format!("{threads} host threads make calls, each in order: {}.", each.join(", ")))
 }
 
 /// How many times which operations wait for which, by way of an event.

@@ -60,7 +60,7 @@ fn a_scenario_without_an_answer_is_no_success() {
         let desk_of = |profile| desk.run(&[command, "scenario.toml", "--profile", profile]);
         let outcome = desk_of("nothing.toml");
         assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
-        outcome.says(&["demo: no plan can be predicted"]);
+        outcome.says(&["demo: no plan could be predicted"]);
         assert_eq!(desk_of("profile.toml").code, Some(0));
     }
     let json =
@@ -82,7 +82,7 @@ fn an_unknown_family_is_no_success() {
     // The profile is of a machine with one GPU.
     let outcome = asks_for("multi-gpu");
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
-    outcome.says(&["demo: no plan can be predicted"]);
+    outcome.says(&["demo: no plan could be predicted"]);
 }
 
 /// As much as was written before a disk was full. Where the end comes late, there is an answer

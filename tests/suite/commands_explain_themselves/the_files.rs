@@ -43,7 +43,7 @@ fn no_result_takes_the_place_of_what_is_read() {
     ] {
         let outcome = desk.run(&[command, &files, &[output]].concat());
         outcome.failed_cleanly(2);
-        let words = format!("{output} would overwrite an input, {input}");
+        let words = format!("{output} would overwrite an input: {input}");
         let words = words.replacen(". ", "./demo-gantt.svg ", usize::from(output == "."));
         outcome.says(&[&words, "help: choose another place with --output"]);
     }
@@ -51,7 +51,7 @@ fn no_result_takes_the_place_of_what_is_read() {
     for output in ["lab.csv", "runs/../lab.csv", "lab.toml"] {
         let outcome = desk.run(&["fit", "lab.csv", "--output", output]);
         outcome.failed_cleanly(2);
-        let words = format!("{output} would overwrite an input, lab.csv");
+        let words = format!("{output} would overwrite an input: lab.csv");
         outcome.says(&[&words, "help"]);
     }
 }
@@ -64,7 +64,7 @@ fn no_result_takes_the_place_of_another() {
     let files = ["verify", "scenario.toml", "--profile", "profile.toml"];
     let outcome = desk.run(&[&files[..], &["--output", "./runs/demo.json"]].concat());
     outcome.failed_cleanly(2);
-    outcome.says(&["./runs/demo.json would overwrite another result, runs/demo.json"]);
+    outcome.says(&["./runs/demo.json would overwrite another result: runs/demo.json"]);
 }
 
 /// Nothing is lost in a terminal or a pipe, even if the scenario comes out of it.
@@ -133,9 +133,9 @@ fn runs_of_no_use_are_refused_with_how_to_get_some() {
     std::fs::create_dir(desk.path("runs")).expect("made");
     for (text, words) in [
         ("[]".to_owned(), "runs/demo.json:1:2: not a file of runs"),
-        (newer, "runs/demo.json has runs of format 2; this hallway reads format 1"),
-        (runs("other", time), "runs/demo.json holds runs of `other`, not of `demo`"),
-        (runs("demo", time + 1), "the runs of `demo` belong to another calibration"),
+        (newer, "runs/demo.json has format 2, but this hallway reads format 1"),
+        (runs("other", time), "runs/demo.json contains runs of `other`, not of `demo`"),
+        (runs("demo", time + 1), "the runs of `demo` were made with another calibration than"),
     ] {
         std::fs::write(desk.path("runs/demo.json"), text).expect("written");
         for command in [&["verify", "--recorded"][..], &["plot"]] {

@@ -37,7 +37,7 @@ fn replaces_nothing_unless_told_to() {
     std::fs::write(&path, "mine").expect("written");
     let refused = hallway(folder.path(), &["init"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("kernel.toml is there already"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("kernel.toml already exists"), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "mine");
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
@@ -51,7 +51,11 @@ fn leaves_another_schema_alone() {
     let schema = folder.path().join("hallway-scenario.schema.json");
     std::fs::write(&schema, "{}").expect("written");
     let made = hallway(folder.path(), &["init"]);
-    assert!(stdout(&made).contains("was there already, and differs"), "{}", stdout(&made));
+    assert!(
+        stdout(&made).contains("exists already and differs from this version's; --force"),
+        "{}",
+        stdout(&made)
+    );
     assert_eq!(std::fs::read_to_string(&schema).expect("there"), "{}");
 }
 

@@ -41,10 +41,10 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
 fn has_its_calls_with_streams_ranges_and_events() {
     let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"]);
     for words in [
-        "Each batch is cut into 4 chunks.",
+        "Each batch is split into 4 chunks.",
         "The set-up pins 2 buffers",
-        "By event: a kernel after a copy to the GPU, 4 times in a pass.",
-        "The host waits only at the end of a pass",
+        "By event: a kernel waits for a copy to the GPU, 4 times per run.",
+        "The host waits only at the end of a run, for",
         // The last chunk begins four elements, the halo, before three quarters of 64 MiB.
         "copy = \"field[50331632 B..]\", to = \"gpu:field 4[..16777232 B]\"",
         "launch = \"stencil\"",
@@ -69,11 +69,8 @@ fn is_folded_and_hangs_behind_bullets() {
 #[test]
 fn is_of_the_winner_unless_one_is_named() {
     let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(
-        text.starts_with("The plan to choose for a pass, which is predicted to take "),
-        "{text}"
-    );
-    assert!(text.contains("The CPU runs every task"), "{text}");
+    assert!(text.starts_with("The fastest plan, predicted to take "), "{text}");
+    assert!(text.contains("The CPU runs the tasks"), "{text}");
 }
 
 #[test]
@@ -95,7 +92,10 @@ fn of_an_unknown_name_lists_the_nearest() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
     let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("has no plan `by-engin 4, pined`"), "{told}");
-    assert!(told.contains("the nearest are `by-engine 4, pinned`"), "{told}");
+    assert!(
+        told.contains("similar names: `by-engine 4, pinned`; `hallway evaluate --all`"),
+        "{told}"
+    );
     // What comes after the comma may be left out where that is clear.
     let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4"]);
     assert!(text.starts_with("by-engine 4, pinned\n"), "{text}");

@@ -134,5 +134,5 @@ fn of_all_files_is_drawn_with_its_lines() {
     {
         assert!(told.contains(words), "no `{words}` in {told}");
     }
-    assert!(told.contains("1 file is fine"), "{told}");
+    assert!(told.contains("1 file is valid"), "{told}");
 }

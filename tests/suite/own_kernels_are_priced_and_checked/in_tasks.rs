@@ -121,11 +121,11 @@ fn mistakes_have_their_place_and_fix() {
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
         (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` names 0 buffers", "as many"),
+        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` lists 0 buffers", "as many"),
         (
             with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
             "[\"y\", \"x\"]",
-            "`writes` of task `t` names 2 buffers",
+            "`writes` of task `t` lists 2 buffers",
             "as many",
         ),
         (
@@ -135,32 +135,32 @@ fn mistakes_have_their_place_and_fix() {
             "task `t` writes `y` twice",
             "once",
         ),
-        (good.clone() + SPLIT, "{ along", "does not say that it can be cut", "`elementwise`"),
+        (good.clone() + SPLIT, "{ along", "` is not declared to be splittable", "`elementwise`"),
         (
             good.clone() + "arguments = { rows = 3 }",
             "rows",
-            "kernel `k` has no number `rows`",
+            "kernel `k` has no argument `rows`",
             "take it out",
         ),
-        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is nothing that kernel `k` uses", "`reads`"),
-        (along("[\"in\"]"), "[\"in\"]", "leaves out what it writes", "add `out`"),
+        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is not an argument of kernel `k`", "`reads`"),
+        (along("[\"in\"]"), "[\"in\"]", "lacks an output", "add `out`"),
         (
             along("[\"in\", \"out\"]\nelements = 3"),
             "3",
             "both `elementwise` and `elements`",
-            "take `elements` out",
+            "remove `elements`: the size of the ranges sets the number",
         ),
         (
             along("[\"in\", \"out\"]").replacen("10_000_000", "10_000", 1),
             "10_000",
-            "goes along the 10000000 elements of `y` and the 10000 of `x`",
+            "is elementwise, but `y` has 10000000 elements and `x` has 10000",
             "same `elements`",
         ),
         (
             with(known, &format!("{known}\nblock = [256]\ngrid = [\"elements - 10_000_000\"]")),
             "\"elements - ",
             "`grid` of kernel `k` is 0",
-            "correct the rule",
+            ": correct the kernel's expression or the call",
         ),
     ] {
         refuses(&text, marked, message, help);

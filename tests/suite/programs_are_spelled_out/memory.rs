@@ -62,22 +62,44 @@ fn managed_memory_is_prefetched_to_either_side() {
 fn memory_is_used_as_its_kind_allows() {
     for (call, marked, message, help) in [
         ("{ prefetch = \"x\", to = \"gpu\" }", "\"x\"", "not managed memory", "kind = \"managed\""),
-        ("{ prefetch = \"m\", to = \"d\" }", "\"d\"", "a `prefetch` to `d`", "to = \"host\""),
+        (
+            "{ prefetch = \"m\", to = \"d\" }",
+            "\"d\"",
+            "a `prefetch` cannot go to `d`",
+            "to = \"host\"",
+        ),
         ("{ prefetch = \"m\" }", "\"m\"", "has no `to`", "add `to"),
         (
             "{ prefetch = \"m\", to = \"gpu\", reads = [] }",
             "[]",
-            "`reads` is no key of a `prefetch`",
+            "`prefetch` has no key `reads`",
             "`to`, `stream`",
         ),
-        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory `q`", "`x`, `y`"),
-        ("{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }", "\"m[0", "no range", "that are there"),
-        ("{ copy = \"m\", to = \"d\" }", "\"m\"", "copies `m`, which is managed", "correct"),
-        ("{ copy = \"d\", to = \"m\" }", "\"d\"", "copies `m`, which is managed", "correct"),
+        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory is named `q`", "`x`, `y`"),
+        (
+            "{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }",
+            "\"m[0",
+            "not a range",
+            "use a non-empty \
+                                                                                range within \
+                                                                                the memory",
+        ),
+        (
+            "{ copy = \"m\", to = \"d\" }",
+            "\"m\"",
+            "copies `m`, but managed memory moves by itself",
+            "correct",
+        ),
+        (
+            "{ copy = \"d\", to = \"m\" }",
+            "\"d\"",
+            "copies `m`, but managed memory moves by itself",
+            "correct",
+        ),
         (
             "{ launch = \"scale\", reads = [\"h\"], writes = \"d\" }",
             "\"scale\"",
-            "on `h`, which is not on GPU 0",
+            ", but it is not on GPU 0",
             "correct",
         ),
         ("{ renew = \"m\" }", "\"m\"", "`m` is not pageable memory", "renew pageable"),
@@ -87,7 +109,7 @@ fn memory_is_used_as_its_kind_allows() {
              { compute = \"scale\", reads = [\"p\"], writes = \"x\" },\n\
              { synchronize = \"s\" }",
             "\"scale\"",
-            "two calls use `p`",
+            "two calls use `p` and one of them writes it, but nothing orders",
             "one stream",
         ),
         (
@@ -96,7 +118,7 @@ fn memory_is_used_as_its_kind_allows() {
              { compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
              { synchronize = \"s\" }",
             "\"scale\"",
-            "two calls use `m`",
+            "two calls use `m` and one of them writes it, but nothing orders",
             "one stream",
         ),
     ] {

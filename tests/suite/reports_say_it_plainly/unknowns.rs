@@ -33,7 +33,10 @@ fn of_a_machine_that_little_is_said_of_are_null() {
     profile.machine.extent = CalibrationExtent::Elsewhere;
     let unknown = Origin::new("profile.toml", &profile);
     let text = unknown.to_string();
-    assert!(text.contains("taken elsewhere\n") && text.contains("(link not said); not said"));
+    assert!(
+        text.contains(", fitted to a table of samples\n")
+            && text.contains("(link not said); not said")
+    );
     let [known, unknown] = [known, unknown].map(|one| serde_json::to_value(one).expect("data"));
     let words = ["link", "driver", "cpu", "cpu_threads", "calibration_unix_time", "calibrated"];
     for key in words {

@@ -70,6 +70,6 @@ fn a_share_is_read_from_the_command_line() {
         let refused = evaluate(wrong);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{wrong}: {said}");
-        assert!(said.contains("write one such as `5%`"), "{wrong}: {said}");
+        assert!(said.contains("write a percentage, such as `5%`"), "{wrong}: {said}");
     }
 }
