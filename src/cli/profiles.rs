@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// The folder whose folders are searched for profiles.
 pub(super) const CALIBRATIONS: &str = "calibration";
 
+/// Bytes of a file of scores: the names of thousands of scenarios.
+const LARGEST_SCORES: u64 = 1 << 20;
+
 /// A profile and the path that it was read from.
 pub(super) struct LoadedProfile {
     pub profile: Profile,
@@ -29,7 +32,16 @@ pub(super) struct LoadedProfile {
 impl LoadedProfile {
     /// What reports say of it.
     pub fn origin(&self) -> Origin {
-        Origin::new(&self.path.display().to_string(), &self.profile)
+        let mut origin = Origin::new(&self.path.display().to_string(), &self.profile);
+        let scores = files::read(&self.scores(), LARGEST_SCORES).ok();
+        origin.scored =
+            scores.and_then(|text| report::Scores::read(&text, origin.calibration_unix_time));
+        origin
+    }
+
+    /// The file with the scores of the runs on this machine.
+    pub fn scores(&self) -> PathBuf {
+        self.runs().with_file_name("scores.json")
     }
 
     /// The folder for runs on this machine.

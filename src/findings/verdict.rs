@@ -6,6 +6,7 @@
 
 use super::{Answer, Comparison};
 use crate::profile::BorrowedCosts;
+use crate::program::{ProcessState, StateReason};
 use crate::search::{BorrowedShare, Ranked, Ranking};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -16,6 +17,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verdict {
+    /// The process that runs a whole program: a new one pays for the first use of the GPU.
+    pub process: ProcessState,
+    /// The buffer at home on the device, if it is the reason why the process is taken to be running.
+    pub running_since: Option<String>,
     /// The answer for a whole program of as many runs as the scenario's `runs`, if that is
     /// known; otherwise for one run.
     pub answer: Answer,
@@ -93,6 +98,11 @@ impl Verdict {
         // Middle times may cross before scatter leaves no doubt: a tie has no winner yet.
         let from_runs = from_runs(ranking, run_answer).filter(|&from| from > runs);
         Self {
+            process: ranking.process.state,
+            running_since: match &ranking.process.reason {
+                StateReason::AtHomeOnDevice(buffer) => Some(buffer.clone()),
+                StateReason::Default | StateReason::Stated => None,
+            },
             answer,
             run_answer,
             from_runs: from_runs.filter(|_| answer != run_answer),

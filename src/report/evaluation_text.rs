@@ -2,7 +2,7 @@
 //! matter and why; all the rest on request.
 
 use super::evaluation::Evaluation;
-use super::said::{Line, about_plans, answer, how_sure, limits, once, reasons};
+use super::said::{Line, about_plans, about_sizes, answer, how_sure, limits, once, reasons};
 use super::table::{Column, table};
 use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
 use crate::findings::{AssessedPlan, Assessment};
@@ -75,6 +75,7 @@ impl Evaluation {
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
+        let rest = columns_of(&self.footer(), width) + PROMPT;
         let mut below = Vec::new();
         for reason in self.all_reasons(one) {
             let lines = labelled(&reason, width);
@@ -82,18 +83,18 @@ impl Evaluation {
                 below.extend(lines);
             }
         }
-        let rest = columns_of(&self.footer(), width);
-        let blank = 2 + usize::from(!below.is_empty());
-        // The head, a blank line, two lines of the table's header, a blank line before reasons.
-        let taken = head.lines().count() + blank + 2 + below.len() + rest + PROMPT;
-        let room = SCREEN.saturating_sub(taken).clamp(FEWEST_ROWS, MOST_ROWS);
-        let shown = one.to_show(room);
-        let mut text = head + "\n";
-        if !shown.is_empty() {
-            text += &brief(one, &shown, width);
-            text.push('\n');
-        }
-        text += &below.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let tables = (FEWEST_ROWS..=MOST_ROWS).rev().map(|rows| match one.to_show(rows) {
+            shown if shown.is_empty() => String::new(),
+            shown => brief(one, &shown, width) + "\n",
+        });
+        // A blank line follows the head.
+        let room = SCREEN.saturating_sub(head.lines().count() + 1 + below.len() + rest);
+        let mut tables = tables;
+        let fewest = one.to_show(FEWEST_ROWS);
+        let table = tables.find(|table| table.lines().count() <= room);
+        let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
+        let below = below.iter().map(|line| format!("{line}\n"));
+        let mut text = format!("{head}\n{table}{}", below.collect::<String>());
         text.extend(one.what_if_table(width).map(|table| format!("\n{table}")));
         text
     }
@@ -124,7 +125,8 @@ impl Evaluation {
         }
         text.extend(one.what_if_table(width).map(|table| table + "\n"));
         let lines = self.all_reasons(one).into_iter();
-        let lines = lines.chain(about_plans(one)).chain(once(one)).chain(limits(one));
+        let lines = lines.chain(about_sizes(one)).chain(about_plans(one));
+        let lines = lines.chain(once(one)).chain(limits(one));
         let mut said = BTreeSet::new();
         for line in lines {
             if said.insert((line.label, line.text.clone())) {

@@ -24,6 +24,7 @@ mod paper;
 mod plot;
 mod problem;
 mod said;
+mod scores;
 mod sureness;
 mod swept;
 mod swept_text;
@@ -57,6 +58,7 @@ pub use plot::{
     sweep as drawn_sweep,
 };
 pub use problem::{Failed, FilePosition, Problem, ProblemKind};
+pub use scores::Scores;
 pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};

@@ -1,5 +1,6 @@
 //! The machine that a report is about, and its profile.
 
+use super::verification::ErrorFigures;
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};
@@ -36,7 +37,7 @@ pub struct Origin {
     pub disturbed: Option<(usize, usize)>,
     /// How predictions did for the plans that were run on this machine. `null` if none were scored.
     #[serde(default)]
-    pub scored: Option<Scored>,
+    pub scored: Option<ErrorFigures>,
     /// Error of predictions on machines where plans were tested, as a share. `null` if plans were
     /// tested on this machine, or if the error is unknown.
     #[serde(default)]
@@ -44,20 +45,6 @@ pub struct Origin {
     /// Profiles of other machines from which costs were borrowed.
     #[serde(default)]
     pub borrowed_from: Vec<String>,
-}
-
-/// How predictions did for plans that were run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Scored {
-    /// The number of plans.
-    pub plans: u64,
-    /// The share of plans whose measured time was in the predicted range.
-    pub in_range: f64,
-    /// Median error of the predictions, as a share of the measured time.
-    pub median_error: f64,
-    /// The error that 95% of the plans stayed below.
-    pub p95_error: f64,
 }
 
 impl Origin {

@@ -3,6 +3,7 @@
 use super::side;
 use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime, Verdict};
 use crate::machine::Side;
+use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{count, percent, plural, times};
 
@@ -20,18 +21,24 @@ pub(in crate::report) fn verdict(
     plans: usize,
     missing: Option<&MissingTime>,
 ) -> String {
+    let runs = runs_in(runs, verdict.process);
     let Verdict { answer, run_answer, run, program, .. } = verdict;
     match (run, program) {
         (None, _) => "No plan can be predicted.".to_owned(),
-        (Some(_), Some(program)) if answer != run_answer => of_program(verdict, runs, program),
-        (Some(run), _) => of_run((verdict, run), (runs, plans), missing),
+        (Some(_), Some(program)) if answer != run_answer => of_program(verdict, &runs, program),
+        (Some(run), _) => of_run((verdict, run), (&runs, plans), missing),
     }
+}
+
+/// `100 runs in a new process`.
+pub(super) fn runs_in(runs: u64, process: ProcessState) -> String {
+    format!("{} in a {process} process", plural(runs, "run"))
 }
 
 /// One run settles it.
 fn of_run(
     (verdict, run): (&Verdict, &Comparison),
-    (runs, plans): (u64, usize),
+    (runs, plans): (&str, usize),
     missing: Option<&MissingTime>,
 ) -> String {
     let Comparison { answer, chosen, other, factor, .. } = run;
@@ -77,9 +84,9 @@ fn of_run(
 }
 
 /// What the whole program takes of a plan that has no rival.
-fn whole(verdict: &Verdict, runs: u64) -> String {
+fn whole(verdict: &Verdict, runs: &str) -> String {
     let program = verdict.program.as_ref().map(|program| program.chosen.time_ns);
-    program.map_or_else(String::new, |time| format!(", {time} for {}", plural(runs, "run")))
+    program.map_or_else(String::new, |time| format!(", {time} for {runs}"))
 }
 
 /// There is nothing to compare it with.
@@ -96,9 +103,8 @@ fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String
 }
 
 /// The program has another answer than one run.
-fn of_program(verdict: &Verdict, runs: u64, program: &Comparison) -> String {
+fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     let Comparison { answer, chosen, other, .. } = program;
-    let runs = plural(runs, "run");
     let (takes, other_takes) = (chosen.time_ns, other.as_ref().map(|other| other.time_ns));
     let against = match (other, other_takes) {
         (Some(other), Some(time)) if program.is_between_sides() => {
@@ -178,8 +184,8 @@ fn ranges(evaluation: &Evaluation) -> String {
     if let Some(scored) = &evaluation.profile.scored {
         return format!(
             "ranges held {} of {} run here",
-            percent(scored.in_range),
-            plural(scored.plans, "plan")
+            percent(scored.coverage),
+            plural(scored.plans as u64, "plan")
         );
     }
     match (evaluation.ranges, evaluation.profile.model_error) {

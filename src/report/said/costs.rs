@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 /// Set-up of the plan to choose, and after how many runs pinning pays, in a line.
 pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
     let best = assessment.best_on_gpu()?;
-    let setup = best.setup_ns.filter(|setup| *setup > Span::ZERO)?;
+    // Set-up that takes less than a run and pins nothing decides nothing.
+    let matters = |setup: &Span| best.pinning.is_some() || *setup > best.predicted_ns;
+    let setup = best.setup_ns.filter(matters)?;
     let text = match &best.pinning {
         Some(pinning) => format!("{setup}, pins {}{}", pinning.bytes, pays(pinning)),
         None => format!("{setup} for `{}`", best.plan),

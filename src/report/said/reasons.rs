@@ -4,6 +4,7 @@ use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
 use super::sizes::sizes;
 use super::Line;
+use super::answer::runs_in;
 use crate::cost::Bottleneck;
 use crate::findings::{
     Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy, HostThread, Simplest,
@@ -44,8 +45,8 @@ fn program(assessment: &Assessment) -> Option<Line> {
         true => format!("{} {}", side_of(one), one.time_ns),
         false => format!("`{}` {}", one.plan, one.time_ns),
     });
-    let runs = plural(assessment.runs, "run");
-    Some(Line::new("Program", format!("{runs} with first use and set-up: {chosen}, {other}")))
+    let runs = runs_in(assessment.runs, verdict.process);
+    Some(Line::new("Program", format!("{runs}: {chosen}, {other}")))
 }
 
 /// Who is faster, with both times.
@@ -84,12 +85,28 @@ fn limit(assessment: &Assessment) -> Option<Line> {
         .best_on_gpu()
         .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
     let limit = plan.bottleneck?;
-    let gain = plan.gains.first().map_or(0.0, |gain| gain.share);
-    let text = match limit {
-        Bottleneck::Balanced => format!("nothing limits `{}` by itself", plan.plan),
-        _ => format!("{limit}; half of it would save {} of `{}`", percent(gain), plan.plan),
+    let gain = percent(plan.gains.first().map_or(0.0, |gain| gain.share));
+    let name = &plan.plan;
+    let text = match cure(limit) {
+        Some(cure) => format!("{limit}: {cure} would save {gain} of `{name}`"),
+        None => format!("nothing limits `{name}` by itself"),
     };
     Some(Line::new("Limit", text))
+}
+
+/// What half of a group of prices means.
+const fn cure(limit: Bottleneck) -> Option<&'static str> {
+    match limit {
+        Bottleneck::CopyIn
+        | Bottleneck::CopyOut
+        | Bottleneck::Link
+        | Bottleneck::PeerCopy
+        | Bottleneck::Staging => Some("half the bytes"),
+        Bottleneck::Kernels | Bottleneck::Cpu => Some("twice the speed"),
+        Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => Some("half as many"),
+        Bottleneck::Waits | Bottleneck::Allocation => Some("half the time"),
+        Bottleneck::Balanced => None,
+    }
 }
 
 /// What a critical path consists of, the largest share first.

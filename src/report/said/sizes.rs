@@ -24,30 +24,34 @@ fn unknown(why: NoThreshold) -> String {
 }
 
 fn known(found: &Threshold, ties_here: bool) -> String {
-    let Threshold { gpu_wins, buffer, elements, tried, .. } = found;
+    let Threshold { gpu_wins, elements, tried, .. } = found;
     let [from, to] = tried.map(count);
-    let all = format!("at every size of `{buffer}` from {from} to {to} elements");
+    let all = format!("at every size tried, {from} to {to} elements");
     let bounded: Option<Vec<String>> =
         gpu_wins.iter().map(|wins| stretch(wins, &fine_count)).collect();
-    let mut text = match bounded.as_deref() {
-        None => format!("the GPU is faster {all}"),
-        Some([]) => format!("the CPU is faster {all}"),
-        Some(sizes) => {
-            format!("the GPU is faster {} elements of `{buffer}`", sizes.join(" and "))
-        }
-    };
-    if !matches!(bounded.as_deref(), None | Some([])) {
-        let close = if ties_here { ", too close to call" } else { "" };
-        text += &format!("; here {}{close}", fine_count(*elements as f64));
+    let close = if ties_here { ", too close to call" } else { "" };
+    let here = format!("here {}{close}", fine_count(*elements as f64));
+    match bounded.as_deref() {
+        None => format!("GPU faster {all}"),
+        Some([]) => format!("CPU faster {all}"),
+        Some(sizes) => format!("GPU faster {} elements; {here}", sizes.join(" and ")),
     }
-    for (on_cpu, too_large) in [(false, found.too_large_for_gpu), (true, found.too_large_for_cpu)] {
+}
+
+/// What the sizes of a break-even mean, and where memory ends them.
+pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
+    let Threshold { buffer, tried, fixed, too_large_for_gpu, too_large_for_cpu, .. } =
+        assessment.threshold()?;
+    let [from, to] = tried.map(count);
+    let mut text = format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
+    if !fixed.is_empty() {
+        text += &format!(", but {} keep their size", quoted(fixed).join(", "));
+    }
+    for (on_cpu, too_large) in [(false, too_large_for_gpu), (true, too_large_for_cpu)] {
         if let Some(from) = too_large {
-            let from = count(from);
+            let from = count(*from);
             text += &format!(". From about {from} on, no plan tried on {} fits", side(on_cpu));
         }
     }
-    if !found.fixed.is_empty() {
-        text += &format!(". {} keep their size", quoted(&found.fixed).join(", "));
-    }
-    text
+    Some(Line::new("Sizes", text))
 }
