@@ -26,7 +26,7 @@ const PROMPT: usize = 1;
 /// Plans in the table of a first screen: the most, and the fewest that are shown even if there is
 /// little room.
 const MOST_ROWS: usize = 8;
-const FEWEST_ROWS: usize = 3;
+const FEWEST_ROWS: usize = 4;
 /// Lines of reasons on a first screen.
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
@@ -205,10 +205,12 @@ impl Assessment {
         let compared = [&verdict.run, &verdict.program, &self.without_pinning, &self.gpu_alone];
         let compared = compared.into_iter().flatten();
         let named = compared.flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
-        let named = named.flatten().filter_map(|one| self.plan(&one.plan));
-        let fastest = self.plans.iter();
+        let mut named = named.flatten().filter_map(|one| self.plan(&one.plan));
+        // The contenders of one run, the fastest, and then the other contenders.
+        let contenders: Vec<&AssessedPlan> = named.by_ref().take(2).collect();
+        let order = contenders.into_iter().chain(self.plans.first()).chain(named);
         let mut shown: Vec<&AssessedPlan> = Vec::new();
-        for plan in named.chain(fastest) {
+        for plan in order.chain(&self.plans) {
             if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {
                 shown.push(plan);
             }

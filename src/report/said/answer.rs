@@ -108,7 +108,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     let (takes, other_takes) = (chosen.time_ns, other.as_ref().map(|other| other.time_ns));
     let against = match (other, other_takes) {
         (Some(other), Some(time)) if program.is_between_sides() => {
-            format!("; {} takes {time}", on(other))
+            format!("; {} takes {time}", subject(other))
         }
         (Some(other), Some(time)) => format!("; `{}` takes {time}", other.plan),
         _ => String::new(),
@@ -152,6 +152,15 @@ pub(super) fn on(one: &Contender) -> &'static str {
     }
 }
 
+/// The side that a contender uses, as the subject of a sentence.
+fn subject(one: &Contender) -> &'static str {
+    match one.side {
+        Side::Cpu => "the CPU",
+        Side::Gpu => "the GPU",
+        Side::Both => "sharing the work",
+    }
+}
+
 /// How sure the answer is.
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
@@ -183,9 +192,9 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
 fn ranges(evaluation: &Evaluation) -> String {
     if let Some(scored) = &evaluation.profile.scored {
         return format!(
-            "ranges held {} of {} run here",
+            "ranges held {} of {}",
             percent(scored.coverage),
-            plural(scored.plans as u64, "plan")
+            plural(scored.plans as u64, "run")
         );
     }
     match (evaluation.ranges, evaluation.profile.model_error) {

@@ -86,10 +86,11 @@ fn limit(assessment: &Assessment) -> Option<Line> {
         .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
     let limit = plan.bottleneck?;
     let gain = percent(plan.gains.first().map_or(0.0, |gain| gain.share));
-    let name = &plan.plan;
+    let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
+    let of = if is_chosen { "of a run".to_owned() } else { format!("of `{}`", plan.plan) };
     let text = match cure(limit) {
-        Some(cure) => format!("{limit}: {cure} would save {gain} of `{name}`"),
-        None => format!("nothing limits `{name}` by itself"),
+        Some(cure) => format!("{limit}: {cure} would save {gain} {of}"),
+        None => "nothing limits it by itself: several costs share the time".to_owned(),
     };
     Some(Line::new("Limit", text))
 }
