@@ -7,6 +7,7 @@ use super::verdict::Verdict;
 use super::words::{date, plural, signed_percent};
 use crate::units::Span;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// An earlier evaluation, as far as it is compared with.
 #[derive(Debug, Clone, Deserialize)]
@@ -48,7 +49,13 @@ impl Baseline {
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "evaluation")
+        let baseline: Self = super::read_json(text, "evaluation")?;
+        let mut names = BTreeSet::new();
+        let twice = baseline.scenarios.iter().find(|one| !names.insert(&one.scenario));
+        match twice {
+            Some(twice) => Err(format!("it has the scenario `{}` twice", twice.scenario)),
+            None => Ok(baseline),
+        }
     }
 }
 

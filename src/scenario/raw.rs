@@ -358,7 +358,8 @@ pub(super) struct RawPlans {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
     pub chunks: Vec<Spanned<i64>>,
-    /// How plans hold data that is pageable. Default: `pinned`, and `pageable` for a few of them.
+    /// How plans hold data that is pageable. With `pageable` alone, no plan pins memory or takes
+    /// pinned memory of its own. Default: `pinned`, and `pageable` for a few of them.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,

@@ -45,7 +45,7 @@ fn a_profile_with_a_number_that_is_none() {
     let text = committed("profile.toml");
     for (heading, key, value, message) in [
         ("[machine]", "multiprocessors", "0", "must be 1 to 10000"),
-        ("[calls.launch]", "ns", "nan", "numbers, and not below 0 or huge"),
+        ("[calls.launch]", "ns", "nan", "should be a time in nanoseconds"),
         ("[calls]", "launch_spread", "[]", "a factor above 0"),
         ("[calls]", "launch_spread", "[[0.5, inf]]", "a factor above 0"),
         ("[caches]", "staging_misses", "[]", "a share of misses, 0 to 1"),
@@ -58,9 +58,9 @@ fn a_profile_with_a_number_that_is_none() {
             "inf should be a number, and not below 0 or huge",
         ),
         ("[link]", "down_bytes_per_second", "-1.0", "bytes per second above 0"),
-        ("[copy.time]", "scatter", "nan", "the scatter of a curve is a number"),
-        ("[copy.time]", "knots", "[[4.0, -1.0]]", "numbers not below 0"),
-        ("[copy.time]", "knots", "[[4.0, 1e17]]", "or huge in all of them"),
+        ("[copy.time]", "scatter", "nan", "should be a standard deviation over a median"),
+        ("[copy.time]", "knots", "[[4.0, -1.0]]", "no number below 0"),
+        ("[copy.time]", "knots", "[[4.0, 1e17]]", "no number below 0 or huge"),
         ("[[accuracy.margin]]", "score", "700.0", "-1 to 10"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));

@@ -74,6 +74,9 @@ fn is_of_the_winner_unless_one_is_named() {
         "{text}"
     );
     assert!(text.contains("The CPU runs every task"), "{text}");
+    // That is soon told, so there is one more to see.
+    let (_, on_gpu) = text.split_once("The best plan on the GPU, which is").expect("another");
+    assert!(on_gpu.contains("{ launch = \"scale\""), "{on_gpu}");
 }
 
 #[test]
