@@ -121,6 +121,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         return machines::run(arguments);
     }
     let predicting = &arguments.predicting;
+    gate::check_limits(&arguments.fail_if)?;
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;

@@ -1,6 +1,7 @@
 //! How a command fails: the exit code, and what is said in words or as JSON.
 
 use crate::execute::ExecuteError;
+use crate::files::without_controls;
 use crate::profile::ProfileError;
 use crate::report::{Drawn, Failed, Problem, ProblemKind};
 use crate::runs::RunsError;
@@ -78,7 +79,7 @@ impl Failure {
                 Self::Input(report) | Self::Unanswered(report) | Self::Machine(report),
             ) => drawn(report),
             (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
-                message.clone()
+                without_controls(message)
             }
             (FailureFormat::Words, Self::NoGpu(why)) => format!(
                 "hallway: this command needs a \

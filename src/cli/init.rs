@@ -1,5 +1,6 @@
 //! `hallway init`: a first scenario.
 
+use super::outputs::check_outputs;
 use super::profiles::{deliver, write_whole};
 use super::{Failure, Outcome};
 use crate::scenario::{SCHEMA, Template};
@@ -59,6 +60,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let schema = path.with_file_name(SCHEMA_FILE);
+    check_outputs([], [path.as_path(), schema.as_path()])?;
     let kept = write_schema(&schema, arguments.force)?;
     write_whole(&path, &template.text(&name, SCHEMA_FILE))?;
     let (path, schema) = (path.display().to_string(), schema.display());

@@ -5,7 +5,7 @@ use super::profiles::deliver;
 use super::sweep::{AnswerFormat, show};
 use super::{Failure, Outcome};
 use crate::files;
-use crate::report::{Parts, SweepReport};
+use crate::report::{Parts, SweepReport, Sweeping};
 use crate::runs::RunSet;
 use crate::study::Shard;
 use clap::{Args, ValueHint};
@@ -68,6 +68,10 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
             let why = format!("`parts` does not list valid part numbers out of {of}");
             return Err(refused(path, why, help));
         }
+        if let Some(other) = other_points(&part) {
+            let why = format!("the points of `{}` are not those of the values of its part", other);
+            return Err(refused(path, why, help));
+        }
         match &mut merged {
             None => merged = Some(part),
             Some(before) => before.merge(part).map_err(|why| {
@@ -81,6 +85,19 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         refused(&parts[0], why, "pass the files of all parts")
     })?;
     show(&whole, *format, (None, Some(output)))
+}
+
+/// A scenario whose points are not one for each value of the part, in order.
+fn other_points(part: &SweepReport) -> Option<&str> {
+    let parts = part.parts.as_ref()?;
+    let shards: Vec<Shard> =
+        parts.numbers.iter().filter_map(|&number| Shard::new(number, parts.of)).collect();
+    let is_other = |sweep: &&Sweeping| {
+        let ranges = shards.iter().map(|shard| shard.range(sweep.values.len()));
+        let wanted = ranges.flat_map(|range| &sweep.values[range]);
+        !wanted.eq(sweep.points.iter().map(|point| &point.value))
+    };
+    part.sweeps.iter().find(is_other).map(|sweep| sweep.scenario.as_str())
 }
 
 /// The largest file of a part: room for a thousand values of a thousand scenarios.

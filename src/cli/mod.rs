@@ -32,6 +32,7 @@ mod terminal;
 mod traces;
 mod verify;
 
+use crate::files::without_controls;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use failure::{Failure, FailureFormat};
 use std::ffi::OsString;
@@ -170,8 +171,15 @@ pub fn main() -> ExitCode {
     let format = FailureFormat::asked_for(&arguments);
     let outcome = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => run(&arguments.command),
-        // Help and the version are answers, and clap knows how to show them.
-        Err(error) if format == FailureFormat::Words || !error.use_stderr() => error.exit(),
+        // Help and the version are answers.
+        Err(error) if !error.use_stderr() => {
+            profiles::deliver(&error.render().to_string(), None).map(|()| Outcome::Done)
+        }
+        Err(error) if format == FailureFormat::Words => {
+            let shown = without_controls(&error.render().to_string());
+            let _ = write!(std::io::stderr(), "{shown}");
+            Ok(Outcome::BadInput)
+        }
         Err(error) => Err(Failure::usage(&error)),
     };
     let code = match outcome {

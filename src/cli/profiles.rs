@@ -311,6 +311,8 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     if let Some(path) = output {
         return write_whole(path, text);
     }
+    // Plans, machines and scenarios have their names from files, which are shown as they are.
+    let text = files::without_controls(text);
     match std::io::stdout().write_all(text.as_bytes()) {
         // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -123,14 +123,19 @@ fn is_unprintable(character: char) -> bool {
     character.is_control() || is_formatting || is_none
 }
 
-/// The text with each control character replaced by a sign of as many bytes, so that showing it
-/// does nothing to a terminal and places stay where they are. Line ends and tabs remain.
+/// The text with each control character, and each that turns the direction of what follows,
+/// replaced by a sign of as many bytes, so that showing it does nothing to a terminal and places
+/// stay where they are. Line ends and tabs remain.
 pub fn without_controls(text: &str) -> String {
+    let turns = |character: char| matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => character,
-        _ if !character.is_control() => character,
-        _ if character.len_utf8() == 1 => '?',
-        _ => '\u{bf}',
+        _ if !character.is_control() && !turns(character) => character,
+        _ => match character.len_utf8() {
+            1 => '?',
+            2 => '\u{bf}',
+            _ => '\u{fffd}',
+        },
     };
     text.chars().map(shown).collect()
 }

@@ -205,6 +205,11 @@ impl Assessment {
         self
     }
 
+    /// The scenario's name, with the part that this is.
+    pub fn title(&self) -> String {
+        titled(&self.scenario, self.part.as_deref())
+    }
+
     /// The plan of a name.
     pub fn plan(&self, name: &str) -> Option<&AssessedPlan> {
         self.plans.iter().find(|plan| plan.plan == name)
@@ -233,6 +238,11 @@ impl Assessment {
         }
         said
     }
+}
+
+/// A scenario's name, with a part of it.
+pub fn titled(scenario: &str, part: Option<&str>) -> String {
+    part.map_or_else(|| scenario.to_owned(), |part| format!("{scenario}, {part}"))
 }
 
 /// What of a plan for tasks on the CPU is copies.

@@ -21,7 +21,7 @@ pub use answer::Answer;
 pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
-pub use assessment::{Assessment, Simplest};
+pub use assessment::{Assessment, Simplest, titled};
 pub use comparison::{CLEARLY, Comparison, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;

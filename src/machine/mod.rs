@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Bytes per second: more than any memory or all caches of a device carry.
+pub const FASTEST_MEMORY: f64 = 5e13;
+
 /// More CPU threads than any host has.
 pub const MOST_CPU_THREADS: u64 = 1 << 16;
 

@@ -15,7 +15,7 @@ use crate::units::Bytes;
 const MOST_BYTES: u64 = 1 << 50;
 
 /// The hazard check compares each stream with each.
-const MOST_STREAMS: usize = 1024;
+pub const MOST_STREAMS: usize = 1024;
 
 impl Program {
     /// Checks that the program names only what is there, and does not contradict itself. Programs

@@ -31,6 +31,7 @@ mod value;
 pub use any_step::AnyStep;
 pub use call::{Call, Facts};
 pub use capacity::{DoesNotFit, Whose, check_fits};
+pub use dangling::MOST_STREAMS;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{

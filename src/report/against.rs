@@ -1,12 +1,13 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use crate::findings::{Answer, Assessment, Verdict};
+use crate::findings::{Answer, Assessment, Verdict, titled};
 use super::brief::said;
 use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
 use super::words::{date, plural, signed_percent};
 use crate::units::Span;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// An earlier evaluation, as far as it is compared with.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,6 +25,8 @@ struct EarlierProfile {
 #[derive(Debug, Clone, Deserialize)]
 struct Earlier {
     scenario: String,
+    #[serde(default)]
+    part: Option<String>,
     runs: u64,
     verdict: EarlierVerdict,
     plans: Vec<EarlierPlan>,
@@ -42,13 +45,26 @@ struct EarlierPlan {
     predicted_ns: Span,
 }
 
+impl Earlier {
+    fn title(&self) -> String {
+        titled(&self.scenario, self.part.as_deref())
+    }
+}
+
 impl Baseline {
     /// Reads what `hallway evaluate --format json` wrote.
     ///
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "an evaluation")
+        let baseline: Self = super::read_json(text, "an evaluation")?;
+        let mut names = BTreeSet::new();
+        let twice =
+            baseline.scenarios.iter().find(|one| !names.insert((&one.scenario, &one.part)));
+        match twice {
+            Some(twice) => Err(format!("it has the scenario `{}` twice", twice.scenario)),
+            None => Ok(baseline),
+        }
     }
 }
 
@@ -58,7 +74,7 @@ impl Evaluation {
     pub fn against(mut self, (path, baseline): (&str, &Baseline), limits: Limits) -> Self {
         let now = &self.scenarios;
         let compared = now.iter().filter_map(|one| {
-            let before = baseline.scenarios.iter().find(|old| old.scenario == one.scenario)?;
+            let before = baseline.scenarios.iter().find(|old| old.title() == one.title())?;
             Some(compared(before, one, &limits))
         });
         let compared: Vec<Compared> = compared.collect();
@@ -66,8 +82,8 @@ impl Evaluation {
         let rest = |names: Vec<String>| -> Vec<String> {
             names.into_iter().filter(|name| !is_compared(name)).collect()
         };
-        let only_before = rest(baseline.scenarios.iter().map(|one| one.scenario.clone()).collect());
-        let only_now = rest(now.iter().map(|one| one.scenario.clone()).collect());
+        let only_before = rest(baseline.scenarios.iter().map(Earlier::title).collect());
+        let only_now = rest(now.iter().map(Assessment::title).collect());
         let failed = compared
             .iter()
             .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
@@ -106,7 +122,7 @@ impl Evaluation {
             )
         });
         let runs = self.scenarios.iter().filter_map(|now| {
-            let before = baseline.scenarios.iter().find(|old| old.scenario == now.scenario)?;
+            let before = baseline.scenarios.iter().find(|old| old.title() == now.title())?;
             (before.runs != now.runs).then(|| {
                 let (many, name) = (plural(before.runs, "run"), &now.scenario);
                 format!("`{name}` had {many} in the baseline; now it has {}.", now.runs)
@@ -120,7 +136,7 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     let (first, fastest) = (before.plans.first(), now.plans.first());
     let Verdict { answer, run_answer, .. } = now.verdict;
     let mut one = Compared {
-        scenario: now.scenario.clone(),
+        scenario: now.title(),
         before_ns: first.map(|plan| plan.predicted_ns),
         now_ns: fastest.map(|plan| plan.predicted_ns),
         plan_before: first.map(|plan| plan.plan.clone()),

@@ -65,7 +65,7 @@ impl Evaluation {
     /// The title, the answer and how sure it is.
     fn head(&self, one: &Assessment, width: Option<usize>) -> String {
         let title = match &one.part {
-            Some(part) => folded(&format!("{}, {part}", one.scenario), width),
+            Some(_) => folded(&one.title(), width),
             None => title(one, width),
         };
         let said = folded(&format!("{}\n{}", answer(one), how_sure(self, one)), width);

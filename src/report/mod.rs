@@ -105,7 +105,8 @@ fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
         }
         None => return Err("it has no `schema_version`".to_owned()),
     }
-    serde_json::from_value(value).map_err(|error| format!("it is not {what}: {error}"))
+    // From the text, for a value has only the last of two equal keys.
+    serde_json::from_str(text).map_err(|error| format!("it is not {what}: {error}"))
 }
 
 /// The pretty JSON form of a report, with a newline at its end.

@@ -365,8 +365,8 @@ pub(super) struct RawPlans {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
     pub chunks: Vec<Spanned<i64>>,
-    /// What plans do with data in pageable memory. Default: `pinned`, and `pageable` for a few
-    /// plans.
+    /// What plans do with data in pageable memory. With `pageable` alone, no plan pins memory or
+    /// allocates pinned memory of its own. Default: `pinned`, and `pageable` for a few plans.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,

@@ -17,6 +17,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
+/// Mistakes of one table that are told at once. After so many, the next would not help any more, and
+/// each takes another look at the whole table.
+const MOST_MISTAKES: usize = 50;
+
 /// Looked at first: a file of another version would otherwise be blamed for its new keys.
 #[derive(Deserialize)]
 #[serde(expecting = "a scenario")]
@@ -155,7 +159,7 @@ fn decode<T: DeserializeOwned>(
 ) -> Option<T> {
     let mut taken = BTreeSet::new();
     let mut is_whole = true;
-    loop {
+    for _ in 0..MOST_MISTAKES {
         let error = match files::decode_table(table.clone(), span.clone()) {
             Ok(found) => return is_whole.then_some(found),
             Err(error) => error,
@@ -174,6 +178,7 @@ fn decode<T: DeserializeOwned>(
         faults.note(fault_of(&error, within));
         taken.insert(take_out(&mut table, &error.span)?);
     }
+    None
 }
 
 /// Takes the innermost entry around a place out of a table; its key.

@@ -20,6 +20,7 @@ mod one_process_pays_for_first_uses;
 mod own_kernels_are_priced_and_checked;
 mod plans_are_race_free;
 mod plans_fit_the_machine;
+mod plans_hold_data_as_asked;
 mod plans_use_both_sides_and_other_memory;
 mod predicted;
 mod programs_are_plain_values;

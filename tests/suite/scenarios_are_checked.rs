@@ -132,7 +132,7 @@ fn a_valid_scenario_becomes_a_workload() {
     assert_eq!(fresh, [false, false, true]);
     let [double, smooth] = workload.tasks.as_slice() else { panic!("two tasks") };
     let (_, arguments) = double.kernel.library().expect("of the library");
-    assert_eq!((arguments.a, double.iterations, double.splittable), (2.0, 1, false));
+    assert_eq!((arguments.a, double.iterations, double.splittable), (2.0, 1, true));
     assert_eq!((smooth.iterations, smooth.halo(), smooth.splittable), (4, 4, true));
     assert_eq!(smooth.reads, double.writes);
     assert_eq!(workload.limits.device_memory, Some(Bytes::mib(8192)));

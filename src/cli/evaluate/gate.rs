@@ -42,6 +42,18 @@ pub(super) fn limits(asked: &[FailIf]) -> Limits {
     limits
 }
 
+/// Refuses two shares for one thing: it would depend on their order which of them counts.
+pub(super) fn check_limits(asked: &[FailIf]) -> Result<(), Failure> {
+    let shares = asked.iter().filter(|one| matches!(one, FailIf::Slower(_))).count();
+    if shares < 2 {
+        return Ok(());
+    }
+    Err(Failure::Input(miette::miette!(
+        help = "keep one of them",
+        "--fail-if has `slower=` {shares} times"
+    )))
+}
+
 /// Bytes of an evaluation: thousands of scenarios.
 const LARGEST: u64 = 256 << 20;
 

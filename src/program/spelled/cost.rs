@@ -1,6 +1,6 @@
 //! What is said of a kernel's cost.
 
-use super::raw_kernel::{RawCpu, RawPoints, RawRoofline, RawStated};
+use super::raw_kernel::{RawCpu, RawPoint, RawPoints, RawRoofline, RawStated};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{CpuSide, OwnCost};
 use crate::units::Span;
@@ -67,9 +67,12 @@ pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
     }
 }
 
+/// Times that were measured scatter, but more elements do not take less than this share.
+const FALLEN: f64 = 0.5;
+
 fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
     let mut points: Vec<(u64, Span)> = Vec::new();
-    for (size, time) in raw.get_ref() {
+    for RawPoint(size, time) in raw.get_ref() {
         let elements = *size.get_ref();
         if elements.fract() != 0.0 || !(1.0..1e15).contains(&elements) {
             let message = format!("kernel `{name}` has a point at {elements} elements");
@@ -87,7 +90,22 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
                                                                        elements",
             ));
         }
-        points.push((elements, Span::from_nanos_f64(nanos(time)?)));
+        let found = Span::from_nanos_f64(nanos(time)?);
+        if found == Span::ZERO {
+            let message = format!("kernel `{name}` has a point of no time");
+            return Err(Fault::new(message, time.span(), "no time", "write how long it takes"));
+        }
+        let slower =
+            points.iter().find(|(_, before)| found.nanos_f64() < FALLEN * before.nanos_f64());
+        if let Some((size, before)) = slower {
+            let message = format!(
+                "the points of kernel `{name}` fall: {found} at {elements} elements, after {before} at \
+                 {size}"
+            );
+            let help = "correct the times: more elements do not take less than half";
+            return Err(Fault::new(message, time.span(), "takes less", help));
+        }
+        points.push((elements, found));
     }
     if points.is_empty() {
         let message = format!("kernel `{name}` has an empty list of points");
@@ -132,6 +150,11 @@ fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
     }
     let nanos = |text: &Option<Spanned<String>>| text.as_ref().map_or(Ok(0.0), nanos);
     let (fixed, per_element) = (nanos(fixed)?, nanos(per_element)?);
+    if fixed + per_element == 0.0 {
+        let message = format!("kernel `{name}` is stated to take no time");
+        let help = "write how long it takes, or leave the time out: it is unknown then";
+        return Err(Fault::new(message, raw.span(), "no time", help));
+    }
     let range = off.as_ref().map(|text| range(name, text)).transpose()?;
     Ok(OwnCost::Stated { fixed, per_element, range })
 }

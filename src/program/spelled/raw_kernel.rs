@@ -5,7 +5,9 @@ use crate::files::Spanned;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 
 // The doc comments below are the descriptions in the JSON Schema of scenarios: they are written for
 // those who write a kernel.
@@ -89,7 +91,37 @@ pub struct RawKernel {
     pub cpu: Option<Spanned<RawCpu>>,
 }
 
-pub type RawPoints = Vec<(Spanned<f64>, Spanned<String>)>;
+pub type RawPoints = Vec<RawPoint>;
+
+/// A number of elements and a time. The pair of serde passes over a third value in silence.
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline, with = "(f64, String)"))]
+pub struct RawPoint(pub Spanned<f64>, pub Spanned<String>);
+
+impl<'de> Deserialize<'de> for RawPoint {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Pair;
+        impl<'de> Visitor<'de> for Pair {
+            type Value = RawPoint;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a pair such as [1e6, \"120 us\"]")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<RawPoint, A::Error> {
+                let lacks = |length| de::Error::invalid_length(length, &self);
+                let size = pair.next_element()?.ok_or_else(|| lacks(0))?;
+                let time = pair.next_element()?.ok_or_else(|| lacks(1))?;
+                match pair.next_element::<de::IgnoredAny>()? {
+                    Some(_) => Err(lacks(3)),
+                    None => Ok(RawPoint(size, time)),
+                }
+            }
+        }
+        from.deserialize_seq(Pair)
+    }
+}
 
 /// Work per element. The slower of arithmetic and memory sets the time.
 #[derive(Debug, Clone, Deserialize)]

@@ -5,7 +5,8 @@ use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
 use crate::files::{Fault, Spanned};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
-    Allocation, AllocationId, BufferId, EventId, Place, Slice, StreamKind, StreamTraits,
+    Allocation, AllocationId, BufferId, EventId, MOST_STREAMS, Place, Slice, StreamKind,
+    StreamTraits,
 };
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -104,9 +105,17 @@ impl Scope {
 
     /// The stream of a name, which is made if it is new.
     pub fn stream(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<StreamId, Fault> {
-        let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
-        let known = self.named(&name);
-        Ok(known.unwrap_or_else(|| self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST)))
+        let part = Part::new(name.get_ref(), &name.span());
+        let name = filled_in(part, indices)?;
+        if let Some(known) = self.named(&name) {
+            return Ok(known);
+        }
+        if self.streams.len() == MOST_STREAMS {
+            let message = format!("`{name}` is one stream too many: {MOST_STREAMS} are the most");
+            let help = "let calls share streams, such as `s{i % 4}`: the GPU runs few at once";
+            return Err(part.fault(message, "too many streams", help.to_owned()));
+        }
+        Ok(self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST))
     }
 
     /// The stream of a name if there is one.

@@ -2,11 +2,10 @@
 //! unit.
 
 use super::row::Row;
+use crate::machine::FASTEST_MEMORY;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 
-/// Bytes per second: more than any memory or all caches of a device carry.
-const FASTEST: f64 = 5e13;
 /// Bytes per second: less than any link carries.
 const SLOWEST: f64 = 1e7;
 /// Operations or bytes per second: less than any processor manages.
@@ -23,7 +22,7 @@ impl Row<'_> {
         let Some(seconds) = text.parse().ok().filter(|time| (0.0..86_400.0).contains(time)) else {
             return wrong(format!("`{text}` is not a time"));
         };
-        if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
+        if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST_MEMORY * seconds) {
             return wrong(format!("`{text}` for {bytes} is over 50 TB/s, faster than any memory"));
         }
         if seconds > longest(of) {

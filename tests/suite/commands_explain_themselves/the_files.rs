@@ -45,7 +45,7 @@ fn no_result_takes_the_place_of_what_is_read() {
         outcome.failed_cleanly(2);
         let words = format!("{output} would overwrite an input: {input}");
         let words = words.replacen(". ", "./demo-gantt.svg ", usize::from(output == "."));
-        outcome.says(&[&words, "help: choose another place with --output"]);
+        outcome.says(&[&words, "help: choose another place for the result"]);
     }
     std::os::unix::fs::symlink(desk.path("lab.csv"), desk.path("lab.toml")).expect("made");
     for output in ["lab.csv", "runs/../lab.csv", "lab.toml"] {
@@ -55,6 +55,66 @@ fn no_result_takes_the_place_of_what_is_read() {
         outcome.says(&[&words, "help"]);
     }
 }
+
+/// What was found without being named, named by its folder, or named by a kernel.
+#[test]
+fn no_result_takes_the_place_of_what_is_read_unseen() {
+    let desk = Desk::new(VALID);
+    let profile = std::fs::read_to_string(desk.path("profile.toml")).expect("written");
+    for folder in ["there", "calibration/newest"] {
+        std::fs::create_dir_all(desk.path(folder)).expect("made");
+        std::fs::write(desk.path(folder).join("profile.toml"), &profile).expect("written");
+    }
+    let kernel = "__global__ void k(float *x) { x[threadIdx.x] = 1.0f; }\n";
+    std::fs::write(desk.path("k.cu"), format!("#include \"k.h\"\n{kernel}")).expect("written");
+    std::fs::write(desk.path("k.h"), "#pragma once\n").expect("written");
+    let of_own = VALID.replacen("[[task]]", &format!("{OWN}\n[[task]]"), 1);
+    std::fs::write(desk.path("own.toml"), of_own).expect("written");
+    let named = ["--profile", "there"];
+    let found: [&str; 0] = [];
+    for (command, profile, option, output) in [
+        ("explain scenario.toml", &named[..], "--program", "there/profile.toml"),
+        ("explain scenario.toml", &found, "--program", "calibration/newest/profile.toml"),
+        (
+            "explain scenario.toml --plan cpu",
+            &found,
+            "--program",
+            "calibration/newest/profile.toml",
+        ),
+        ("explain own.toml", &named, "--program", "k.cu"),
+        ("explain own.toml", &named, "--program", "k.h"),
+        ("evaluate own.toml", &named, "--output", "k.cu"),
+        ("evaluate own.toml", &named, "--trace", "k.cu"),
+        ("evaluate own.toml --sweep runs=1,2", &named, "--output", "k.cu"),
+        ("evaluate own.toml --price there=1", &named, "--output", "k.cu"),
+        ("report own.toml", &named, "--output", "k.cu"),
+        ("verify own.toml", &named, "--output", "k.cu"),
+    ] {
+        let before = std::fs::read_to_string(desk.path(output)).expect("there");
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let outcome = desk.run(&[&arguments[..], profile, &[option, output]].concat());
+        outcome.failed_cleanly(2);
+        outcome.says(&[&format!("{output} would overwrite an input")]);
+        assert_eq!(std::fs::read_to_string(desk.path(output)).expect("there"), before);
+    }
+}
+
+/// A kernel with code in a file, and a program that runs it.
+const OWN: &str = r#"[[kernel]]
+name = "own"
+source = "k.cu"
+entry = "k"
+writes = ["out"]
+parameters = ["out"]
+block = [32]
+grid = [1]
+elements = 32
+
+[[program]]
+name = "own"
+memory = [{ name = "d", kind = "device", size = "128 B" }]
+calls = [{ launch = "own", writes = "d" }, { synchronize_device = 0 }]
+"#;
 
 /// Not there yet, and spelled in two ways.
 #[test]

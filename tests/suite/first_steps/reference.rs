@@ -53,7 +53,7 @@ fn of_scenarios_is_their_schema() {
         ("`host` of a buffer", "Host", &schema["definitions"]["Host"]),
         ("`[[task]]`", "Task", &schema["definitions"]["Task"]),
         ("`arguments` of a task", "", &schema["definitions"]["Task"]["properties"]["arguments"]),
-        ("`split` of a task", "Split", &schema["definitions"]["Split"]),
+        ("`split` of a task", "AlongElements", &schema["definitions"]["AlongElements"]),
         ("`[[program]]`", "Program", &schema["definitions"]["Program"]),
         ("`memory` of a program", "Memory", &schema["definitions"]["Memory"]),
         ("`streams` of a program", "Stream", &schema["definitions"]["Stream"]),
@@ -85,6 +85,9 @@ fn definition<'s>(schema: &'s Value, value: &Value) -> Option<&'s Value> {
 
 fn kind(schema: &Value, value: &Value) -> String {
     if let Some(definition) = definition(schema, value) {
+        if let Some(either) = definition["anyOf"].as_array() {
+            return either.iter().map(|one| kind(schema, one)).collect::<Vec<_>>().join(", or ");
+        }
         return match definition["oneOf"].as_array() {
             Some(_) => "word".to_owned(),
             None => "table".to_owned(),

@@ -35,25 +35,23 @@ fn a_knot_is_a_size_and_a_time_and_times_do_not_fall() {
             "[[4.0, 90.0], [64.0, 9.0], [4096.0, 95.0]]",
             ": the time falls to 9 ns at 64, from 90 ns at 4",
         ),
+        ("[kernel.time]", "[[4.0, 90.0], [4096.0, 9.0]]", "fall: 9 ns at 4096, after 90"),
+        ("[kernel.time]", "[[1024.0, 0.0]]", "are 0 up to"),
+        ("[twin.time]", "[[1024.0, 0.0]]", "are 0 up to"),
+        ("[twin.time]", "[[4.0, 9000.0], [4096.0, 9.0]]", "fall: 9 ns at 4096, after 9000"),
+        ("[staging.until_complete]", "[[4.0, 0.0]]", "are 0 up to"),
         (
-            "[kernel.time]",
-            "[[4.0, 90.0], [4096.0, 9.0]]",
-            ": the time falls to 9 ns at 4096, \
-                                                           from 90 ns at",
+            "[copy.time]",
+            "[[4.0, 0.001], [67108864.0, 0.001]]",
+            "end with 0.001 ns for 67108864 bytes, over 50 TB/s",
         ),
-        ("[kernel.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
-        ("[twin.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
-        (
-            "[twin.time]",
-            "[[4.0, 9000.0], [4096.0, 9.0]]",
-            ": the time falls to 9 ns at 4096, \
-                                                           from 9000 ns at",
-        ),
-        ("[staging.until_complete]", "[[4.0, 0.0]]", ": all times up to the largest size,"),
+        ("[kernel.time]", "[[4.0, 1.0], [67108864.0, 1.0]]", "over 50 TB/s: no memory is so fast"),
     ] {
         let error = error_of(&edited(heading, "knots", knots));
         assert!(error.contains(message), "{heading} {knots}: {error}");
     }
+    let error = error_of(&edited("[link]", "down_bytes_per_second", "1e300"));
+    assert!(error.contains("`down_bytes_per_second = 1e300` of [link] is over 50 TB/s"), "{error}");
     let error = error_of(&edited("[calls]", "launch_spread", "[[0.5, 1.0, 7.0]]"));
     assert!(error.contains("a pair of numbers, not 3"), "{error}");
 }

@@ -75,6 +75,31 @@ fn that_weighs_reads_as_many_weights_as_it_has_taps() {
     refuses(&text.replace("taps = 7", "taps = 8"), "8 }", "`taps` of task", "an odd number from 1");
 }
 
+/// What goes element by element is cut anywhere: nobody has to say so.
+#[test]
+fn is_cut_by_what_its_kernel_is_unless_it_says() {
+    let split = "split = { along = \"elements\", halo = 1 }";
+    let is_cut = |text: &str| read(text).expect("valid").tasks[1].splittable;
+    let unsaid = valid_but(split, "");
+    assert!(is_cut(&unsaid) && !is_cut(&valid_but(split, "split = \"none\"")));
+    let by_elements = Kernel::ALL.into_iter().filter(|kernel| kernel.goes_by_elements());
+    let names: Vec<&str> = by_elements.map(Kernel::name).collect();
+    assert_eq!(names, ["scale", "saxpy", "polynomial", "stencil", "black-scholes"]);
+    let rows = unsaid.replace("kernel = \"stencil\"", "kernel = \"transpose\"");
+    let rows = rows.replace("iterations = 4", "arguments = { columns = 64 }");
+    assert!(!is_cut(&rows), "no part of a transposition depends on a part alone");
+    let signals = unsaid.replace("kernel = \"stencil\"", "kernel = \"fft\"");
+    let signals = signals.replace("iterations = 4", "arguments = { length = 512 }");
+    assert!(!is_cut(&signals), "signals stay whole");
+    assert!(is_cut(
+        &format!("{signals}")
+            .replace("length = 512 }", "length = 512 }\nsplit = { along = \"elements\" }")
+    ));
+    let whole = read(&valid_but(split, "split = \"none\"")).expect("valid");
+    let why = whole.tasks[1].stays_whole().expect("it does");
+    assert_eq!(why, "task `smooth` has `split = \"none\"`, so it stays whole");
+}
+
 #[test]
 fn of_rows_has_whole_ones_and_stays_whole() {
     let text = valid_but("kernel = \"stencil\"", "kernel = \"transpose\"");

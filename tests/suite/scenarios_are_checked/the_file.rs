@@ -56,6 +56,11 @@ fn with_a_wrong_type() {
     refuses(&text, "3\n", "`buffer.home`", "a word in quotation marks");
     let text = valid_but("split = { along = \"elements\", halo = 1 }", "split = true");
     refuses(&text, "true", "`task.split`", "along = \"elements\"");
+    let text = valid_but("split = { along = \"elements\", halo = 1 }", "split = \"non\"");
+    refuses(&text, "\"non\"", "unknown split `non`", "`none`");
+    let text =
+        valid_but("split = { along = \"elements\", halo = 1 }", "split = { along = \"rows\" }");
+    refuses(&text, "\"rows\"", "unknown along `rows`", "`elements`");
     let text = valid_but("runs = 10", "runs = 99999999999999999999");
     refuses(&text, "9999", "`runs`", "a 64-bit whole number");
 }
