@@ -3,11 +3,8 @@
 //! The calibrator has a context while it does so. On a GPU that sleeps while nobody uses it (no
 //! persistence mode), waking it up is therefore not in the times.
 
-use super::context::clocked;
-use crate::gpu::{Device, DeviceMemory, GpuError, Launch, Stream};
-use crate::kernels::{Arguments, Kernel};
 use crate::samples::SetupStep;
-use crate::units::{Bytes, Span};
+use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -18,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How many times a new process takes.
 pub(super) const STEPS: usize = SetupStep::IN_NEW_PROCESS.len();
 
-/// How to start a process that calls [`first_times`] with what it finds on its standard input, and
+/// How to start a process that calls [`first_times`](super::first_times) with what it finds on its standard input, and
 /// prints the answer as a line of JSON.
 #[derive(Debug, Clone)]
 pub struct NewProcess {
@@ -103,45 +100,6 @@ fn heard<R: Read + Send + 'static>(pipe: Option<R>) -> std::thread::JoinHandle<S
         let _ = pipe.map(|mut pipe| pipe.read_to_string(&mut text));
         text
     })
-}
-
-/// Times what comes for the first time in this process, which must not have used the GPU. `image`
-/// is the kernel library, compiled by another process.
-///
-/// # Errors
-/// If there is no such GPU, or the driver refuses something.
-pub fn first_times(gpu: usize, image: &[u8]) -> Result<FirstTimes, GpuError> {
-    const ELEMENTS: u64 = 1024;
-    let mut opened = None;
-    let context = clocked(|| {
-        opened = Some(Device::open(gpu)?);
-        Ok::<_, GpuError>(())
-    })?;
-    let device = opened.as_ref().expect("just opened");
-    let module = clocked(|| device.load_module(image))?;
-    let stream = Stream::new(device)?;
-    let memory = DeviceMemory::new(device, Bytes::mib(1))?;
-    let [from, to] = [memory.address(), memory.address() + memory.bytes().get() / 2];
-    // SAFETY: the memory is that long, and the call is waited for.
-    unsafe { stream.clear(from, memory.bytes())? };
-    stream.synchronize()?;
-    let launch = |kernel: Kernel| {
-        let of = (kernel, Arguments::default());
-        Launch::new(device, of, &[from], (to, 0), (ELEMENTS, ELEMENTS, 0))
-    };
-    let (one, other) = (launch(Kernel::Scale)?, launch(Kernel::Polynomial)?);
-    let timed = |launch: &Launch| {
-        clocked(|| {
-            // SAFETY: the arrays are larger, and outlive the launch, which is waited for.
-            unsafe { stream.launch(launch)? };
-            stream.synchronize()
-        })
-    };
-    let (first, next) = (timed(&one)?, timed(&other)?);
-    // The host's caches learn for a while.
-    (0..8).try_for_each(|_| timed(&one).map(|_| ()))?;
-    let later = timed(&one)?;
-    Ok(FirstTimes { nanos: [context, module, first, next, later].map(Span::nanos) })
 }
 
 #[cfg(test)]

@@ -304,8 +304,7 @@ impl Quantity {
                 is(Work::Issuing)
             }
             Self::IdleCall { .. } | Self::Crossing { .. } => is(Work::Waiting),
-            // A driver that starts uses several threads.
-            Self::Setup { step } => is(Work::Waiting).by_team(step.is_in_new_process()),
+            Self::Setup { step } => step.definition(),
             Self::MemoryBeside { .. } | Self::Node { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
@@ -348,9 +347,7 @@ impl Quantity {
             Self::Handed { elements, .. } => {
                 is(Work::Computing).size("elements", *elements).by_team(true)
             }
-            Self::Memory { work, bytes } => {
-                is(Work::Memory).bytes(*bytes).by_team(work.is_of_team())
-            }
+            Self::Memory { work, bytes } => work.definition(*bytes),
             Self::Transfer { bytes, .. } | Self::Beside { bytes, .. } => {
                 is(Work::Together).bytes(*bytes)
             }

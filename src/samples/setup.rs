@@ -1,5 +1,6 @@
 //! What is made before a plan can run.
 
+use super::definition::{Definition, Work};
 use serde::{Deserialize, Serialize};
 
 /// Something that is made before a plan can run.
@@ -32,15 +33,9 @@ impl SetupStep {
     pub const IN_NEW_PROCESS: [Self; 5] =
         [Self::NewContext, Self::NewModule, Self::FirstLaunch, Self::NextKernel, Self::LaterLaunch];
 
-    pub const fn is_in_new_process(self) -> bool {
-        matches!(
-            self,
-            Self::NewContext
-                | Self::NewModule
-                | Self::FirstLaunch
-                | Self::NextKernel
-                | Self::LaterLaunch
-        )
+    /// A driver that starts in a new process uses several threads.
+    pub(super) fn definition(self) -> Definition {
+        Definition::new(Work::Waiting).by_team(Self::IN_NEW_PROCESS.contains(&self))
     }
 
     pub const fn name(self) -> &'static str {

@@ -133,7 +133,7 @@ impl From<Refusal> for Refused {
 /// Scatter leaves open which of some plans is the fastest, and the seed of the draws decides
 /// their order. So the plan to choose is not the first of them but the one that is
 /// [simplest](Simplicity) among all that tie with the fastest.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Ranking {
     pub plans: Vec<Ranked>,
     pub refused: Vec<Refused>,
@@ -254,6 +254,7 @@ struct Priced {
     setup: Result<Span, Unknown>,
     first_use: FirstUse,
     pinning: Option<Pinning>,
+    taken: Option<Taken>,
     unpinned: Option<Span>,
 }
 
@@ -262,10 +263,15 @@ impl Priced {
         let program = &plan.program;
         let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
         let unpinned = other.and_then(|other| makespan(&other, profile).ok());
+        // Other plans take next to nothing: what a reduction leaves in parts.
+        let takes =
+            |one: Strategy| one.family.is_on_request() || one.memory == HostMemory::WriteCombined;
+        let takes = plan.strategy.is_some_and(takes);
         Self {
             setup: setup_time(program, profile),
             first_use: first_use(program, process, profile),
             pinning: pinning(program, profile),
+            taken: takes.then(|| taken(program, profile)).flatten(),
             unpinned,
         }
     }
@@ -315,13 +321,7 @@ pub fn rank_counted(
     let other_threads = candidates.other_threads(profile);
     let keeps_tasks_on_cpu = candidates.keeps_tasks_on_cpu;
     let refused = candidates.refused.into_iter().map(Refused::from).collect();
-    let mut ranking = Ranking {
-        plans: Vec::new(),
-        refused,
-        unknown: Vec::new(),
-        process: candidates.process,
-        borrowed: Vec::new(),
-    };
+    let mut ranking = Ranking { refused, process: candidates.process, ..Ranking::default() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
@@ -342,13 +342,7 @@ pub fn rank_counted(
             Ok(forecast) => {
                 // The bound is of the machine without scatter, the forecast of the middle draw.
                 let bound = forecast.bound.min(forecast.makespan());
-                let Priced { setup, first_use, pinning, unpinned } = priced;
-                // Other plans take next to nothing: what a reduction leaves in parts.
-                let takes = |one: Strategy| {
-                    one.family.is_on_request() || one.memory == HostMemory::WriteCombined
-                };
-                let takes = plan.strategy.is_some_and(takes);
-                let taken = takes.then(|| taken(program, profile)).flatten();
+                let Priced { setup, first_use, pinning, taken, unpinned } = priced;
                 ranking.plans.push(Ranked {
                     plan,
                     forecast,
