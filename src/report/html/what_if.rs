@@ -1,7 +1,7 @@
 //! What the answer would be if something were different.
 
 use super::Case;
-use super::style::rich;
+use super::style::{rich, scrolled};
 use crate::report::what_if_text::against;
 use crate::report::{InBrief, Turning};
 use maud::{Markup, html};
@@ -11,7 +11,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let Some(today) = &assessment.today else { return html! {} };
     let assumptions = assessment.assumptions();
     case.part("what-if", &title(case, today), &html! {
-        div.scroll { table {
+        (scrolled(&html! { table {
             thead { tr {
                 th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a pass" }
                 th.number { "90% range" } th.number { "Against today" } th { "Bound by" }
@@ -24,7 +24,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                     (row(&one.change, &one.answer, today, &turns))
                 }
             }
-        } }
+        } }))
         p.note { (rich(
             "Each is simulated anew. `2x` is twice as much of a capacity, such as the link, and \
              twice as long of a time. Turns: from which factor on the other side is faster in a \
