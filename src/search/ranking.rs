@@ -331,7 +331,6 @@ pub fn rank_counted(
     let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;
     for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {
-        let program = &plan.program;
         let uses_cpu = keeps_tasks_on_cpu || plan.uses_cpu();
         if let (Some(threads), true) = (other_threads, uses_cpu) {
             let what = format!("CPU kernels on {threads} threads from times on {calibrated}");

@@ -4,6 +4,7 @@
 //! was measured. Every formula names its source and has a closed-form test. Values are finite:
 //! measuring and parsing code checks that, and a NaN that gets here is a bug.
 
+mod density;
 mod deviate;
 mod isotonic;
 mod line;
@@ -12,6 +13,7 @@ mod order;
 mod segments;
 mod steadiness;
 
+pub use density::density;
 pub use deviate::{LEAST_DEVIATE, NINE_OF_TEN, deviate};
 pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};

@@ -1,13 +1,18 @@
 //! Plans beside each other: times as bars, with their ranges and what was measured.
 
-use super::Case;
-use super::style::{folded_table, share};
+use super::roles::roles;
+use super::scale::Scale;
+use super::style::{folded_table, scrolled, share};
+use super::{Case, paragraph};
 use crate::machine::Side;
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::report::evaluation_text::{Rows, against_fastest};
+use crate::report::palette::name_of;
+use crate::report::said::choice;
 use crate::report::words::{bound_by, plural, range, times, with_range};
 use crate::search::Ranked;
 use crate::stats::median;
+use crate::units::Span;
 use maud::{Markup, html};
 
 /// Bars end at so many times the fastest one's time, or the middle one's: beside a plan that takes
@@ -29,26 +34,42 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let is_cut = most > end;
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
-        ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against best"];
+        ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against fastest"];
+    let (scale, has_runs) = (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part("plans", &title(case), &html! {
-        div.scroll { table.plans {
+        (scrolled(&html! { table.plans {
             thead { tr {
-                th { "Plan" } th.bar { "Time of a pass, with its 90% range" }
-                th.number { "Time" } th.number { "Against best" } th { "Bound by" }
+                th { "Plan" } th.bar { "Time of a pass, with its 90% range" (scale.labels()) }
+                th.number { "Time" }
+                @if has_runs { th.number { "Measured" } }
+                th.number { "Against fastest" } th { "Bound by" }
             } }
-            tbody { @for plan in &shown { (row(case, plan, end)) } }
-        } }
+            tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
+        } }))
         p.note {
-            "Bars are predictions, lines their 90% ranges"
-            @if case.subject.runs.is_some() { ", diamonds what was measured" }
-            ". "
-            @if is_cut { "Bars with an open end go on. " }
+            (sides(&shown)) " Lines: 90% ranges."
+            @if has_runs { " Diamonds: the median of the measured passes." }
+            @if is_cut { " Bars with an open end go on." }
             @if case.subject.ranking.best_on_gpu().is_some() {
-                "A plan's name shows it in the timeline below."
+                " A plan's name shows it in the timeline below."
             }
+        }
+        @if let Some(line) = choice(case.assessment) {
+            (paragraph(&format!("{}: {}.", line.label, line.text)))
         }
         (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
     })
+}
+
+/// Which colour is which, as far as they are there.
+fn sides(shown: &[&AssessedPlan]) -> Markup {
+    let all = [(Side::Cpu, "CPU"), (Side::Gpu, "GPU"), (Side::Both, "both together")];
+    let there = all.into_iter().filter(|(side, _)| shown.iter().any(|plan| plan.side == *side));
+    html! {
+        "Bars: predicted,"
+        @for (side, name) in there { " " span class={ "key " (name_of(side)) } {} (name) }
+        "."
+    }
 }
 
 fn title(case: &Case<'_>) -> String {
@@ -61,7 +82,7 @@ fn title(case: &Case<'_>) -> String {
             format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))
         }
         (Answer::Both, Some(both), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on both", ratio(cpu, both))
+            format!("Plans: a pass is {} times as fast on both processors", ratio(cpu, both))
         }
         (Answer::Cpu, Some(gpu), Some(cpu)) => {
             format!("Plans: a pass is {} times as fast on the CPU", ratio(gpu, cpu))
@@ -72,7 +93,7 @@ fn title(case: &Case<'_>) -> String {
 }
 
 /// The notable ones, and those that other parts of the page are about.
-fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
+pub(super) fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
     let ranking = case.subject.ranking;
     let named = [case.chosen(), case.naive(), ranking.best_on_cpu()];
     let named: Vec<String> = named.into_iter().flatten().map(|one| one.plan.name()).collect();
@@ -83,35 +104,31 @@ fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
     case.assessment.plans.iter().filter(is_shown).collect()
 }
 
-fn ranked<'a>(case: &Case<'a>, plan: &AssessedPlan) -> Option<&'a Ranked> {
+pub(super) fn ranked<'a>(case: &Case<'a>, plan: &AssessedPlan) -> Option<&'a Ranked> {
     case.subject.ranking.plans.get(plan.rank - 1)
 }
 
-fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
+fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup {
     let at = |nanos: f64| share(nanos / end);
     let [low, middle, high] = [plan.low_ns, plan.predicted_ns, plan.high_ns].map(|t| t.nanos_f64());
-    let side = match plan.side {
-        Side::Cpu => "cpu",
-        Side::Gpu | Side::Both => "gpu",
-    };
-    let measured = ranked(case, plan).and_then(|one| case.measured(one));
-    let measured = measured.map(crate::runs::Run::makespan);
+    let ranked = ranked(case, plan);
+    let measured = ranked.and_then(|one| case.measured(one)).map(crate::runs::Run::makespan);
     let mut words =
         format!("{}: {}", plan.plan, with_range(plan.predicted_ns, plan.low_ns, plan.high_ns));
     if let Some(measured) = measured {
         words += &format!(", measured {measured}");
     }
-    let role = role(case, plan);
     html! {
         tr {
             td.name {
                 button.plan type="button" data-scenario=(case.number) data-plan=(plan.rank - 1) {
                     (plan.plan)
                 }
-                @if let Some(role) = role { " " span.role { (role) } }
+                @if let Some(ranked) = ranked { (roles(case, ranked)) }
             }
             td.bar { div.track role="img" aria-label=(words) title=(words) {
-                div class={ "fill " (side) @if middle > end { " cut" } }
+                (scale.lines())
+                div class={ "fill " (name_of(plan.side)) @if middle > end { " cut" } }
                     style={ "width:" (at(middle)) } {}
                 @if low < end {
                     @let right = share(1.0 - high.min(end) / end);
@@ -122,18 +139,12 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
                 }
             } }
             td.number { (plan.predicted_ns) }
+            @if case.subject.runs.is_some() {
+                td.number { @if let Some(measured) = measured { (measured) } }
+            }
             td.number { (against_fastest(plan)) }
             td { (bound_by(plan.bottleneck)) }
         }
-    }
-}
-
-fn role(case: &Case<'_>, plan: &AssessedPlan) -> Option<&'static str> {
-    let is_it = |one: Option<&Ranked>| one.is_some_and(|one| one.plan.name() == plan.plan);
-    match () {
-        () if is_it(case.chosen()) => Some("chosen"),
-        () if is_it(case.naive()) => Some("naive"),
-        () => None,
     }
 }
 

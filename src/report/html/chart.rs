@@ -1,10 +1,16 @@
 //! Curves as SVG that keeps its strokes and letters at any width.
 //!
 //! Lines are drawn in a square that the browser stretches to the room there is; what is written
-//! stands beside it as text of the page. Lines differ in dashes and dots, not in colour alone.
+//! stands beside it as text of the page. A line has the colour of its side; lines of one side differ
+//! in shades, dashes and dots. Lines that coincide are drawn as one, with all their names.
 
+use super::scale::Scale;
 use super::style::share;
+use crate::machine::Side;
+use crate::report::coincide::coinciding;
+use crate::report::palette;
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Values on a logarithmic axis.
@@ -18,6 +24,7 @@ pub(super) struct Axis {
 /// One curve: its points from left to right, each with what a tooltip says.
 pub(super) struct Line {
     pub name: String,
+    pub side: Side,
     pub points: Vec<(f64, f64, String)>,
 }
 
@@ -34,8 +41,11 @@ pub(super) struct Chart {
 
 /// Sides of the square.
 const SIDE: f64 = 1_000.0;
-/// More lines could not be told apart.
-pub(super) const MOST_LINES: usize = 6;
+/// Widths of a chart in a narrow window and in a wide one, in pixels.
+const WIDTHS: [f64; 2] = [270.0, 400.0];
+/// Lines coincide that are nowhere further apart than this share of the chart's height: that is
+/// less than a point of data is high.
+const NEAR: f64 = 0.015;
 
 impl Axis {
     /// An axis that holds the values, with marks at powers of ten, and at more round numbers if
@@ -55,6 +65,12 @@ impl Axis {
         let (low, high) = (least / pad, most * pad);
         let marks = marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
         Some(Self { title: title.to_owned(), low, high, marks })
+    }
+
+    /// The marks as shares of the axis.
+    fn scale(&self) -> Scale {
+        let marks = self.marks.iter().map(|(mark, text)| (self.place(*mark), text.clone()));
+        Scale::new(marks, WIDTHS)
     }
 
     /// Marks at these values instead.
@@ -100,15 +116,18 @@ const QUARTERS: [f64; 36] = {
     all
 };
 
+/// Lines that are drawn as one, and how.
+struct Strand<'a> {
+    lines: Vec<&'a Line>,
+    class: String,
+}
+
 impl Chart {
     pub fn draw(&self) -> Markup {
+        let strands = self.strands();
         html! {
             figure.chart {
-                div.legend aria-hidden="true" {
-                    @for (at, line) in self.lines.iter().enumerate() {
-                        span { (sample(at)) (line.name) }
-                    }
-                }
+                div.legend { @for strand in &strands { (strand.entry()) } }
                 div.plot {
                     div.y-title { (self.y.title) }
                     div.y-marks aria-hidden="true" { @for (mark, text) in &self.y.marks {
@@ -119,22 +138,39 @@ impl Chart {
                             viewBox="0 0 1000 1000" preserveAspectRatio="none" {
                             @for ends in &self.shaded { (self.shade(*ends)) }
                             (self.grid())
-                            @for (at, line) in self.lines.iter().enumerate() {
-                                (self.curve(at, line))
-                            }
+                            // The first line is the one to look at: it comes on top.
+                            @for strand in strands.iter().rev() { (self.curve(strand)) }
                         }
                         @for (x, text) in &self.flags {
                             div class={ "flag" @if self.x.place(*x) > 0.6 { " left" } }
                                 style={ "left:" (share(self.x.place(*x))) } { span { (text) } }
                         }
                     }
-                    div.x-marks aria-hidden="true" { @for (mark, text) in &self.x.marks {
-                        span style={ "left:" (share(self.x.place(*mark))) } { (text) }
-                    } }
+                    div.x-marks { (self.x.scale().labels()) }
                     div.x-title { (self.x.title) }
                 }
             }
         }
+    }
+
+    /// What is drawn: lines that coincide once.
+    fn strands(&self) -> Vec<Strand<'_>> {
+        let places = |line: &Line| {
+            line.points.iter().map(|(x, y, _)| (*x, self.y.place(*y))).collect::<Vec<_>>()
+        };
+        let places: Vec<_> = self.lines.iter().map(places).collect();
+        let mut of_side: BTreeMap<&str, usize> = BTreeMap::new();
+        let groups = coinciding(&places, NEAR).into_iter();
+        let strand = |group: Vec<usize>| {
+            let lines: Vec<&Line> = group.into_iter().map(|at| &self.lines[at]).collect();
+            let side = lines[0].side;
+            let name = palette::name_of(side);
+            let number = of_side.entry(name).or_default();
+            let class = format!("{name}-{}", *number % palette::lines(side).len());
+            *number += 1;
+            Strand { lines, class }
+        };
+        groups.map(strand).collect()
     }
 
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
@@ -160,17 +196,41 @@ impl Chart {
         html! { path.shade d={ "M" (from) " 0H" (to) "V1000H" (from) "Z" } {} }
     }
 
-    fn curve(&self, at: usize, line: &Line) -> Markup {
-        let path = joined(line.points.iter().map(|(x, y, _)| self.at(*x, *y)));
+    fn curve(&self, strand: &Strand<'_>) -> Markup {
+        let lead = strand.lines[0];
+        let path = joined(lead.points.iter().map(|(x, y, _)| self.at(*x, *y)));
         html! {
-            path class={ "line l" (at) } d=(path) {}
-            @for (x, y, words) in &line.points {
+            path class={ "line " (strand.class) } d=(path) {}
+            @for (at, (x, y, _)) in lead.points.iter().enumerate() {
                 @let (x, y) = self.at(*x, *y);
-                path class={ "dot l" (at) } d={ "M" (x) " " (y) "h0" } {
-                    title { (line.name) ": " (words) }
+                path class={ "dot " (strand.class) } d={ "M" (x) " " (y) "h0" } {
+                    title { (strand.words(at)) }
                 }
             }
         }
+    }
+}
+
+impl Strand<'_> {
+    /// Its entry in the legend.
+    fn entry(&self) -> Markup {
+        html! {
+            div.strand {
+                svg.sample viewBox="0 0 28 10" aria-hidden="true" {
+                    path class={ "line " (self.class) } d="M0 5H28" {}
+                    path class={ "dot " (self.class) } d="M14 5h0" {}
+                }
+                div.names {
+                    @for line in &self.lines { span.name { (line.name) } }
+                }
+            }
+        }
+    }
+
+    /// What is said of all its lines at one of its points.
+    fn words(&self, at: usize) -> String {
+        let words = self.lines.iter().map(|line| format!("{}: {}", line.name, line.points[at].2));
+        words.collect::<Vec<String>>().join("\n")
     }
 }
 
@@ -180,14 +240,4 @@ fn joined(points: impl Iterator<Item = (f64, f64)>) -> String {
         let _ = write!(path, "{}{x} {y}", if at == 0 { 'M' } else { 'L' });
     }
     path
-}
-
-/// What a line looks like, for the legend.
-fn sample(at: usize) -> Markup {
-    html! {
-        svg.sample viewBox="0 0 28 10" {
-            path class={ "line l" (at) } d="M0 5H28" {}
-            path class={ "dot l" (at) } d="M14 5h0" {}
-        }
-    }
 }

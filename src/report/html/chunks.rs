@@ -1,12 +1,15 @@
 //! Into how many pieces to cut, and in how many streams to send them.
 
 use super::Case;
-use super::chart::{Axis, Chart, Line, MOST_LINES};
+use super::chart::{Axis, Chart, Line};
 use super::style::folded_table;
 use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
+
+/// Kinds that a chart has: the fastest ones. The others are in its table.
+const MOST_KINDS: usize = 8;
 
 /// Plans that differ in their number of chunks alone, by that number.
 type Kinds<'a> = BTreeMap<String, BTreeMap<u64, &'a Ranked>>;
@@ -35,15 +38,19 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &title,
         &html! {
             @if let Some(chart) = chart(&kinds, best, chunks) { (chart.draw()) }
+            @if kinds.len() > MOST_KINDS {
+                p.note { "The fastest " (MOST_KINDS) " of " (kinds.len()) " kinds of plans." }
+            }
             (folded_table("Figures", &["kind of plan", "chunks", "time of a pass"], &rows, 1))
         },
     )
 }
 
 fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) -> Option<Chart> {
-    let drawn = &kinds[..kinds.len().min(MOST_LINES)];
+    let drawn = &kinds[..kinds.len().min(MOST_KINDS)];
     let line = |(name, plans): &(String, BTreeMap<u64, &Ranked>)| Line {
         name: name.clone(),
+        side: fastest(plans).1.plan.side(),
         points: plans
             .iter()
             .map(|(&chunks, ranked)| {

@@ -6,8 +6,9 @@
 use crate::machine::Direction;
 use crate::program::spelled::Names;
 use crate::program::{Call, Facts, Program};
+use crate::report::palette::name_of_lane;
 use crate::report::timeline_row::TimelineRow;
-use crate::timeline::{Activity, Lane, Reason, Timeline};
+use crate::timeline::{Activity, Reason, Timeline};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> Strin
         views.iter().map(|(title, timeline)| view(program, title, timeline, &rows)).collect();
     let rows: Vec<Value> = rows
         .iter()
-        .map(|row| json!({ "name": row.name(program), "kind": kind(row.lane) }))
+        .map(|row| json!({ "name": row.name(program), "kind": name_of_lane(row.lane) }))
         .collect();
     json!({
         "words": words.all, "streams": streams(program), "calls": calls, "rows": rows,
@@ -44,16 +45,6 @@ impl Words {
         self.all.push(text.clone());
         self.known.insert(text, self.all.len() - 1);
         self.all.len() - 1
-    }
-}
-
-const fn kind(lane: Lane) -> &'static str {
-    match lane {
-        Lane::Host => "host",
-        Lane::CopyIn => "h2d",
-        Lane::Kernels => "kernels",
-        Lane::CopyOut => "d2h",
-        Lane::PeerCopy => "p2p",
     }
 }
 

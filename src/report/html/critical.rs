@@ -1,7 +1,9 @@
 //! What the time of a plan consists of: its critical path, as a waterfall.
 
 use super::columns::{REASONS, reason};
-use super::style::{folded_table, rich, share};
+use super::roles::{place, roles};
+use super::scale::Scale;
+use super::style::{folded_table, rich, scrolled, share};
 use super::{Case, distinct, paragraph};
 use crate::cost::Bottleneck;
 use crate::program::Program;
@@ -19,13 +21,12 @@ const STEPS: usize = 200;
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let plans = distinct([case.subject.ranking.best_on_gpu(), case.naive()]);
     let Some(first) = plans.first() else { return html! {} };
-    let longest = plans.iter().map(|one| one.makespan()).max().unwrap_or_default();
     case.part(
         "critical",
         &title(case, first),
         &html! {
             @for (at, ranked) in plans.iter().enumerate() {
-                (waterfall(case, ranked, longest, at == 0))
+                (waterfall(case, ranked, at == 0))
             }
             @if let Some(line) = host_threads(case.assessment) { (paragraph(&format!("{}: {}.", line.label, line.text))) }
         },
@@ -38,7 +39,10 @@ fn title(case: &Case<'_>, best: &Ranked) -> String {
         Some(Bottleneck::Balanced) | None => {
             "Critical path: nothing bounds the best GPU plan alone".to_owned()
         }
-        Some(bottleneck) => format!("Critical path: the best GPU plan is bound by {bottleneck}"),
+        Some(bottleneck) => {
+            let side = place(best.plan.side());
+            format!("Critical path: the plan to choose {side} is limited by {bottleneck}")
+        }
     }
 }
 
@@ -49,13 +53,13 @@ struct Kind {
     class: &'static str,
 }
 
-fn waterfall(case: &Case<'_>, ranked: &Ranked, longest: Span, is_best: bool) -> Markup {
+fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
     let timeline = &ranked.forecast.timeline;
     let path = timeline.critical_path();
     let program = &ranked.plan.program;
     let kinds = kinds(program, &path);
-    let end = longest.nanos_f64().max(1.0);
     let takes = timeline.makespan.nanos_f64().max(1.0);
+    let scale = Scale::of_times(timeline.makespan);
     let mut reached = Span::ZERO;
     let rows = kinds.into_iter().map(|(kind, time, times)| {
         let from = reached;
@@ -64,21 +68,27 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, longest: Span, is_best: bool) -> 
     });
     let rows: Vec<(Kind, Span, Span, usize)> = rows.collect();
     let steps = steps(program, &path);
-    let role = if is_best { "best on the GPU" } else { "naive" };
     html! {
-        h4 { (rich(&format!("`{}`", ranked.plan.name()))) " " span.role { (role) } }
-        div.scroll { table.waterfall {
+        h4 {
+            (rich(&format!("`{}`", ranked.plan.name())))
+            @if is_best && !case.is_chosen(ranked) {
+                " " span.role { "to choose " (place(ranked.plan.side())) }
+            }
+            (roles(case, ranked))
+        }
+        (scrolled(&html! { table.waterfall {
             thead { tr {
-                th { "What" } th.bar { "Share of the pass, one after the other" }
+                th { "What" } th.bar { "Its time in the pass, one after the other" (scale.labels()) }
                 th.number { "Time" } th.number { "Share" } th.number { "Steps" }
             } }
             tbody {
                 @for (kind, from, time, times) in &rows { tr {
                     td { (kind.what) }
                     td.bar { div.track {
+                        (scale.lines())
                         div class={ "fill " (kind.class) } style={
-                            "left:" (share(from.nanos_f64() / end))
-                            ";width:" (share(time.nanos_f64() / end))
+                            "left:" (share(from.nanos_f64() / takes))
+                            ";width:" (share(time.nanos_f64() / takes))
                         } {}
                     } }
                     td.number { (time) }
@@ -90,7 +100,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, longest: Span, is_best: bool) -> 
                     td.number {}
                 }
             }
-        } }
+        } }))
         p.note {
             "In its own order, its calls take at least " (ranked.bound) "."
             @if let (Some(least), true) = (case.assessment.least_ns, is_best) {

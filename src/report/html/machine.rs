@@ -1,6 +1,6 @@
 //! The machine, the date of its profile, and how far off predictions from it were.
 
-use super::style::rich;
+use super::style::{rich, scrolled};
 use super::{Review, paragraph};
 use crate::report::sureness::sureness;
 use crate::report::words::{fine_percent, percent, plural};
@@ -74,7 +74,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
     ];
     let repeats = found.repeatability.map(fine_percent);
     html! {
-        div.scroll { table {
+        (scrolled(&html! { table {
             tbody {
                 @for (name, value, words) in &rows {
                     tr { th scope="row" { (name) } td.number { (value) } td { (words) } }
@@ -84,7 +84,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
                     td { "by so much, two halves of a trial's passes differ" }
                 } }
             }
-        } }
+        } }))
         p.note { (rich("`docs/accuracy.md` has the record over all machines that were measured.")) }
     }
 }

@@ -16,6 +16,9 @@ mod columns;
 mod critical;
 mod machine;
 mod packed;
+mod passes;
+mod roles;
+mod scale;
 mod setup;
 mod sizes;
 mod style;
@@ -24,7 +27,7 @@ mod verdict;
 mod what_if;
 mod words;
 
-use super::Evaluation;
+use super::{Evaluation, palette};
 use crate::findings::{Answer, Assessment};
 use crate::families::Family;
 use crate::profile::Profile;
@@ -32,7 +35,7 @@ use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{AtSize, Ranked, Ranking};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use style::{chip, rich};
+use style::{chip, rich, scrolled};
 
 /// What a page is made of.
 #[derive(Debug)]
@@ -55,10 +58,12 @@ pub struct Subject<'a> {
 }
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("unpack.js"),
     include_str!("paint.js"),
+    include_str!("overview.js"),
     include_str!("timeline.js"),
+    include_str!("find.js"),
     include_str!("page.js"),
 ];
 
@@ -86,7 +91,7 @@ pub fn review(of: &Review<'_>) -> String {
                 meta name="generator" content={ "hallway " (env!("CARGO_PKG_VERSION")) };
                 title { (title) " on " (of.profile.machine.gpu) }
                 link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(palette::css())) (PreEscaped(STYLE)) }
             }
             body {
                 (header(of, &title))
@@ -127,9 +132,9 @@ fn header(of: &Review<'_>, title: &str) -> Markup {
 fn contents(cases: &[Case<'_>]) -> Markup {
     html! {
         nav.contents aria-label="Scenarios" {
-            div.scroll { table {
+            (scrolled(&html! { table {
                 thead { tr {
-                    th { "Scenario" } th { "Answer" } th { "Best plan of that side" }
+                    th { "Scenario" } th { "Answer" } th { "Plan to choose" }
                     th.number { "A pass of it" } th.number { "Of a pass, side by side" }
                 } }
                 tbody { @for case in cases {
@@ -142,7 +147,7 @@ fn contents(cases: &[Case<'_>]) -> Markup {
                         td.number { (verdict::against(case).unwrap_or_default()) }
                     }
                 } }
-            } }
+            } }))
         }
     }
 }
@@ -168,6 +173,7 @@ impl<'a> Case<'a> {
                 @if !question.is_empty() { p.question { (question) } }
                 (verdict::section(self, of))
                 (bars::section(self))
+                (passes::section(self))
                 (timelines::section(self))
                 (critical::section(self))
                 (sizes::section(self))
@@ -198,6 +204,10 @@ impl<'a> Case<'a> {
             Answer::Gpu | Answer::Both => ranking.best_on_gpu(),
             Answer::Plan | Answer::Tie | Answer::NothingToCompare => ranking.winner(),
         }
+    }
+
+    fn is_chosen(&self, ranked: &Ranked) -> bool {
+        self.chosen().is_some_and(|chosen| std::ptr::eq(chosen, ranked))
     }
 
     /// What one would write first: copies in and out around every task, each waited for; of

@@ -21,6 +21,8 @@ Object.assign(hallway.Timeline.prototype, {
   },
 
   press(button) {
+    const steps = { before: -1, after: 1 };
+    if (steps[button.dataset.do]) return this.goOn(steps[button.dataset.do]);
     const zooms = { in: () => this.zoom(0.5), out: () => this.zoom(2), all: () => this.look(0, this.end) };
     if (zooms[button.dataset.do]) return zooms[button.dataset.do]();
     this.byStream = !this.byStream;
@@ -96,7 +98,8 @@ Object.assign(hallway.Timeline.prototype, {
       "0": () => this.look(0, this.end),
       ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2),
       n: () => this.step(1), p: () => this.step(-1),
-      c: () => this.go(this.causeOf(this.held)), Escape: () => this.hold(null),
+      c: () => this.go(this.causeOf(this.held)), f: () => this.fit(), Escape: () => this.hold(null),
+      "/": () => this.field.focus(),
     };
     if (!keys[event.key]) return;
     event.preventDefault();
@@ -137,7 +140,24 @@ Object.assign(hallway.Timeline.prototype, {
   },
 });
 
+// Tables that are wider than their place say so, and can be scrolled with keys.
+hallway.watchTables = () => {
+  const look = box => {
+    const more = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more", more > 1);
+    box.classList.toggle("end", box.scrollLeft >= more - 1);
+    if (more > 1) box.tabIndex = 0; else box.removeAttribute("tabindex");
+  };
+  const sizes = new ResizeObserver(entries => entries.forEach(({ target }) => look(target.closest(".scroll"))));
+  for (const box of document.querySelectorAll(".scroll")) {
+    sizes.observe(box);
+    sizes.observe(box.firstElementChild);
+    box.addEventListener("scroll", () => look(box), { passive: true });
+  }
+};
+
 hallway.begin = () => {
+  hallway.watchTables();
   const reasons = JSON.parse(document.getElementById("reasons").textContent);
   hallway.timelines = new Map();
   const repaint = () => hallway.timelines.forEach(one => one.repaint());

@@ -115,7 +115,7 @@ hallway.paintLane = (context, view, panel, lane) => {
   context.fillText(hallway.fitted(context, lane.name, gutter - (wide ? 40 : 8)), 0, middle);
   if (wide) {
     context.textAlign = "right";
-    context.fillText(`${Math.round(100 * lane.busy / view.end)}%`, gutter - 8, middle);
+    context.fillText(`${Math.round(100 * lane.busy / Math.max(1, panel.end))}%`, gutter - 8, middle);
     context.textAlign = "left";
   }
   context.save();
@@ -136,18 +136,17 @@ hallway.paintLane = (context, view, panel, lane) => {
         at++;
         continue;
       }
-      // All that begins within this pixel is one bar; what is longer ends it.
+      // All that begins within this pixel is one bar, up to what is wide enough to be drawn itself.
       const pixel = Math.floor(x) + 1;
       const next = hallway.search(last, place => gutter + (spans.start[line.spans[place]] - from) * scale >= pixel, at + 1);
       // It is as high as its share of the pixel, so that a lane looks as busy as it is.
-      let until = at + 1;
-      while (until < next && until < at + 8 && (spans.end[line.spans[until]] - spans.start[line.spans[until]]) * scale < 1.5) until++;
-      if (until === at + 8) until = next;
+      const until = hallway.until(line, at, next, from + (pixel + 0.5 - gutter) / scale,
+        place => (spans.end[line.spans[place]] - spans.start[line.spans[place]]) * scale >= 1.5);
       const share = (line.taken[until] - line.taken[at]) * scale;
       const alone = until === at + 1 && (until === last || (spans.start[line.spans[until]] - spans.start[span]) * scale > 2);
       const high = alone ? lane.line - 1 : Math.max(1, Math.min(1, share) * (lane.line - 1));
-      context.fillStyle = palette[view.kindOf(panel, span)];
-      context.globalAlpha = view.waits(panel, span) ? 0.35 : 1;
+      context.fillStyle = palette[panel.kind(span)];
+      context.globalAlpha = (panel.waits(span) ? 0.35 : 1) * hallway.weight(view, panel, line.spans, at, until);
       context.fillRect(pixel - 1, y + lane.line - 1 - high, 1, high);
       context.globalAlpha = 1;
       at = until;
@@ -157,26 +156,43 @@ hallway.paintLane = (context, view, panel, lane) => {
   context.restore();
 };
 
+// Up to which place spans that begin in one pixel are merged. One that ends after `beyond` may be
+// wide. Spans of a line do not overlap, but on its last line they may: then all are looked at.
+hallway.until = (line, at, next, beyond, isWide) => {
+  const overlap = at > 0 && line.reached[at - 1] >= beyond;
+  let place = overlap ? at + 1 : hallway.search(next, one => line.reached[one] >= beyond, at + 1);
+  while (overlap && place < next && !isWide(place)) place++;
+  return place;
+};
+
+// What a search has not found is pale.
+hallway.weight = (view, panel, spans, at, until) => {
+  if (!view.seeks) return 1;
+  for (let place = at; place < until; place++) if (panel.found[spans[place]]) return 1;
+  return 0.2;
+};
+
 hallway.box = (context, view, panel, span, [x, y, wide, high]) => {
   const { width, gutter, palette } = view;
   const left = Math.max(x, gutter - 2), right = Math.min(x + wide, width + 2);
-  const kind = view.kindOf(panel, span);
+  const kind = panel.kind(span), weight = view.seeks && !panel.found[span] ? 0.2 : 1;
   // A gap of a pixel keeps neighbours apart where there is room for one.
   const shown = Math.max(1, right - left - (wide > 4 ? 1 : 0));
-  if (view.waits(panel, span)) {
+  if (panel.waits(span)) {
     context.strokeStyle = palette.host;
-    context.globalAlpha = 0.55;
+    context.globalAlpha = 0.55 * weight;
     context.strokeRect(left + 0.5, y + 0.5, Math.max(1, shown - 1), high - 1);
-    context.globalAlpha = 1;
   } else {
+    context.globalAlpha = weight;
     context.fillStyle = view.fills[kind];
     context.fillRect(left, y, shown, high);
   }
+  context.globalAlpha = 1;
   view.drawn++;
-  if (shown > 44 && high > 11) {
+  if (shown > 44 && high > 11 && weight === 1) {
     const text = hallway.fitted(context, view.label(panel, span), shown - 10);
     if (text.length < 3) return;
-    const waits = view.waits(panel, span);
+    const waits = panel.waits(span);
     const long = context.measureText(text).width;
     if (!waits) {
       context.fillStyle = palette[kind];

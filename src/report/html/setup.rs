@@ -1,7 +1,7 @@
 //! What is paid once, and from which reuse on it pays.
 
 use super::chart::{Axis, Chart, Line};
-use super::style::rich;
+use super::style::{rich, scrolled};
 use super::{Case, distinct, paragraph};
 use crate::findings::{Answer, Comparison};
 use crate::report::said::once;
@@ -22,7 +22,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         "setup",
         &title(case),
         &html! {
-            div.scroll { table {
+            (scrolled(&html! { table {
                 thead { tr {
                     th { "Plan" } th.number { "First use" } th.number { "Set-up" }
                     th.number { "Each pass" } th.number { "Program of " (plural(runs, "run")) }
@@ -37,7 +37,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                     td.number { (ranked.makespan()) }
                     td.number { (known(ranked.program(runs))) }
                 } } }
-            } }
+            } }))
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
             @for note in notes { (paragraph(&format!("{}: {}.", note.label, note.text))) }
             p.note { (rich(
@@ -86,7 +86,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
             Some((runs as f64, each, words))
         };
         let points: Option<Vec<_>> = numbers.iter().map(point).collect();
-        Some(Line { name: ranked.plan.name(), points: points? })
+        Some(Line { name: ranked.plan.name(), side: ranked.plan.side(), points: points? })
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);

@@ -1,9 +1,11 @@
 //! From which size on the GPU pays.
 
 use super::chart::{Axis, Chart, Line};
+use super::scale::Scale;
 use super::style::share;
 use super::{Case, paragraph};
 use crate::findings::Threshold;
+use crate::machine::Side;
 use crate::report::said;
 use crate::report::words::count;
 use crate::search::{AtSize, Setting, Wins};
@@ -37,6 +39,9 @@ fn title(found: &Threshold) -> String {
     }
 }
 
+/// Widths of the line in a narrow window and in a wide one, in pixels.
+const STRIP: [f64; 2] = [320.0, 480.0];
+
 /// Who wins where, on a line of sizes.
 fn strip(found: &Threshold) -> Markup {
     let [least, most] = found.tried.map(|size| size as f64);
@@ -49,11 +54,12 @@ fn strip(found: &Threshold) -> Markup {
     let open = open(found).into_iter().map(|ends| ends.map(|end| at(end as u64)));
     let open: Vec<[f64; 2]> = open.collect();
     let ends = found.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
-    let ends: Vec<u64> = ends.map(|end| end.0 as u64).collect();
-    let is_left = |size: u64| if at(size) > 0.75 { " left" } else { "" };
+    let ends = ends.map(|end| end.0 as u64).chain(found.tried);
+    let scale = Scale::new(ends.map(|end| (at(end), count(end))), STRIP);
+    let is_left = |size: u64| if at(size) > 0.6 { " left" } else { "" };
     html! {
         figure.strip {
-            div.track {
+            div.track.cpu {
                 @for (from, wide) in &stretches {
                     div.fill.gpu style={ "left:" (share(*from)) ";width:" (share(*wide)) } {}
                 }
@@ -65,15 +71,12 @@ fn strip(found: &Threshold) -> Markup {
                     span { "here: " (count(found.elements)) }
                 }
             }
-            div.x-marks {
-                @for size in ends {
-                    span style={ "left:" (share(at(size))) } { (count(size)) }
-                }
-            }
+            (scale.labels())
             figcaption.note {
                 (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
-                code { (found.buffer) } ", on a logarithmic line. Filled: the GPU wins a pass; "
-                "empty: the CPU does; hatched: the ranges of both times leave it open."
+                code { (found.buffer) } ", on a logarithmic line. A pass is faster: "
+                span.key.cpu {} "on the CPU, " span.key.gpu {} "with the GPU, "
+                span.key.open {} "open (the ranges of both times overlap)."
             }
         }
     }
@@ -91,15 +94,18 @@ fn open(found: &Threshold) -> Vec<[f64; 2]> {
 
 /// What each side takes at each size.
 fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
-    let line = |name: &str, of: fn(&AtSize) -> Option<Span>| {
+    let line = |name: &str, side: Side, of: fn(&AtSize) -> Option<Span>| {
         let points = sizes.iter().filter_map(|at| {
             let time = of(at)?;
             let words = format!("{} elements, {time}", count(at.elements));
             Some((at.elements as f64, time.nanos_f64(), words))
         });
-        Line { name: name.to_owned(), points: points.collect() }
+        Line { name: name.to_owned(), side, points: points.collect() }
     };
-    let lines = vec![line("best on the CPU", |at| at.cpu), line("best on the GPU", |at| at.gpu)];
+    let lines = vec![
+        line("fastest on the CPU", Side::Cpu, |at| at.cpu),
+        line("fastest that uses the GPU", Side::Gpu, |at| at.gpu),
+    ];
     let points = || lines.iter().flat_map(|line| &line.points);
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);

@@ -17,12 +17,17 @@ pub(super) fn chip(answer: Answer) -> Markup {
     let (kind, text) = match answer {
         Answer::Gpu => ("gpu", "GPU"),
         Answer::Cpu => ("cpu", "CPU"),
-        Answer::Both => ("gpu", "CPU and GPU"),
+        Answer::Both => ("both", "CPU and GPU"),
         Answer::Tie => ("tie", "tie"),
         Answer::Plan => ("tie", "one side only"),
         Answer::NothingToCompare => ("tie", "one plan"),
     };
     html! { span class={ "chip " (kind) } { (text) } }
+}
+
+/// A table that may be wider than the window: a script says so where it is.
+pub(super) fn scrolled(table: &Markup) -> Markup {
+    html! { div.scroll { (table) } }
 }
 
 /// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right.
@@ -36,7 +41,7 @@ pub(super) fn folded_table(
     html! {
         details {
             summary { (summary) }
-            div.scroll { table {
+            (scrolled(&html! { table {
                 thead { tr {
                     @for (at, title) in header.iter().enumerate() {
                         th class=(class(at)) { (title) }
@@ -47,7 +52,7 @@ pub(super) fn folded_table(
                         td class=(class(at)) { (cell) }
                     } }
                 } }
-            } }
+            } }))
         }
     }
 }

@@ -3,12 +3,15 @@
 hallway.Timeline = class {
   constructor(root, plans, reasons) {
     Object.assign(this, { root, plans, reasons, byStream: false });
-    this.canvas = root.querySelector("canvas");
+    this.canvas = root.querySelector("canvas.lanes");
+    this.overview = root.querySelector("canvas.overview");
     this.tip = root.querySelector(".tip");
     this.select = root.querySelector("select");
     this.context = this.canvas.getContext("2d");
     this.pointers = new Map();
     this.listen();
+    this.listenToOverview();
+    this.listenToFind();
     new ResizeObserver(() => this.resize()).observe(this.canvas.parentElement);
   }
 
@@ -34,9 +37,13 @@ hallway.Timeline = class {
     this.panels = this.views.map(view => {
       const lanes = hallway.lanes(this.data, view.spans, this.byStream);
       for (const lane of lanes) lane.mixed = this.byStream;
-      return { title: view.title, spans: view.spans, knows: view.knows, lanes };
+      const panel = { title: view.title, spans: view.spans, knows: view.knows, end: view.end, lanes };
+      panel.kind = span => this.kind(panel, span);
+      panel.waits = span => panel.kind(span) === "host" && this.data.calls[6][view.spans.call[span]] === 1;
+      return panel;
     });
     this.height = hallway.layout(this.panels);
+    this.seek();
     this.resize();
   }
 
@@ -50,6 +57,7 @@ hallway.Timeline = class {
     this.canvas.height = Math.round(this.height * ratio);
     this.canvas.style.height = `${this.height}px`;
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.sketched = null;
     // At once: a canvas of a new size is blank, and a printer does not wait for the next frame.
     if (this.from !== undefined) this.paint();
   }
@@ -89,15 +97,14 @@ hallway.Timeline = class {
     this.palette = this.palette || hallway.palette(this.root);
     this.view = {
       width: this.width, height: this.height, gutter: this.gutter, palette: this.palette,
-      end: this.end, from: this.from, to: this.to, panels: this.panels, held: this.held, cause: this.causeOf(this.held),
-      drawn: 0, merged: 0,
-      kindOf: (panel, span) => this.kind(panel, span),
-      waits: (panel, span) => this.kind(panel, span) === "host" && this.data.calls[6][panel.spans.call[span]] === 1,
+      from: this.from, to: this.to, panels: this.panels, held: this.held, cause: this.causeOf(this.held),
+      seeks: Boolean(this.found), drawn: 0, merged: 0,
       label: (panel, span) => this.label(panel, span),
     };
     const held = this.held;
     this.view.knowsIssue = held && held.panel.spans.why[held.span] === 1;
     hallway.paint(this.context, this.view);
+    this.paintOverview();
     this.listSpans();
     // What a test looks at: what is shown, and in which frame.
     const { dataset } = this.root;
@@ -109,6 +116,7 @@ hallway.Timeline = class {
 
   repaint() {
     this.palette = null;
+    this.sketched = null;
     if (this.panels) this.resize();
   }
 
@@ -246,6 +254,15 @@ hallway.Timeline = class {
       this.view.to = this.to;
     }
     this.hold(mark);
+  }
+
+  // Zooms to what is pointed at.
+  fit() {
+    if (!this.held) return;
+    const { panel, span } = this.held;
+    const [start, end] = [panel.spans.start[span], panel.spans.end[span]];
+    const room = Math.max(end - start, 20);
+    this.look(start - room / 2, end + room / 2);
   }
 
   // The next span of the row in order of time, or the one before.

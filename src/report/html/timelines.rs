@@ -4,6 +4,8 @@
 use super::Case;
 use super::columns::{REASONS, columns};
 use super::packed::packed;
+use super::roles::place;
+use super::style::scrolled;
 use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
 use maud::{Markup, PreEscaped, html};
@@ -25,6 +27,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         let note = if measured(at) { ", measured too" } else { "" };
         format!("{} ({}{note})", ranked.plan.name(), ranked.makespan())
     };
+    let to_choose = format!("To choose {}: ", place(plans[first].plan.side()));
     let naive = case.naive().and_then(|one| position(case, one));
     let of_kind = |at: usize| match at {
         at if at == first => 0,
@@ -43,7 +46,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 label for={ (id) "-plan" } { "Plan" }
                 select id={ (id) "-plan" } {
                     @for at in order { option value=(at) selected[at == first] {
-                        (["Best on the GPU: ", "Naive: ", "", ""][of_kind(at)]) (option(at))
+                        ([to_choose.as_str(), "Naive: ", "", ""][of_kind(at)]) (option(at))
                     } }
                 }
                 span.buttons {
@@ -53,8 +56,10 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                     button type="button" data-do="rows" aria-pressed="false" { "By stream" }
                 }
             }
+            (find(&id))
             div.stage {
-                canvas tabindex="0" role="img" aria-describedby={ (id) "-keys" }
+                canvas.overview aria-hidden="true" {}
+                canvas.lanes tabindex="0" role="img" aria-describedby={ (id) "-keys" }
                     aria-label="Timeline of the plan; the table below it has the same." {}
                 div.tip role="status" hidden {}
             }
@@ -62,18 +67,20 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 "Drag to move, turn the wheel or pinch to zoom (click first, or hold Ctrl). Keys: "
                 kbd { "+" } " " kbd { "\u{2212}" } " zoom, " kbd { "\u{2190}" } " "
                 kbd { "\u{2192}" } " move, " kbd { "n" } " " kbd { "p" } " next and previous, "
-                kbd { "c" } " what it waited for, " kbd { "0" } " the whole pass."
+                kbd { "c" } " what it waited for, " kbd { "f" } " zoom to it, " kbd { "0" } " the whole \
+                pass, " kbd { "/" } " find. The strip above shows the whole pass: drag its window, or \
+                the window's edges."
             }
             noscript { p.note { "A script draws the timeline, and this browser runs none." } }
             details.spans {
                 summary { "What is in view, as a table" }
-                div.scroll { table {
+                (scrolled(&html! { table {
                     thead { tr {
                         th { "Row" } th { "Call" } th.number { "Starts at" } th.number { "Takes" }
                         th { "Why not sooner" }
                     } }
                     tbody {}
-                } }
+                } }))
             }
             @if left_out > 0 {
                 p.note {
@@ -87,6 +94,22 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             (PreEscaped(inert(&Value::from(data))))
         }
     })
+}
+
+/// A search for calls of the plan that is shown.
+fn find(id: &str) -> Markup {
+    html! {
+        div.find role="search" {
+            label for={ (id) "-find" } { "Find" }
+            input id={ (id) "-find" } type="search" autocomplete="off" spellcheck="false"
+                placeholder="call, kernel, memory, stream or number";
+            span.buttons {
+                button type="button" data-do="before" aria-label="Previous match" { "\u{2039}" }
+                button type="button" data-do="after" aria-label="Next match" { "\u{203a}" }
+            }
+            output for={ (id) "-find" } {}
+        }
+    }
 }
 
 /// What the scripts say of reasons.

@@ -1,7 +1,7 @@
 //! What the answer would be if something were different.
 
 use super::Case;
-use super::style::rich;
+use super::style::{rich, scrolled};
 use crate::findings::InBrief;
 use crate::report::brief::cells;
 use crate::report::what_if_text::{against, turns};
@@ -12,7 +12,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let Some(today) = &assessment.today else { return html! {} };
     let assumptions = assessment.assumptions();
     case.part("what-if", &title(case, today), &html! {
-        div.scroll { table {
+        (scrolled(&html! { table {
             thead { tr {
                 th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a pass" }
                 th.number { "90% range" } th.number { "Against today" } th { "Bound by" }
@@ -25,7 +25,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                     (row(&one.change, &one.answer, today, &turned))
                 }
             }
-        } }
+        } }))
         p.note { (rich(
             "Each is simulated anew. `2x` is twice as much of a capacity, such as the link, and \
              twice as long of a time. Turns: from which factor on the other side is faster in a \

@@ -1,6 +1,7 @@
 //! Axes: where they end, where their marks are and what is written beside them.
 
 use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
+use crate::report::ticks::time_like;
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -93,28 +94,9 @@ pub(super) fn decades(low: f64, high: f64) -> Vec<f64> {
     marks.filter(|mark| (low..=high).contains(mark)).collect()
 }
 
-/// About `count` marks at even steps of 1, 2 or 5 times a power of ten.
-pub(super) fn even_marks(low: f64, high: f64, count: u32) -> Vec<f64> {
-    let rough = (high - low) / f64::from(count);
-    let power = 10f64.powf(rough.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
-    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(10.0 * power);
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-    (first..=last).map(|number| number as f64 * step).collect()
-}
-
 /// Nanoseconds in the unit that fits, with no more digits than it takes: `2.5 ms`.
 fn time(nanos: f64) -> String {
     time_like(nanos, nanos)
-}
-
-/// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
-pub(super) fn time_like(longest: f64, nanos: f64) -> String {
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
-    // Rounding in a logarithm must not turn `1 ms` into `1000 us`.
-    let found = units.into_iter().find(|&(scale, _)| longest >= scale * (1.0 - 1e-9));
-    let (scale, unit) = found.unwrap_or((1.0, "ns"));
-    format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)
 }
 
 /// The smallest and the largest of the finite values; `None` without any.

@@ -1,18 +1,18 @@
 //! The bandwidth of copies over their size, beside what the link could carry on paper.
 
-use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
-use super::marks::{Marker, legend};
+use super::axis::{Axis, Chart, Margins, chart, extent};
+use super::marks::{Legend, Marker};
 use super::style::{
-    BLUE, BODY, Drawn, GREEN, INK, ORANGE, SKY, VERMILLION, heading, svg, titled, wrapped,
-    wrapped_title, write,
+    BODY, Drawn, INK, heading, rgb, svg, titled, wrapped, wrapped_title, write,
 };
 use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
+use crate::report::palette;
+use crate::report::ticks::even_marks;
 use crate::report::words::{percent, rounded};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
 use crate::stats::median;
 use crate::units::{Bandwidth, Bytes};
-use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use std::collections::BTreeMap;
@@ -86,8 +86,14 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     let top = 1.1 * extent(rates.chain(theory)).map_or(1.0, |(_, top)| top.max(1e-3));
     let lines = lines(profile, theory);
     let title = wrapped_title(&finding(&series, theory), WIDTH);
-    svg((WIDTH, HEIGHT + heading(&title, &lines)), |area, _| {
-        let area = titled(area, &title, &lines)?;
+    let mut legend = Legend::default();
+    for one in &series {
+        let (marker, _, host) = one.look();
+        legend.add(marker, one.colour(), vec![format!("{} {host}", one.direction)]);
+    }
+    let height = heading(&title, &lines) + legend.height(WIDTH) + HEIGHT;
+    svg((WIDTH, height), |area, _| {
+        let area = legend.draw(&titled(area, &title, &lines)?)?;
         let margins = Margins { top: 14, right: 40, bottom: 58, left: 80 };
         let x = Axis {
             low,
@@ -119,7 +125,7 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
             let text = format!("{}: {rate:.1} GB/s on paper", profile.machine.link);
             write(&area, &text, (x - 8, y - offset - 12), BODY - 1, HPos::Right)?;
         }
-        legend(&mut chart, SeriesLabelPosition::MiddleLeft)
+        Ok(())
     })
 }
 
@@ -154,14 +160,26 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
+    fn colour(&self) -> RGBColor {
+        rgb(match self.direction {
+            Direction::HostToDevice => palette::H2D,
+            Direction::DeviceToHost => palette::D2H,
+        })
+    }
+
+    /// Its marker, the width of its line, and what it is called.
+    fn look(&self) -> (Marker, u32, &'static str) {
+        match self.kind {
+            Kind::Pinned => (Marker::Dot, 2, "pinned"),
+            Kind::Pageable(Warmth::Memory) => (Marker::Cross, 1, "pageable, other data each time"),
+            Kind::Pageable(_) => (Marker::Ring, 1, "pageable, same data again"),
+            Kind::WriteCombined => (Marker::Triangle, 1, "write-combined"),
+            Kind::Mapped => (Marker::Square, 1, "mapped, by a kernel"),
+        }
+    }
+
     fn draw(&self, chart: &mut Chart<'_>, (low, high): (f64, f64), top: f64) -> Drawn {
-        let colour = match (self.kind, self.direction) {
-            (Kind::WriteCombined, _) => SKY,
-            (Kind::Mapped, Direction::HostToDevice) => VERMILLION,
-            (Kind::Mapped, Direction::DeviceToHost) => ORANGE,
-            (_, Direction::HostToDevice) => BLUE,
-            (_, Direction::DeviceToHost) => GREEN,
-        };
+        let (colour, (marker, width, _)) = (self.colour(), self.look());
         // The curve is drawn between its knots only: nothing was measured beyond them.
         let ends =
             self.curve.and_then(|curve| extent(curve.knots.iter().map(|knot| knot.0.log2())));
@@ -171,16 +189,8 @@ impl Series<'_> {
         let line = line
             .filter_map(|power| Some((power, rate(power.exp2(), self.curve?.at(power.exp2()))?)))
             .filter(|point| ends.is_some() && point.1 <= top);
-        let (marker, width, host) = match self.kind {
-            Kind::Pinned => (Marker::Dot, 2, "pinned"),
-            Kind::Pageable(Warmth::Memory) => (Marker::Cross, 1, "pageable, other data each time"),
-            Kind::Pageable(_) => (Marker::Ring, 1, "pageable, same data again"),
-            Kind::WriteCombined => (Marker::Triangle, 1, "write-combined"),
-            Kind::Mapped => (Marker::Triangle, 1, "mapped, by a kernel"),
-        };
         chart.draw_series(LineSeries::new(line, colour.stroke_width(width)))?;
-        let name = format!("{} {host}", self.direction);
-        marker.draw_all(chart, self.points.iter().copied(), colour, name)
+        marker.draw_all(chart, self.points.iter().copied(), colour)
     }
 }
 

@@ -1,28 +1,42 @@
 //! Times of plans over the number of chunks that they cut the work into.
 
 use super::axis::{Axis, Margins, chart, extent};
-use super::marks::{Marker, legend};
-use super::style::{
-    BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, context, heading, quoted, svg, titled,
-    wrapped_title,
-};
+use super::marks::{Legend, Marker};
+use super::style::{context, heading, quoted, rgb, svg, titled, wrapped_title};
+use crate::machine::Side;
 use crate::report::Origin;
+use crate::report::coincide::coinciding;
+use crate::report::palette;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
-use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const WIDTH: i32 = 1000;
 const HEIGHT: i32 = 520;
-const COLOURS: [RGBColor; 8] = [ORANGE, BLUE, GREEN, VERMILLION, PURPLE, SKY, INK, GREY];
-const MARKERS: [Marker; 4] = [Marker::Dot, Marker::Ring, Marker::Triangle, Marker::Cross];
+const MARKERS: [Marker; 5] =
+    [Marker::Dot, Marker::Ring, Marker::Triangle, Marker::Cross, Marker::Square];
+/// Lines coincide that are nowhere further apart than this share of the chart's height.
+const NEAR: f64 = 0.012;
 
-/// The best plan with each number of chunks, by family and kind of host memory.
-type Lines = BTreeMap<String, BTreeMap<u64, Span>>;
+const BOTH: &str = palette::name_of(Side::Both);
 
-/// Draws the best plan of every family over its number of chunks. `None` unless a family has plans
+/// The fastest plan with each number of chunks, by family and kind of host memory, and
+/// by side.
+type Lines = BTreeMap<(String, &'static str), BTreeMap<u64, Span>>;
+
+/// Lines that are drawn as one.
+struct Strand {
+    names: Vec<String>,
+    points: Vec<(f64, f64)>,
+    /// What is said of each point.
+    words: Vec<String>,
+    marker: Marker,
+    colour: RGBColor,
+}
+
+/// Draws the fastest plan of every family over its number of chunks. `None` unless a family has plans
 /// with several numbers.
 pub fn chunks(
     (scenario, question): (&str, &str),
@@ -48,8 +62,15 @@ pub fn chunks(
     let (least, most) = extent(times.map(|time| log(*time)))?;
     let log_of = |count: u64| (count as f64).log2();
     let (from, to) = (log_of(*counts.first()?), log_of(*counts.last()?));
-    Some(svg((WIDTH, heading(&title, &below) + HEIGHT), |area, tips| {
-        let area = titled(area, &title, &below)?;
+    let (low, high) = (least - 0.05, most + 0.05);
+    let strands = strands(&lines, high - low);
+    let mut legend = Legend::default();
+    for strand in &strands {
+        legend.add(strand.marker, strand.colour, strand.names.clone());
+    }
+    let height = heading(&title, &below) + legend.height(WIDTH) + HEIGHT;
+    Some(svg((WIDTH, height), |area, tips| {
+        let area = legend.draw(&titled(area, &title, &below)?)?;
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
         let powers = from.ceil() as i32..=to.floor() as i32;
         let x = Axis {
@@ -59,23 +80,51 @@ pub fn chunks(
             label: Box::new(|power| format!("{}", power.exp2().round())),
             title: "chunks of each batch".into(),
         };
-        let room = 0.05 + 0.3 * (most - least);
-        let y = Axis::of_times(least - 0.05, most + room, "time of a pass");
+        let y = Axis::of_times(low, high, "time of a pass");
         let mut chart = chart(&area, margins, x, y)?;
-        for (place, (name, line)) in lines.iter().enumerate() {
-            let colour = COLOURS[place % COLOURS.len()];
-            let marker = MARKERS[place % MARKERS.len()];
-            let points: Vec<(f64, f64)> =
-                line.iter().map(|(count, time)| (log_of(*count), log(*time))).collect();
+        // The first line is the one to look at: it comes on top.
+        for Strand { points, words, marker, colour, .. } in strands.iter().rev() {
             chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-            marker.draw_all(&mut chart, points.iter().copied(), colour, name.clone())?;
-            for ((count, time), place) in line.iter().zip(&points) {
-                let text = format!("{name}, {}: {time}", plural(*count, "chunk"));
-                tips.add_near(chart.backend_coord(place), text);
+            marker.draw_all(&chart, points.iter().copied(), *colour)?;
+            for (place, text) in points.iter().zip(words) {
+                tips.add_near(chart.backend_coord(place), text.clone());
             }
         }
-        legend(&mut chart, SeriesLabelPosition::UpperRight)
+        Ok(())
     }))
+}
+
+/// The fastest line first, on an axis that is so high.
+fn strands(lines: &Lines, height: f64) -> Vec<Strand> {
+    let mut sorted: Vec<_> = lines.iter().collect();
+    sorted.sort_by_key(|(name, line)| (line.values().min().copied(), (*name).clone()));
+    let points = |line: &BTreeMap<u64, Span>| -> Vec<(f64, f64)> {
+        line.iter().map(|(count, time)| ((*count as f64).log2(), log(*time))).collect()
+    };
+    let places: Vec<Vec<(f64, f64)>> = sorted
+        .iter()
+        .map(|(_, line)| points(line).into_iter().map(|(x, y)| (x, y / height)).collect())
+        .collect();
+    let mut of_side: BTreeMap<&str, usize> = BTreeMap::new();
+    let strand = |group: Vec<usize>| {
+        let (lead_name, lead) = sorted[group[0]];
+        let number = of_side.entry(lead_name.1).or_default();
+        let colours = palette::lines(if lead_name.1 == BOTH { Side::Both } else { Side::Gpu });
+        let (colour, marker) =
+            (rgb(colours[*number % colours.len()]), MARKERS[*number % MARKERS.len()]);
+        *number += 1;
+        let names: Vec<String> = group.iter().map(|&at| sorted[at].0.0.clone()).collect();
+        let said = |count: &u64| {
+            let one = |&at: &usize| {
+                let ((name, _), line) = sorted[at];
+                format!("{name}, {}: {}", plural(*count, "chunk"), line[count])
+            };
+            group.iter().map(one).collect::<Vec<String>>().join("\n")
+        };
+        let words = lead.keys().map(said).collect();
+        Strand { names, points: points(lead), words, marker, colour }
+    };
+    coinciding(&places, NEAR).into_iter().map(strand).collect()
 }
 
 fn log(time: Span) -> f64 {
@@ -87,7 +136,8 @@ fn lines(ranking: &Ranking) -> Lines {
     let cut = |ranked: &Ranked| {
         let strategy = ranked.plan.strategy.filter(|one| !one.is_on_cpu())?;
         let name = format!("{}, {}", strategy.family_name(), ranked.plan.host_memory());
-        Some((name, strategy.family.chunks(), ranked.makespan()))
+        let side = palette::name_of(ranked.plan.side());
+        Some(((name, side), strategy.family.chunks(), ranked.makespan()))
     };
     for (name, count, time) in ranking.plans.iter().filter_map(cut) {
         let best = lines.entry(name).or_default().entry(count.max(1)).or_insert(time);

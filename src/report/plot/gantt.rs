@@ -1,23 +1,24 @@
 //! A plan's timeline: which lane does what when, predicted above measured.
 
-use super::axis::{Axis, Margins, chart, even_marks, time_like};
+use super::axis::{Axis, Margins, chart};
 use super::style::{
-    Area, BLUE, BODY, Drawn, GREEN, GREY, ORANGE, context, heading, quoted, svg, titled, wrapped,
-    wrapped_title, write,
+    Area, BODY, Drawn, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::machine::Side;
 use crate::program::Program;
 use crate::program::spelled::Names;
 use crate::report::Origin;
-use crate::findings::Answer;
-use crate::findings::is_waiting;
+use crate::findings::{Answer, is_waiting};
+use crate::report::palette::of_lane;
 use crate::report::said;
+use crate::report::ticks::{even_marks, time_like};
 use crate::report::timeline_row::TimelineRow;
 use crate::findings::Verdict;
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
-use crate::timeline::{Activity, Lane, Timeline};
+use crate::timeline::{Activity, Timeline};
 use crate::units::{Instant, Span};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -113,11 +114,14 @@ impl Gantt<'_> {
         let choice = if is_drawn(self.ranking.winner()) {
             ""
         } else if is_drawn(self.ranking.best_on_gpu()) {
-            "This is the best plan on the GPU. "
+            match self.drawn.plan.side() {
+                Side::Both => "This is the plan to choose of those that use the GPU; it uses both processors. ",
+                _ => "This is the plan to choose on the GPU. ",
+            }
         } else {
-            "This plan is not the best one. "
+            "This is not the plan to choose. "
         };
-        let legend = "Alternating shades separate operations. Light grey: the host is waiting.";
+        let legend = "Alternating shades separate operations. Pale on the host's row: it is waiting.";
         let mut lines = context(self.question, self.origin, WIDTH);
         lines.extend(wrapped(&verdict, WIDTH));
         lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
@@ -200,7 +204,7 @@ impl Panel<'_> {
                 _ => 1.0,
             };
             let top = bottom + 0.86 - height * level as f64;
-            let style = colour(row.lane).mix(shade).filled();
+            let style = rgb(of_lane(row.lane)).mix(shade).filled();
             bars.push(Bar { corners: [(start, top), (end, top - height)], style, activity });
         }
         bars
@@ -226,15 +230,6 @@ fn said(program: &Program, names: &Names<'_>, activity: &Activity) -> String {
     let call = names.call(&program.body[activity.call], thread);
     let (from, time) = (activity.start.since_start(), activity.end.since(activity.start));
     format!("{}, from {from}: {time}\n{call}", activity.lane.name())
-}
-
-fn colour(lane: Lane) -> RGBColor {
-    match lane {
-        Lane::Host => GREY,
-        Lane::CopyIn => BLUE,
-        Lane::Kernels => ORANGE,
-        Lane::CopyOut | Lane::PeerCopy => GREEN,
-    }
 }
 
 /// For each activity, the first row that is free when it starts, or the last row if none is.

@@ -1,21 +1,76 @@
-//! Points of data, and the box that says what they are.
+//! Points of data, and what says which are whose.
 
 use super::axis::Chart;
-use super::style::{BODY, Drawn, GRID, INK};
-use plotters::chart::SeriesLabelPosition;
+use super::style::{Area, BODY, Drawn, write};
 use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
 
-/// Names the series of a chart in a box.
-pub(super) fn legend(chart: &mut Chart<'_>, position: SeriesLabelPosition) -> Drawn {
-    chart
-        .configure_series_labels()
-        .position(position)
-        .margin(14)
-        .legend_area_size(34)
-        .background_style(WHITE.mix(0.9))
-        .border_style(GRID)
-        .label_font(("sans-serif", BODY - 1).into_font().color(&INK))
-        .draw()
+/// What the marks of a chart stand for: above it, so that it covers no data.
+#[derive(Debug, Default)]
+pub(super) struct Legend(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    marker: Marker,
+    colour: RGBColor,
+    /// Several where lines coincide.
+    names: Vec<String>,
+}
+
+/// Height of a name.
+const NAME: i32 = 23;
+/// Room left of the first entry, for a mark before its names, and between entries.
+const LEFT: i32 = 24;
+const MARK: i32 = 26;
+const GAP: i32 = 30;
+
+impl Legend {
+    pub fn add(&mut self, marker: Marker, colour: RGBColor, names: Vec<String>) {
+        self.0.push(Entry { marker, colour, names });
+    }
+
+    /// Where each entry begins, from left to right and then below, in a picture of this width; and
+    /// how high all of it is.
+    fn places(&self, width: i32) -> (Vec<(i32, i32)>, i32) {
+        let (mut x, mut y, mut high) = (LEFT, 0, 0);
+        let mut places = Vec::new();
+        for entry in &self.0 {
+            if x > LEFT && x + entry.width() > width {
+                (x, y, high) = (LEFT, y + high, 0);
+            }
+            places.push((x, y));
+            x += entry.width() + GAP;
+            high = high.max(NAME * entry.names.len() as i32);
+        }
+        (places, y + high + NAME / 2)
+    }
+
+    pub fn height(&self, width: i32) -> i32 {
+        self.places(width).1
+    }
+
+    /// Draws it, and returns the area below.
+    pub fn draw<'a>(&self, area: &Area<'a>) -> Drawn<Area<'a>> {
+        let (places, height) = self.places(area.dim_in_pixel().0 as i32);
+        let (above, below) = area.split_vertically(height);
+        for (Entry { marker, colour, names }, (x, y)) in self.0.iter().zip(places) {
+            marker.draw(&above, (x + MARK / 2 - 4, y + NAME / 2), *colour)?;
+            for (line, name) in names.iter().enumerate() {
+                let at = (x + MARK, y + NAME * line as i32 + NAME / 2);
+                write(&above, name, at, BODY - 1, HPos::Left)?;
+            }
+        }
+        Ok(below)
+    }
+}
+
+impl Entry {
+    /// No common font has wider letters on average.
+    fn width(&self) -> i32 {
+        const LETTER: f64 = 8.4;
+        let longest = self.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        MARK + (longest as f64 * LETTER) as i32
+    }
 }
 
 /// The shape of a data point.
@@ -25,34 +80,37 @@ pub(super) enum Marker {
     Ring,
     Cross,
     Triangle,
+    Square,
 }
 
-type Element<'b, At> = DynElement<'static, SVGBackend<'b>, At>;
-
 impl Marker {
-    /// The marker at a point of a chart, or at a pixel of its legend.
-    fn at<'b, At: Clone + 'static>(self, at: At, colour: RGBColor) -> Element<'b, At> {
+    /// Draws it at a pixel of an area.
+    fn draw(self, area: &Area<'_>, at: (i32, i32), colour: RGBColor) -> Drawn {
         let (filled, thin) = (colour.mix(0.75).filled(), colour.stroke_width(1));
         match self {
-            Self::Dot => Circle::new(at, 5, filled).into_dyn(),
-            Self::Ring => Circle::new(at, 4, thin).into_dyn(),
-            Self::Cross => Cross::new(at, 4, thin).into_dyn(),
-            Self::Triangle => TriangleMarker::new(at, 6, filled).into_dyn(),
+            Self::Dot => area.draw(&Circle::new(at, 5, filled)),
+            Self::Ring => area.draw(&Circle::new(at, 4, thin)),
+            Self::Cross => area.draw(&Cross::new(at, 4, thin)),
+            Self::Triangle => area.draw(&TriangleMarker::new(at, 6, filled)),
+            Self::Square => {
+                area.draw(&Rectangle::new([(at.0 - 4, at.1 - 4), (at.0 + 4, at.1 + 4)], filled))
+            }
         }
     }
 
-    /// Draws and names a series of points.
+    /// Draws points of a chart.
     pub fn draw_all(
         self,
-        chart: &mut Chart<'_>,
+        chart: &Chart<'_>,
         points: impl IntoIterator<Item = (f64, f64)>,
         colour: RGBColor,
-        name: String,
     ) -> Drawn {
-        chart
-            .draw_series(points.into_iter().map(|at| self.at(at, colour)))?
-            .label(name)
-            .legend(move |(x, y)| self.at((x + 17, y), colour));
+        let area = chart.plotting_area().strip_coord_spec();
+        let (left, top) = area.get_base_pixel();
+        for point in points {
+            let (x, y) = chart.backend_coord(&point);
+            self.draw(&area, (x - left, y - top), colour)?;
+        }
         Ok(())
     }
 }

@@ -1,17 +1,19 @@
 //! The plans of a scenario side by side, as bars with ranges.
 
-use super::axis::{even_marks, time_like};
 use super::style::{
-    Area, BLUE, BODY, Drawn, GREEN, GREY, GRID, INK, LINE_HEIGHT, ORANGE, context, heading, quoted,
-    svg, titled, wrapped, wrapped_title, write,
+    Area, BODY, Drawn, GREY, GRID, INK, LINE_HEIGHT, context, heading, quoted, rgb, svg, titled,
+    wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
-use crate::machine::Side;
 use crate::report::Origin;
 use crate::findings::Verdict;
+use crate::report::palette::of_side;
 use crate::report::said;
+use crate::report::ticks::{even_marks, time_like};
 use crate::report::words::with_range;
+use crate::runs::RunSet;
 use crate::search::{Ranked, Ranking};
+use crate::units::Span;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use std::collections::BTreeSet;
@@ -20,17 +22,21 @@ const WIDTH: i32 = 1200;
 const ROW: i32 = 34;
 /// Room for axis marks below the bars.
 const FOOT: i32 = 44;
-/// Where bars begin, so that a name of 64 letters fits before them; and where their times stand.
-const LEFT: i32 = 560;
-const RIGHT: i32 = 240;
+/// Room for a letter of a name, before the bars: no common font has wider ones on average.
+const LETTER: f64 = 8.6;
+/// Room for what stands behind the bars: a predicted time with its range, and what was measured.
+const PREDICTED: i32 = 240;
+const MEASURED: i32 = 170;
 /// How many of the fastest plans are shown, beside the best of each kind.
 const FASTEST: usize = 5;
 const MOST: usize = 20;
 
-/// Draws the fastest plans, and the best of every family and kind of host memory.
+/// Draws the fastest plans, and the fastest of every family and kind of host memory, with what was
+/// measured of them.
 pub fn plans(
     (scenario, question, runs): (&str, &str, u64),
     ranking: &Ranking,
+    measured: Option<&RunSet>,
     origin: &Origin,
 ) -> String {
     let shown = shown(ranking);
@@ -39,15 +45,17 @@ pub fn plans(
     let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);
-    lines.extend(wrapped(
-        "Time of a pass. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted range.",
-        WIDTH,
-    ));
+    let diamonds = if measured.is_some() { " Diamonds: measured, the median of runs." } else { "" };
+    let legend = format!(
+        "Time of a run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
+         range.{diamonds}"
+    );
+    lines.extend(wrapped(&legend, WIDTH));
     let height = heading(&title, &lines) + ROW * shown.len() as i32 + FOOT;
     svg((WIDTH, height), |area, tips| {
         let top = heading(&title, &lines);
         titled(area, &title, &lines)?;
-        bars(area, &shown, top, tips)
+        bars(area, &shown, (top, measured), tips)
     })
 }
 
@@ -65,11 +73,20 @@ fn shown(ranking: &Ranking) -> Vec<&Ranked> {
     ranking.plans.iter().filter(is_shown).take(MOST).collect()
 }
 
-fn bars(area: &Area<'_>, shown: &[&Ranked], top: i32, tips: &Tips) -> Drawn {
-    let ends = shown.iter().map(|ranked| ranked.forecast.interval().1.nanos_f64());
-    let longest = ends.fold(1.0, f64::max);
-    let width = f64::from(WIDTH - LEFT - RIGHT);
-    let x = |nanos: f64| LEFT + (nanos / longest * width).round() as i32;
+fn bars(
+    area: &Area<'_>,
+    shown: &[&Ranked],
+    (top, runs): (i32, Option<&RunSet>),
+    tips: &Tips,
+) -> Drawn {
+    let run = |ranked: &Ranked| Some(runs?.run_of(&ranked.plan.identity())?.makespan());
+    let ends = shown.iter().flat_map(|ranked| [Some(ranked.forecast.interval().1), run(ranked)]);
+    let longest = ends.flatten().map(Span::nanos_f64).fold(1.0, f64::max);
+    let letters = shown.iter().map(|ranked| ranked.plan.name().chars().count()).max().unwrap_or(0);
+    let left = 40 + (LETTER * letters as f64) as i32;
+    let right = PREDICTED + if runs.is_some() { MEASURED } else { 0 };
+    let width = f64::from(WIDTH - left - right);
+    let x = |nanos: f64| left + (nanos / longest * width).round() as i32;
     let bottom = top + ROW * shown.len() as i32;
     for mark in even_marks(0.0, longest, 5) {
         let line = vec![(x(mark), top), (x(mark), bottom)];
@@ -82,12 +99,8 @@ fn bars(area: &Area<'_>, shown: &[&Ranked], top: i32, tips: &Tips) -> Drawn {
         let (y, name) = (top + ROW * row as i32, ranked.plan.name());
         let (low, high) = ranked.forecast.interval();
         let time = ranked.makespan();
-        let colour = match ranked.plan.side() {
-            Side::Cpu => BLUE,
-            Side::Gpu => ORANGE,
-            Side::Both => GREEN,
-        };
-        let corners = [(LEFT, y + 7), (x(time.nanos_f64()).max(LEFT + 1), y + ROW - 7)];
+        let colour = rgb(of_side(ranked.plan.side()));
+        let corners = [(left, y + 7), (x(time.nanos_f64()).max(left + 1), y + ROW - 7)];
         area.draw(&Rectangle::new(corners, colour.mix(0.85).filled()))?;
         let middle = y + ROW / 2;
         let ends = [low, high].map(|end| x(end.nanos_f64()));
@@ -97,11 +110,24 @@ fn bars(area: &Area<'_>, shown: &[&Ranked], top: i32, tips: &Tips) -> Drawn {
             let cap = vec![(end, middle - 5), (end, middle + 5)];
             area.draw(&PathElement::new(cap, INK.stroke_width(2)))?;
         }
-        write(area, &name, (LEFT - 12, middle), BODY, HPos::Right)?;
-        let said = with_range(time, low, high);
-        write(area, &said, (ends[1].max(corners[1].0) + 10, middle), BODY - 1, HPos::Left)?;
+        write(area, &name, (left - 12, middle), BODY, HPos::Right)?;
+        let mut said = with_range(time, low, high);
+        let mut behind = ends[1].max(corners[1].0);
+        if let Some(measured) = run(ranked) {
+            let at = x(measured.nanos_f64());
+            area.draw(&Polygon::new(diamond((at, middle), 6), INK.filled()))?;
+            area.draw(&Polygon::new(diamond((at, middle), 3), WHITE.filled()))?;
+            said += &format!(", measured {measured}");
+            behind = behind.max(at + 6);
+        }
+        write(area, &said, (behind + 10, middle), BODY - 1, HPos::Left)?;
         tips.add((0, y), (WIDTH, y + ROW), format!("{name}: {said}"));
     }
-    let line = vec![(LEFT, top), (LEFT, bottom)];
+    let line = vec![(left, top), (left, bottom)];
     area.draw(&PathElement::new(line, GREY.stroke_width(1)))
+}
+
+/// The corners of a diamond around a point.
+fn diamond((x, y): (i32, i32), half: i32) -> Vec<(i32, i32)> {
+    vec![(x - half, y), (x, y - half), (x + half, y), (x, y + half)]
 }

@@ -1,18 +1,19 @@
 //! Predicted against measured times, and the errors.
 
-use super::axis::{Axis, Chart, Margins, chart, even_marks, extent};
-use super::marks::{Marker, legend};
+use super::axis::{Axis, Chart, Margins, chart, extent};
+use super::marks::{Legend, Marker};
 use super::style::{
-    Area, BLUE, Drawn, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, svg, titled,
-    wrapped_title,
+    Area, Drawn, GREY, INK, rgb, svg, titled, wrapped_title,
 };
 use crate::compare::{Cell, Errors, Score};
+use crate::report::palette::NEUTRAL;
+use crate::report::ticks::even_marks;
 use crate::report::words::{fine_percent, percent, plural};
-use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 
-/// One colour for each scenario, in the order in which they are given.
-const COLOURS: [RGBColor; 7] = [BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, INK];
+/// One mark for each scenario, in the order in which they are given: first in all colours. They are
+/// those of no side, for a scenario has plans on both.
+const MARKERS: [Marker; 4] = [Marker::Dot, Marker::Triangle, Marker::Square, Marker::Cross];
 /// Grey lines are drawn at this relative error, on both sides of a perfect prediction.
 const BAND: f64 = 0.10;
 const SIZE: (i32, i32) = (1000, 1120);
@@ -43,8 +44,13 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
         }
         None => "Predicted against measured times: nothing was run".to_owned(),
     };
-    svg(SIZE, |area, _| {
-        let rest = titled(area, &wrapped_title(&title, SIZE.0), &lines)?;
+    let mut legend = Legend::default();
+    for (index, score) in scores.iter().enumerate() {
+        let (marker, colour) = mark(index);
+        legend.add(marker, colour, vec![score.scenario.clone()]);
+    }
+    svg((SIZE.0, SIZE.1 + legend.height(SIZE.0)), |area, _| {
+        let rest = legend.draw(&titled(area, &wrapped_title(&title, SIZE.0), &lines)?)?;
         let height = rest.dim_in_pixel().1 as i32;
         let (above, below) = rest.split_vertically(height - RESIDUALS);
         against(&above, scores, (low, high))?;
@@ -72,8 +78,7 @@ fn against(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn 
         let ends = [(from, from + above), (to, to + above)];
         chart.draw_series(LineSeries::new(ends, line(level)))?;
     }
-    points(&mut chart, scores, |cell| log(cell.predicted.nanos_f64()))?;
-    if scores.is_empty() { Ok(()) } else { legend(&mut chart, SeriesLabelPosition::UpperLeft) }
+    points(&mut chart, scores, |cell| log(cell.predicted.nanos_f64()))
 }
 
 fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
@@ -104,14 +109,19 @@ fn line(level: f64) -> ShapeStyle {
     if level == 0.0 { INK.stroke_width(1) } else { GREY.mix(0.7).stroke_width(1) }
 }
 
-/// Each plan as a point. Past the last colour the points become triangles.
+/// How the points of a scenario are drawn.
+fn mark(index: usize) -> (Marker, RGBColor) {
+    let marker = MARKERS[index / NEUTRAL.len() % MARKERS.len()];
+    (marker, rgb(NEUTRAL[index % NEUTRAL.len()]))
+}
+
+/// Each plan as a point.
 fn points(chart: &mut Chart<'_>, scores: &[Score], y: impl Fn(&Cell) -> f64) -> Drawn {
     for (index, score) in scores.iter().enumerate() {
-        let marker = if index < COLOURS.len() { Marker::Dot } else { Marker::Triangle };
         let places = score.cells.iter().map(|cell| (log(cell.measured.nanos_f64()), y(cell)));
         let places = places.filter(|(_, y)| y.is_finite());
-        let colour = COLOURS[index % COLOURS.len()];
-        marker.draw_all(chart, places, colour, score.scenario.clone())?;
+        let (marker, colour) = mark(index);
+        marker.draw_all(chart, places, colour)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! How all pictures look.
 
 use super::tips::Tips;
+use crate::report::palette::{Colour, LIGHT};
 use crate::report::{Origin, words};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -9,17 +10,16 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
 
-/// Colours that colour-blind readers can tell apart: Okabe and Ito, "Color Universal Design"
-/// (2008), without their yellow, which is hard to see on white.
-pub(super) const BLUE: RGBColor = RGBColor(0, 114, 178);
-pub(super) const ORANGE: RGBColor = RGBColor(230, 159, 0);
-pub(super) const GREEN: RGBColor = RGBColor(0, 158, 115);
-pub(super) const VERMILLION: RGBColor = RGBColor(213, 94, 0);
-pub(super) const PURPLE: RGBColor = RGBColor(204, 121, 167);
-pub(super) const SKY: RGBColor = RGBColor(86, 180, 233);
-pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-pub(super) const GREY: RGBColor = RGBColor(110, 110, 110);
-pub(super) const GRID: RGBColor = RGBColor(226, 226, 226);
+/// Pictures are on white, wherever they are shown.
+pub(super) const INK: RGBColor = rgb(LIGHT.ink);
+pub(super) const GREY: RGBColor = rgb(LIGHT.soft);
+pub(super) const GRID: RGBColor = rgb(LIGHT.rule);
+const GROUND: RGBColor = rgb(LIGHT.ground);
+
+/// A colour of the palette, as plotters has them.
+pub(super) const fn rgb(Colour(red, green, blue): Colour) -> RGBColor {
+    RGBColor(red, green, blue)
+}
 
 /// Sizes of text as plotters counts them: 1.24 times the pixels of the SVG.
 pub(super) const TITLE: u32 = 26;
@@ -41,7 +41,7 @@ pub(super) fn svg(
         let size = (width.unsigned_abs(), height.unsigned_abs());
         let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
         let drawn =
-            area.fill(&WHITE).and_then(|()| draw(&area, &tips)).and_then(|()| area.present());
+            area.fill(&GROUND).and_then(|()| draw(&area, &tips)).and_then(|()| area.present());
         drawn.expect("drawing into a string cannot fail");
     }
     tips.over(&text)

@@ -1,28 +1,39 @@
 //! Times of both sides over a number that is varied, and where the winner changes.
 
 use super::axis::{Axis, Margins, chart, decades, extent};
-use super::marks::{Marker, legend};
+use super::marks::{Legend, Marker};
 use super::style::{
-    BLUE, Drawn, GREY, ORANGE, context, heading, quoted, svg, titled, wrapped, wrapped_title,
+    GREY, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title,
 };
+use crate::machine::Side;
 use crate::report::Origin;
+use crate::report::palette::of_side;
 use crate::report::swept::{SideTime, Sweeping};
 use crate::report::words::with_range;
-use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 
 const WIDTH: i32 = 1000;
 const HEIGHT: i32 = 560;
 
+const SIDES: [(&str, Side, Marker); 2] = [
+    ("plan to choose on the CPU", Side::Cpu, Marker::Ring),
+    ("plan to choose that uses the GPU", Side::Gpu, Marker::Dot),
+];
+
 /// Draws a sweep.
 pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
     let title = wrapped_title(&format!("{}: {}", of.scenario, quoted(&of.sentence())), WIDTH);
     let mut lines = context(&of.question, origin, WIDTH);
-    let legend = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
+    let shades = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
                   where the winner is open.";
-    lines.extend(wrapped(legend, WIDTH));
-    svg((WIDTH, heading(&title, &lines) + HEIGHT), |area, tips| {
-        let area = titled(area, &title, &lines)?;
+    lines.extend(wrapped(shades, WIDTH));
+    let mut legend = Legend::default();
+    for (name, side, marker) in SIDES {
+        legend.add(marker, rgb(of_side(side)), vec![name.to_owned()]);
+    }
+    let height = heading(&title, &lines) + legend.height(WIDTH) + HEIGHT;
+    svg((WIDTH, height), |area, tips| {
+        let area = legend.draw(&titled(area, &title, &lines)?)?;
         let sides = of.points.iter().flat_map(|point| [&point.cpu, &point.gpu]).flatten();
         let times = sides.flat_map(|side| [side.low_ns, side.high_ns]);
         let times = extent(times.map(|time| time.nanos_f64().max(1.0).log10()));
@@ -47,10 +58,8 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
             let line = [(at, least), (at, most)];
             chart.draw_series(LineSeries::new(line, GREY.stroke_width(2)))?;
         }
-        for (name, colour, marker, on_cpu) in [
-            ("best plan on the CPU", BLUE, Marker::Ring, true),
-            ("best plan on the GPU", ORANGE, Marker::Dot, false),
-        ] {
+        for (_, side, marker) in SIDES {
+            let (colour, on_cpu) = (rgb(of_side(side)), side == Side::Cpu);
             let side = |point: &'_ crate::report::SweptPoint| -> Option<(f64, SideTime)> {
                 let side = if on_cpu { &point.cpu } else { &point.gpu };
                 Some((point.value.0, side.clone()?))
@@ -66,19 +75,15 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
                 .map(|(value, side)| at(*value, side.predicted_ns.nanos_f64()))
                 .collect();
             chart.draw_series(LineSeries::new(middle.iter().copied(), colour.stroke_width(2)))?;
-            marker.draw_all(&mut chart, middle.iter().copied(), colour, name.to_owned())?;
+            marker.draw_all(&chart, middle.iter().copied(), colour)?;
             for ((value, side), place) in known.iter().zip(&middle) {
                 let time = with_range(side.predicted_ns, side.low_ns, side.high_ns);
                 let text = format!("{}: {}, {time}", unit.say(*value), side.plan);
                 tips.add_near(chart.backend_coord(place), text);
             }
         }
-        legend_of(&mut chart)
+        Ok(())
     })
-}
-
-fn legend_of(chart: &mut super::axis::Chart<'_>) -> Drawn {
-    legend(chart, SeriesLabelPosition::UpperLeft)
 }
 
 /// The ends and the middle of every turn, as logarithms within the axis.

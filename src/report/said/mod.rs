@@ -12,7 +12,7 @@ mod sizes;
 pub(super) use answer::{answer, how_sure, verdict};
 pub(super) use costs::once;
 pub(super) use limits::limits;
-pub(super) use reasons::{about_plans, host_threads, reasons};
+pub(super) use reasons::{about_plans, choice, host_threads, reasons};
 pub(super) use sizes::{about_sizes, sizes};
 
 /// A sentence with a label in front of it.

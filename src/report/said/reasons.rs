@@ -165,7 +165,7 @@ pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
 }
 
 /// Why the plan to choose is not the fastest one.
-fn choice(assessment: &Assessment) -> Option<Line> {
+pub(in crate::report) fn choice(assessment: &Assessment) -> Option<Line> {
     let chosen = assessment.plan(assessment.winner.as_ref()?)?;
     let fastest = assessment.plans.first().filter(|fastest| fastest.plan != chosen.plan)?;
     let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();

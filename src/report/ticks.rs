@@ -1,0 +1,92 @@
+//! Where an axis has its marks, and which of their labels find room.
+
+use crate::units::Span;
+
+/// About `count` marks at even steps of 1, 2 or 5 times a power of ten.
+pub(super) fn even_marks(low: f64, high: f64, count: u32) -> Vec<f64> {
+    let rough = (high - low) / f64::from(count);
+    let power = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(10.0 * power);
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    (first..=last).map(|number| number as f64 * step).collect()
+}
+
+/// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
+pub(super) fn time_like(longest: f64, nanos: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
+    // Rounding in a logarithm must not turn `1 ms` into `1000 us`.
+    let found = units.into_iter().find(|&(scale, _)| longest >= scale * (1.0 - 1e-9));
+    let (scale, unit) = found.unwrap_or((1.0, "ns"));
+    format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)
+}
+
+/// Even marks of a time axis that begins at zero, each with its label.
+pub(super) fn time_marks(end: Span, count: u32) -> Vec<(f64, String)> {
+    let end = end.nanos_f64().max(1.0);
+    even_marks(0.0, end, count).into_iter().map(|mark| (mark, time_like(end, mark))).collect()
+}
+
+/// The end of an axis that a label is at: there it stays within the axis, instead of having its mark
+/// in the middle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    First,
+    Last,
+}
+
+impl End {
+    /// The end of a place, as a share of the axis.
+    pub fn of(place: f64) -> Option<Self> {
+        match place {
+            ..0.05 => Some(Self::First),
+            ..=0.95 => None,
+            _ => Some(Self::Last),
+        }
+    }
+}
+
+/// Which labels can be shown together on an axis of so many pixels, without touching. Places are
+/// shares of the axis. Labels that come first have the first choice.
+pub(super) fn side_by_side(labels: &[(f64, &str)], pixels: f64) -> Vec<bool> {
+    /// No letter or digit of 12 pixels is wider on average in a common font.
+    const LETTER: f64 = 7.2;
+    const GAP: f64 = 6.0;
+    let mut taken: Vec<[f64; 2]> = Vec::new();
+    let mut fits = |&(place, text): &(f64, &str)| {
+        let (at, wide) = (place * pixels, text.chars().count() as f64 * LETTER + GAP);
+        let from = match End::of(place) {
+            Some(End::First) => at,
+            None => at - wide / 2.0,
+            Some(End::Last) => at - wide,
+        };
+        let ends = [from, from + wide];
+        let is_free = taken.iter().all(|[from, to]| ends[1] <= *from || ends[0] >= *to);
+        if is_free {
+            taken.push(ends);
+        }
+        is_free
+    };
+    labels.iter().map(&mut fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_would_touch_give_way_to_earlier_ones() {
+        let labels = [(0.0, "0 ms"), (0.5, "50 ms"), (0.52, "52 ms"), (1.0, "100 ms")];
+        assert_eq!(side_by_side(&labels, 200.0), [true, true, false, true]);
+        assert_eq!(side_by_side(&labels, 4_000.0), [true; 4]);
+        assert_eq!(side_by_side(&labels, 50.0), [true, false, false, false]);
+        assert_eq!(side_by_side(&labels, 100.0), [true, false, false, true]);
+    }
+
+    #[test]
+    fn marks_begin_at_zero_and_stay_below_the_end() {
+        let marks = time_marks(Span::from_nanos(2_360_000), 3);
+        let texts: Vec<&str> = marks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["0 ms", "1 ms", "2 ms"]);
+    }
+}
