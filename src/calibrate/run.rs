@@ -10,7 +10,7 @@ use super::stopping::{FEWEST, Stopping};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Doer, Measurement, Recorder, Samples, Stop};
+use crate::samples::{Doer, Measurement, Quantity, Recorder, Samples, Stop};
 use crate::units::Span;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -61,6 +61,7 @@ pub fn calibrate<W: Write>(
     let began = Instant::now();
     // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
+    context.new_process.clone_from(&schedule.new_process);
     warm_up(&mut context)?;
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device);
@@ -111,9 +112,10 @@ fn measure(
         context.cpu.settle();
     }
     probe.change_streams(context);
-    if !(probe.is_allowed)(context.device)? {
-        // The quantity stays unknown; everything else is measured.
-        return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
+    if !(probe.is_allowed)(context)? {
+        // The quantities stay unknown; everything else is measured.
+        let unknown = |of: &Quantity| Measurement::new(of.clone(), 1, Vec::new(), Stop::Capped);
+        return Ok(probe.quantities.iter().map(unknown).collect());
     }
     let counts = match probe.counts {
         Counts::Once => vec![1],

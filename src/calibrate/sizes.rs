@@ -149,7 +149,7 @@ impl Sizes {
                 _ => &[16, 20, 24, 26, 28],
             },
             loads: &Load::ALL,
-            setup_steps: &SetupStep::ALL,
+            setup_steps: &SetupStep::HERE,
             passes: 2,
         }
     }

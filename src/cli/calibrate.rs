@@ -2,6 +2,7 @@
 
 use super::fit::FittingShown;
 use super::interrupts::interrupts;
+use super::new_process;
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
@@ -90,7 +91,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let mut calibration = Calibration::new(machine, (&device, &team), folder);
+    let mut calibration = Calibration::new(machine, (&device, &team), folder)
+        .starting(new_process::new_process(arguments.gpu)?);
     let growing = calibration.growing();
     let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
     if arguments.resume {

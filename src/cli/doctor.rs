@@ -1,6 +1,6 @@
 //! `hallway doctor`: what this machine has of what hallway needs.
 
-use super::profiles::{deliver, newest};
+use super::profiles::{CALIBRATIONS, deliver, newest};
 use super::{Failure, Format, Outcome};
 use crate::calibrate::HOST_MEMORY;
 use crate::gpu::{CudaLibrary, Device, GpuError, Monitor};
@@ -222,7 +222,7 @@ fn governor() -> Finding {
 fn profile(gpus: &[GpuFound]) -> Finding {
     const WHAT: &str = "profile";
     const CALIBRATE: &str = "hallway calibrate";
-    let found = newest(Path::new("calibration")).and_then(|path| {
+    let found = newest(Path::new(CALIBRATIONS)).and_then(|path| {
         let profile = Profile::load(&path)?;
         Ok((path, profile.machine))
     });

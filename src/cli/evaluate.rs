@@ -5,14 +5,15 @@ mod machines;
 pub(super) mod what_if;
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs_count, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
-use super::terminal::{NARROWEST, width};
+use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, InBrief, Rows, trace};
+use crate::findings::{Assessment, InBrief};
+use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
 use crate::simulate::Tally;
@@ -36,7 +37,11 @@ pub(super) struct EvaluateArguments {
     /// Number of runs that share one set-up, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show every plan, not just the fastest ones and the best of each kind
+    /// Show all that is known, not just the first screen: more plans and columns, set-up, pinning,
+    /// the critical path, and plans that cannot be made
+    #[arg(long)]
+    details: bool,
+    /// Show every plan, not just the fastest ones and the best of each kind; implies --details
     #[arg(long)]
     all: bool,
     /// Name the simplest plan that is at most this much slower than the fastest one [default: 3%]
@@ -48,7 +53,7 @@ pub(super) struct EvaluateArguments {
     /// otherwise (`elements=1e4..1e9:30`)
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
-            ["runs", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
+            ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
     sweep: Option<Asked>,
     /// Predict only one part of the sweep's values, such as 3/16; write each part with `--format
     /// json` and combine them with `hallway merge`
@@ -75,8 +80,8 @@ pub(super) struct EvaluateArguments {
     /// [default: slower=5% and verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
     fail_if: Vec<gate::FailIf>,
-    /// Fit the table into this many columns [default: $COLUMNS, or the width of the terminal;
-    /// unlimited if the output is not a terminal]
+    /// Fit the text into this many columns [default: $COLUMNS, or the width of the terminal;
+    /// otherwise 80]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
@@ -96,7 +101,8 @@ pub(super) struct EvaluateArguments {
 fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failure> {
     let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
     let found = predicting.profile()?;
-    check_outputs(predicting.inputs(&found), output)?;
+    let workloads = predicting.workloads()?;
+    check_outputs(predicting.inputs(&found, &workloads), output)?;
     let report = sweep(predicting, &found, asked, arguments.shard)?;
     show(&report, arguments.format, (arguments.width, output))
 }
@@ -117,8 +123,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
-    let workloads = predicting.workloads()?;
-    let inputs = predicting.inputs(&found).chain(arguments.baseline.as_deref());
+    let workloads = predicting.contests()?;
+    let inputs = predicting.inputs(&found, &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
@@ -146,8 +152,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     }
     let text = match arguments.format {
         AnswerFormat::Table => {
-            let rows = if arguments.all { Rows::All } else { Rows::Notable };
-            evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
+            let rows = match (arguments.all, arguments.details) {
+                (true, _) => Rows::All,
+                (false, true) => Rows::Notable,
+                (false, false) => Rows::Screen,
+            };
+            let width = width(arguments.width, arguments.output.as_deref());
+            evaluation.text_within(rows, Some(width.unwrap_or(USUAL_WIDTH)))
         }
         AnswerFormat::Json | AnswerFormat::Csv => evaluation.json(),
     };
@@ -188,6 +199,7 @@ pub(super) fn evaluated(
 ) -> Result<(Assessment, Ranking), Failure> {
     let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
     let runs = questions.runs.unwrap_or(workload.runs);
+    check_runs_count(workload, &ranking, runs)?;
     let of = (found, (predicting.draws.into(), predicting.seed));
     let ranked = (&ranking, questions.within);
     let assessment = assess((workload, runs), ranked, of, progress.tally());

@@ -1,15 +1,15 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, load, write_whole};
+use super::profiles::{CALIBRATIONS, deliver, in_folder, load, newest, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Calls, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
-use crate::search::{Candidates, Plan, candidates_for, candidates_over};
+use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
 use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
 const MOST_GPUS: usize = 8;
@@ -19,7 +19,8 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Name of the plan, as listed by `evaluate --all` [default: the fastest plan]
+    /// Name of the plan, as listed by `evaluate --all` [default: the plan to choose and, if that is
+    /// on the CPU, the best one on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Show every call instead of abbreviating repeated ones
@@ -37,21 +38,31 @@ pub(super) struct ExplainArguments {
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
-    let inputs = [Some(&arguments.scenario), arguments.profile.as_ref()].into_iter().flatten();
-    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    let (first, plan) = match &arguments.plan {
-        Some(name) => {
-            (String::new(), named(&workload, candidates(arguments, &workload, name)?, name)?)
-        }
-        None => winner(arguments, &workload, width)?,
+    // A profile is not always read, but never to be overwritten.
+    let profile = match &arguments.profile {
+        Some(path) => Some(in_folder(path)),
+        None => newest(Path::new(CALIBRATIONS)).ok(),
     };
-    if let Some(path) = &arguments.program {
+    let inputs = [&arguments.scenario].into_iter().chain(&profile).chain(&workload.files);
+    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
+    let plans = match &arguments.plan {
+        Some(name) => {
+            let plan = named(&workload, candidates(arguments, &workload, name)?, name)?;
+            vec![(String::new(), plan)]
+        }
+        None => chosen(arguments, &workload, width)?,
+    };
+    if let (Some(path), Some((_, plan))) = (&arguments.program, plans.first()) {
         write_whole(path, &workload.spelled_out(&plan.program))?;
     }
     let calls = if arguments.all { Calls::All } else { Calls::Shortened };
-    deliver(&(first + &explain(&workload, &plan, calls, width)), None)?;
+    let explained = plans.iter().map(|(head, plan)| {
+        let text = explain(&workload, plan, calls, width);
+        format!("{head}{text}")
+    });
+    deliver(&explained.collect::<Vec<String>>().join("\n\n"), None)?;
     Ok(Outcome::Done)
 }
 
@@ -72,12 +83,13 @@ fn candidates(
     Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()))
 }
 
-/// The plan that is predicted to be the fastest, and a sentence that says so.
-fn winner(
+/// The plan to choose, with a sentence that says so. One on the CPU has little to explain, so the
+/// best on the GPU comes behind it.
+fn chosen(
     arguments: &ExplainArguments,
     workload: &Workload,
     width: Option<usize>,
-) -> Result<(String, Plan), Failure> {
+) -> Result<Vec<(String, Plan)>, Failure> {
     let predicting = predicting(arguments);
     let found = predicting.profile()?;
     let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
@@ -88,7 +100,11 @@ fn winner(
             workload.name
         )));
     };
-    Ok((folded(&prediction(best), width), best.plan.clone()))
+    let on_gpu = ranking.best_on_gpu().filter(|_| best.is_cpu());
+    let shown = |(chosen, of_gpu): (&Ranked, bool)| {
+        (folded(&prediction(chosen, of_gpu), width), chosen.plan.clone())
+    };
+    Ok([(best, false)].into_iter().chain(on_gpu.map(|plan| (plan, true))).map(shown).collect())
 }
 
 /// The plan of this name. What comes after a comma may be left out where that is clear.

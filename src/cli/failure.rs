@@ -15,6 +15,8 @@ use std::io::{self, ErrorKind, IsTerminal};
 #[derive(Debug)]
 pub(super) enum Failure {
     Input(miette::Report),
+    /// The input is right, and there is no answer to it.
+    Unanswered(miette::Report),
     /// The arguments are wrong, and JSON was asked for. In words, clap says so itself.
     Usage {
         message: String,
@@ -58,6 +60,7 @@ impl Failure {
     /// The exit code.
     pub const fn code(&self) -> u8 {
         match self {
+            Self::Unanswered(_) => 1,
             Self::Input(_) | Self::Usage { .. } => 2,
             Self::NoGpu(_) => 3,
             Self::Machine(_) => 4,
@@ -70,7 +73,10 @@ impl Failure {
     pub fn shown(&self, format: FailureFormat) -> String {
         match (format, self) {
             (FailureFormat::Json, _) => Failed { error: self.problem() }.json(),
-            (FailureFormat::Words, Self::Input(report) | Self::Machine(report)) => drawn(report),
+            (
+                FailureFormat::Words,
+                Self::Input(report) | Self::Unanswered(report) | Self::Machine(report),
+            ) => drawn(report),
             (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
                 message.clone()
             }
@@ -84,6 +90,7 @@ impl Failure {
     fn problem(&self) -> Problem {
         let (kind, message, help) = match self {
             Self::Input(report) => (ProblemKind::Input, report.to_string(), help(report)),
+            Self::Unanswered(report) => (ProblemKind::Unanswered, report.to_string(), help(report)),
             Self::Usage { message, help } => (ProblemKind::Usage, message.clone(), help.clone()),
             Self::NoGpu(why) => (ProblemKind::NoGpu, why.clone(), None),
             Self::Machine(report) => (ProblemKind::Machine, report.to_string(), help(report)),

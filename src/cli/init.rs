@@ -24,7 +24,7 @@ pub(super) struct InitArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Batches arrive in host memory and pass through a few kernels
+    /// Batches arrive in host memory, and each feeds a step of a model on the GPU
     Loader,
     /// A single kernel
     Kernel,

@@ -19,6 +19,7 @@ mod init;
 mod interrupts;
 mod kernels;
 mod merge;
+mod new_process;
 mod outputs;
 mod own_kernels;
 mod plot;
@@ -90,6 +91,9 @@ enum Command {
     /// Measure kernels in this process, supervised by another one
     #[command(name = own_kernels::MEASURE, hide = true)]
     MeasureKernels,
+    /// Time this process's first use of the GPU, for a calibration that starts it
+    #[command(name = new_process::MEASURE, hide = true)]
+    MeasureNewProcess(new_process::NewProcessArguments),
     /// Plot plans, timelines, sweeps, predicted against measured times, and copy bandwidth
     Plot(plot::PlotArguments),
 }
@@ -194,6 +198,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => kernels::run(),
         Command::MeasureKernels => own_kernels::measure(),
+        Command::MeasureNewProcess(arguments) => new_process::measure(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Report(arguments) => report::run(arguments),

@@ -4,7 +4,7 @@
 //! show. A kernel that faults takes its process along, and one that never ends is killed with it.
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, in_folder, load, newest};
+use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, newest};
 use super::{Failure, Outcome};
 use crate::calibrate::ScenarioJob;
 use crate::files;
@@ -77,7 +77,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Failure> {
     let path = match &arguments.profile {
         Some(path) => in_folder(path),
-        None => newest(Path::new("calibration"))?,
+        None => newest(Path::new(CALIBRATIONS))?,
     };
     let found = LoadedProfile { profile: Profile::load(&path)?, path };
     let workloads = arguments.scenarios.iter().map(|path| load(path));
@@ -87,7 +87,8 @@ pub(super) fn run(
         Some(folder) => (folder.join(Calibration::SAMPLES), folder.join(Calibration::PROFILE)),
         None => (found.samples(), found.path.clone()),
     };
-    let inputs = arguments.scenarios.iter().map(PathBuf::as_path);
+    let of_kernels = workloads.iter().flat_map(|workload| &workload.files);
+    let inputs = arguments.scenarios.iter().chain(of_kernels).map(PathBuf::as_path);
     check_outputs(inputs, [samples_path.as_path(), profile_path.as_path()])?;
     let mut wanted = Wanted::new(&workloads, &samples, &found.profile);
     let mut text = String::new();

@@ -10,11 +10,18 @@ use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
-use crate::search::{Candidates, Plan, Ranking, candidates_for, rank_counted};
+use crate::search::{contests, Candidates, Plan, Ranking, candidates_for, rank_counted};
 use crate::study::Calibration;
+use crate::units::Span;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// The folder whose folders are searched for profiles.
+pub(super) const CALIBRATIONS: &str = "calibration";
+
+/// Bytes of a file of scores: the names of thousands of scenarios.
+const LARGEST_SCORES: u64 = 1 << 20;
 
 /// A profile and the path that it was read from.
 pub(super) struct LoadedProfile {
@@ -25,7 +32,16 @@ pub(super) struct LoadedProfile {
 impl LoadedProfile {
     /// What reports say of it.
     pub fn origin(&self) -> Origin {
-        Origin::new(&self.path.display().to_string(), &self.profile)
+        let mut origin = Origin::new(&self.path.display().to_string(), &self.profile);
+        let scores = files::read(&self.scores(), LARGEST_SCORES).ok();
+        origin.scored =
+            scores.and_then(|text| report::Scores::read(&text, origin.calibration_unix_time));
+        origin
+    }
+
+    /// The file with the scores of the runs on this machine.
+    pub fn scores(&self) -> PathBuf {
+        self.runs().with_file_name("scores.json")
     }
 
     /// The folder for runs on this machine.
@@ -123,7 +139,8 @@ pub(super) fn check_runs(
 ) -> Result<(), Failure> {
     let known = ranking.plans.iter().map(|ranked| &ranked.plan);
     let known = known.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-    let mut is_known = runs.runs.is_empty();
+    // Runs of a scenario are of all its parts.
+    let mut is_known = runs.runs.is_empty() || workload.part.is_some();
     for plan in known {
         let Some(run) = runs.run_of(&plan.identity()) else { continue };
         is_known = true;
@@ -146,6 +163,23 @@ pub(super) fn check_runs(
                 `name`",
         "`{}` has changed since its plans were run: none of the runs matches a current plan",
         workload.name
+    )))
+}
+
+/// Refuses a number of runs that takes longer than can be counted with any of the plans: which one
+/// is faster then shows in no time of a whole program.
+pub(super) fn check_runs_count(
+    workload: &Workload,
+    ranking: &Ranking,
+    runs: u64,
+) -> Result<(), Failure> {
+    let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
+    let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
+    Err(Failure::Unanswered(miette::miette!(
+        help = "ask about fewer runs, with `--runs` or with `runs` in the scenario",
+        "{}: {runs} runs of `{}`, {pass} each, take more than {most}, and no longer time is counted",
+        workload.name,
+        long.plan.name()
     )))
 }
 
@@ -176,7 +210,7 @@ impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<LoadedProfile, Failure> {
         match self.profile.as_slice() {
-            [] => Self::load_profile(newest(Path::new("calibration"))?),
+            [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
             [_, ..] => Err(Failure::Input(miette::miette!(
                 help = "name one profile; only `hallway evaluate` compares machines",
@@ -203,13 +237,23 @@ impl Predicting {
     }
 
     /// The files that every predicting command reads.
-    pub fn inputs<'p>(&'p self, found: &'p LoadedProfile) -> impl Iterator<Item = &'p Path> {
-        self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
+    pub fn inputs<'p>(
+        &'p self,
+        found: &'p LoadedProfile,
+        workloads: impl IntoIterator<Item = &'p Workload>,
+    ) -> impl Iterator<Item = &'p Path> {
+        let of_kernels = workloads.into_iter().flat_map(|workload| &workload.files);
+        self.scenarios.iter().chain([&found.path]).chain(of_kernels).map(PathBuf::as_path)
     }
 
     /// Reads the scenarios.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
         Ok(self.sources()?.into_iter().map(|(_, workload)| workload).collect())
+    }
+
+    /// Reads the scenarios, each in parts whose plans leave the same results.
+    pub fn contests(&self) -> Result<Vec<Workload>, Failure> {
+        Ok(self.workloads()?.iter().flat_map(contests).collect())
     }
 
     /// Reads the scenarios, and keeps their texts. Two may not share a name: runs, pictures and
@@ -281,7 +325,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
-    if let Some(unsteady) = report::unsteady_link(profile) {
+    if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
         head += &format!("{unsteady}\n");
     }
     if samples.is_unfinished {

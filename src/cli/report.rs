@@ -29,9 +29,9 @@ pub(super) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profile()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let inputs = predicting.inputs(&found).chain(runs.iter().map(PathBuf::as_path));
+    let inputs = predicting.inputs(&found, &workloads).chain(runs.iter().map(PathBuf::as_path));
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let of = (predicting.draws.into(), predicting.seed);
     let evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
     let sizes = workloads.iter().zip(&evaluation.scenarios).map(|(workload, assessment)| {
-        let tried = assessment.break_even.as_ref().map(|found| found.tried);
+        let tried = assessment.threshold().map(|found| found.tried);
         tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))
     });
     let sizes: Vec<Vec<AtSize>> = sizes.collect();

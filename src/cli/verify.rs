@@ -11,7 +11,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{TracedPlan, Verification, trace};
+use crate::report::{Scores, TracedPlan, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
@@ -30,6 +30,9 @@ All plans are predicted before the first one runs; a digest of the profile, the 
 predictions goes to standard error. Plans run in random order, once per round. Then, if the chosen
 plan is not the fastest one, these two run again, in alternation, three times each; regret is
 computed from these runs.
+
+The errors over all plans go to scores.json next to the profile, unless an earlier `verify` scored
+more plans: `evaluate` then says how many of the measured times were in their ranges.
 
 Every run is saved at once to runs/NAME.partial.json next to the profile, and to runs/NAME.json when
 all are done. With --random, runs and scenarios are saved to runs/random-SEED/. With --shard, each
@@ -117,7 +120,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let subjects = Subjects::new(arguments, &found)?;
     let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
-    let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
+    let workloads = subjects.all.iter().map(|(workload, _)| workload);
+    let inputs = arguments.predicting.inputs(&found, workloads);
+    let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
         true => check_outputs(inputs.chain(paths()), written),
@@ -154,7 +159,21 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         run_all(arguments, (device.as_ref(), &found.profile), &mut jobs)
     }?;
     let (verification, traces) = scored(arguments, &found, (&predicted, &digest), sets)?;
+    if !arguments.recorded && arguments.random.is_none() && arguments.shard.is_none() {
+        keep_scores(&found, &verification)?;
+    }
     deliver_all(arguments, &found.profile, &verification, &traces)
+}
+
+/// Keeps what ranges held on this machine, for answers from the same profile. Fewer plans than were
+/// scored before say less.
+fn keep_scores(found: &LoadedProfile, verification: &Verification) -> Result<(), Failure> {
+    let before = found.origin().scored.map_or(0, |scored| scored.plans);
+    let is_more = |scores: &Scores| scores.plans() >= before;
+    match Scores::of(verification).filter(is_more) {
+        Some(scores) => write_whole(&found.scores(), &scores.json()),
+        None => Ok(()),
+    }
 }
 
 /// The workloads and the plans to predict, and where their runs are kept.

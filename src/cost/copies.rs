@@ -41,6 +41,11 @@ impl CopyEngines {
         })
     }
 
+    /// Halves what it costs to change streams.
+    pub fn halve(&mut self) {
+        self.switch.as_flattened_mut().iter_mut().for_each(|switch| *switch /= 2.0);
+    }
+
     /// Whether changing streams takes any time.
     #[inline]
     pub fn take_time_to_switch(&self) -> bool {

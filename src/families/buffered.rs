@@ -37,6 +37,10 @@ impl Definition for Buffered {
         cut.chain(rings.map(|ring| Self { ring, ..*self })).collect()
     }
 
+    fn ring(&self) -> Option<usize> {
+        Some(self.ring)
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_engine(builder, (self.chunks, ONE_GPU), Some(self.ring))
     }

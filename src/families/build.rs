@@ -5,7 +5,7 @@ use super::crossing::refuse_rows;
 use super::strategy::Strategy;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, DoesNotFit, Program, Whose, captured, check_fits, check_hazards};
-use crate::scenario::{Buffer, Home, Workload};
+use crate::scenario::{Buffer, Home, PlanMemory, Workload};
 
 /// Why a strategy has no plan for a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +89,10 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
         // Results for new pages land elsewhere, and the CPU copies them home.
         refuse_rows(workload, |buffer| buffer.fresh)?;
         return refuse_fresh(workload, |home| home == HostMemory::Pinned);
+    }
+    // Who asks for pageable memory gets no other. What the scenario has pinned stays so.
+    if workload.plans.holds(PlanMemory::Pageable) {
+        return Ok(());
     }
     let is_pinned =
         |buffer: &&Buffer| matches!(buffer.home, Home::Host(memory) if memory.is_pinned());

@@ -16,7 +16,8 @@ pub(crate) struct Chunk {
     /// For each buffer, the elements that this chunk and no other one computes or copies back.
     pub owns: Vec<Range<u64>>,
     /// For each buffer, the elements that memory must hold while the chunk is computed: early
-    /// iterations of a stencil are wider than its last one.
+    /// iterations of a stencil are wider than its last one, and a kernel of the user's own writes as
+    /// many elements as it reads.
     pub room: Vec<Range<u64>>,
 }
 
@@ -68,8 +69,8 @@ pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, 
 
 /// The one length that all cut buffers share.
 fn common_length(workload: &Workload) -> Result<u64, String> {
-    if let Some(task) = workload.tasks.iter().find(|task| !task.splittable) {
-        return Err(format!("task `{}` has no `split`", task.name));
+    if let Some(why) = workload.tasks.iter().find_map(Task::stays_whole) {
+        return Err(why);
     }
     for task in &workload.tasks {
         for (input, &id) in task.reads.iter().enumerate() {
@@ -163,8 +164,11 @@ fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut room = needs.to_vec();
     for task in &workload.tasks {
         for write in &task.writes {
-            let length = workload.buffer(*write).elements;
-            room[write.0] = iteration_range(task, 0, &needs[write.0], length);
+            let (needs, length) = (&needs[write.0], workload.buffer(*write).elements);
+            room[write.0] = match task.kernel.own() {
+                Some(_) => widened(needs, task.halo(), length),
+                None => iteration_range(task, 0, needs, length),
+            };
         }
     }
     room

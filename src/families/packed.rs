@@ -77,6 +77,10 @@ impl Definition for Packed {
     fn tries_pageable(&self, _: u64) -> bool {
         true
     }
+
+    fn takes_pinned(&self) -> bool {
+        true
+    }
 }
 
 /// The buffers of the host that are small enough, and that each batch has for itself.

@@ -73,6 +73,10 @@ impl Definition for Staged {
         pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
+    fn ring(&self) -> Option<usize> {
+        Some(self.ring)
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         staged(builder, *self)
     }
@@ -120,6 +124,10 @@ impl Definition for Staged {
     /// Pinned data needs no staging.
     fn tries_pinned(&self) -> bool {
         false
+    }
+
+    fn takes_pinned(&self) -> bool {
+        true
     }
 }
 

@@ -19,6 +19,11 @@ pub(super) struct Module {
 }
 
 impl Module {
+    /// The PTX that the module was loaded from, with a zero at its end.
+    pub fn image(&self) -> &[std::ffi::c_char] {
+        &self.image
+    }
+
     pub fn compile(major: u32, minor: u32) -> Result<Self, GpuError> {
         Self::load(compile_ptx(major, minor)?)
     }
@@ -28,7 +33,7 @@ impl Module {
         Self::load(self.image.clone())
     }
 
-    fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
+    pub fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };

@@ -7,6 +7,7 @@
 use super::Profile;
 use super::calls::CallCosts;
 use super::parameters::{identity, visit};
+use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -126,6 +127,11 @@ impl BorrowedCosts {
             Self::Graphs => 0.35,
             Self::Memory => 1.0,
         }
+    }
+
+    /// Between which factors the costs of nine machines in ten lie, of those of another one.
+    pub fn range(self) -> [f64; 2] {
+        [-1.0, 1.0].map(|way| (1.0 + way * NINE_OF_TEN * self.spread()).max(LEAST_DEVIATE))
     }
 
     /// What it is, as the subject of a sentence.

@@ -6,9 +6,32 @@ use serde::de::{Deserialize, Deserializer, Error};
 /// before 64 bits do.
 pub(super) const LONGEST: f64 = 1e12;
 
-/// A time, a slowdown or a scatter.
+/// A standard deviation over a median. Beyond this, times would not scatter but mean nothing; the
+/// widest of a calibration is 0.3.
+pub(super) fn is_scatter(scatter: f64) -> bool {
+    const WIDEST: f64 = 10.0;
+    (0.0..=WIDEST).contains(&scatter)
+}
+
+/// Nanoseconds per unit of size at most between two knots of a curve, a tenth of a second. The
+/// steepest of a calibration is a thousandth of that. What goes on beyond its last knot as steeply
+/// would soon take longer than can be counted.
+pub(super) const STEEPEST: f64 = 1e8;
+
+/// A time.
 pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     number(from, |number| (0.0..LONGEST).contains(&number), "a number, and not below 0 or huge")
+}
+
+/// As [`is_scatter`] has it.
+pub(super) fn scatter<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, is_scatter, "a standard deviation over a median, from 0 to 10")
+}
+
+/// How many times as long something takes beside something else.
+pub(super) fn slowdown<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let expected = "how many times as long it takes, from 0.5 to 1000";
+    number(from, |number| (0.5..=1000.0).contains(&number), expected)
 }
 
 /// Like [`not_negative`], for a key that may be left out.

@@ -1,7 +1,7 @@
 //! The link between host and device, and how much those that use it at once slow each other.
 
 use super::caches::{Warmth, blend};
-use super::checked_numbers::{if_known, not_negative};
+use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
 use super::draws::Draws;
 use super::unknown::Unknown;
 use super::{Curve, Profile, TwinModel};
@@ -40,7 +40,7 @@ pub struct LinkModel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_beside_kernels: Option<Curve>,
     /// Relative scatter of the extra time that large copies take when both directions are busy.
-    #[serde(default, deserialize_with = "not_negative")]
+    #[serde(default, deserialize_with = "scatter")]
     pub scatter: f64,
     /// Nanoseconds that the H2D copy engine idles when it switches streams, over the number of
     /// streams that keep it busy.
@@ -192,12 +192,12 @@ impl TryFrom<RawRefetch> for Refetch {
 pub struct Interference {
     pub load: Load,
     pub direction: Direction,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "slowdown")]
     pub copy_slowdown: f64,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "slowdown")]
     pub load_slowdown: f64,
     /// Relative scatter of the slowdown of the copies.
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "scatter")]
     pub scatter: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Several GPUs: copies between them, the links and memory that they share, and whether they are
 //! alike.
 
-use super::checked_numbers::{above_zero, not_negative};
+use super::checked_numbers::{above_zero, not_negative, scatter};
 use super::draws::Draws;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Estimate, Profile};
@@ -61,7 +61,7 @@ pub struct RootModel {
     #[serde(default = "alike", deserialize_with = "above_zero", skip_serializing_if = "is_alike")]
     pub up_over_down: f64,
     /// Relative scatter of the copies that these rates come from.
-    #[serde(default, deserialize_with = "not_negative")]
+    #[serde(default, deserialize_with = "scatter")]
     pub scatter: f64,
 }
 

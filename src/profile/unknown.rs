@@ -24,6 +24,8 @@ enum Why {
     OfScenario,
     /// It is of a scenario's own kernel, and the scenario says nothing of it.
     NotStated,
+    /// It is of a scenario's own kernel, which has a time at one size, and this is another.
+    OneSize,
     /// Nothing measures it.
     NotPredicted,
 }
@@ -48,6 +50,10 @@ impl Why {
             }
             Self::NotStated => format!(
                 "the scenario lacks {what}: add points, a roofline or a stated time to the \
+                 `[[kernel]]`"
+            ),
+            Self::OneSize => format!(
+                "{what} at one size only, so pieces of it have no time: add a second point to its \
                  `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway cannot predict {what}"),
@@ -92,6 +98,18 @@ impl Unknown {
     /// Something of a scenario's own kernel that the scenario does not say.
     pub(super) fn unstated(what: impl Into<String>) -> Self {
         Self::because(Why::NotStated, what)
+    }
+
+    /// A scenario's own kernel that has a time on a processor at one size, and would run at
+    /// another.
+    pub(super) fn of_one_size(kernel: &str, processor: &str) -> Self {
+        Self::because(Why::OneSize, format!("kernel `{kernel}` has a time on the {processor}"))
+    }
+
+    /// Whether all that is missing is the time of kernels at a second size: then the scenario says
+    /// too little, and not the profile.
+    pub fn is_of_one_size(&self) -> bool {
+        self.missing.keys().all(|why| *why == Why::OneSize)
     }
 
     /// Something that hallway predicts from no profile.

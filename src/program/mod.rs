@@ -21,7 +21,10 @@ mod operands;
 mod order;
 mod own_step;
 mod problem;
+mod process;
+mod results;
 pub mod spelled;
+mod stated;
 mod threads;
 mod value;
 
@@ -37,5 +40,7 @@ pub use operands::{
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
+pub use results::Results;
+pub use process::{Process, ProcessState, StateReason};
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

@@ -1,9 +1,9 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use super::answer::Answer;
-use super::evaluation::{Assessment, Evaluation};
+use crate::findings::{Answer, Assessment, Verdict};
+use super::brief::said;
+use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
-use super::verdict::Verdict;
 use super::words::{date, plural, signed_percent};
 use crate::units::Span;
 use serde::Deserialize;
@@ -32,7 +32,7 @@ struct Earlier {
 #[derive(Debug, Clone, Deserialize)]
 struct EarlierVerdict {
     answer: Answer,
-    pass_answer: Answer,
+    run_answer: Answer,
 }
 
 /// Plans are in order, the fastest first.
@@ -118,7 +118,7 @@ impl Evaluation {
 
 fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     let (first, fastest) = (before.plans.first(), now.plans.first());
-    let Verdict { answer, pass_answer, .. } = now.verdict;
+    let Verdict { answer, run_answer, .. } = now.verdict;
     let mut one = Compared {
         scenario: now.scenario.clone(),
         before_ns: first.map(|plan| plan.predicted_ns),
@@ -133,11 +133,11 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     if limits.verdict {
         let of = [
             ("", before.verdict.answer, answer),
-            (" for a single run", before.verdict.pass_answer, pass_answer),
+            (" for a single run", before.verdict.run_answer, run_answer),
         ];
         let turned = of.into_iter().find(|(_, before, now)| before != now);
         one.failures.extend(turned.map(|(what, before, now)| {
-            format!("the verdict{what} changed from {} to {}", before.said(), now.said())
+            format!("the verdict{what} changed from {} to {}", said(before), said(now))
         }));
     }
     one

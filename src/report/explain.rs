@@ -45,11 +45,13 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
     folded(&text, width)
 }
 
-/// What a plan was predicted to take that is explained because it is the one to choose.
-pub fn prediction(winner: &Ranked) -> String {
-    let (low, high) = winner.forecast.interval();
-    let time = with_range(winner.makespan(), low, high);
-    format!("The fastest plan, predicted to take {time} per run:\n\n")
+/// What a plan was predicted to take that is explained because it is the one to choose, of all or
+/// of those on the GPU.
+pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
+    let (low, high) = chosen.forecast.interval();
+    let time = with_range(chosen.makespan(), low, high);
+    let of = if of_gpu { "The best plan on the GPU" } else { "The plan to choose" };
+    format!("{of}, predicted to take {time} per run:\n\n")
 }
 
 fn section(title: &str, sentences: &[String]) -> String {

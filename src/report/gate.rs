@@ -1,8 +1,8 @@
 //! How an evaluation stands to an earlier one.
 
-use super::answer::Answer;
+use crate::findings::Answer;
 use super::table::{Column, table};
-use super::what_if::in_cell;
+use super::brief::{in_a_word, in_cell};
 use super::words::{percent, quoted, signed_percent};
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -109,7 +109,7 @@ impl Compared {
     }
 
     fn cells(&self) -> Vec<String> {
-        let (before, now) = (self.verdict_before.in_a_word(), self.verdict_now.in_a_word());
+        let (before, now) = (in_a_word(self.verdict_before), in_a_word(self.verdict_now));
         let arrow = |before: &str, now: &str| match before == now {
             true => now.to_owned(),
             false => format!("{before} -> {now}"),

@@ -32,10 +32,18 @@ pub fn library(width: Option<usize>) -> String {
         "",
         "Arguments show their defaults, which are also used for the floating-point operations.",
         "Inputs that are read whole (\"all of\") are not counted in the bytes.",
-        "Tasks of all kernels except `transpose` can have a `split`.",
-        "",
     ];
-    folded(&(table(&header, &rows, width) + &notes.join("\n")), width)
+    let by_elements: Vec<String> = Kernel::ALL
+        .into_iter()
+        .filter(|one| one.goes_by_elements())
+        .map(|one| format!("`{one}`"))
+        .collect();
+    let cut = format!(
+        "\nPlans cut tasks into chunks that run {}, unless they say `split = \"none\"`. Others are \
+         cut if they have a `split`; a transposition cannot be.\n",
+        by_elements.join(", ")
+    );
+    folded(&(table(&header, &rows, width) + &notes.join("\n") + &cut), width)
 }
 
 /// `x and its neighbours; all of weights: taps`

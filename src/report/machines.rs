@@ -1,10 +1,10 @@
 //! Several machines, asked the same question.
 
 use super::Origin;
-use super::evaluation_text::heading;
-use super::in_brief::InBrief;
+use super::heading::heading;
+use crate::findings::InBrief;
 use super::table::{Column, table};
-use super::what_if::in_cell;
+use super::brief::{cells, in_cell};
 use super::words::{folded, plural, quoted};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ impl SideBySide {
         let row = |one: &OnMachine| {
             let OnMachine { machine, answer, cost } = one;
             let mut row = vec![machine.clone()];
-            row.extend(answer.cells());
+            row.extend(cells(answer));
             row.extend([answer.cpu_ns, answer.gpu_ns, answer.program_ns].map(in_cell));
             if is_priced {
                 row.push(cost.map_or_else(|| "-".to_owned(), money));

@@ -5,11 +5,9 @@
 
 mod against;
 mod agreement;
-mod answer;
-mod assessed_plan;
+mod brief;
 mod calibration;
 mod checked;
-mod deciding_time;
 mod doctor;
 mod drawn;
 mod drift;
@@ -17,50 +15,41 @@ mod evaluation;
 mod evaluation_text;
 mod explain;
 mod gate;
-mod host_thread;
+mod heading;
 mod html;
-mod in_brief;
-mod lanes;
 mod library;
 mod machines;
 mod origin;
 mod paper;
-mod pass_in_words;
 mod plot;
 mod problem;
-mod setup_notes;
+mod said;
+mod scores;
 mod sureness;
 mod swept;
 mod swept_text;
 mod table;
 mod timeline_row;
 mod trace;
-mod verdict;
 mod verification;
 mod verification_by_kind;
 mod verification_text;
-mod what_if;
 mod what_if_text;
 mod wins;
 mod words;
 
 pub use against::Baseline;
 pub use agreement::agreement;
-pub use answer::Answer;
-pub use assessed_plan::{AssessedPlan, Busy, PinningPrices, TakenPrices};
 pub use calibration::calibration;
 pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshold};
+pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, explain, prediction};
 pub use gate::{Compared, Gate, Limits};
-pub use host_thread::{HeldBy, HostThread};
 pub use html::{Review, Subject, review};
-pub use in_brief::InBrief;
-pub use lanes::Bottleneck;
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
 pub use origin::Origin;
@@ -69,15 +58,14 @@ pub use plot::{
     sweep as drawn_sweep,
 };
 pub use problem::{Failed, FilePosition, Problem, ProblemKind};
-pub use sureness::{sureness, unsteady_link};
+pub use scores::Scores;
+pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
-pub use verdict::Verdict;
 pub use verification::{
     Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
     ScoredPlan, ScoredScenario, Verification,
 };
-pub use what_if::{Turning, WhatIf};
 pub use words::{date, folded};
 
 use serde::Serialize;
@@ -86,7 +74,7 @@ use serde_json::{Map, Value};
 
 /// Version of every JSON form. It goes up when a key changes its meaning or goes away, not when
 /// one is added.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A report as JSON, with what every JSON form begins with. Each type is compiled for this value
 /// alone, not for every way to write one.

@@ -1,5 +1,6 @@
 //! The machine that a report is about, and its profile.
 
+use super::verification::ErrorFigures;
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};
@@ -34,6 +35,9 @@ pub struct Origin {
     /// Number of measurements that were taken while the device's clocks were not as usual, and the
     /// total number. `null` if clocks were not monitored.
     pub disturbed: Option<(usize, usize)>,
+    /// How predictions did for the plans that were run on this machine. `null` if none were scored.
+    #[serde(default)]
+    pub scored: Option<ErrorFigures>,
     /// Error of predictions on machines where plans were tested, as a share. `null` if plans were
     /// tested on this machine, or if the error is unknown.
     #[serde(default)]
@@ -61,6 +65,7 @@ impl Origin {
             calibrated: time.map(date),
             extent: machine.extent,
             disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
+            scored: None,
             model_error: profile.model_error,
             borrowed_from: profile.borrowed.iter().map(|one| one.from.clone()).collect(),
         }

@@ -37,6 +37,8 @@ pub enum ProblemKind {
     Usage,
     /// A file or a value is wrong, or a file cannot be written.
     Input,
+    /// There is no answer to what was asked.
+    Unanswered,
     /// The command needs a GPU or a part of CUDA that is missing.
     NoGpu,
     /// The GPU or the machine failed.

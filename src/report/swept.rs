@@ -1,9 +1,8 @@
 //! What a sweep found: the answer at each value of a number, and where it turns.
 
 use super::Origin;
-use super::answer::Answer;
-use super::in_brief::InBrief;
-use super::lanes::{Bottleneck, bottleneck};
+use crate::cost::Bottleneck;
+use crate::findings::{Answer, InBrief};
 use crate::families::Strategy;
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
@@ -114,8 +113,8 @@ pub struct SideTime {
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// What bounds a run of the plan.
-    pub bottleneck: Bottleneck,
+    /// What limits a run of the plan. `null` if that was not looked for.
+    pub bottleneck: Option<Bottleneck>,
 }
 
 impl SweptPoint {
@@ -125,7 +124,7 @@ impl SweptPoint {
         let side = |on_cpu| {
             let best = swept.best(on_cpu)?;
             let [predicted_ns, low_ns, high_ns] = swept.time(best)?;
-            let bottleneck = bottleneck(&best.plan.program, &best.forecast.timeline);
+            let bottleneck = best.bottleneck();
             Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));
@@ -150,7 +149,7 @@ impl SweptPoint {
 
     /// The answer to what is asked: about a pass, or a program.
     pub fn answer(&self, of_programs: bool) -> Answer {
-        if of_programs { self.brief.answer } else { self.brief.pass_answer }
+        if of_programs { self.brief.answer } else { self.brief.run_answer }
     }
 
     /// The plan to choose, by the time that is compared.

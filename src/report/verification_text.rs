@@ -1,6 +1,6 @@
 //! A verification for the terminal and for a README.
 
-use super::evaluation_text::heading;
+use super::heading::heading;
 use super::table::{Column, markdown_table, table};
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};

@@ -303,7 +303,9 @@ impl Quantity {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
-            Self::IdleCall { .. } | Self::Setup { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            Self::IdleCall { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            // A driver that starts uses several threads.
+            Self::Setup { step } => is(Work::Waiting).by_team(step.is_in_new_process()),
             Self::MemoryBeside { .. } | Self::Node { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {

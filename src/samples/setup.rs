@@ -13,10 +13,35 @@ pub enum SetupStep {
     Context,
     /// Loading the kernel library that NVRTC compiled and that the driver has in its cache.
     Module,
+    /// The first call of the driver in a new process, up to a context that can be used.
+    NewContext,
+    /// Like `Module`, in a new process.
+    NewModule,
+    /// The first launch of a new process, with the wait for its end.
+    FirstLaunch,
+    /// The first launch of a further kernel of the same module, with the wait for its end.
+    NextKernel,
+    /// A launch of a kernel that was launched before, with the wait for its end.
+    LaterLaunch,
 }
 
 impl SetupStep {
-    pub const ALL: [Self; 4] = [Self::Stream, Self::Event, Self::Context, Self::Module];
+    /// What is timed in a process that can be used at once, one step at a time.
+    pub const HERE: [Self; 4] = [Self::Stream, Self::Event, Self::Context, Self::Module];
+    /// What is timed in a new process, in the order in which it comes there.
+    pub const IN_NEW_PROCESS: [Self; 5] =
+        [Self::NewContext, Self::NewModule, Self::FirstLaunch, Self::NextKernel, Self::LaterLaunch];
+
+    pub const fn is_in_new_process(self) -> bool {
+        matches!(
+            self,
+            Self::NewContext
+                | Self::NewModule
+                | Self::FirstLaunch
+                | Self::NextKernel
+                | Self::LaterLaunch
+        )
+    }
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -24,6 +49,11 @@ impl SetupStep {
             Self::Event => "creating an event",
             Self::Context => "creating a context",
             Self::Module => "loading a module",
+            Self::NewContext => "a new process's first call, up to a context",
+            Self::NewModule => "loading a module in a new process",
+            Self::FirstLaunch => "the first launch in a new process, and waiting for it",
+            Self::NextKernel => "the first launch of a further kernel, and waiting for it",
+            Self::LaterLaunch => "a later launch in a new process, and waiting for it",
         }
     }
 }

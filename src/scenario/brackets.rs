@@ -5,8 +5,8 @@ use crate::files::Fault;
 use std::ops::Range;
 
 /// Every table, and whether there may be several.
-const TABLES: [(&str, bool); 4] =
-    [("buffer", true), ("task", true), ("limits", false), ("plans", false)];
+const TABLES: [(&str, bool); 5] =
+    [("buffer", true), ("task", true), ("limits", false), ("plans", false), ("process", false)];
 
 /// What to write for a table.
 fn fix(key: &str, repeated: bool) -> String {

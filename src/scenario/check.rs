@@ -5,7 +5,9 @@ use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
+use super::long::check_length;
 use super::plan_memory::PlanMemory;
+use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
@@ -96,6 +98,9 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let kernels = raw.kernels.iter().map(kernel);
     let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     for program in &raw.programs {
+        if let Some(result) = &program.result {
+            faults.keep(name(result));
+        }
         // Two of one name are told where the program is expanded, where buffers are known, too.
         let memory = program.memory.iter().map(|memory| &memory.name);
         for spanned in memory.chain(program.streams.iter().map(|stream| &stream.name)) {
@@ -103,6 +108,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         }
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
+    let process = faults.keep(process(&raw.process, &raw.buffers));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let (buffers, batches, runs) =
@@ -135,14 +141,19 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         tasks,
         limits,
         plans,
+        process: process?,
         programs,
+        results: results(&raw),
+        part: None,
         name: raw.name.get_ref().clone(),
         question: raw.question.get_ref().clone(),
         batches,
         runs,
         buffers,
+        files: kernels.iter().flat_map(|kernel| kernel.files.iter().cloned()).collect(),
     };
-    faults.keep(calls(&raw, &workload)).map(|()| workload)
+    faults.keep(calls(&raw, &workload))?;
+    faults.keep(check_length(&raw, &workload)).map(|()| workload)
 }
 
 /// The programs over the buffers.
@@ -165,6 +176,15 @@ fn programs(
     let programs = raw.programs.iter();
     let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
     programs.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// What programs are said to leave, by their names.
+fn results(raw: &RawScenario) -> BTreeMap<String, String> {
+    let said = raw.programs.iter().filter_map(|program| {
+        let result = program.result.as_ref()?.get_ref().clone();
+        Some((program.name.get_ref().clone(), result))
+    });
+    said.collect()
 }
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {

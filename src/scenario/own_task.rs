@@ -1,7 +1,7 @@
 //! Checks a task that runs a kernel of the user's own.
 
 use super::raw::RawTask;
-use super::task::Scope;
+use super::task::{Scope, may_be_cut};
 use super::values::count;
 use super::{OwnWork, Task, TaskKernel};
 use crate::files::{Fault, Spanned};
@@ -38,7 +38,7 @@ impl Scope<'_> {
             writes,
             after: self.after(raw)?,
             iterations: iterations.unwrap_or(1),
-            splittable: raw.split.is_some(),
+            splittable: may_be_cut(raw, false),
             on_cpu: raw.on.is_some(),
         };
         self.goes_along(raw, &task)?;
@@ -82,7 +82,10 @@ impl Scope<'_> {
     fn goes_along(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         let kernel = &raw.kernel;
         if !task.kernel.can_be_cut() {
-            let Some(split) = &raw.split else { return Ok(()) };
+            let Some(split) = raw.split.as_ref().filter(|one| one.get_ref().along().is_some())
+            else {
+                return Ok(());
+            };
             let message = format!(
                 "task `{}` has a `split`, but kernel `{kernel}` is not declared to be splittable",
                 raw.name
@@ -90,6 +93,17 @@ impl Scope<'_> {
             let help = "remove `split`, or list the arguments to be split in the kernel's \
                         `elementwise`";
             return Err(Fault::new(message, split.span(), "cannot be split", help));
+        }
+        let in_place = task.writes.iter().find(|&&id| task.uses_in_place(id));
+        if let (Some(id), 1..) = (in_place, task.kernel.halo()) {
+            let name = &self.raw_buffers[id.0].name;
+            let message = format!(
+                "task `{}` reads and writes `{name}`, but kernel `{kernel}` has a halo",
+                raw.name
+            );
+            let help = "write to another buffer: an element is written while its neighbours still \
+                        read it";
+            return Err(Fault::new(message, raw.writes.span(), "in place", help));
         }
         let elements = |id: BufferId| self.buffers[id.0].elements;
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));

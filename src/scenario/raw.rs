@@ -6,12 +6,16 @@
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
+use crate::program::ProcessState;
 use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -76,6 +80,9 @@ pub(super) struct RawScenario {
     /// Which plans to consider. Default: a broad selection.
     #[serde(default)]
     pub plans: RawPlans,
+    /// The process that runs the programs. Default: a new one.
+    #[serde(default)]
+    pub process: RawProcess,
 }
 
 /// An array of numbers.
@@ -232,7 +239,9 @@ pub(super) struct RawTask {
     /// `"cpu"` keeps the task on the CPU, even in plans that run the other tasks on the GPU.
     /// Default: each plan decides.
     pub on: Option<On>,
-    /// Allows plans to split the task into chunks. Default: the task is not split.
+    /// Whether plans may split the task into chunks: `{ along = "elements" }` allows it, and `"none"`
+    /// forbids it. Default: a task is split if its kernel is from the library and works element by
+    /// element; other tasks stay whole.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
@@ -246,13 +255,63 @@ pub(super) enum On {
     Cpu,
 }
 
-/// How a task may be split into chunks.
+/// Whether a task may be cut into chunks.
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Split", untagged))]
+pub(super) enum RawSplit {
+    Not(NoSplit),
+    Along(RawAlong),
+}
+
+impl RawSplit {
+    /// What is said of how it is cut.
+    pub const fn along(&self) -> Option<&RawAlong> {
+        match self {
+            Self::Not(_) => None,
+            Self::Along(along) => Some(along),
+        }
+    }
+}
+
+// An untagged enum of serde would not say which key of a table is wrong.
+impl<'de> Deserialize<'de> for RawSplit {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawSplit;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"none\" or a table such as { along = \"elements\" }")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
+                NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
+                RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+/// That a task is not cut.
+#[derive(Deserialize, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NoSplit {
+    /// It stays whole.
+    None,
+}
+
+/// How a task may be cut into chunks.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a table such as { along = \"elements\" }")]
-#[cfg_attr(feature = "schema", schemars(rename = "Split"))]
-pub(super) struct RawSplit {
-    /// What is split.
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "AlongElements"))]
+pub(super) struct RawAlong {
+    /// What is cut.
     #[serde(rename = "along")]
     _along: Along,
     /// Number of neighbours that a chunk reads on each side in one iteration. This is fixed by the
@@ -311,4 +370,22 @@ pub(super) struct RawPlans {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,
+}
+
+/// The process that runs the programs.
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a [process] table")]
+#[cfg_attr(feature = "schema", schemars(rename = "Process"))]
+pub(super) struct RawProcess {
+    /// Whether the process has used the GPU before. It decides what all plans and programs of the
+    /// scenario pay once, besides their set-up. Default: `new`; but `running` if a buffer has
+    /// `home = "device"` and there is no `start`, since its contents came there somehow.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ProcessState>"))]
+    pub state: Option<Spanned<ProcessState>>,
+    /// What loading a framework takes in a new process, such as `"4 s"`. Each plan and each
+    /// program that uses a GPU pays it once, on top of its context; one on the CPU alone does not.
+    /// Not with `state = "running"`. Default: nothing.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub start: Option<Spanned<String>>,
 }

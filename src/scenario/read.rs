@@ -6,7 +6,9 @@
 use super::brackets;
 use super::error::Faults;
 use super::key::Key;
-use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
+use super::raw::{
+    RawBuffer, RawLimits, RawPlans, RawProcess, RawScenario, RawTask, SCHEMA_VERSION,
+};
 use crate::files::{self, Fault, Spanned, TomlError, nearest, unknown};
 use crate::program::spelled::{RawKernel, RawProgram};
 use serde::Deserialize;
@@ -74,6 +76,7 @@ pub(super) fn read<'i>(
     let kernels = list::<RawKernel>(&mut document, "kernel", faults);
     let limits = table::<RawLimits>(&mut document, "limits", faults);
     let plans = table::<RawPlans>(&mut document, "plans", faults);
+    let process = table::<RawProcess>(&mut document, "process", faults);
     let mut scenario: Option<RawScenario> = decode(document, span, "", faults);
     let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
     let has_all_programs = programs.is_some() && kernels.is_some();
@@ -84,6 +87,7 @@ pub(super) fn read<'i>(
         scenario.kernels = kernels.unwrap_or_default();
         scenario.limits = limits.unwrap_or_default();
         scenario.plans = plans.unwrap_or_default();
+        scenario.process = process.unwrap_or_default();
     }
     faults.sort();
     Some(Reading { scenario, has_all_buffers, has_all_tasks, has_all_programs })

@@ -44,7 +44,7 @@ impl Scope<'_> {
             writes: self.writes(raw)?,
             after: self.after(raw)?,
             iterations: iterations(raw, kernel)?,
-            splittable: raw.split.is_some(),
+            splittable: may_be_cut(raw, kernel.goes_by_elements()),
             on_cpu: raw.on.is_some(),
         };
         split_where_possible(raw, kernel)?;
@@ -294,26 +294,40 @@ fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result
 
 fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
     match &raw.split {
-        Some(split) if !kernel.can_be_cut() => Err(Fault::new(
-            format!("task `{}` has a `split`, but kernel `{kernel}` cannot be split", raw.name),
-            split.span(),
-            "every output element depends on the whole input",
-            "remove `split`",
-        )),
+        Some(split) if split.get_ref().along().is_some() && !kernel.can_be_cut() => {
+            Err(Fault::new(
+                format!("task `{}` has a `split`, but kernel `{kernel}` cannot be cut", raw.name),
+                split.span(),
+                "every piece of its output needs all of its input",
+                "leave `split` out",
+            ))
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether plans may cut a task: as it says, or else by what its kernel is.
+pub(super) fn may_be_cut(raw: &RawTask, unasked: bool) -> bool {
+    raw.split.as_ref().map_or(unasked, |split| split.get_ref().along().is_some())
 }
 
 /// The kernel decides on the halo. A scenario may state it for its readers, if it is right.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel.name(), task.kernel.halo());
-    match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {
-        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
-            format!("`halo` of task `{}` is {halo}", raw.name),
-            halo.span(),
-            format!("kernel `{kernel}` has a halo of {has}"),
-            format!("write `halo = {has}`, or remove it"),
-        )),
+    let along = raw.split.as_ref().and_then(|split| split.get_ref().along());
+    match along.and_then(|along| along.halo.as_ref()) {
+        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => {
+            let fault = Fault::new(
+                format!("`halo` of task `{}` is {halo}", raw.name),
+                halo.span(),
+                format!("kernel `{kernel}` has a halo of {has}"),
+                format!("write `halo = {has}`, or leave it out"),
+            );
+            Err(match task.kernel.own() {
+                Some(_) => fault.or("write the `halo` into its `[[kernel]]`"),
+                None => fault,
+            })
+        }
         _ => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use crate::program::{
 use crate::scenario::{Buffer, Home, Limits, Task, Workload};
 use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// A task of one batch by itself, with its data on the device.
 pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
@@ -30,7 +31,11 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
         tasks: vec![Task { after: Vec::new(), reads, writes, ..task.clone() }],
         limits: Limits::default(),
         plans: workload.plans.clone(),
+        process: workload.process.clone(),
         programs: Vec::new(),
+        results: BTreeMap::new(),
+        part: None,
+        files: Vec::new(),
     }
 }
 

@@ -16,6 +16,7 @@ mod delays;
 mod engine;
 mod engines;
 mod forecast;
+mod gains;
 mod hand_overs;
 mod host;
 pub mod links;
@@ -29,5 +30,8 @@ mod tally;
 
 pub use bound::{Demand, demands, lower_bound, times_alone};
 pub use engine::{Simulator, makespan, simulate};
-pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted, forecast_finalists};
+pub use forecast::{
+    DRAWS, Forecast, MainThread, forecast, forecast_all, forecast_counted, forecast_finalists,
+};
+pub use gains::{Gain, Gains, gains};
 pub use tally::Tally;

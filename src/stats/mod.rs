@@ -12,7 +12,7 @@ mod order;
 mod segments;
 mod steadiness;
 
-pub use deviate::deviate;
+pub use deviate::{LEAST_DEVIATE, NINE_OF_TEN, deviate};
 pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};

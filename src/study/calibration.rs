@@ -2,7 +2,7 @@
 
 use super::accuracy::assess_along;
 use super::trials::{Round, TrialError, Trials};
-use crate::calibrate::{CalibrateError, Progress, Schedule, calibrate};
+use crate::calibrate::{CalibrateError, NewProcess, Progress, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
 use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
@@ -63,6 +63,7 @@ pub struct Calibration<'a> {
     /// What an interrupted calibration measured; nothing at first.
     so_far: Samples,
     folder: PathBuf,
+    new_process: Option<NewProcess>,
 }
 
 impl<'a> Calibration<'a> {
@@ -74,7 +75,15 @@ impl<'a> Calibration<'a> {
     /// A calibration that has measured nothing yet, of the machine that
     /// [`provenance`](crate::calibrate::provenance) describes.
     pub fn new(machine: Provenance, (device, team): (&'a Device, &'a Team), folder: &Path) -> Self {
-        Self { device, team, so_far: Samples::none(machine), folder: folder.to_owned() }
+        let (so_far, folder) = (Samples::none(machine), folder.to_owned());
+        Self { device, team, so_far, folder, new_process: None }
+    }
+
+    /// Also measures what comes for the first time in a process, in processes that are started for
+    /// that. Without, it stays unknown.
+    #[must_use]
+    pub fn starting(self, new_process: NewProcess) -> Self {
+        Self { new_process: Some(new_process), ..self }
     }
 
     /// Where samples grow until there are all.
@@ -129,8 +138,8 @@ impl<'a> Calibration<'a> {
         along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
     ) -> Result<Samples, CalibrationError> {
         let growing = self.growing();
-        let Self { device, team, so_far: mut samples, .. } = self;
-        let schedule = Schedule::new(&samples.machine);
+        let Self { device, team, so_far: mut samples, new_process, .. } = self;
+        let schedule = Schedule::new(&samples.machine).starting(new_process);
         let mut trials = Trials::new(&samples.machine, device, team);
         for pass in 0..schedule.passes() {
             samples = trials.round(|round| {

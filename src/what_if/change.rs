@@ -1,6 +1,7 @@
 //! Changes, as a user writes them.
 
 use crate::machine::{HostMemory, PcieLink};
+use crate::program::ProcessState;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +26,8 @@ pub enum Change {
     Memory(HostMemory),
     /// The machine has so many GPUs like the first.
     Gpus(usize),
+    /// The process that runs the programs has used the GPU before, or has not.
+    Process(ProcessState),
 }
 
 /// What can be scaled.
@@ -95,7 +98,7 @@ impl fmt::Display for Knob {
 /// Everything that can be changed, for messages.
 const KNOBS: &str = "link, h2d, d2h, multiprocessors, threads, kernels, kernel.NAME, launch, \
                      setup, setup.pin, setup.allocate, setup.streams, setup.events, \
-                     setup.graphs, setup.context, setup.module, memory or gpus";
+                     setup.graphs, setup.context, setup.module, memory, process or gpus";
 
 impl Knob {
     fn named(name: &str) -> Option<Self> {
@@ -174,6 +177,11 @@ impl FromStr for Change {
                 "pinned" => Ok(Self::Memory(HostMemory::Pinned)),
                 "pageable" => Ok(Self::Memory(HostMemory::Pageable)),
                 _ => Err(format!("`memory` can be `pinned` or `pageable`, not `{value}`")),
+            },
+            "process" => match value {
+                "new" => Ok(Self::Process(ProcessState::New)),
+                "running" => Ok(Self::Process(ProcessState::Running)),
+                _ => Err(format!("`process` can be `new` or `running`, not `{value}`")),
             },
             "gpus" => match value.parse() {
                 Ok(count @ 1..=MOST_GPUS) => Ok(Self::Gpus(count)),

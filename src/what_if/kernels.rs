@@ -87,7 +87,7 @@ pub(super) fn scale_cost(cost: &mut OwnCost, factor: f64) {
             *flops_per_element *= factor;
             *bytes_per_element *= factor;
         }
-        OwnCost::Stated { fixed, per_element } => {
+        OwnCost::Stated { fixed, per_element, .. } => {
             *fixed *= factor;
             *per_element *= factor;
         }

@@ -27,6 +27,10 @@ pub fn vary(
         match change {
             Change::Gpus(count) => devices = Some(*count),
             Change::Memory(kind) => memory::set(&mut varied, *kind)?,
+            Change::Process(state) => {
+                let process = &mut varied.workload.process;
+                *process = std::mem::take(process).in_state(*state);
+            }
             Change::Times(..) | Change::Count(..) | Change::Link(_) => {
                 if let Some((knob, factor)) = scaling(change, &machine)?
                     && factor != 1.0
@@ -74,7 +78,7 @@ pub(super) fn scaling(
             })?;
             Some((Knob::Link, link.on_paper() / now.on_paper()))
         }
-        Change::Memory(_) | Change::Gpus(_) => None,
+        Change::Memory(_) | Change::Gpus(_) | Change::Process(_) => None,
     })
 }
 

@@ -4,7 +4,7 @@
 use super::machines::machine;
 use hallway::calibrate::{OtherSchedule, Schedule};
 use hallway::fit::fit;
-use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SetupStep, Stop};
 use hallway::study::{CalibrationError, interrupted};
 use hallway::units::Span;
 use std::io::Write;
@@ -72,6 +72,20 @@ fn load(text: &[u8]) -> Result<Samples, String> {
     let path = folder.path().join("samples.partial.jsonl");
     std::fs::write(&path, text).expect("written");
     Samples::load(&path).map_err(|error| error.to_string())
+}
+
+/// A machine may have no room for a second context, or no way to start a new process.
+#[test]
+fn what_cannot_be_had_is_a_line_without_times() {
+    let steps = SetupStep::IN_NEW_PROCESS.map(|step| Quantity::Setup { step });
+    let unknown = |of: Quantity| Measurement::new(of, 1, Vec::new(), Stop::Capped);
+    let measurements: Vec<Measurement> = steps.into_iter().map(unknown).collect();
+    let samples = load(&written(measurements.clone())).expect("it was written by a calibration");
+    assert_eq!(samples.measurements, measurements);
+    // Of everything else, a line without times is a mistake.
+    let torn = Measurement { stop: Stop::Settled, ..measurements[0].clone() };
+    let error = load(&written(vec![torn, measurements[1].clone()])).expect_err("no times");
+    assert!(error.contains("`times` are none"), "{error}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use hallway::cost::FirstUse;
 use hallway::kernels::Kernel;
 use hallway::machine::Side;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
+use hallway::program::Process;
 use hallway::report::{
     self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
 };
@@ -55,7 +56,8 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         .chain(gpu.map(|d| ranked(false, d)))
         .collect();
     plans.sort_by_key(Ranked::makespan);
-    Ranking { plans, refused: Vec::new(), unknown: Vec::new(), borrowed: Vec::new() }
+    let process = Process::default();
+    Ranking { plans, refused: Vec::new(), unknown: Vec::new(), process, borrowed: Vec::new() }
 }
 
 const SLOW: &[u64] = &[20_100, 20_200, 20_000, 20_150];

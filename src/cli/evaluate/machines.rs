@@ -2,12 +2,13 @@
 
 use super::EvaluateArguments;
 use crate::cli::outputs::check_outputs;
-use crate::cli::profiles::{LoadedProfile, deliver};
+use crate::cli::profiles::{LoadedProfile, check_runs_count, deliver};
 use crate::cli::progress::Progress;
 use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
-use crate::report::{InBrief, Machine, Machines, SideBySide};
+use crate::findings::InBrief;
+use crate::report::{Machine, Machines, SideBySide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -38,8 +39,10 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     refuse_the_rest(arguments)?;
     let predicting = &arguments.predicting;
     let found = predicting.profiles()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
+    let of_kernels = workloads.iter().flat_map(|workload| &workload.files);
     let inputs = predicting.scenarios.iter().chain(found.iter().map(|one| &one.path));
+    let inputs = inputs.chain(of_kernels);
     let output = arguments.output.as_deref();
     check_outputs(inputs.map(PathBuf::as_path), output)?;
     let machines = machines(&found, &arguments.price)?;
@@ -47,12 +50,14 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let side_by_side = |workload: &crate::scenario::Workload| {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let answers = found.iter().map(|machine| {
-            InBrief::of(&predicting.ranking(workload, machine, (&progress, 0)), runs)
+            let ranking = predicting.ranking(workload, machine, (&progress, 0));
+            check_runs_count(workload, &ranking, runs).map(|()| InBrief::of(&ranking, runs))
         });
-        let of = (workload.name.as_str(), workload.question.as_str());
-        SideBySide::new(of, runs, &machines, answers.collect())
+        let title = workload.title();
+        let of = (title.as_str(), workload.question.as_str());
+        Ok::<_, Failure>(SideBySide::new(of, runs, &machines, answers.collect::<Result<_, _>>()?))
     };
-    let scenarios = workloads.iter().map(side_by_side).collect();
+    let scenarios = workloads.iter().map(side_by_side).collect::<Result<_, _>>()?;
     drop(progress);
     let (seed, draws) = (predicting.seed, predicting.draws.into());
     let report = Machines { machines, seed, draws, scenarios };

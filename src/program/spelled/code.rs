@@ -12,8 +12,11 @@ const LARGEST: u64 = 16 << 20;
 const MOST_HEADERS: usize = 1024;
 const MOST_BYTES: usize = 32 << 20;
 
+/// A kernel's code, and the files that it was read from.
+type WithFiles = (Code, Vec<PathBuf>);
+
 /// The code of a kernel, if it has a file. `folder` is the scenario's.
-pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault> {
+pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, Fault> {
     let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
     let mut there = forms.iter().filter_map(|(key, file)| Some((*key, file.as_ref()?)));
     let Some((form, file)) = there.next() else {
@@ -46,8 +49,12 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
     }
     let path = match file.get_ref() {
         RawFile::Path(path) => folder.join(path),
-        RawFile::Held(held) => return held_code(raw, (form, file), held, entry).map(Some),
+        RawFile::Held(held) => {
+            let code = held_code(raw, (form, file), held, entry)?;
+            return Ok(Some((code, Vec::new())));
+        }
     };
+    let mut files = vec![path.clone()];
     let image = match form {
         "source" => {
             let text = text(&path, file)?;
@@ -56,7 +63,9 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
                 let help = "include fewer or smaller headers";
                 Fault::new(problem, file.span(), "too large", help)
             })?;
-            Image::Source { text, headers }
+            files.extend(headers.iter().map(|header| header.path.clone()));
+            let named = headers.into_iter().map(|Header { name, text, .. }| (name, text));
+            Image::Source { text, headers: named.collect() }
         }
         "ptx" => Image::Ptx(text(&path, file)?),
         _ => Image::Cubin(Image::digits_of(&bytes(&path, file)?)),
@@ -69,7 +78,7 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let entry = entry.get_ref().trim().to_owned();
-    Ok(Some(Code { file: name, image, entry }))
+    Ok(Some((Code { file: name, image, entry }, files)))
 }
 
 /// The code of a kernel whose file stands in the scenario.
@@ -155,16 +164,24 @@ fn include_folders(raw: &RawKernel, folder: &Path, source: &Path) -> Result<Vec<
     Ok(folders)
 }
 
+/// A header, by the name under which it is included.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Header {
+    name: String,
+    text: String,
+    path: PathBuf,
+}
+
 /// Every header that a source includes and that is in one of the folders, with those that these
 /// include in turn, by the name under which each is included. NVRTC has headers of its own, so one
 /// that is not found is left to it.
-fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
-    let mut found: Vec<(String, String)> = Vec::new();
+fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<Header>, String> {
+    let mut found: Vec<Header> = Vec::new();
     let mut left: VecDeque<(String, PathBuf)> =
         included(text).map(|name| (name.to_owned(), folders[0].clone())).collect();
     let mut bytes = 0;
     while let Some((name, beside)) = left.pop_front() {
-        if found.iter().any(|(known, _)| *known == name) {
+        if found.iter().any(|known| known.name == name) {
             continue;
         }
         let mut places = std::iter::once(&beside).chain(folders).map(|folder| folder.join(&name));
@@ -179,7 +196,7 @@ fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<(String, String)>, Str
         }
         let beside = path.parent().unwrap_or(&beside).to_owned();
         left.extend(included(&text).map(|name| (name.to_owned(), beside.clone())));
-        found.push((name, text));
+        found.push(Header { name, text, path });
     }
     found.sort();
     Ok(found)
@@ -212,7 +229,7 @@ mod tests {
         std::fs::write(deep.join("b.h"), "#pragma once\n#include <deep/a.h>\n").expect("a file");
         let text = "  # include <deep/a.h>\n#include <cuda_fp16.h>\n// #include \"c.h\"\n";
         let found = headers(text, std::slice::from_ref(&folder)).expect("few");
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|header| header.name.as_str()).collect();
         assert_eq!(names, ["b.h", "deep/a.h"]);
         std::fs::remove_dir_all(&folder).expect("gone");
     }

@@ -124,14 +124,28 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
 }
 
 fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
-    let RawStated { fixed, per_element } = raw.get_ref();
+    let RawStated { fixed, per_element, range: off } = raw.get_ref();
     if fixed.is_none() && per_element.is_none() {
         let message = format!("the stated time of kernel `{name}` is zero");
         let help = "write `fixed = \"5 us\"`, `per_element = \"0.2 ns\"`, or both";
         return Err(Fault::new(message, raw.span(), "no time", help));
     }
     let nanos = |text: &Option<Spanned<String>>| text.as_ref().map_or(Ok(0.0), nanos);
-    Ok(OwnCost::Stated { fixed: nanos(fixed)?, per_element: nanos(per_element)? })
+    let (fixed, per_element) = (nanos(fixed)?, nanos(per_element)?);
+    let range = off.as_ref().map(|text| range(name, text)).transpose()?;
+    Ok(OwnCost::Stated { fixed, per_element, range })
+}
+
+/// By how much a stated time may be off, as a share.
+fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
+    let percent = text.get_ref().strip_suffix('%').and_then(|digits| digits.trim().parse().ok());
+    // A time that is off by all of itself may be nothing.
+    let is_share = |percent: &f64| *percent > 0.0 && *percent < 100.0;
+    percent.filter(is_share).map(|percent: f64| percent / 100.0).ok_or_else(|| {
+        let message = format!("`{}` is no range of the time of kernel `{name}`", text.get_ref());
+        let help = "write one such as `\"10%\"`: above 0%, below 100%";
+        Fault::new(message, text.span(), "no range", help)
+    })
 }
 
 fn nanos(text: &Spanned<String>) -> Result<f64, Fault> {

@@ -1,12 +1,19 @@
 //! Whether a kernel of one's own may run on some of its elements.
 
+use super::own::MOST_ELEMENTS;
 use super::raw_kernel::RawKernel;
 use crate::files::{Fault, Spanned};
 use crate::kernels::Elementwise;
 
 /// What a table says of it.
 pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault> {
-    let Some(key) = &raw.elementwise else { return Ok(None) };
+    let Some(key) = &raw.elementwise else {
+        return raw.halo.as_ref().map_or(Ok(None), |halo| {
+            let message = format!("kernel `{}` has a `halo`, and stays whole", raw.name);
+            let help = "list in `elementwise` what it goes along, or take `halo` out";
+            Err(Fault::new(message, halo.span(), "of what chunks?", help))
+        });
+    };
     let (kernel, names) = (&raw.name, key.get_ref());
     let has = |names: &[Spanned<String>], name: &Spanned<String>| {
         names.iter().any(|one| one.get_ref() == name.get_ref())
@@ -37,7 +44,17 @@ pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault>
             Fault::new(message, rule.span(), "given twice", help).and(key.span(), "also sets it")
         );
     }
+    let halo = raw.halo.as_ref().map_or(Ok(0), |halo| {
+        let found =
+            u64::try_from(*halo.get_ref()).ok().filter(|halo| *halo <= MOST_ELEMENTS as u64);
+        found.ok_or_else(|| {
+            let message = format!("kernel `{kernel}` has a halo of {halo} elements");
+            let help = format!("write a whole number from 0 to {MOST_ELEMENTS}");
+            Fault::new(message, halo.span(), "no number of elements", help)
+        })
+    })?;
     Ok(Some(Elementwise {
+        halo,
         names: names.iter().map(|name| name.get_ref().clone()).collect(),
         reads: raw.reads.iter().map(|name| has(names, name)).collect(),
     }))

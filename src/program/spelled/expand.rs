@@ -12,7 +12,7 @@ use crate::machine::{DeviceId, StreamId};
 use crate::program::{
     AllocationId, Call, Hazard, Part, Place, Program, Shared, Slice, ThreadId, check_hazards,
 };
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ pub fn expand(
         in_graph: false,
         overhead: raw.overhead.as_ref().map(span_of).transpose()?,
         pinned: BTreeSet::new(),
+        worked: Span::ZERO,
     };
     let whole = raw.name.span();
     for call in &raw.setup {
@@ -84,6 +85,8 @@ pub(super) struct Expansion<'k> {
     overhead: Option<Span>,
     /// Memory that calls pin where it is.
     pub pinned: BTreeSet<AllocationId>,
+    /// The stated time of all calls so far.
+    worked: Span,
 }
 
 impl Expansion<'_> {
@@ -180,10 +183,20 @@ impl Expansion<'_> {
                         change the answer";
             return Err(Fault::new(message, span.clone(), "over the limit", help));
         }
+        let longest = Instant::HORIZON.since_start();
+        if self.worked > longest {
+            let longest = longest.in_years();
+            let message = format!("the stated times of the program add up to over {longest}");
+            let help = "state shorter times, or repeat fewer times: no longer pass is simulated";
+            return Err(Fault::new(message, span.clone(), "takes too long", help));
+        }
         Ok(())
     }
 
     fn note(&mut self, call: Call, span: &Range<usize>) {
+        if let Call::Work { time } = call {
+            self.worked += time;
+        }
         self.calls.push((call, span.clone()));
         self.made_by.push(self.threads.making);
     }

@@ -14,12 +14,14 @@ use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
 use crate::program::{OwnStep, Slice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A kernel of a `[[kernel]]` table.
 #[derive(Debug, Clone)]
 pub struct DeclaredKernel {
     pub kernel: OwnKernel,
+    /// The files that its code was read from.
+    pub files: Vec<PathBuf>,
     raw: RawKernel,
 }
 
@@ -52,7 +54,7 @@ impl DeclaredKernel {
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
         let known = cost(&name, (&raw.points, &raw.roofline, &raw.stated))?;
-        let code = code(raw, folder)?;
+        let (code, files) = code(raw, folder)?.unzip();
         let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
         let gpu = match (code, known) {
             (Some(_), Some((_, place))) => {
@@ -71,14 +73,15 @@ impl DeclaredKernel {
         };
         let elementwise = elementwise(raw)?;
         let kernel = OwnKernel { name, gpu, cpu, rule: rule(raw), elementwise };
-        let declared = Self { kernel, raw: raw.clone() };
+        let files = files.unwrap_or_default();
+        let declared = Self { kernel, files, raw: raw.clone() };
         declared.check()?;
         Ok(declared)
     }
 
     /// Checks what does not depend on a launch.
     fn check(&self) -> Result<(), Fault> {
-        let Self { kernel: OwnKernel { name, gpu, .. }, raw } = self;
+        let Self { kernel: OwnKernel { name, gpu, .. }, raw, .. } = self;
         let has_code = matches!(gpu, GpuSide::Code(_));
         for (key, there) in [("block", raw.block.is_some()), ("grid", raw.grid.is_some())] {
             if has_code && !there {
@@ -191,6 +194,11 @@ impl DeclaredKernel {
         Ok(OwnStep { kernel: at, reads, writes, elements, numbers, geometry, parameters })
     }
 
+    /// Whether it says how many blocks it is launched with.
+    pub const fn has_grid(&self) -> bool {
+        self.raw.grid.is_some()
+    }
+
     /// How many buffers it reads and writes, where it gives them names.
     pub fn named(&self) -> [Option<usize>; 2] {
         [&self.raw.reads, &self.raw.writes].map(|names| Some(names.len()).filter(|&n| n > 0))
@@ -204,7 +212,7 @@ impl DeclaredKernel {
         &self,
         arguments: impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<f64>)>,
     ) -> Result<BTreeMap<String, f64>, Fault> {
-        let Self { kernel: OwnKernel { name, .. }, raw } = self;
+        let Self { kernel: OwnKernel { name, .. }, raw, .. } = self;
         let mut rules: Vec<String> = Vec::new();
         for sides in [&raw.block, &raw.grid].into_iter().flatten() {
             rules.extend(sides.get_ref().iter().map(ToString::to_string));
@@ -398,7 +406,7 @@ fn rule(raw: &RawKernel) -> String {
 }
 
 /// More elements than any memory holds.
-const MOST_ELEMENTS: i64 = 1 << 50;
+pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
 
 /// What rules of a kernel are applied to: the numbers of one launch.
 struct Rules<'k> {

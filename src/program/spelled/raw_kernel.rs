@@ -70,6 +70,11 @@ pub struct RawKernel {
     /// plans can split tasks that have a `split`. Default: the kernel is not split.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Number of neighbours on each side that an element of `elementwise` depends on, as in a
+    /// stencil: for a grid of planes, the elements of a plane. A chunk then computes this many extra
+    /// elements on each side; they take time and are not used. Default: 0.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    pub halo: Option<Spanned<i64>>,
     /// Times for several numbers of elements: `[[1e6, "120 us"], [1e7, "1.1 ms"]]`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
     pub points: Option<Spanned<RawPoints>>,
@@ -108,7 +113,7 @@ pub struct RawRoofline {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(
     deny_unknown_fields,
-    expecting = "a table such as { fixed = \"5 us\", per_element = \"0.2 ns\" }"
+    expecting = "a table such as { fixed = \"5 us\", per_element = \"0.2 ns\", range = \"10%\" }"
 )]
 #[cfg_attr(feature = "schema", schemars(rename = "Stated"))]
 pub struct RawStated {
@@ -118,6 +123,10 @@ pub struct RawStated {
     /// Time per element, such as `"0.2 ns"`. Default: none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub per_element: Option<Spanned<String>>,
+    /// By how much nine runs of ten are off at most, such as `"10%"`: predicted ranges then have
+    /// it. Default: the time is taken as it is stated.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub range: Option<Spanned<String>>,
 }
 
 /// The time of a kernel's work on the CPU, given by one of these keys.

@@ -3,6 +3,7 @@
 use super::style::{folded_table, rich};
 use super::{Case, Review};
 use crate::program::BufferId;
+use crate::report::said::limits;
 use crate::report::words::{count, plural};
 use crate::scenario::{Home, Task};
 use maud::{Markup, html};
@@ -78,6 +79,7 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
         "Only plans that hallway knows were compared: {} could be predicted.",
         plural(case.assessment.plans.len() as u64, "plan")
     ));
-    lines.extend(case.assessment.limit_notes());
+    let said = limits(case.assessment).into_iter();
+    lines.extend(said.map(|line| format!("{}: {}.", line.label, line.text)));
     lines
 }

@@ -3,9 +3,9 @@
 use super::Case;
 use super::style::{folded_table, share};
 use crate::machine::Side;
-use crate::report::evaluation_text::{Rows, against_best};
-use crate::report::words::{plural, range, times, times_as_long, with_range};
-use crate::report::{Answer, AssessedPlan};
+use crate::findings::{Answer, AssessedPlan, times_as_long};
+use crate::report::evaluation_text::{Rows, against_fastest};
+use crate::report::words::{bound_by, plural, range, times, with_range};
 use crate::search::Ranked;
 use crate::stats::median;
 use maud::{Markup, html};
@@ -56,7 +56,7 @@ fn title(case: &Case<'_>) -> String {
     let [gpu, cpu] = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let ratio =
         |slow: &Ranked, fast: &Ranked| times(times_as_long(slow.makespan(), fast.makespan()));
-    match (case.assessment.verdict.pass_answer, gpu, cpu) {
+    match (case.assessment.verdict.run_answer, gpu, cpu) {
         (Answer::Gpu, Some(gpu), Some(cpu)) => {
             format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))
         }
@@ -122,8 +122,8 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64) -> Markup {
                 }
             } }
             td.number { (plan.predicted_ns) }
-            td.number { (against_best(plan)) }
-            td { (plan.bottleneck) }
+            td.number { (against_fastest(plan)) }
+            td { (bound_by(plan.bottleneck)) }
         }
     }
 }
@@ -142,10 +142,10 @@ fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
     vec![
         plan.rank.to_string(),
         plan.plan.clone(),
-        plan.bottleneck.to_string(),
+        bound_by(plan.bottleneck),
         plan.predicted_ns.to_string(),
         range(plan.low_ns, plan.high_ns),
         measured.map_or_else(String::new, |run| run.makespan().to_string()),
-        against_best(plan),
+        against_fastest(plan),
     ]
 }

@@ -3,8 +3,9 @@
 use super::columns::{REASONS, reason};
 use super::style::{folded_table, rich, share};
 use super::{Case, distinct, paragraph};
+use crate::cost::Bottleneck;
 use crate::program::Program;
-use crate::report::lanes::Bottleneck;
+use crate::report::said::host_threads;
 use crate::report::words::percent;
 use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
@@ -26,18 +27,18 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @for (at, ranked) in plans.iter().enumerate() {
                 (waterfall(case, ranked, longest, at == 0))
             }
-            @if let Some(note) = case.assessment.host_note() { (paragraph(&note)) }
+            @if let Some(line) = host_threads(case.assessment) { (paragraph(&format!("{}: {}.", line.label, line.text))) }
         },
     )
 }
 
 fn title(case: &Case<'_>, best: &Ranked) -> String {
     let assessed = case.assessment.plans.iter().find(|one| one.plan == best.plan.name());
-    match assessed.map(|one| one.bottleneck) {
-        Some(Bottleneck::Latency) | None => {
-            "Critical path: no part of the machine is busy throughout".to_owned()
+    match assessed.and_then(|one| one.bottleneck) {
+        Some(Bottleneck::Balanced) | None => {
+            "Critical path: nothing bounds the best GPU plan alone".to_owned()
         }
-        Some(bottleneck) => format!("Critical path: the {bottleneck} bounds the best GPU plan"),
+        Some(bottleneck) => format!("Critical path: the best GPU plan is bound by {bottleneck}"),
     }
 }
 

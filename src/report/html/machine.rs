@@ -2,14 +2,14 @@
 
 use super::style::rich;
 use super::{Review, paragraph};
-use crate::report::evaluation_text::without_trials;
-use crate::report::sureness::{sureness, unsteady_link};
+use crate::report::sureness::sureness;
 use crate::report::words::{fine_percent, percent, plural};
 use crate::samples::{CalibrationExtent, Provenance};
 use maud::{Markup, html};
 
 pub(super) fn section(of: &Review<'_>) -> Markup {
-    let sure = [Some(sureness(of.profile)), unsteady_link(of.profile)];
+    let unsteady = of.evaluation.unsteady_link.map(|link| format!("Link: {}.", link.sentence()));
+    let sure = [Some(sureness(of.profile)), unsteady];
     html! {
         section.scenario id="machine" aria-labelledby="machine-name" {
             h2 id="machine-name" { "The machine and its profile" }
@@ -60,7 +60,7 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
 
 fn accuracy(of: &Review<'_>) -> Markup {
     let Some(found) = &of.profile.accuracy else {
-        return paragraph(&without_trials(of.profile.model_error));
+        return html! { p { "No plan was tried on this machine." } };
     };
     let rows = [
         (

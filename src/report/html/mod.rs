@@ -24,7 +24,8 @@ mod verdict;
 mod what_if;
 mod words;
 
-use super::{Answer, Assessment, Evaluation};
+use super::Evaluation;
+use crate::findings::{Answer, Assessment};
 use crate::families::Family;
 use crate::profile::Profile;
 use crate::runs::RunSet;
@@ -195,7 +196,7 @@ impl<'a> Case<'a> {
         match self.assessment.verdict.answer {
             Answer::Cpu => ranking.best_on_cpu(),
             Answer::Gpu | Answer::Both => ranking.best_on_gpu(),
-            Answer::Tie | Answer::NothingToCompare => ranking.winner(),
+            Answer::Plan | Answer::Tie | Answer::NothingToCompare => ranking.winner(),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::chart::{Axis, Chart, Line};
 use super::style::rich;
 use super::{Case, distinct, paragraph};
-use crate::report::Answer;
-use crate::report::verdict::programs;
+use crate::findings::{Answer, Comparison};
+use crate::report::said::once;
 use crate::report::words::{count, plural};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -16,7 +16,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         return html! {};
     }
     let runs = case.assessment.runs;
-    let notes = case.assessment.setup_notes();
+    let notes = once(case.assessment);
     let known = |time: Option<Span>| time.map_or_else(|| "unknown".to_owned(), |t| t.to_string());
     case.part(
         "setup",
@@ -39,7 +39,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 } } }
             } }
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
-            @for note in notes { (paragraph(&note)) }
+            @for note in notes { (paragraph(&format!("{}: {}.", note.label, note.text))) }
             p.note { (rich(
                 "First use is what a process pays that has not used the GPU before: a context, the \
                  kernels' code, new pages."
@@ -50,13 +50,13 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 
 fn title(case: &Case<'_>) -> String {
     let (verdict, runs) = (&case.assessment.verdict, case.assessment.runs);
-    let is_of_programs = programs(case.subject.ranking, runs).is_some();
+    let is_of_programs = verdict.program.as_ref().is_some_and(Comparison::is_between_sides);
     match verdict.from_runs {
-        Some(from) if verdict.pass_answer == Answer::Cpu => {
+        Some(from) if verdict.run_answer == Answer::Cpu => {
             format!("Set-up: the CPU wins from about {} passes on", count(from))
         }
         Some(from) => format!("Set-up: it pays from about {} passes on", count(from)),
-        None if verdict.answer == verdict.pass_answer && is_of_programs => {
+        None if verdict.answer == verdict.run_answer && is_of_programs => {
             let runs = plural(runs, "run");
             format!("Set-up: a program of {runs} has the same answer as a pass")
         }

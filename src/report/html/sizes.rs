@@ -3,22 +3,23 @@
 use super::chart::{Axis, Chart, Line};
 use super::style::share;
 use super::{Case, paragraph};
-use crate::report::Threshold;
+use crate::findings::Threshold;
+use crate::report::said;
 use crate::report::words::count;
 use crate::search::{AtSize, Setting, Wins};
 use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
-    let Some(found) = &case.assessment.break_even else { return html! {} };
-    let Some(note) = case.assessment.break_even_note() else { return html! {} };
+    let Some(note) = said::sizes(case.assessment) else { return html! {} };
+    let Some(found) = case.assessment.threshold() else { return html! {} };
     case.part(
         "sizes",
         &title(found),
         &html! {
             (strip(found))
         @if let Some(chart) = chart(found, case.subject.sizes) { (chart.draw()) }
-            (paragraph(&note))
+            (paragraph(&format!("{}: {}.", note.label, note.text)))
         },
     )
 }

@@ -8,8 +8,9 @@ use super::style::{
 use super::tips::Tips;
 use crate::machine::Side;
 use crate::report::Origin;
-use crate::report::verdict::Verdict;
-use crate::report::words::{first_sentence, with_range};
+use crate::findings::Verdict;
+use crate::report::said;
+use crate::report::words::with_range;
 use crate::search::{Ranked, Ranking};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -33,14 +34,13 @@ pub fn plans(
     origin: &Origin,
 ) -> String {
     let shown = shown(ranking);
-    let verdict = Verdict::of(ranking).over(ranking, runs);
-    let (first, _) = first_sentence(&verdict.sentence);
+    let verdict = Verdict::of(ranking, runs);
+    let first = said::verdict(&verdict, runs, ranking.plans.len(), None);
     let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);
     lines.extend(wrapped(
-        "Time of a pass. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the range \
-         that holds the true time nine times out of ten.",
+        "Time of a pass. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted range.",
         WIDTH,
     ));
     let height = heading(&title, &lines) + ROW * shown.len() as i32 + FOOT;

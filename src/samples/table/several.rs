@@ -32,11 +32,16 @@ pub(super) const WORKS: [(&str, MemoryWork); 16] = [
     ("renew", MemoryWork::Renew),
 ];
 
-pub(super) const STEPS: [(&str, SetupStep); 4] = [
+pub(super) const STEPS: [(&str, SetupStep); 9] = [
     ("stream", SetupStep::Stream),
     ("event", SetupStep::Event),
     ("context", SetupStep::Context),
     ("module", SetupStep::Module),
+    ("new-context", SetupStep::NewContext),
+    ("new-module", SetupStep::NewModule),
+    ("first-launch", SetupStep::FirstLaunch),
+    ("next-kernel", SetupStep::NextKernel),
+    ("later-launch", SetupStep::LaterLaunch),
 ];
 
 impl Row<'_> {

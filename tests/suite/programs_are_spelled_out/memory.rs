@@ -6,7 +6,7 @@ use crate::machines::{machine, per_element_of_bytes};
 use crate::programs_are_plain_values::read_back;
 use hallway::cost::first_use;
 use hallway::machine::{HostMemory, Residence, StreamId};
-use hallway::program::{Call, Place};
+use hallway::program::{Call, Place, Process};
 use hallway::report::Assessment;
 use hallway::search::{candidates, rank};
 use hallway::simulate::simulate;
@@ -135,7 +135,7 @@ fn memory_is_used_as_its_kind_allows() {
 #[test]
 fn memory_of_the_program_is_not_paid_for_at_the_first_use() {
     let text = calls("{ compute = \"scale\", reads = [\"y\"], writes = \"m\" },");
-    assert_eq!(first_use(&program(&text), &machine()).known.nanos(), 0);
+    assert_eq!(first_use(&program(&text), &Process::default(), &machine()).known.nanos(), 0);
 }
 
 /// Registering takes 50000, and 1 for each element. A copy of pinned memory takes 1 for each
@@ -169,7 +169,10 @@ fn from_how_many_passes_on_pinning_pays_is_told() {
         let saved = without - with;
         // Nearly 1 for each element, and a little for the calls.
         assert!(saved.abs_diff(u64::from(rounds) * elements) < elements / 8, "{saved}");
-        assert_eq!(pinning.pays_from_runs, Some((50_000 + elements) / saved + 1));
+        // Unpinning takes 40000, and a half for each element.
+        let unpins = 40_000 + elements / 2;
+        assert_eq!(pinning.unregister_ns.map(|time| time.nanos()), Some(unpins));
+        assert_eq!(pinning.pays_from_runs, Some((50_000 + elements + unpins) / saved + 1));
         assert_eq!(pinning.pays_from_runs, Some(pays_from));
     }
     // Nothing that is pinned is copied.

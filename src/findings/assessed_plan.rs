@@ -1,11 +1,12 @@
 //! What an evaluation says of one plan.
 
 use super::host_thread::HostThread;
-use super::lanes::{Bottleneck, bottleneck};
-use super::words::rounded;
-use crate::cost::{Pinning, Taken};
+use super::rounded;
+use super::without_pinning::pins;
+use crate::cost::{Bottleneck, Pinning, Taken};
 use crate::machine::{HostMemory, Side};
 use crate::search::Ranked;
+use crate::simulate::Gain;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
@@ -13,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The family of programs that a scenario spells out.
-pub(super) const SPELLED_OUT: &str = "spelled-out";
+pub const SPELLED_OUT: &str = "spelled-out";
 
 /// A predicted plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,15 +26,33 @@ pub struct AssessedPlan {
     pub plan: String,
     /// Digest of everything that the plan does; equal plans have equal digests.
     pub identity: String,
-    /// Family of the plan, as in the `families` of a scenario.
+    /// Family of the plan, as `families` of a scenario names it, or `spelled-out`.
     pub family: String,
-    /// Kind of host memory that the plan uses.
+    /// The number of chunks that each batch is cut into. `null` for a program of the scenario.
+    pub chunks: Option<u64>,
+    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned on
+    /// the host. `null` if each has its own.
+    pub ring: Option<usize>,
+    /// Streams that it uses.
+    pub streams: usize,
+    /// GPUs that it uses.
+    pub gpus: usize,
+    /// Whether its calls are captured once as a graph and launched as one.
+    pub captured: bool,
+    /// Kind of host memory that the plan works with.
     pub host_memory: HostMemory,
-    /// The processors that compute.
+    /// Whether it page-locks host memory, by registering it or by taking pinned memory of its own.
+    pub pins: bool,
+    /// Page-locked host memory in all.
+    pub pinned_bytes: Bytes,
+    /// The most memory that it takes of one GPU.
+    pub device_bytes: Bytes,
+    /// Who does the work.
     pub side: Side,
-    /// Predicted time of one run in steady state.
+    /// Time of one run, in steady state.
     pub predicted_ns: Span,
-    /// Lower end of the predicted range.
+    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what trials
+    /// at the calibration were off.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
@@ -46,8 +65,15 @@ pub struct AssessedPlan {
     pub busy: Busy,
     /// How long the host thread is blocked.
     pub host_thread: HostThread,
-    /// What bounds the plan.
-    pub bottleneck: Bottleneck,
+    /// What limits the plan: the group of prices that gains most if it is halved. `null` for a plan
+    /// that was dropped early, unless it is the fastest of its family.
+    pub bottleneck: Option<Bottleneck>,
+    /// The share of a run that halving each group of prices gains, the largest first, down to 1%.
+    #[serde(default)]
+    pub gains: Vec<Gain>,
+    /// Kernels whose stated times have no range: the plan's range leaves them as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated_without_range: Vec<String>,
     /// Composition of the critical path, the longest chain of dependent work.
     pub critical_path: CriticalPathShares,
     /// A lower bound for the time of this plan's calls in their order. Other plans may be faster.
@@ -75,6 +101,9 @@ pub struct PinningPrices {
     pub bytes: Bytes,
     /// Time to register them in place. Included in `setup_ns`.
     pub register_ns: Option<Span>,
+    /// Time to unregister them after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub unregister_ns: Option<Span>,
     /// Time to allocate the same amount of pinned memory instead.
     pub allocate_ns: Option<Span>,
     /// Time to copy all of them once into or out of that memory, on all CPU threads.
@@ -82,17 +111,18 @@ pub struct PinningPrices {
     /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
     /// of the fastest plan on the GPU whose set-up pins nothing.
     pub unpinned_pass_ns: Option<Span>,
-    /// Number of runs from which registering takes less time than pinning saves. `null` if it saves
-    /// nothing.
+    /// Number of runs from which registering, and unregistering if that is known, takes less time
+    /// than pinning saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
 impl PinningPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Pinning { bytes, register, allocate, copy } = ranked.pinning.as_ref()?;
+        let &Pinning { bytes, register, unregister, allocate, copy } = ranked.pinning.as_ref()?;
         Some(Self {
             bytes,
             register_ns: register,
+            unregister_ns: unregister,
             allocate_ns: allocate,
             copy_ns: copy,
             unpinned_pass_ns: ranked.unpinned,
@@ -109,19 +139,27 @@ pub struct TakenPrices {
     pub bytes: Bytes,
     /// Time to allocate it. Included in `setup_ns`.
     pub costs_ns: Option<Span>,
+    /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub gives_back_ns: Option<Span>,
     /// Time of a run of the fastest plan on the GPU whose set-up allocates no such memory and pins
     /// nothing.
     pub without_pass_ns: Option<Span>,
-    /// Number of runs from which the set-up takes less time than it saves. `null` if it saves
-    /// nothing.
+    /// Number of runs from which allocating it, and freeing it if that is known, takes less time
+    /// than it saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
 impl TakenPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Taken { bytes, costs } = ranked.taken.as_ref()?;
-        let pays_from_runs = ranked.taking_pays_from();
-        Some(Self { bytes, costs_ns: costs, without_pass_ns: ranked.unpinned, pays_from_runs })
+        let &Taken { bytes, costs, gives_back } = ranked.taken.as_ref()?;
+        Some(Self {
+            bytes,
+            costs_ns: costs,
+            gives_back_ns: gives_back,
+            without_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.taking_pays_from(),
+        })
     }
 }
 
@@ -173,6 +211,15 @@ impl CriticalPathShares {
     }
 }
 
+/// Gains of less than this are not worth a line.
+const LEAST_GAIN: f64 = 0.01;
+
+fn gains_of(ranked: &Ranked) -> Vec<Gain> {
+    let all = ranked.gains.iter().flat_map(|gains| &gains.0);
+    let worth = all.filter(|gain| gain.share >= LEAST_GAIN);
+    worth.map(|gain| Gain { share: rounded(gain.share), ..*gain }).collect()
+}
+
 impl AssessedPlan {
     pub(super) fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
         let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
@@ -187,7 +234,15 @@ impl AssessedPlan {
             family: plan
                 .strategy
                 .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
+            chunks: plan.strategy.map(|one| one.family.chunks()),
+            ring: plan.strategy.and_then(|one| one.family.ring()),
+            streams: plan.program.streams.len(),
+            gpus: plan.program.devices(),
+            captured: plan.program.has_graphs(),
             host_memory: plan.host_memory(),
+            pins: pins(&plan.program),
+            pinned_bytes: plan.program.pinned_bytes(),
+            device_bytes: plan.program.device_bytes(),
             side: plan.side(),
             predicted_ns: ranked.makespan(),
             low_ns,
@@ -199,8 +254,15 @@ impl AssessedPlan {
                 kernels: share(Lane::Kernels),
                 d2h: share(Lane::CopyOut),
             },
-            host_thread: HostThread::of(&plan.program, timeline),
-            bottleneck: bottleneck(&plan.program, timeline),
+            host_thread: HostThread::of(&plan.program, forecast),
+            bottleneck: ranked.bottleneck(),
+            gains: gains_of(ranked),
+            stated_without_range: plan
+                .program
+                .stated_without_range()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             critical_path: CriticalPathShares::of(timeline),
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),
