@@ -1,10 +1,10 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use crate::findings::{Answer, Assessment, Verdict};
 use super::brief::said;
 use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
 use super::words::{date, plural, signed_percent};
+use crate::findings::{Answer, Assessment, Verdict};
 use crate::units::Span;
 use serde::Deserialize;
 

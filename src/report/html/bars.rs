@@ -2,8 +2,8 @@
 
 use super::Case;
 use super::style::{folded_table, share};
-use crate::machine::Side;
 use crate::findings::{Answer, AssessedPlan, times_as_long};
+use crate::machine::Side;
 use crate::report::evaluation_text::{Rows, against_fastest};
 use crate::report::words::{bound_by, plural, range, times, with_range};
 use crate::search::Ranked;

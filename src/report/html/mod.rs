@@ -25,8 +25,8 @@ mod what_if;
 mod words;
 
 use super::Evaluation;
-use crate::findings::{Answer, Assessment};
 use crate::families::Family;
+use crate::findings::{Answer, Assessment};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;

@@ -6,14 +6,14 @@ use super::style::{
     wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::findings::Answer;
+use crate::findings::Verdict;
+use crate::findings::is_waiting;
 use crate::program::Program;
 use crate::program::spelled::Names;
 use crate::report::Origin;
-use crate::findings::Answer;
-use crate::findings::is_waiting;
 use crate::report::said;
 use crate::report::timeline_row::TimelineRow;
-use crate::findings::Verdict;
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};

@@ -6,9 +6,9 @@ use super::style::{
     svg, titled, wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::findings::Verdict;
 use crate::machine::Side;
 use crate::report::Origin;
-use crate::findings::Verdict;
 use crate::report::said;
 use crate::report::words::with_range;
 use crate::search::{Ranked, Ranking};

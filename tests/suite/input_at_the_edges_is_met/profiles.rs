@@ -38,16 +38,14 @@ fn a_knot_is_a_size_and_a_time_and_times_do_not_fall() {
         (
             "[kernel.time]",
             "[[4.0, 90.0], [4096.0, 9.0]]",
-            ": the time falls to 9 ns at 4096, \
-                                                           from 90 ns at",
+            ": the time falls to 9 ns at 4096, from 90 ns at",
         ),
         ("[kernel.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
         ("[twin.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
         (
             "[twin.time]",
             "[[4.0, 9000.0], [4096.0, 9.0]]",
-            ": the time falls to 9 ns at 4096, \
-                                                           from 9000 ns at",
+            ": the time falls to 9 ns at 4096, from 9000 ns at",
         ),
         ("[staging.until_complete]", "[[4.0, 0.0]]", ": all times up to the largest size,"),
     ] {
