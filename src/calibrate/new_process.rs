@@ -64,7 +64,7 @@ impl NewProcess {
             None => why,
         })?;
         let times: FirstTimes = serde_json::from_str(said.trim())
-            .map_err(|error| format!("gave no times ({error})"))?;
+            .map_err(|error| format!("reported no times ({error})"))?;
         Ok(times.nanos.map(Span::from_nanos))
     }
 
@@ -81,7 +81,7 @@ impl NewProcess {
                 Ok(None) => {
                     let _ = child.kill();
                     let _ = child.wait();
-                    return Err(format!("did not end within {} s", self.patience.as_secs()));
+                    return Err(format!("did not finish within {} s", self.patience.as_secs()));
                 }
                 Err(error) => {
                     let _ = child.kill();

@@ -11,8 +11,8 @@ use super::sweep::{AnswerFormat, Asked, show, sweep};
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
-use crate::kernels::Kernel;
 use crate::findings::{Assessment, InBrief};
+use crate::kernels::Kernel;
 use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
@@ -37,8 +37,8 @@ pub(super) struct EvaluateArguments {
     /// Number of runs that share one set-up, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show all that is known, not just the first screen: more plans and columns, set-up, pinning,
-    /// the critical path, and plans that cannot be made
+    /// Show everything, not just the first screen: more plans and columns, set-up, pinning, the
+    /// critical path and impossible plans
     #[arg(long)]
     details: bool,
     /// Show every plan, not just the fastest ones and the best of each kind; implies --details

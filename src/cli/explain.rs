@@ -19,8 +19,8 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Name of the plan, as listed by `evaluate --all` [default: the plan to choose and, if that is
-    /// on the CPU, the best one on the GPU]
+    /// Name of the plan, as listed by `evaluate --all` [default: the chosen plan and, if that is on
+    /// the CPU, the fastest one on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Show every call instead of abbreviating repeated ones

@@ -10,7 +10,7 @@ use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
-use crate::search::{contests, Candidates, Plan, Ranking, candidates_for, rank_counted};
+use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
 use crate::study::Calibration;
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -176,8 +176,8 @@ pub(super) fn check_runs_count(
     let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
     let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
     Err(Failure::Unanswered(miette::miette!(
-        help = "ask about fewer runs, with `--runs` or with `runs` in the scenario",
-        "{}: {runs} runs of `{}`, {pass} each, take more than {most}, and no longer time is counted",
+        help = "use fewer runs, with `--runs` or `runs` in the scenario",
+        "{}: {runs} runs of `{}` at {pass} each take more than the limit of {most}",
         workload.name,
         long.plan.name()
     )))

@@ -55,7 +55,7 @@ fn handles(program: &Program, profile: &Profile) -> [Result<Span, Unknown>; 2] {
         (count, Some(of_one)) => Ok(of_one.span() * count as u64),
     };
     [
-        all(created.count(), profile.setup.stream, "what it takes to create a stream"),
-        all(program.events, profile.setup.event, "what it takes to create an event"),
+        all(created.count(), profile.setup.stream, "the time to create a stream"),
+        all(program.events, profile.setup.event, "the time to create an event"),
     ]
 }

@@ -43,7 +43,7 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
         found.push(Part { tasks, pieces, chunks });
     }
     if found.iter().all(|part| part.pieces == 1) {
-        return Err(why.unwrap_or_else(|| "no task may be cut".to_owned()));
+        return Err(why.unwrap_or_else(|| "no task may be split".to_owned()));
     }
     Ok(found)
 }

@@ -7,9 +7,7 @@ use super::{
 };
 use crate::kernels::Kernel;
 use crate::scenario::Workload;
-use crate::search::{
-    BreakEven, DecidingTime, Ranked, Ranking, Shortage, Simplicity, on_request,
-};
+use crate::search::{BreakEven, DecidingTime, Ranked, Ranking, Shortage, Simplicity, on_request};
 use crate::timeline::Lane;
 use crate::units::{Bytes, Span};
 use rayon::prelude::*;
@@ -130,8 +128,7 @@ impl Assessment {
             Some(LeftOut { plan: ranked.plan.name(), reason })
         });
         let verdict = Verdict::of(ranking, runs);
-        let sizes = break_even
-            .and_then(|found| Sizes::new(workload, (ranking, &verdict), found));
+        let sizes = break_even.and_then(|found| Sizes::new(workload, (ranking, &verdict), found));
         Self {
             scenario: workload.name.clone(),
             part: workload.part.clone(),

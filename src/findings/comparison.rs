@@ -95,9 +95,8 @@ impl Comparison {
             let is_meant = &is_meant;
             ranking.choice(move |one| is_meant(one) && one.is_cpu() == on_cpu)
         };
-        let first = |on_cpu: bool| {
-            ranking.plans.iter().find(|one| is_meant(one) && one.is_cpu() == on_cpu)
-        };
+        let first =
+            |on_cpu: bool| ranking.plans.iter().find(|one| is_meant(one) && one.is_cpu() == on_cpu);
         let (Some(gpu), Some(cpu)) = (on(false), on(true)) else {
             return Self::on_one_side(ranking, &is_meant);
         };

@@ -77,7 +77,8 @@ impl Sizes {
                 ranking.plans.iter().any(|one| one.plan.side() == side)
                     && from.is_some_and(|from| from <= elements)
             };
-            let gpu = has_room(Side::Gpu, too_large_for_gpu) || has_room(Side::Both, too_large_for_gpu);
+            let gpu =
+                has_room(Side::Gpu, too_large_for_gpu) || has_room(Side::Both, too_large_for_gpu);
             let fits = gpu || has_room(Side::Cpu, too_large_for_cpu);
             let why = if fits { NoThreshold::PlansThatFit } else { NoThreshold::FasterPlans };
             return Some(Self::Unknown(why));

@@ -8,9 +8,9 @@ use super::{Answer, Comparison};
 use crate::profile::BorrowedCosts;
 use crate::program::{ProcessState, StateReason};
 use crate::search::{BorrowedShare, Ranked, Ranking};
+use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// The answer.

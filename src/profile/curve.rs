@@ -41,18 +41,20 @@ impl TryFrom<RawEstimate> for Estimate {
     fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
         let is_time = |ns: &f64| (0.0..LONGEST).contains(ns);
         if !is_time(&ns) {
-            return Err(format!("`ns = {ns}` should be a time in nanoseconds, from 0 to 1e12"));
+            return Err(format!("`ns = {ns}` must be a time in nanoseconds, from 0 to 1e12"));
         }
         check_scatter(scatter)?;
         if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
-            return Err("the other of two times is not below 0, and its share from 0 to 1".into());
+            return Err(
+                "the second of two times must be at least 0, and its share from 0 to 1".into()
+            );
         }
         Ok(Self { ns, scatter, other })
     }
 }
 
 fn check_scatter(scatter: f64) -> Result<(), String> {
-    let expected = "should be a standard deviation over a median, from 0 to 10";
+    let expected = "must be a standard deviation divided by a median, from 0 to 10";
     is_scatter(scatter).then_some(()).ok_or_else(|| format!("`scatter = {scatter}` {expected}"))
 }
 
@@ -132,12 +134,14 @@ impl TryFrom<RawCurve> for Curve {
             |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
         if knots.is_empty() || !knots.iter().all(are_numbers) {
             return Err(
-                "`knots` of a curve need at least one, and no number below 0 or huge".into()
+                "a curve needs at least one pair in `knots`, with numbers of at least 0 within \
+                 the allowed range"
+                    .into(),
             );
         }
         check_scatter(raw.scatter)?;
         if !knots.is_sorted_by(|one, next| one.0 < next.0) {
-            return Err("`knots` of a curve must go by increasing size".into());
+            return Err("the `knots` of a curve must be in order of increasing size".into());
         }
         let is_too_steep = |pair: &&[(f64, f64)]| {
             (pair[1].1 - pair[0].1).abs() > STEEPEST * (pair[1].0 - pair[0].0)

@@ -67,7 +67,7 @@ impl Profile {
     /// # Errors
     /// If it was not measured.
     pub fn contexts(&self, devices: u64) -> Result<Span, Unknown> {
-        let unknown = || Unknown::new("what it takes to create a context");
+        let unknown = || Unknown::new("the time to create a context");
         let first = self.first_context().ok_or_else(unknown)?;
         let further = self.setup.context.unwrap_or(first);
         Ok(first.span() + further.span() * devices.saturating_sub(1))
@@ -79,8 +79,7 @@ impl Profile {
     /// If it was not measured.
     pub fn first_module(&self) -> Result<Span, Unknown> {
         let module = self.setup.new_module.or(self.setup.module);
-        let module =
-            module.ok_or_else(|| Unknown::new("what it takes to load the kernels' module"));
+        let module = module.ok_or_else(|| Unknown::new("the time to load the kernels' module"));
         Ok(module?.span())
     }
 

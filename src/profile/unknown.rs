@@ -53,8 +53,8 @@ impl Why {
                  `[[kernel]]`"
             ),
             Self::OneSize => format!(
-                "{what} at one size only, so pieces of it have no time: add a second point to its \
-                 `[[kernel]]`"
+                "{what} at only one size, so its chunks have no known time: add a second point \
+                 to its `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway cannot predict {what}"),
         }

@@ -41,7 +41,7 @@ pub use operands::{
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
-pub use results::Results;
 pub use process::{Process, ProcessState, StateReason};
+pub use results::Results;
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

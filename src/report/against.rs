@@ -1,10 +1,11 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use crate::findings::{Answer, Assessment, Verdict, titled};
 use super::brief::said;
 use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
 use super::words::{date, plural, signed_percent};
+use crate::findings::{Answer, Assessment, Verdict};
+use crate::findings::{Answer, Assessment, Verdict, titled};
 use crate::units::Span;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -59,8 +60,7 @@ impl Baseline {
     pub fn read(text: &str) -> Result<Self, String> {
         let baseline: Self = super::read_json(text, "an evaluation")?;
         let mut names = BTreeSet::new();
-        let twice =
-            baseline.scenarios.iter().find(|one| !names.insert((&one.scenario, &one.part)));
+        let twice = baseline.scenarios.iter().find(|one| !names.insert((&one.scenario, &one.part)));
         match twice {
             Some(twice) => Err(format!("it has the scenario `{}` twice", twice.scenario)),
             None => Ok(baseline),

@@ -7,8 +7,9 @@
 pub(super) fn coinciding(lines: &[Vec<(f64, f64)>], near: f64) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
-        let is_on =
-            |group: &&mut Vec<usize>| group.first().is_some_and(|&lead| on(&lines[lead], line, near));
+        let is_on = |group: &&mut Vec<usize>| {
+            group.first().is_some_and(|&lead| on(&lines[lead], line, near))
+        };
         match groups.iter_mut().find(is_on) {
             Some(group) => group.push(at),
             None => groups.push(vec![at]),
@@ -18,8 +19,9 @@ pub(super) fn coinciding(lines: &[Vec<(f64, f64)>], near: f64) -> Vec<Vec<usize>
 }
 
 fn on(one: &[(f64, f64)], other: &[(f64, f64)], near: f64) -> bool {
-    let is_near =
-        |(a, b): (&(f64, f64), &(f64, f64))| a.0.total_cmp(&b.0).is_eq() && (a.1 - b.1).abs() < near;
+    let is_near = |(a, b): (&(f64, f64), &(f64, f64))| {
+        a.0.total_cmp(&b.0).is_eq() && (a.1 - b.1).abs() < near
+    };
     one.len() == other.len() && one.iter().zip(other).all(is_near)
 }
 

@@ -162,7 +162,9 @@ impl Evaluation {
 pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> String {
     let widened = match model_error {
         _ if trials > 0 => format!(", widened by {}", plural(trials as u64, "calibration trial")),
-        Some(error) => format!(", widened by {}: no plan was tried on this machine", percent(error)),
+        Some(error) => {
+            format!(", widened by {}: no plan was tried on this machine", percent(error))
+        }
         None => ": no plan was tried on this machine, so they are too narrow".to_owned(),
     };
     format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))

@@ -50,7 +50,7 @@ pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usi
 pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
     let (low, high) = chosen.forecast.interval();
     let time = with_range(chosen.makespan(), low, high);
-    let of = if of_gpu { "The best plan on the GPU" } else { "The plan to choose" };
+    let of = if of_gpu { "The fastest plan on the GPU" } else { "The chosen plan" };
     format!("{of}, predicted to take {time} per run:\n\n")
 }
 

@@ -1,9 +1,9 @@
 //! How an evaluation stands to an earlier one.
 
-use crate::findings::Answer;
-use super::table::{Column, table};
 use super::brief::{in_a_word, in_cell};
+use super::table::{Column, table};
 use super::words::{percent, quoted, signed_percent};
+use crate::findings::Answer;
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

@@ -8,4 +8,3 @@ pub(super) fn heading(scenario: &str, question: &str, width: Option<usize>) -> S
     let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
     format!("{scenario}\n{line}\n{question}")
 }
-

@@ -39,8 +39,8 @@ pub fn library(width: Option<usize>) -> String {
         .map(|one| format!("`{one}`"))
         .collect();
     let cut = format!(
-        "\nPlans cut tasks into chunks that run {}, unless they say `split = \"none\"`. Others are \
-         cut if they have a `split`; a transposition cannot be.\n",
+        "\nPlans split tasks that run {} into chunks unless they have `split = \"none\"`. Other \
+         tasks are split if they have a `split`, except `transpose`, which cannot be split.\n",
         by_elements.join(", ")
     );
     folded(&(table(&header, &rows, width) + &notes.join("\n") + &cut), width)

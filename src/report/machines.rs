@@ -1,11 +1,11 @@
 //! Several machines, asked the same question.
 
 use super::Origin;
-use super::heading::heading;
-use crate::findings::InBrief;
-use super::table::{Column, table};
 use super::brief::{cells, in_cell};
+use super::heading::heading;
+use super::table::{Column, table};
 use super::words::{folded, plural, quoted};
+use crate::findings::InBrief;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

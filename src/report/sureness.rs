@@ -69,8 +69,7 @@ impl UnsteadyLink {
             let width = widths.get(name).and_then(|widths| widths.first()).copied();
             width.unwrap_or_default() / rate
         };
-        let (down, up) =
-            (profile.link.down_bytes_per_second?, profile.link.up_bytes_per_second?);
+        let (down, up) = (profile.link.down_bytes_per_second?, profile.link.up_bytes_per_second?);
         let h2d = share("link.down_bytes_per_second", down.bytes_per_second());
         let d2h = share("link.up_bytes_per_second", up.bytes_per_second());
         (h2d > STEADY || d2h > STEADY).then_some(Self { h2d, d2h })
@@ -79,7 +78,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "busy during calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
+            "in other use during the calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
             percent(self.h2d),
             percent(self.d2h)
         )

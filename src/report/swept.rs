@@ -2,8 +2,8 @@
 
 use super::Origin;
 use crate::cost::Bottleneck;
-use crate::findings::{Answer, InBrief};
 use crate::families::Strategy;
+use crate::findings::{Answer, InBrief};
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
 #[cfg(feature = "schema")]

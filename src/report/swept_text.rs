@@ -1,13 +1,13 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
-use crate::findings::Answer;
-use super::heading::heading;
+use super::brief::in_a_word;
 use super::evaluation_text::ranges;
+use super::heading::heading;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::wins::stretch;
-use super::brief::in_a_word;
 use super::words::{bound_by, fine_count, folded, plural, range, times};
+use crate::findings::Answer;
 use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};

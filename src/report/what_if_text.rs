@@ -1,7 +1,7 @@
 //! A table of what would be, beside what is.
 
-use super::table::{Column, table};
 use super::brief::{cells, in_cell};
+use super::table::{Column, table};
 use super::words::{plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
 use crate::units::Span;

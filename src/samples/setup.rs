@@ -44,11 +44,11 @@ impl SetupStep {
             Self::Event => "creating an event",
             Self::Context => "creating a context",
             Self::Module => "loading a module",
-            Self::NewContext => "a new process's first call, up to a context",
+            Self::NewContext => "first call in a new process, including its context",
             Self::NewModule => "loading a module in a new process",
-            Self::FirstLaunch => "the first launch in a new process, and waiting for it",
-            Self::NextKernel => "the first launch of a further kernel, and waiting for it",
-            Self::LaterLaunch => "a later launch in a new process, and waiting for it",
+            Self::FirstLaunch => "first launch in a new process, with its completion",
+            Self::NextKernel => "first launch of another kernel, with its completion",
+            Self::LaterLaunch => "later launch in a new process, with its completion",
         }
     }
 }

@@ -21,10 +21,10 @@ pub(super) fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(),
     };
     let most = Instant::HORIZON.since_start();
     if time > most {
-        let message = format!("the stated time of a pass is {}", time.in_years());
+        let message = format!("the stated time of a run is {}", time.in_years());
         let help = format!(
-            "state a shorter time, or use fewer `iterations` or `batches`: a pass of up to {} can \
-             be simulated",
+            "state a shorter time, or use fewer `iterations` or `batches`: a run can take up to \
+             {}",
             most.in_years()
         );
         return Err(Fault::new(message, place, "takes too long", help));
@@ -34,9 +34,9 @@ pub(super) fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(),
     }
     let (runs, most) = (workload.runs, Span::LONGEST.in_years());
     let message = format!("{runs} runs of a stated {time} take more than {most}");
-    let help = format!("use fewer `runs` or state a shorter time: {most} is the most that counts");
+    let help = format!("use fewer `runs` or state a shorter time: the limit is {most}");
     let at = raw.runs.as_ref().map_or_else(|| raw.name.span(), Spanned::span);
-    Err(Fault::new(message, at, "too many runs", help).and(place, "takes this long"))
+    Err(Fault::new(message, at, "too many runs", help).and(place, "stated here"))
 }
 
 /// What a task takes at least in a pass, on the side where that is more, by what is stated.

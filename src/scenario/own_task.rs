@@ -101,8 +101,8 @@ impl Scope<'_> {
                 "task `{}` reads and writes `{name}`, but kernel `{kernel}` has a halo",
                 raw.name
             );
-            let help = "write to another buffer: an element is written while its neighbours still \
-                        read it";
+            let help = "write to another buffer: elements would be overwritten while others \
+                        still read them";
             return Err(Fault::new(message, raw.writes.span(), "in place", help));
         }
         let elements = |id: BufferId| self.buffers[id.0].elements;

@@ -12,12 +12,12 @@ pub(super) fn process(raw: &RawProcess, buffers: &[RawBuffer]) -> Result<Process
     if let (Some(text), Some(stated), Some(ProcessState::Running)) = (&raw.start, &raw.state, state)
     {
         let fault = Fault::new(
-            "`[process]` has a `start`, but a running process has started before",
+            "`[process]` has a `start`, but a running process has already started",
             text.span(),
-            "only a new process pays it",
+            "only for a new process",
             "remove `start`, or set `state = \"new\"`",
         );
-        return Err(fault.and(stated.span(), "it is running"));
+        return Err(fault.and(stated.span(), "running"));
     }
     // Whoever says how long the process takes to start means one that starts.
     let stated = state.or(raw.start.as_ref().map(|_| ProcessState::New));
@@ -40,7 +40,7 @@ fn start(text: Option<&Spanned<String>>) -> Result<Option<Span>, Fault> {
             format!("`start`: {error}"),
             text.span(),
             "not a time",
-            "write a number and one of the units ns, us, ms, s, such as \"4 s\"",
+            "write a number and a unit: ns, us, ms or s, such as \"4 s\"",
         )
     })
 }

@@ -239,9 +239,9 @@ pub(super) struct RawTask {
     /// `"cpu"` keeps the task on the CPU, even in plans that run the other tasks on the GPU.
     /// Default: each plan decides.
     pub on: Option<On>,
-    /// Whether plans may split the task into chunks: `{ along = "elements" }` allows it, and `"none"`
-    /// forbids it. Default: a task is split if its kernel is from the library and works element by
-    /// element; other tasks stay whole.
+    /// Whether plans may split the task into chunks: `{ along = "elements" }` allows it, `"none"`
+    /// forbids it. Default: a task may be split if its kernel is an element-wise library kernel;
+    /// other tasks are not split.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
@@ -255,7 +255,7 @@ pub(super) enum On {
     Cpu,
 }
 
-/// Whether a task may be cut into chunks.
+/// Whether a task may be split into chunks.
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Split", untagged))]
 pub(super) enum RawSplit {
@@ -264,7 +264,7 @@ pub(super) enum RawSplit {
 }
 
 impl RawSplit {
-    /// What is said of how it is cut.
+    /// How it is split.
     pub const fn along(&self) -> Option<&RawAlong> {
         match self {
             Self::Not(_) => None,
@@ -296,22 +296,22 @@ impl<'de> Deserialize<'de> for RawSplit {
     }
 }
 
-/// That a task is not cut.
+/// The task is not split.
 #[derive(Deserialize, Clone, Copy)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NoSplit {
-    /// It stays whole.
+    /// The task is not split.
     None,
 }
 
-/// How a task may be cut into chunks.
+/// How a task may be split into chunks.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "AlongElements"))]
 pub(super) struct RawAlong {
-    /// What is cut.
+    /// What is split.
     #[serde(rename = "along")]
     _along: Along,
     /// Number of neighbours that a chunk reads on each side in one iteration. This is fixed by the
@@ -378,14 +378,14 @@ pub(super) struct RawPlans {
 #[serde(deny_unknown_fields, expecting = "a [process] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Process"))]
 pub(super) struct RawProcess {
-    /// Whether the process has used the GPU before. It decides what all plans and programs of the
-    /// scenario pay once, besides their set-up. Default: `new`; but `running` if a buffer has
-    /// `home = "device"` and there is no `start`, since its contents came there somehow.
+    /// Whether the process has used the GPU before, which decides what plans and programs pay once
+    /// in addition to their set-up. Default: `running` if a buffer has `home = "device"` and there
+    /// is no `start`, otherwise `new`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<ProcessState>"))]
     pub state: Option<Spanned<ProcessState>>,
-    /// What loading a framework takes in a new process, such as `"4 s"`. Each plan and each
-    /// program that uses a GPU pays it once, on top of its context; one on the CPU alone does not.
-    /// Not with `state = "running"`. Default: nothing.
+    /// Time that a new process takes to load a framework, such as `"4 s"`. Plans and programs that
+    /// use a GPU pay it once, on top of the context; those on the CPU do not. Not allowed with
+    /// `state = "running"`. Default: none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub start: Option<Spanned<String>>,
 }

@@ -296,10 +296,10 @@ fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
     match &raw.split {
         Some(split) if split.get_ref().along().is_some() && !kernel.can_be_cut() => {
             Err(Fault::new(
-                format!("task `{}` has a `split`, but kernel `{kernel}` cannot be cut", raw.name),
+                format!("task `{}` has a `split`, but kernel `{kernel}` cannot be split", raw.name),
                 split.span(),
-                "every piece of its output needs all of its input",
-                "leave `split` out",
+                "every output element depends on the whole input",
+                "remove `split`",
             ))
         }
         _ => Ok(()),
@@ -321,10 +321,10 @@ fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
                 format!("`halo` of task `{}` is {halo}", raw.name),
                 halo.span(),
                 format!("kernel `{kernel}` has a halo of {has}"),
-                format!("write `halo = {has}`, or leave it out"),
+                format!("write `halo = {has}`, or remove it"),
             );
             Err(match task.kernel.own() {
-                Some(_) => fault.or("write the `halo` into its `[[kernel]]`"),
+                Some(_) => fault.or("set `halo` in its `[[kernel]]`"),
                 None => fault,
             })
         }

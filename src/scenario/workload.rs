@@ -136,7 +136,7 @@ impl Task {
     pub fn stays_whole(&self) -> Option<String> {
         let why =
             if self.kernel.is_cut_unasked() { "has `split = \"none\"`" } else { "has no `split`" };
-        (!self.splittable).then(|| format!("task `{}` {why}, so it stays whole", self.name))
+        (!self.splittable).then(|| format!("task `{}` {why}", self.name))
     }
 
     /// Whether an output element may depend on all of an input, by its place in

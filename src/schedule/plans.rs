@@ -96,8 +96,8 @@ fn plans_of_either_memory(
     }
     if !pinned {
         let strategy = Strategy::plain(ByTask::SIMPLEST, HostMemory::Pinned);
-        let reason = "tasks are scheduled with data that is `pinned` or `pageable` throughout, and \
-                      `memory` under `[plans]` lists neither";
+        let reason = "task schedules use `pinned` or `pageable` memory throughout, but `memory` \
+                      under `[plans]` lists neither";
         return Err(Refusal { strategy, reason: reason.to_owned(), is_too_large: false });
     }
     let mut found = match with(HostMemory::Pinned, choice) {

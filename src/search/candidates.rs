@@ -153,7 +153,7 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
         let is_without_memory = !workload.plans.memory.is_empty()
             && memories(workload, family, typical_of(&chunk_counts(workload))).is_empty();
         let reason = if is_without_memory {
-            "it needs pinned memory, and `memory` under `[plans]` does not list `pinned`".to_owned()
+            "it needs pinned memory, but `memory` under `[plans]` does not list `pinned`".to_owned()
         } else if family.devices() > 1 && gpus.is_empty() {
             "first, several GPUs have to be calibrated together".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {

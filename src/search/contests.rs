@@ -28,7 +28,9 @@ pub fn contests(workload: &Workload) -> Vec<Workload> {
         };
         match found.iter_mut().find(|contest| contest.leaves == leaves) {
             Some(contest) => contest.programs.push(program.clone()),
-            None => found.push(Contest { leaves, has_tasks: false, programs: vec![program.clone()] }),
+            None => {
+                found.push(Contest { leaves, has_tasks: false, programs: vec![program.clone()] })
+            }
         }
     }
     if found.len() < 2 {

@@ -95,7 +95,8 @@ impl Ranked {
     /// The share of draws in which one run is faster than the other's.
     pub fn is_faster_in(&self, other: &Self) -> f64 {
         let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
-        pairs().filter(|(mine, theirs)| mine < theirs).count() as f64 / pairs().count().max(1) as f64
+        pairs().filter(|(mine, theirs)| mine < theirs).count() as f64
+            / pairs().count().max(1) as f64
     }
 
     /// The share of draws in which a program of `runs` is faster than the other.

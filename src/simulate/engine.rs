@@ -65,7 +65,7 @@ pub(super) fn within_horizon(makespan: Span) -> Result<Span, CompileError> {
         return Ok(makespan);
     }
     let longest = Instant::HORIZON.since_start().in_years();
-    Err(Unknown::refused(format!("a pass of more than {longest}")).into())
+    Err(Unknown::refused(format!("a run of more than {longest}")).into())
 }
 
 /// The discrete-event engine. It keeps its memory from one program to the next.

@@ -199,8 +199,7 @@ fn the_executor_refuses_what_it_cannot_run() {
     refused(&own, "body[0] allocates `own` in every pass, and none gives it back");
     refused(
         &|plan| plan.body.push(Call::Pin(AllocationId(0))),
-        "pins `x`, but it is not \
-                                                                 declared as pinned",
+        "pins `x`, but it is not declared as pinned",
     );
     refused(&|plan| plan.allocations[1].holds = None, "has no memory for `out`");
     refused(&|plan| plan.allocations[0].holds = Some(BufferId(7)), "that `simple` does not have");

@@ -241,10 +241,7 @@ fn a_fit_says_how_sure_it_is() {
     let outcome = desk.run(&["fit", "lab.csv", "--output", "lab.toml"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
     assert!(
-        outcome.stdout.contains(
-            "Unknown: intervals of the parameters, which need a \
-                                     calibration"
-        ),
+        outcome.stdout.contains("Unknown: intervals of the parameters, which need a calibration"),
         "{}",
         outcome.shown
     );

@@ -45,22 +45,22 @@ fn a_profile_with_a_number_that_is_none() {
     let text = committed("profile.toml");
     for (heading, key, value, message) in [
         ("[machine]", "multiprocessors", "0", "must be 1 to 10000"),
-        ("[calls.launch]", "ns", "nan", "should be a time in nanoseconds"),
-        ("[calls]", "launch_spread", "[]", "a factor above 0"),
-        ("[calls]", "launch_spread", "[[0.5, inf]]", "a factor above 0"),
-        ("[caches]", "staging_misses", "[]", "a share of misses, 0 to 1"),
-        ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "a share of misses, 0 to 1"),
-        ("[caches]", "twin_misses", "[[4.0, 1.5]]", "a share of misses, 0 to 1"),
+        ("[calls.launch]", "ns", "nan", "must be a time in nanoseconds"),
+        ("[calls]", "launch_spread", "[]", "positive factors"),
+        ("[calls]", "launch_spread", "[[0.5, inf]]", "positive factors"),
+        ("[caches]", "staging_misses", "[]", "shares of misses from 0 to 1"),
+        ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "shares of misses from 0 to 1"),
+        ("[caches]", "twin_misses", "[[4.0, 1.5]]", "shares of misses from 0 to 1"),
+        ("[link.down_shared]", "per_copy_ns", "inf", "inf must be a number from 0 to 1e12"),
         (
-            "[link.down_shared]",
-            "per_copy_ns",
-            "inf",
-            "inf should be a number, and not below 0 or huge",
+            "[link]",
+            "down_bytes_per_second",
+            "-1.0",
+            "a bandwidth must be a positive number of bytes per second",
         ),
-        ("[link]", "down_bytes_per_second", "-1.0", "bytes per second above 0"),
-        ("[copy.time]", "scatter", "nan", "should be a standard deviation over a median"),
-        ("[copy.time]", "knots", "[[4.0, -1.0]]", "no number below 0"),
-        ("[copy.time]", "knots", "[[4.0, 1e17]]", "no number below 0 or huge"),
+        ("[copy.time]", "scatter", "nan", "must be a standard deviation"),
+        ("[copy.time]", "knots", "[[4.0, -1.0]]", "a curve needs at least one pair in `knots`"),
+        ("[copy.time]", "knots", "[[4.0, 1e17]]", "a curve needs at least one pair in `knots`"),
         ("[[accuracy.margin]]", "score", "700.0", "-1 to 10"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));
@@ -91,8 +91,7 @@ fn a_profile_that_says_two_things_or_is_none() {
         ),
         (
             twice("link.refetches"),
-            "two [[link.refetches]] tables describe the same thing; \
-                                   remove one",
+            "two [[link.refetches]] tables describe the same thing; remove one",
         ),
         (twice("interference"), "two [[interference]] tables describe the same thing; remove one"),
         (newer, "has schema version 2, but this hallway reads version 1"),
@@ -119,13 +118,13 @@ fn samples_with_times_that_are_none() {
         format!("{}\n{line}\n{}\n{{\"end_after_lines\":3}}\n", lines[0], lines[launch])
     };
     for (text, message) in [
-        (with(launch, "count", "0"), ":2:1: not a line of samples: `count` should be"),
+        (with(launch, "count", "0"), ":2:1: not a line of samples: `count` must be"),
         (
             with(launch, "times", "[9223372036854775808]"),
             ":2:1: not a line of samples: `times` and",
         ),
         (with(launch, "times", "[-1]"), "not a line of samples: invalid value: integer `-1`"),
-        (with(trial, "passes", "[0,0]"), ":2:1: not a line of samples: `passes` should be"),
+        (with(trial, "passes", "[0,0]"), ":2:1: not a line of samples: `passes` must be"),
         (with(trial, "passes", "[-1]"), "not a line of samples: invalid value: integer `-1`"),
         (
             text.replacen("samples\":7", "samples\":8,\"of\":\"another kind\"", 1).replacen(

@@ -205,10 +205,7 @@ fn one_pass_gives_no_intervals() {
     let once = fitted(&calibrated(STEADY, 1, random));
     assert_eq!(once.intervals, None);
     assert!(
-        sureness(&once).contains(
-            "Unknown: intervals of the parameters, which need a \
-                                      calibration"
-        ),
+        sureness(&once).contains("Unknown: intervals of the parameters, which need a calibration"),
         "{}",
         sureness(&once)
     );

@@ -87,8 +87,7 @@ fn what_is_about_one_machine_is_refused() {
         (&["--price", "h200"][..], "h200=2.50"),
         (
             &["--what-if", "link=2x"][..],
-            "--what-if works for a single machine, not for a \
-                                         comparison of",
+            "--what-if works for a single machine, not for a comparison of",
         ),
         (&["--profile", "calibration/h200"][..], "two machines are named `h200`:"),
     ] {

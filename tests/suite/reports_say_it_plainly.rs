@@ -405,8 +405,7 @@ fn every_limit_is_a_check_of_its_own() {
         // The CPU was taken for faster, by next to nothing.
         (
             vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)],
-            "correct verdicts (GPU or \
-                                                                    CPU): 0 of 1",
+            "correct verdicts (GPU or CPU): 0 of 1",
         ),
     ];
     for (cells, words) in cases {
@@ -423,9 +422,10 @@ fn every_limit_is_a_check_of_its_own() {
 fn runs_that_fit_no_plan_are_a_failure() {
     let verification = verification(&[score(Vec::new())]);
     assert!(!verification.passed());
-    assert!(verification.text().contains(
-        "no run of demo matches one of its plans: verify it on \
-                                          the GPU"
-    ));
+    assert!(
+        verification
+            .text()
+            .contains("no run of demo matches one of its plans: verify it on the GPU")
+    );
     assert!(!verification.markdown().is_empty());
 }

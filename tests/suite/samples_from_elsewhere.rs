@@ -299,11 +299,7 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
         ("H2D,pageable,4096,D2H,,,,,1e-6", ["`concurrent`", "leave it empty"]),
         (
             "H2D,pinned,4096,,launch,,,,1e-6",
-            [
-                "a row is for one measurement: fill in exactly one \
-                                              of",
-                "`path`",
-            ],
+            ["a row is for one measurement: fill in exactly one of", "`path`"],
         ),
         (",,,,,,,,1e-6", ["a row is for one measurement: fill in exactly one of", "`kernel`"]),
         (",,4096,,launch,,,,1e-6", ["`bytes`", "leave it empty"]),
@@ -396,11 +392,7 @@ fn what_is_wrong_above_a_table_is_said_with_its_line() {
         (format!("# gpu = Test\n{rows}"), ["t.CSV:1", "# device_memory = 141 GiB"]),
         (
             format!("{MACHINE}bites,seconds\n"),
-            [
-                "t.CSV:4",
-                "unknown column `bites`; the columns \
-                                                           are",
-            ],
+            ["t.CSV:4", "unknown column `bites`; the columns are"],
         ),
         (format!("{MACHINE}bytes,bytes,seconds\n"), ["t.CSV:4", "twice"]),
         (format!("{MACHINE}bytes\n"), ["t.CSV:4", "no column `seconds`"]),

@@ -293,14 +293,12 @@ fn a_table_says_what_several_gpus_cost() {
         ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only of P2P copies"),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
-            "column `gpus`: write the number of GPUs that \
-                                               copy at once, 2 or",
+            "column `gpus`: write the number of GPUs that copy at once, 2 or",
         ),
         ("H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6", "`gpus`: only for pinned memory"),
         (
             ",,,,,,,,,copy-in,kernel,gpus,,,5e-6",
-            "column `streams`: `gpus` is only for a \
-                                                 `kernel` after a",
+            "column `streams`: `gpus` is only for a `kernel` after a",
         ),
     ] {
         let error = read(row).expect_err(row);

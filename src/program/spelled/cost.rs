@@ -165,9 +165,10 @@ fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
     // A time that is off by all of itself may be nothing.
     let is_share = |percent: &f64| *percent > 0.0 && *percent < 100.0;
     percent.filter(is_share).map(|percent: f64| percent / 100.0).ok_or_else(|| {
-        let message = format!("`{}` is no range of the time of kernel `{name}`", text.get_ref());
-        let help = "write one such as `\"10%\"`: above 0%, below 100%";
-        Fault::new(message, text.span(), "no range", help)
+        let message =
+            format!("`{}` is not a range for the time of kernel `{name}`", text.get_ref());
+        let help = "write a percentage between 0% and 100%, such as `\"10%\"`";
+        Fault::new(message, text.span(), "not a range", help)
     })
 }
 

@@ -9,9 +9,9 @@ use crate::kernels::Elementwise;
 pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault> {
     let Some(key) = &raw.elementwise else {
         return raw.halo.as_ref().map_or(Ok(None), |halo| {
-            let message = format!("kernel `{}` has a `halo`, and stays whole", raw.name);
-            let help = "list in `elementwise` what it goes along, or take `halo` out";
-            Err(Fault::new(message, halo.span(), "of what chunks?", help))
+            let message = format!("kernel `{}` has a `halo`, but cannot be split", raw.name);
+            let help = "list the arguments to be split in `elementwise`, or remove `halo`";
+            Err(Fault::new(message, halo.span(), "no chunks", help))
         });
     };
     let (kernel, names) = (&raw.name, key.get_ref());
@@ -48,9 +48,9 @@ pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault>
         let found =
             u64::try_from(*halo.get_ref()).ok().filter(|halo| *halo <= MOST_ELEMENTS as u64);
         found.ok_or_else(|| {
-            let message = format!("kernel `{kernel}` has a halo of {halo} elements");
+            let message = format!("kernel `{kernel}` cannot have a halo of {halo} elements");
             let help = format!("write a whole number from 0 to {MOST_ELEMENTS}");
-            Fault::new(message, halo.span(), "no number of elements", help)
+            Fault::new(message, halo.span(), "out of range", help)
         })
     })?;
     Ok(Some(Elementwise {

@@ -186,8 +186,8 @@ impl Expansion<'_> {
         let longest = Instant::HORIZON.since_start();
         if self.worked > longest {
             let longest = longest.in_years();
-            let message = format!("the stated times of the program add up to over {longest}");
-            let help = "state shorter times, or repeat fewer times: no longer pass is simulated";
+            let message = format!("the stated times of the program add up to more than {longest}");
+            let help = "state shorter times, or repeat fewer times";
             return Err(Fault::new(message, span.clone(), "takes too long", help));
         }
         Ok(())

@@ -21,9 +21,10 @@ pub struct RawProgram {
     /// Name of the program, used as its plan's name in reports.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
-    /// A name for what the program computes. Programs with the same `result` are compared with one
-    /// another. Default: programs are compared if they leave the same data in the same memory, made
-    /// by the same kernels from the same buffers; any other program gets an answer of its own.
+    /// A name for what the program computes. Programs with the same `result` are compared with each
+    /// other. Default: programs are compared if they leave the same data in the same memory,
+    /// computed by the same kernels from the same buffers; all other programs get their own
+    /// answers.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub result: Option<Spanned<String>>,

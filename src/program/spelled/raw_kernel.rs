@@ -73,8 +73,8 @@ pub struct RawKernel {
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
     /// Number of neighbours on each side that an element of `elementwise` depends on, as in a
-    /// stencil: for a grid of planes, the elements of a plane. A chunk then computes this many extra
-    /// elements on each side; they take time and are not used. Default: 0.
+    /// stencil; for a grid of planes, the number of elements in a plane. A chunk then computes this
+    /// many extra elements on each side, which take time and are discarded. Default: 0.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
     /// Times for several numbers of elements: `[[1e6, "120 us"], [1e7, "1.1 ms"]]`.
@@ -155,8 +155,8 @@ pub struct RawStated {
     /// Time per element, such as `"0.2 ns"`. Default: none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub per_element: Option<Spanned<String>>,
-    /// By how much nine runs of ten are off at most, such as `"10%"`: predicted ranges then have
-    /// it. Default: the time is taken as it is stated.
+    /// Uncertainty of the time, such as `"10%"`: nine out of ten runs are within it. Predicted
+    /// ranges include it. Default: the time is exact.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub range: Option<Spanned<String>>,
 }

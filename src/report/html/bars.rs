@@ -4,8 +4,9 @@ use super::roles::roles;
 use super::scale::Scale;
 use super::style::{folded_table, scrolled, share};
 use super::{Case, paragraph};
-use crate::machine::Side;
 use crate::findings::{Answer, AssessedPlan, times_as_long};
+use crate::machine::Side;
+use crate::machine::Side;
 use crate::report::evaluation_text::{Rows, against_fastest};
 use crate::report::palette::name_of;
 use crate::report::said::choice;
@@ -35,7 +36,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
         ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against fastest"];
-    let (scale, has_runs) = (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
+    let (scale, has_runs) =
+        (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part("plans", &title(case), &html! {
         (scrolled(&html! { table.plans {
             thead { tr {

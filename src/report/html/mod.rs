@@ -28,8 +28,9 @@ mod what_if;
 mod words;
 
 use super::{Evaluation, palette};
-use crate::findings::{Answer, Assessment};
 use crate::families::Family;
+use crate::findings::{Answer, Assessment};
+use crate::findings::{Answer, Assessment};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;

@@ -5,16 +5,15 @@ use super::style::{
     Area, BODY, Drawn, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::findings::{Answer, is_waiting};
 use crate::machine::Side;
 use crate::program::Program;
 use crate::program::spelled::Names;
 use crate::report::Origin;
-use crate::findings::{Answer, is_waiting};
 use crate::report::palette::of_lane;
 use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};
 use crate::report::timeline_row::TimelineRow;
-use crate::findings::Verdict;
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
@@ -115,13 +114,16 @@ impl Gantt<'_> {
             ""
         } else if is_drawn(self.ranking.best_on_gpu()) {
             match self.drawn.plan.side() {
-                Side::Both => "This is the plan to choose of those that use the GPU; it uses both processors. ",
+                Side::Both => {
+                    "This is the plan to choose of those that use the GPU; it uses both processors. "
+                }
                 _ => "This is the plan to choose on the GPU. ",
             }
         } else {
             "This is not the plan to choose. "
         };
-        let legend = "Alternating shades separate operations. Pale on the host's row: it is waiting.";
+        let legend =
+            "Alternating shades separate operations. Pale on the host's row: it is waiting.";
         let mut lines = context(self.question, self.origin, WIDTH);
         lines.extend(wrapped(&verdict, WIDTH));
         lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));

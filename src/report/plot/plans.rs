@@ -5,8 +5,8 @@ use super::style::{
     wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
-use crate::report::Origin;
 use crate::findings::Verdict;
+use crate::report::Origin;
 use crate::report::palette::of_side;
 use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};

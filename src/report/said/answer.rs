@@ -93,7 +93,9 @@ fn whole(verdict: &Verdict, runs: &str) -> String {
 fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String {
     let (name, takes) = (&only.plan, only.time_ns);
     match missing {
-        None => format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with."),
+        None => {
+            format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with.")
+        }
         Some(missing) => format!(
             "`{name}` takes {takes} a run{whole}; {}'s time of `{}` is not known.",
             side(missing.on_cpu),
@@ -138,7 +140,9 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
             } else {
                 format!("{takes} with `{}`", chosen.plan)
             };
-            format!("Either will do for {runs}: {first}{against}, which is too close to call{later}.")
+            format!(
+                "Either will do for {runs}: {first}{against}, which is too close to call{later}."
+            )
         }
     }
 }
@@ -198,11 +202,9 @@ fn ranges(evaluation: &Evaluation) -> String {
         );
     }
     match (evaluation.ranges, evaluation.profile.model_error) {
-        (Some(RangesTried { trials, in_range, .. }), _) => format!(
-            "ranges held {} of {}",
-            percent(in_range),
-            plural(trials as u64, "trial")
-        ),
+        (Some(RangesTried { trials, in_range, .. }), _) => {
+            format!("ranges held {} of {}", percent(in_range), plural(trials as u64, "trial"))
+        }
         (None, Some(error)) => format!(
             "no plan was tried on this machine, so ranges are widened by {}, the error on others",
             percent(error)

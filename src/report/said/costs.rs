@@ -71,8 +71,8 @@ fn another_plan(assessment: &Assessment) -> Option<Line> {
     let [least, more] = [best, of_run].map(|plan| plan.program_ns);
     let (least, more) = (least?, more?);
     // If the other side wins, the answer says so.
-    let matters = best.side == of_run.side
-        && least.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
+    let matters =
+        best.side == of_run.side && least.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
     (best.plan != of_run.plan && matters).then(|| {
         let text = format!(
             "for {}, `{}` is faster, {least}, than `{}`, {more}, whose first use and set-up take \

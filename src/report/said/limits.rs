@@ -34,7 +34,11 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
     let mut lines: Vec<Line> = room.chain(missing).collect();
     let unknown = &assessment.unknown;
     if lines.is_empty() && !unknown.is_empty() {
-        let plans = if unknown.len() == 1 { "1 plan".to_owned() } else { format!("{} plans", unknown.len()) };
+        let plans = if unknown.len() == 1 {
+            "1 plan".to_owned()
+        } else {
+            format!("{} plans", unknown.len())
+        };
         lines.push(Line::new("Unknown", format!("{plans}: {}", unknown[0].reason)));
     }
     lines
@@ -59,7 +63,8 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
         borrowed.iter().filter(|one| moved(one) >= OF_WEIGHT || one.changes_fastest).collect();
     of_weight.sort_by(|one, other| moved(other).total_cmp(&moved(one)));
     let parts = of_weight.iter().map(|one| {
-        let widest = one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
+        let widest =
+            one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
         let moves = widest.map(|range_of| {
             format!(": {}", with_range(range_of.time_ns, range_of.low_ns, range_of.high_ns))
         });

@@ -1,13 +1,14 @@
 //! Why the answer is what it is.
 
+use super::Line;
+use super::answer::runs_in;
 use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
 use super::sizes::sizes;
-use super::Line;
-use super::answer::runs_in;
 use crate::cost::Bottleneck;
 use crate::findings::{
-    Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy, HostThread, Simplest,
+    Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy,
+    HostThread, Simplest,
 };
 use crate::machine::Side;
 use crate::report::words::{percent, plural, quoted, times};
@@ -243,7 +244,8 @@ pub(in crate::report) fn host_thread(of: &HostThread, plan: &str, makespan: Span
 fn critical_path(assessment: &Assessment) -> Option<Line> {
     let plan = assessment.best_on_gpu()?;
     let said = parts(&plan.critical_path).into_iter();
-    let said: Vec<String> = said.map(|(share, what)| format!("{} {what}", percent(share))).collect();
+    let said: Vec<String> =
+        said.map(|(share, what)| format!("{} {what}", percent(share))).collect();
     let least = assessment.least_ns.map(|least| {
         format!("; no schedule of these tasks takes less than {least}, whatever the plan")
     });

@@ -43,7 +43,8 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
     let Threshold { buffer, tried, fixed, too_large_for_gpu, too_large_for_cpu, .. } =
         assessment.threshold()?;
     let [from, to] = tried.map(count);
-    let mut text = format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
+    let mut text =
+        format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
     if !fixed.is_empty() {
         text += &format!(", but {} keep their size", quoted(fixed).join(", "));
     }

@@ -118,8 +118,7 @@ fn one_pair_of_brackets_beside_two() {
             "[[limits]]\n\n[plans]",
             "[[limits]]",
             "`[[limits]]`",
-            "write a single \
-                                                                            `[limits]`",
+            "write a single `[limits]`",
         ),
     ] {
         let text = VALID.replacen(from, to, 1);

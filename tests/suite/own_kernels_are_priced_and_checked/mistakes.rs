@@ -24,8 +24,7 @@ fn a_kernel_is_known_in_one_way_and_whole() {
             "ptx = \"..\"\nentry = \"f\"",
             "\"..\"",
             "cannot read",
-            "give the path of an existing \
-                                                                  file, relative to the scenario",
+            "give the path of an existing file, relative to the scenario",
         ),
         (
             "source = \"taps.cu\"\nptx = \"triad.ptx\"\nentry = \"f\"",
@@ -36,8 +35,7 @@ fn a_kernel_is_known_in_one_way_and_whole() {
         (
             "entry = \"f\"\nstated = { fixed = \"1 us\" }",
             "\"f\"",
-            "` has no code for this key \
-                                                                   to apply to",
+            "` has no code for this key to apply to",
             "add",
         ),
         (
@@ -92,14 +90,13 @@ fn a_cost_is_said_once_and_makes_sense() {
         (
             "stated = { fixed = \"1 us\" }\nparameters = [\"x\"]",
             "\"x\"",
-            "` has `parameters` \
-                                                                          but no code",
+            "` has `parameters` but no code",
             "take",
         ),
         ("stated = { }", "{ }", "the stated time of kernel `k` is zero", "per_element"),
         ("stated = { fixed = \"5\" }", "\"5\"", "is not a time", "120 us"),
         ("points = []", "[]", "` has an empty list of points", "1e6"),
-        ("points = [[2, \"1 us\"], [1, \"2 us\"]]", "1", "increasing size", "in order"),
+        ("points = [[2, \"1 us\"], [1, \"2 us\"]]", "1", "not in order of size", "sort them"),
         ("points = [[0.5, \"1 us\"]]", "0.5", "` has a point at 0.5 elements", "whole number"),
         ("points = [[5, \"soon\"]]", "\"soon\"", "is not a time", "120 us"),
         (
@@ -139,8 +136,7 @@ fn a_cost_is_said_once_and_makes_sense() {
         (
             &format!("{code}stated = {{ fixed = \"1 us\" }}"),
             "{ fixed",
-            "` has both code and a \
-                                                                        cost",
+            "` has both code and a cost",
             "take",
         ),
     ] {
@@ -174,9 +170,7 @@ fn a_launch_fits_its_kernel() {
             "tabs = 9",
             "tabs",
             "` has no argument `tabs`",
-            "remove it, or use it in the \
-                                                                  kernel's `grid`, `block`, \
-                                                                  `shared`,",
+            "remove it, or use it in the kernel's `grid`, `block`, `shared`,",
         ),
         ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is not", "arguments"),
         ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is not a number", "`elements`"),
@@ -217,26 +211,21 @@ fn a_launch_fits_its_kernel() {
             "\"d[..4000]\"",
             "\"d[..8 MiB]\"",
             "\"d[..8 MiB]\"",
-            "are not a range within `d`, \
-                                                               which has",
+            "are not a range within `d`, which has",
             "are there",
         ),
         (
             "elements = 1000",
             "elements = 1000, lead = 2",
             "2",
-            "`lead` only applies to library \
-                                                               kernels",
+            "`lead` only applies to library kernels",
             "take it out",
         ),
         (
             "elements = 1000",
             "elements = 1000, type = \"f32\"",
             "\"f32\"",
-            "`type` only applies \
-                                                                           to library kernels, \
-                                                                           not to your own \
-                                                                           kernel `",
+            "`type` only applies to library kernels, not to your own kernel `",
             "take",
         ),
         (
@@ -250,8 +239,7 @@ fn a_launch_fits_its_kernel() {
             "{ launch",
             "{ clear = \"d\", launch",
             "\"d\"",
-            "this call is both a `launch` and a \
-                                                          `clear`",
+            "this call is both a `launch` and a `clear`",
             "two calls",
         ),
     ];
@@ -333,16 +321,14 @@ fn a_product_fits_its_matrices() {
             "\"e[..4800]\"",
             "\"d[..4800]\"",
             "\"matmul\"",
-            "a product whose result overlaps with \
-                                                          one of its factors",
+            "a product whose result overlaps with one of its factors",
             "correct",
         ),
         (
             "reads",
             "elements = 5, reads",
             "5",
-            "the ranges already set the number of elements of \
-                                               kernel `",
+            "the ranges already set the number of elements of kernel `",
             "take it out",
         ),
     ] {

@@ -137,8 +137,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
         "by-engine",
         "Launch",
         set("/step/lead", 9),
-        "uses 9 elements before the \
-                                                               output of",
+        "uses 9 elements before the output of",
     );
     let input = set("/step/inputs/0/length", 4);
     refused_call("by-engine", "Launch", input, "uses 1 elements as input 0 of `convolution`");
@@ -147,8 +146,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
         "multi-gpu",
         "Use",
         |call| *call = json!(2),
-        "uses GPU 2, but the 2 GPUs are \
-                                                               numbered from 0",
+        "uses GPU 2, but the 2 GPUs are numbered from 0",
     );
     let huge = |value: &mut Value| value["allocations"][0]["bytes"] = json!(1_u64 << 60);
     refused("resident", huge, "its allocations exceed 1024 TiB in total");
@@ -178,8 +176,7 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         "multi-gpu",
         "PeerCopy",
         on_host,
-        "is a copy between GPUs, but its source or \
-                                                    target is host memory",
+        "is a copy between GPUs, but its source or target is host memory",
     );
     // Devices reach page-locked memory of the host, and no other.
     let on_host = |value: &mut Value| {

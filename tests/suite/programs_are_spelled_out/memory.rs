@@ -80,9 +80,7 @@ fn memory_is_used_as_its_kind_allows() {
             "{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }",
             "\"m[0",
             "not a range",
-            "use a non-empty \
-                                                                                range within \
-                                                                                the memory",
+            "use a non-empty range within the memory",
         ),
         (
             "{ copy = \"m\", to = \"d\" }",

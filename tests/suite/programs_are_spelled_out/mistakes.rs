@@ -103,8 +103,7 @@ fn ranges_lie_inside_their_memory() {
         (
             "x[0..17 MiB]",
             "bytes 0 to 17825792 are not a range within `x`, which has",
-            "use a non-empty range \
-                                                                     within the memory",
+            "use a non-empty range within the memory",
         ),
         (
             "x[8 MiB..4 MiB]",
@@ -186,8 +185,8 @@ fn kernels_get_what_they_take() {
             "correct it or remove it",
         ),
         (
-            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", \
-               arguments = { degree = 0 } }",
+            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", arguments = { degree = \
+             0 } }",
             "0",
             "`degree = 0` of kernel `polynomial`: must be a whole number from 1",
             "correct it",
@@ -340,7 +339,6 @@ fn a_buffer_without_a_home_cannot_be_named() {
         &text,
         "\"x\"",
         "buffer `x` has no memory, so no call can use it",
-        "give it another `home`, or declare \
-                                                         memory in the program instead",
+        "give it another `home`, or declare memory in the program instead",
     );
 }

@@ -11,14 +11,13 @@ use hallway::report::{Calls, explain};
 use hallway::search::Plan;
 
 /// A loader copies pieces on its own; the main thread waits for it and uses them.
-const LOADER: &str = "{ repeat = 2, index = \"i\", thread = \"loader\", calls = [\n\
-     { copy = \"y[i * 8 MiB..+8 MiB]\", to = \"d[i * 8 MiB..+8 MiB]\", stream = \"in\" },\n\
-     { record = \"there {i}\", stream = \"in\" },\n] },\n\
-     { work = \"10 us\" },\n{ synchronize_thread = \"loader\" },\n\
-     { repeat = 2, index = \"i\", calls = [\n{ wait = \"there {i}\", stream = \"run\" },\n\
-     { launch = \"scale\", reads = [\"d[i * 8 MiB..+8 MiB]\"], \
-     writes = \"e[i * 8 MiB..+8 MiB]\", stream = \"run\" },\n] },\n\
-     { synchronize = \"run\" },";
+const LOADER: &str = "{ repeat = 2, index = \"i\", thread = \"loader\", calls = [\n{ copy = \
+                      \"y[i * 8 MiB..+8 MiB]\", to = \"d[i * 8 MiB..+8 MiB]\", stream = \"in\" \
+                      },\n{ record = \"there {i}\", stream = \"in\" },\n] },\n{ work = \"10 \
+                      us\" },\n{ synchronize_thread = \"loader\" },\n{ repeat = 2, index = \
+                      \"i\", calls = [\n{ wait = \"there {i}\", stream = \"run\" },\n{ launch = \
+                      \"scale\", reads = [\"d[i * 8 MiB..+8 MiB]\"], writes = \"e[i * 8 MiB..+8 \
+                      MiB]\", stream = \"run\" },\n] },\n{ synchronize = \"run\" },";
 
 fn makes(program: &Program) -> Vec<u16> {
     program.threads.iter().map(|thread| thread.0).collect()
@@ -144,10 +143,7 @@ fn threads_are_named_where_there_are_some() {
             "{ synchronize_thread = \"main\" }",
             "\"main\"",
             "waits for itself",
-            "set `thread = \
-                                                                               \"...\"` to the \
-                                                                               thread that \
-                                                                               should wait",
+            "set `thread = \"...\"` to the thread that should wait",
         ),
         (
             "{ work = \"1 us\", thread = \"t\" },\n\

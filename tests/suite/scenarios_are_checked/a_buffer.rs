@@ -105,16 +105,13 @@ fn is_needed_in_a_part_that_it_has() {
             "{ from = 1024, elements = 1 }",
             "1024, ",
             "begins at element 1024, but the buffer has",
-            "write an element \
-                                                                               from 0 to the \
-                                                                               last one",
+            "write an element from 0 to the last one",
         ),
         (
             "{ from = -1, elements = 1 }",
             "-1",
             "begins at element -1, but the buffer has",
-            "write an element from 0 \
-                                                                       to the last one",
+            "write an element from 0 to the last one",
         ),
         ("{ elements = 0 }", "0 }", "`elements` of `needed` is 0", "1 or more"),
         ("{ share = 0.0 }", "0.0 }", "has a `share` of 0", "above 0"),
@@ -123,15 +120,13 @@ fn is_needed_in_a_part_that_it_has() {
         (
             "{ elements = 9, pitch = 8 }",
             "{ elements",
-            "has rows of 9 elements, wider than its \
-                                                       pitch of 8",
+            "has rows of 9 elements, wider than its pitch of 8",
             "`pitch`",
         ),
         (
             "{ elements = 9, pitch = 99, rows = 12 }",
             "{ elements",
-            "has 12 rows, which extend \
-                                                                   beyond the",
+            "has 12 rows, which extend beyond the",
             "fewer `rows`",
         ),
         ("{ elements = 9, pitch = 0 }", "0 }", "`pitch` of `needed` is 0", "1 or more"),
@@ -176,15 +171,13 @@ fn is_not_needed_less_than_results_of_it() {
         &with("{ from = 103, elements = 1 }"),
         part,
         message,
-        "`, or add the elements that \
-                                                                   it depends on here",
+        "`, or add the elements that it depends on here",
     );
     refuses(
         &with("{ from = 500, elements = 97 }"),
         part,
         message,
-        "`, or add the elements that \
-                                                                    it depends on here",
+        "`, or add the elements that it depends on here",
     );
     let summed = with("{ elements = 1 }").replace("kernel = \"stencil\"", "kernel = \"sum\"");
     let summed = summed.replace("iterations = 4\nsplit = { along = \"elements\", halo = 1 }", "");

@@ -102,8 +102,7 @@ fn of_memory_is_an_amount() {
             &text,
             wrong,
             "`device_memory`: ",
-            "write a number and a unit: B, KiB, MiB, \
-                                                    GiB, TiB, kB, MB, GB or",
+            "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or",
         );
     }
     let text = valid_but("\"2 GiB\"", "\"2 bytes\"");

@@ -17,8 +17,7 @@ fn of_another_version() {
         &text,
         "2\n",
         "this version of hallway cannot read `schema_version` 2",
-        "set `schema_version = 1`, the only \
-                                                             supported version",
+        "set `schema_version = 1`, the only supported version",
     );
     let text = valid_but("schema_version = 1\n", "");
     refuses(&text, "name", "this scenario has no `schema_version`", "add `schema_version = 1`");

@@ -109,7 +109,6 @@ fn leaves_alone_what_all_batches_share() {
         &shared("a"),
         "true",
         message,
-        "remove `shared` so that each batch has its own, or \
-                                            write to",
+        "remove `shared` so that each batch has its own, or write to",
     );
 }

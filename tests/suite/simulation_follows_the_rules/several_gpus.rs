@@ -228,16 +228,14 @@ fn what_is_not_known_of_several_devices_is_refused() {
     says(refused(&both_ways, &one_way), "copies between GPUs 0 and 1 in both directions at once");
     says(
         refused(&[peer_copy(1, THERE, 10)], &|_| ()),
-        "copies between GPUs in a stream of the \
-                                                        receiving GPU",
+        "copies between GPUs in a stream of the receiving GPU",
     );
     let two_streams = [peer_copy(0, THERE, 10), peer_copy(2, THERE, 10)];
     says(refused(&two_streams, &|_| ()), "in several streams");
     let crossing = [launch(0, 10), record(0, 0), wait(1, 0), launch(1, 10)];
     says(
         refused(&crossing, &|m| m.multi_gpu.crossing = None),
-        "the cost of waiting for another \
-                                                                GPU's event",
+        "the cost of waiting for another GPU's event",
     );
     let passed_on = [copy_in(0, PINNED, 10), peer_copy(0, THERE, 10)];
     let no_price = |m: &mut Profile| m.hand_overs.retain(|one| one.to != OperationKind::PeerCopy);

@@ -286,10 +286,9 @@ fn rows_fit_and_do_not_overlap() {
     };
     for (second, meet) in [(0, true), (1, true), (2, false), (6, false), (7, true), (14, false)] {
         let found = Workload::from_toml("test.toml", &columns(second)).expect_err("unused buffers");
-        let meets = found.to_string().contains(
-            "two calls use `e` and one of them writes it, \
-                                                but nothing orders",
-        );
+        let meets = found
+            .to_string()
+            .contains("two calls use `e` and one of them writes it, but nothing orders");
         assert_eq!(meets, meet, "{second} KiB: {found}");
     }
 }
