@@ -4,7 +4,6 @@ use super::brief::said;
 use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
 use super::words::{date, plural, signed_percent};
-use crate::findings::{Answer, Assessment, Verdict};
 use crate::findings::{Answer, Assessment, Verdict, titled};
 use crate::units::Span;
 use serde::Deserialize;

@@ -6,7 +6,6 @@ use super::style::{folded_table, scrolled, share};
 use super::{Case, paragraph};
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::machine::Side;
-use crate::machine::Side;
 use crate::report::evaluation_text::{Rows, against_fastest};
 use crate::report::palette::name_of;
 use crate::report::said::choice;

@@ -30,7 +30,6 @@ mod words;
 use super::{Evaluation, palette};
 use crate::families::Family;
 use crate::findings::{Answer, Assessment};
-use crate::findings::{Answer, Assessment};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;

@@ -5,7 +5,7 @@ use super::style::{
     Area, BODY, Drawn, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
-use crate::findings::{Answer, is_waiting};
+use crate::findings::{Answer, Verdict, is_waiting};
 use crate::machine::Side;
 use crate::program::Program;
 use crate::program::spelled::Names;
