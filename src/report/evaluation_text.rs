@@ -63,18 +63,23 @@ impl Evaluation {
     }
 
     /// The title, the answer and how sure it is.
-    fn head(&self, one: &Assessment, width: Option<usize>) -> String {
+    fn head(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
         let title = match &one.part {
             Some(_) => folded(&one.title(), width),
             None => title(one, width),
         };
-        let said = folded(&format!("{}\n{}", answer(one), how_sure(self, one)), width);
-        format!("{title}\n{said}")
+        let answer = answer(one);
+        let said = match (&one.part, rows) {
+            // The answers to all parts come before the first.
+            (Some(_), Rows::Screen) => how_sure(self, one),
+            _ => format!("{answer}\n{}", how_sure(self, one)),
+        };
+        format!("{title}\n{}", folded(&said, width))
     }
 
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
-        let head = self.head(one, width);
+        let head = self.head(one, Rows::Screen, width);
         let rest = columns_of(&self.footer(), width) + PROMPT;
         let mut below = Vec::new();
         for reason in self.all_reasons(one) {
@@ -112,7 +117,7 @@ impl Evaluation {
 
     /// All that is known.
     fn details(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
-        let mut text = self.head(one, width) + "\n";
+        let mut text = self.head(one, rows, width) + "\n";
         let shown = one.shown(rows);
         if !shown.is_empty() {
             text += &full(one, &shown, width);

@@ -78,7 +78,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "in other use during the calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
+            "busy during calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
             percent(self.h2d),
             percent(self.d2h)
         )

@@ -64,7 +64,21 @@ fn is_described_in_the_docs_key_by_key() {
         let _ = write!(page, "\n### {name}\n\n{}\n\n", text(schema));
         page += &if schema["properties"].is_object() { rows(schema) } else { words(schema) };
     }
+    page += &example();
     stands_in_the_docs("docs/reference/json.md", &page);
+}
+
+/// A whole answer, of a scenario with few plans.
+fn example() -> String {
+    const COMMAND: [&str; 4] =
+        ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
+    let output = hallway(repository(), &COMMAND);
+    assert!(output.status.success(), "{}", stderr(&output));
+    format!(
+        "\n## A whole example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
+        COMMAND.join(" "),
+        stdout(&output)
+    )
 }
 
 const HEADER: &str = "| key | type | meaning |\n| :-- | :-- | :-- |\n";
