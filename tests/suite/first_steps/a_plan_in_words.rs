@@ -69,10 +69,10 @@ fn is_folded_and_hangs_behind_bullets() {
 #[test]
 fn is_of_the_winner_unless_one_is_named() {
     let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(text.starts_with("The plan to choose, predicted to take "), "{text}");
+    assert!(text.starts_with("The chosen plan, predicted to take "), "{text}");
     assert!(text.contains("The CPU runs the tasks"), "{text}");
     // That is soon told, so there is one more to see.
-    let (_, on_gpu) = text.split_once("The best plan on the GPU, predicted").expect("another");
+    let (_, on_gpu) = text.split_once("The fastest plan on the GPU, predicted").expect("another");
     assert!(on_gpu.contains("{ launch = \"scale\""), "{on_gpu}");
 }
 

@@ -91,7 +91,7 @@ fn a_time_at_one_size_is_of_no_piece() {
     assert!(unknown.is_of_one_size(), "{unknown}");
     assert_eq!(
         unknown.to_string(),
-        "kernel `k` has a time on the GPU at one size only, so pieces of it have no time: add a \
+        "kernel `k` has a time on the GPU at only one size, so its chunks have no known time: add a \
          second point to its `[[kernel]]`"
     );
     let cpu = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("not stated");
@@ -181,12 +181,17 @@ fn mistakes_have_their_place_and_fix() {
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
         (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` lists 0 buffers", "as many"),
+        (
+            with("[\"x\"]\nw", "[]\nw"),
+            "[]",
+            "`reads` of task `t` lists 0 buffers",
+            "in the kernel's order",
+        ),
         (
             with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
             "[\"y\", \"x\"]",
             "`writes` of task `t` lists 2 buffers",
-            "as many",
+            "in the kernel's order",
         ),
         (
             with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
@@ -216,14 +221,14 @@ fn mistakes_have_their_place_and_fix() {
         (
             along("[\"in\", \"out\"]\nhalo = -1"),
             "-1",
-            "kernel `k` has a halo of -1 elements",
+            "kernel `k` cannot have a halo of -1 elements",
             "a whole number from 0",
         ),
         (
             with(known, &format!("{known}\nhalo = 1")),
             "1\n",
-            "has a `halo`, and stays whole",
-            "list in `elementwise`",
+            "has a `halo`, but cannot be split",
+            "to be split in `elementwise`",
         ),
         (
             along("[\"in\", \"out\"]\nhalo = 1").replace("writes = [\"y\"]", "writes = [\"x\"]"),
@@ -235,7 +240,7 @@ fn mistakes_have_their_place_and_fix() {
             along("[\"in\", \"out\"]\nhalo = 2") + "split = { along = \"elements\", halo = 1 }",
             "1 }",
             "`halo` of task `t` is 1",
-            "write the `halo` into its `[[kernel]]`",
+            "set `halo` in its `[[kernel]]`",
         ),
         (good.clone() + SPLIT, "{ along", "` is not declared to be splittable", "`elementwise`"),
         (
