@@ -120,7 +120,7 @@ fn no_slope_and_no_scatter_is_larger_than_any_machine_has() {
         ("memory.device_allocate", "knots", steep, "(in `memory.device_allocate`)"),
         ("memory.register", "knots", steep, "nanoseconds per unit of size, which is impossible"),
         ("inline.until_return", "knots", steep, "(in `inline.until_return`)"),
-        ("calls.launch", "scatter", "999999.0", "`scatter = 999999` should be"),
+        ("calls.launch", "scatter", "999999.0", "`scatter = 999999` must be"),
         ("copy.time", "scatter", "999999.0", "from 0 to 10 (in `copy.time`)"),
         ("interference", "copy_slowdown", "0.0", "a ratio of two times"),
     ] {
