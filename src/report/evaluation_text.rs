@@ -108,11 +108,12 @@ impl Evaluation {
         let sure = folded(&format!("How sure: {}.", ranges_held(self)), width);
         let plans: Vec<(&Assessment, &AssessedPlan)> =
             parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
-        let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) + "\n" };
+        let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
         let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
-        let unknown: Vec<String> =
-            unknown.flat_map(|line| labelled(&line, width)).map(|line| line + "\n").collect();
-        format!("{}{sure}\n{table}{}", overview(parts, width), unknown.concat())
+        let unknown = unknown.flat_map(|line| labelled(&line, width));
+        let unknown: String = unknown.map(|line| format!("{line}\n")).collect();
+        let gap = if unknown.is_empty() { "" } else { "\n" };
+        format!("{}{sure}\n{table}{gap}{unknown}", overview(parts, width))
     }
 
     /// All reasons, and what makes the machine's own measurements doubtful.
@@ -163,7 +164,11 @@ impl Evaluation {
     /// What the answers rest on.
     fn basis(&self) -> String {
         let context = self.context_ns.map(|time| {
-            format!("Process  first use of the GPU costs a CUDA context, {time} (included)\n")
+            let how = match self.context_in_new_process {
+                true => "measured in new processes",
+                false => "measured next to another context, which is faster than in a new process",
+            };
+            format!("Process  a new one pays {time} for a CUDA context ({how})\n")
         });
         format!("{}\n{}\n{}", self.profile, self.how_ranges(), context.unwrap_or_default())
     }
@@ -193,15 +198,19 @@ fn title(one: &Assessment, width: Option<usize>) -> String {
     folded(&format!("{}{question}", one.scenario), width)
 }
 
-/// The answers to all parts of a scenario.
+/// The answers to all parts of a scenario that compare something, or lack something.
 fn overview(parts: &[Assessment], width: Option<usize>) -> String {
-    let answers = parts.iter().map(|one| {
+    let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
+    let answers = parts.iter().filter(says_more).map(|one| {
         let part = one.part.as_deref().unwrap_or_default();
         folded(&format!("{part}: {}", answer(one)), width)
     });
-    let title = title(&parts[0], width);
-    let why = "Programs that leave different results are not compared with one another.";
-    format!("{title}\n{}{}", answers.collect::<String>(), folded(why, width))
+    let why = format!(
+        "The programs leave {} different results; only those with the same result are compared.",
+        parts.len()
+    );
+    let answers: String = answers.collect();
+    format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
 }
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {
@@ -286,22 +295,23 @@ fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Str
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
 }
 
-/// The plans of several parts, each with its part's name.
+/// The plans of several parts, which have no order among them.
 fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> String {
+    let runs = plans.first().map_or(1, |(one, _)| one.runs);
     let header = [
-        Column::words("result"),
         Column::words("plan"),
         Column::number("one run"),
-        Column::number("range").if_folded(2),
-        Column::words("limited by").if_folded(1),
+        Column::number("range").if_folded(3),
+        Column::words("limited by").if_folded(2),
+        Column::number(&plural(runs, "run")).if_folded(1),
     ];
-    let row = |(one, plan): &(&Assessment, &AssessedPlan)| {
+    let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
         vec![
-            one.part.clone().unwrap_or_default(),
             plan.plan.clone(),
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
             bound_by(plan.bottleneck),
+            time(plan.program_ns),
         ]
     };
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
