@@ -68,9 +68,8 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
     let assessed = |workload: &Workload| {
         let ranking = rank(candidates_for(workload, profile), profile, DRAWS, SEED);
         let tally = Tally::default();
-        let sizes = sizes
-            .then(|| break_even_counted(workload, profile, (DRAWS, SEED), &tally))
-            .flatten();
+        let sizes =
+            sizes.then(|| break_even_counted(workload, profile, (DRAWS, SEED), &tally)).flatten();
         Assessment::new(workload, workload.runs, &ranking, sizes)
             .simplest(&ranking, WITHIN)
             .bounded(task_bound(workload, profile))
@@ -157,7 +156,8 @@ fn a_link_in_other_use_is_said() {
     let rate = |rate: Option<Bandwidth>| rate.expect("measured").bytes_per_second();
     for [down, up] in [[0.01, 0.02], [0.25, 0.02], [0.03, 0.5]] {
         let mut profile = PROFILE.clone();
-        let (h2d, d2h) = (rate(profile.link.down_bytes_per_second), rate(profile.link.up_bytes_per_second));
+        let (h2d, d2h) =
+            (rate(profile.link.down_bytes_per_second), rate(profile.link.up_bytes_per_second));
         let widths = &mut profile.intervals.as_mut().expect("two passes").half_widths;
         widths.insert("link.down_bytes_per_second".to_owned(), vec![down * h2d]);
         widths.insert("link.up_bytes_per_second".to_owned(), vec![up * d2h]);

@@ -129,7 +129,9 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     let drawn: Vec<Workload> = drawn.collect();
     assert_eq!(drawn.len(), count, "enough are drawn");
     let drawn = drawn.into_iter().enumerate().map(|(at, workload)| {
-        if at % 12 == 5 { for_the_gpu_alone(at, &mut random) } else {
+        if at % 12 == 5 {
+            for_the_gpu_alone(at, &mut random)
+        } else {
             asked(workload, &mut random, at % 6 == 0)
         }
     });
@@ -183,9 +185,11 @@ pub(super) fn shipped(count: usize) -> Vec<Asked> {
     for folder in folders {
         let folder = repository().join("scenarios").join(folder);
         let files = std::fs::read_dir(folder).expect("readable").map(|one| one.expect("readable"));
-        paths.extend(files.map(|one| one.path()).filter(|path| {
-            path.extension().is_some_and(|extension| extension == "toml")
-        }));
+        paths.extend(
+            files
+                .map(|one| one.path())
+                .filter(|path| path.extension().is_some_and(|extension| extension == "toml")),
+        );
     }
     paths.sort();
     let workloads: Vec<Workload> =

@@ -24,9 +24,10 @@ pub(super) fn check(
     missing(part, complaints);
     borrowed(part, complaints);
     let lenders: Vec<&str> = profile.borrowed.iter().map(|lender| lender.from.as_str()).collect();
-    complaints.expect(part.answer["profile"]["borrowed_from"] == serde_json::json!(lenders), || {
-        format!("costs of {lenders:?} are borrowed")
-    });
+    complaints
+        .expect(part.answer["profile"]["borrowed_from"] == serde_json::json!(lenders), || {
+            format!("costs of {lenders:?} are borrowed")
+        });
     let has_shares = !part.scenario["verdict"]["borrowed"].as_array().expect("a list").is_empty();
     let has_rows = part.rows().next().is_some();
     complaints.expect(has_shares == (has_rows && !lenders.is_empty()), || {
@@ -83,8 +84,7 @@ fn equals(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
             let compared = &verdict[comparison];
             let mut named = [&compared["chosen"]["plan"], &compared["other"]["plan"]];
             named.sort_by_key(|name| name.as_str());
-            let is_between =
-                names.iter().all(|name| named.iter().any(|one| *one == name.as_str()));
+            let is_between = names.iter().all(|name| named.iter().any(|one| *one == name.as_str()));
             complaints.expect(!is_between || compared["answer"] == "tie", || {
                 format!("{comparison}: {} between {names:?}, which are equal", compared["answer"])
             });
@@ -102,10 +102,8 @@ fn least(part: &Part<'_>, known: &Known, profile: &Profile, complaints: &mut Com
     }
     let Some(rate) = profile.link.down_bytes_per_second else { return };
     let crossing = known.bytes_down as f64 / rate.bytes_per_second() * 1e9;
-    for (what, time) in part
-        .rows()
-        .map(|row| (row.name(), row.time("lower_bound_ns")))
-        .chain([("least_ns", least)])
+    for (what, time) in
+        part.rows().map(|row| (row.name(), row.time("lower_bound_ns"))).chain([("least_ns", least)])
     {
         let Some(time) = time else { continue };
         complaints.expect(time as f64 >= 0.95 * crossing, || {

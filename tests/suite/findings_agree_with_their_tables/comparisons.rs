@@ -259,7 +259,8 @@ fn without_pinning(part: &Part<'_>, complaints: &mut Complaints) {
     let named = [&run["chosen"], &run["other"]].map(|one| one["plan"].as_str());
     let mut named = named.into_iter().flatten().filter_map(|name| part.row(name));
     let chosen = named.next();
-    let other = named.next().filter(|other| chosen.is_some_and(|one| one.is_cpu() != other.is_cpu()));
+    let other =
+        named.next().filter(|other| chosen.is_some_and(|one| one.is_cpu() != other.is_cpu()));
     let matters = [chosen, other].into_iter().flatten().any(Row::pins);
     let rows: Vec<(Row<'_>, u64)> =
         part.rows().filter(|row| !row.pins()).map(|row| (row, row.run())).collect();
@@ -319,7 +320,10 @@ pub(super) fn choices(part: &Part<'_>, complaints: &mut Complaints) {
     let program = &scenario["verdict"]["program"];
     if let (Some(winner), false) = (scenario["program_winner"].as_str(), program.is_null()) {
         complaints.expect(program["chosen"]["plan"] == winner, || {
-            format!("`{winner}` is to be chosen for all runs, and {} is compared", program["chosen"])
+            format!(
+                "`{winner}` is to be chosen for all runs, and {} is compared",
+                program["chosen"]
+            )
         });
     }
     let simplest = &scenario["simplest"];

@@ -62,7 +62,8 @@ fn first_uses(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
 /// Set-up creates the streams that a plan uses. The default stream, of programs, is there already.
 fn streams(part: &Part<'_>, known: &Known, profile: &Profile, complaints: &mut Complaints) {
     let Some(stream) = profile.setup.stream.map(|stream| stream.span().nanos()) else { return };
-    let created = |row: &Row<'_>| !row.is_cpu() && !(known.uses_default_stream && row.is_spelled_out());
+    let created =
+        |row: &Row<'_>| !row.is_cpu() && !(known.uses_default_stream && row.is_spelled_out());
     for row in part.rows().filter(created) {
         let streams = row.0["streams"].as_u64().expect("a number");
         let Some(setup) = row.time("setup_ns") else { continue };
@@ -164,9 +165,8 @@ fn taken(part: &Part<'_>, row: Row<'_>, complaints: &mut Complaints) {
     }
     let name = row.name();
     let cost = |of: &Value, key: &str| of[key].as_u64();
-    let takes = cost(prices, "costs_ns").map(|costs| {
-        costs + cost(prices, "gives_back_ns").unwrap_or(0)
-    });
+    let takes =
+        cost(prices, "costs_ns").map(|costs| costs + cost(prices, "gives_back_ns").unwrap_or(0));
     if let (Some(setup), Some(costs)) = (row.time("setup_ns"), cost(prices, "costs_ns")) {
         complaints.expect(setup >= costs, || {
             format!("`{name}` is set up in {setup}, of which {costs} is for memory")

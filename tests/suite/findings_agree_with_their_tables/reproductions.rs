@@ -70,7 +70,10 @@ fn without_pinning_both_sides_pin_nothing() {
     let (answer, text) = asked(&weights(""));
     let without = &only(&answer)["without_pinning"];
     assert_eq!(without["answer"], "gpu", "{without}");
-    assert_eq!((&without["chosen"]["side"], &without["other"]["plan"]), (&"gpu".into(), &"cpu".into()));
+    assert_eq!(
+        (&without["chosen"]["side"], &without["other"]["plan"]),
+        (&"gpu".into(), &"cpu".into())
+    );
     let times = ["chosen", "other"].map(|key| milliseconds(&without[key]["time_ns"]));
     assert!((20.0..26.0).contains(&times[0]) && (35.0..43.0).contains(&times[1]), "{times:?}");
     assert!(!text.contains("Without pinning CPU"), "{text}");
@@ -211,7 +214,10 @@ calls = [
         let (answer, text) = asked(&format!("{}{buffers}{rest}", head("halve-where")));
         let scenario = only(&answer);
         let run = &scenario["verdict"]["run"];
-        assert_eq!((&run["answer"], &run["chosen"]["plan"]), (&"plan".into(), &"halved on the GPU".into()));
+        assert_eq!(
+            (&run["answer"], &run["chosen"]["plan"]),
+            (&"plan".into(), &"halved on the GPU".into())
+        );
         let factor = run["factor"].as_f64().expect("two plans");
         assert!((3.0..5.0).contains(&factor), "{factor}");
         assert_eq!(row(scenario, "halved on the CPU")["side"], "both");
@@ -275,7 +281,10 @@ calls = [{{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, str
         let first_uses = first_uses.map(|time| time.expect("known") > 0);
         assert_eq!(first_uses, [is_new; 2]);
         let program = &scenario["verdict"]["program"];
-        assert_eq!((&program["answer"], &program["chosen"]["plan"]), (&"plan".into(), &"own".into()));
+        assert_eq!(
+            (&program["answer"], &program["chosen"]["plan"]),
+            (&"plan".into(), &"own".into())
+        );
         assert_eq!(scenario["verdict"]["process"], if is_new { "new" } else { "running" });
         // Without a word from the scenario they are no rivals, and in the same process all the same.
         let (answer, text) = asked(&text(process, ""));
@@ -284,7 +293,7 @@ calls = [{{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, str
         assert!(first_uses.clone().all(|time| (time > Some(0)) == is_new), "{answer}");
         assert_eq!(first_uses.count(), 2);
         let state = if is_new { "new process" } else { "running process" };
-        assert_eq!(text.matches(state).count() > 1, true, "{text}");
+        assert!(text.matches(state).count() > 1, "{text}");
     }
 }
 

@@ -68,10 +68,9 @@ pub(super) fn on_both_sides(
     for [from, until] in stretches(known) {
         for (turn, is_start) in [(from, true), (until, false)] {
             let Some(turn) = turn else { continue };
-            for (at, gpu_wins) in [
-                ((1.0 - BESIDE) * turn, !is_start),
-                ((1.0 + BESIDE) * turn, is_start),
-            ] {
+            for (at, gpu_wins) in
+                [((1.0 - BESIDE) * turn, !is_start), ((1.0 + BESIDE) * turn, is_start)]
+            {
                 // Beyond the other turn of a short stretch, or where a side has no room.
                 let [start, end] = [from.unwrap_or(0.0), until.unwrap_or(f64::INFINITY)];
                 let is_meant = gpu_wins == (start..=end).contains(&at);
@@ -80,16 +79,15 @@ pub(super) fn on_both_sides(
                 }
                 let Some(lead) = lead_at(at) else { continue };
                 let agrees = if gpu_wins { lead > -NEAR_A_TIE } else { lead < NEAR_A_TIE };
-                complaints.expect(agrees, || {
-                    format!("a turn at {turn}, and a lead of {lead} at {at}")
-                });
+                complaints
+                    .expect(agrees, || format!("a turn at {turn}, and a lead of {lead} at {at}"));
             }
         }
     }
     if stretches(known).next().is_none() {
-        let ahead = [least, (least * most).sqrt(), most].into_iter().find(|&at| {
-            !is_too_large(at) && lead_at(at).is_some_and(|lead| lead > NEAR_A_TIE)
-        });
+        let ahead = [least, (least * most).sqrt(), most]
+            .into_iter()
+            .find(|&at| !is_too_large(at) && lead_at(at).is_some_and(|lead| lead > NEAR_A_TIE));
         complaints.expect(ahead.is_none(), || format!("the GPU wins at {ahead:?} elements"));
     }
 }
