@@ -109,7 +109,7 @@ pub struct PinningPrices {
     /// Time to copy all of them once into or out of that memory, on all CPU threads.
     pub copy_ns: Option<Span>,
     /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
-    /// of the fastest plan on the GPU whose set-up pins nothing.
+    /// of the fastest plan on the same side whose set-up pins nothing.
     pub unpinned_pass_ns: Option<Span>,
     /// Number of runs from which registering, and unregistering if that is known, takes less time
     /// than pinning saves. `null` if it saves nothing.
@@ -142,8 +142,8 @@ pub struct TakenPrices {
     /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
     #[serde(default)]
     pub gives_back_ns: Option<Span>,
-    /// Time of a run of the fastest plan on the GPU whose set-up allocates no such memory and pins
-    /// nothing.
+    /// Time of a run of the fastest plan on the same side whose set-up allocates no such memory and
+    /// pins nothing.
     pub without_pass_ns: Option<Span>,
     /// Number of runs from which allocating it, and freeing it if that is known, takes less time
     /// than it saves. `null` if it saves nothing.

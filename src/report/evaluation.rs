@@ -29,8 +29,8 @@ pub struct Evaluation {
     /// How much the rates of large copies differed between the two passes of the calibration. `null`
     /// if they agreed: otherwise something else used the link.
     pub unsteady_link: Option<UnsteadyLink>,
-    /// The time that it takes to create a context on the GPU. It is in every `first_use_ns` of a
-    /// plan whose process has not used the GPU before.
+    /// The time that a new process takes to create a context on the GPU. It is in every
+    /// `first_use_ns` of a plan on the GPU whose process has not used it before.
     pub context_ns: Option<Span>,
     /// Whether that time was measured in processes of their own. Otherwise it is of a context
     /// created next to the calibrator's, which takes less time.

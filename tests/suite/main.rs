@@ -7,6 +7,7 @@ mod committed_profiles_come_from_their_samples;
 mod damaged_files_are_refused;
 mod docs_show_what_commands_print;
 mod finalists_run_again;
+mod findings_agree_with_their_tables;
 mod first_steps;
 mod fits_recover_the_truth;
 mod gates_stop_what_got_worse;
