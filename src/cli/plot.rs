@@ -99,7 +99,10 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         };
         pictures.insert(timeline_of(&subject.workload), picture);
         let of = (name.as_str(), question.as_str(), subject.workload.runs);
-        pictures.insert(plans_of(&subject.workload), plans(of, &subject.ranking, subject.runs.as_ref(), &origin));
+        pictures.insert(
+            plans_of(&subject.workload),
+            plans(of, &subject.ranking, subject.runs.as_ref(), &origin),
+        );
         let cut = chunks((name, question), &subject.ranking, &origin);
         pictures.extend(cut.map(|picture| (chunks_of(&subject.workload), picture)));
     }

@@ -34,11 +34,12 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
         ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against fastest"];
-    let (scale, has_runs) = (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
+    let (scale, has_runs) =
+        (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part("plans", &title(case), &html! {
         (scrolled(&html! { table.plans {
             thead { tr {
-                th { "Plan" } th.bar { "Time of a pass, with its 90% range" (scale.labels()) }
+                th { "Plan" } th.bar { "Predicted time of a pass" (scale.labels()) }
                 th.number { "Time" }
                 @if has_runs { th.number { "Measured" } }
                 th.number { "Against fastest" } th { "Bound by" }

@@ -22,7 +22,7 @@ struct Mark {
 impl Scale {
     /// An axis of times that begins at zero.
     pub fn of_times(end: Span) -> Self {
-        let marks = time_marks(end, 4).into_iter();
+        let marks = time_marks(end, 6).into_iter();
         Self::new(marks.map(|(mark, text)| (mark / end.nanos_f64().max(1.0), text)), [NARROW, WIDE])
     }
 
@@ -30,14 +30,12 @@ impl Scale {
     pub fn new(marks: impl Iterator<Item = (f64, String)>, [narrow, wide]: [f64; 2]) -> Self {
         let mut marks: Vec<(f64, String)> = marks.collect();
         let kept = fitting(&marks, wide).into_iter();
-        marks = marks.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(m, _)| m).collect();
+        marks =
+            marks.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(m, _)| m).collect();
         let on_narrow = fitting(&marks, narrow);
         let marks = marks.into_iter().zip(on_narrow);
-        let mark = |((place, text), fits): ((f64, String), bool)| Mark {
-            place,
-            text,
-            is_for_wide: !fits,
-        };
+        let mark =
+            |((place, text), fits): ((f64, String), bool)| Mark { place, text, is_for_wide: !fits };
         Self(marks.map(mark).collect())
     }
 

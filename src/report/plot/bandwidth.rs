@@ -2,9 +2,7 @@
 
 use super::axis::{Axis, Chart, Margins, chart, extent};
 use super::marks::{Legend, Marker};
-use super::style::{
-    BODY, Drawn, INK, heading, rgb, svg, titled, wrapped, wrapped_title, write,
-};
+use super::style::{BODY, Drawn, INK, heading, rgb, svg, titled, wrapped, wrapped_title, write};
 use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::palette;

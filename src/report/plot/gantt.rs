@@ -114,13 +114,16 @@ impl Gantt<'_> {
             ""
         } else if is_drawn(self.ranking.best_on_gpu()) {
             match self.drawn.plan.side() {
-                Side::Both => "This is the plan to choose of those that use the GPU; it uses both processors. ",
+                Side::Both => {
+                    "This is the plan to choose of those that use the GPU; it uses both processors. "
+                }
                 _ => "This is the plan to choose on the GPU. ",
             }
         } else {
             "This is not the plan to choose. "
         };
-        let legend = "Alternating shades separate operations. Pale on the host's row: it is waiting.";
+        let legend =
+            "Alternating shades separate operations. Pale on the host's row: it is waiting.";
         let mut lines = context(self.question, self.origin, WIDTH);
         lines.extend(wrapped(&verdict, WIDTH));
         lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));

@@ -44,7 +44,8 @@ pub fn plans(
     let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);
-    let diamonds = if measured.is_some() { " Diamonds: measured, the median of passes." } else { "" };
+    let diamonds =
+        if measured.is_some() { " Diamonds: measured, the median of passes." } else { "" };
     let legend = format!(
         "Time of a pass. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the range \
          that holds the true time nine times out of ten.{diamonds}"

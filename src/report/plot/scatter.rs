@@ -2,9 +2,7 @@
 
 use super::axis::{Axis, Chart, Margins, chart, extent};
 use super::marks::{Legend, Marker};
-use super::style::{
-    Area, Drawn, GREY, INK, rgb, svg, titled, wrapped_title,
-};
+use super::style::{Area, Drawn, GREY, INK, rgb, svg, titled, wrapped_title};
 use crate::compare::{Cell, Errors, Score};
 use crate::report::palette::NEUTRAL;
 use crate::report::ticks::even_marks;

@@ -2,9 +2,7 @@
 
 use super::axis::{Axis, Margins, chart, decades, extent};
 use super::marks::{Legend, Marker};
-use super::style::{
-    GREY, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title,
-};
+use super::style::{GREY, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title};
 use crate::machine::Side;
 use crate::report::Origin;
 use crate::report::palette::of_side;
