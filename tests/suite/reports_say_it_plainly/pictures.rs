@@ -145,7 +145,7 @@ fn a_picture_says_what_it_is_about() {
         drawn: ranking.best_on_gpu().expect("a plan"),
         measured: None,
     });
-    let plans = plans(("a name", "Is it?", 1), &ranking, &origin);
+    let plans = plans(("a name", "Is it?", 1), &ranking, None, &origin);
     let cut = chunks(("a name", "Is it?"), &ranking, &origin).expect("several numbers");
     for picture in [&gantt, &plans, &cut] {
         is_whole(picture);
