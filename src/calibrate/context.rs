@@ -1,7 +1,7 @@
 //! The measurement context: the memory, streams, events and clock that measurements use.
 
 use super::member::Member;
-use super::new_process::NewProcess;
+use super::new_process::NewProcesses;
 use super::sizes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
@@ -71,7 +71,7 @@ pub(super) struct MeasurementContext<'d> {
     /// Pins the issuing thread to a CPU, as a run of a plan does.
     pub cpu: OneCpu,
     /// How to start a new process that times its own beginning, where that can be done.
-    pub new_process: Option<NewProcess>,
+    pub new_process: Option<NewProcesses>,
 }
 
 impl<'d> MeasurementContext<'d> {

@@ -6,6 +6,14 @@ use crate::gpu::{Device, DeviceMemory, GpuError, Launch, Stream};
 use crate::kernels::{Arguments, Kernel};
 use crate::units::{Bytes, Span};
 
+/// Times the first call of the driver in this process, up to a context that can be used.
+///
+/// # Errors
+/// If there is no such GPU, or the driver refuses something.
+pub fn first_context(gpu: usize) -> Result<Span, GpuError> {
+    clocked(|| Device::open(gpu).map(|_| ()))
+}
+
 /// Times what comes for the first time in this process, which must not have used the GPU. `image`
 /// is the kernel library, compiled by another process.
 ///
@@ -13,12 +21,7 @@ use crate::units::{Bytes, Span};
 /// If there is no such GPU, or the driver refuses something.
 pub fn first_times(gpu: usize, image: &[u8]) -> Result<FirstTimes, GpuError> {
     const ELEMENTS: u64 = 1024;
-    let mut opened = None;
-    let context = clocked(|| {
-        opened = Some(Device::open(gpu)?);
-        Ok::<_, GpuError>(())
-    })?;
-    let device = opened.as_ref().expect("just opened");
+    let device = &Device::open(gpu)?;
     let module = clocked(|| device.load_module(image))?;
     let stream = Stream::new(device)?;
     let memory = DeviceMemory::new(device, Bytes::mib(1))?;
@@ -42,5 +45,5 @@ pub fn first_times(gpu: usize, image: &[u8]) -> Result<FirstTimes, GpuError> {
     // The host's caches learn for a while.
     (0..8).try_for_each(|_| timed(&one).map(|_| ()))?;
     let later = timed(&one)?;
-    Ok(FirstTimes { nanos: [context, module, first, next, later].map(Span::nanos) })
+    Ok(FirstTimes { nanos: [module, first, next, later].map(Span::nanos) })
 }

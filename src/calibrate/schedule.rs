@@ -2,7 +2,7 @@
 //! it some samples are.
 
 use super::error::OtherSchedule;
-use super::new_process::NewProcess;
+use super::new_process::NewProcesses;
 use super::probe::{Counts, Probe};
 use super::sizes::Sizes;
 use super::{
@@ -19,7 +19,7 @@ use rand::seq::SliceRandom;
 /// there.
 pub struct Schedule {
     pub(super) passes: Vec<Vec<Probe>>,
-    pub(super) new_process: Option<NewProcess>,
+    pub(super) new_process: Option<NewProcesses>,
 }
 
 impl Schedule {
@@ -44,7 +44,7 @@ impl Schedule {
 
     /// With new processes that time their own beginnings. Without, that stays unknown.
     #[must_use]
-    pub fn starting(self, new_process: Option<NewProcess>) -> Self {
+    pub fn starting(self, new_process: Option<NewProcesses>) -> Self {
         Self { new_process, ..self }
     }
 

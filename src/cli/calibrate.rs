@@ -8,7 +8,7 @@ use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
 use super::terminal::width;
 use super::{Failure, Outcome};
-use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
+use crate::calibrate::{CalibrateError, MOST_DEVICES, NewProcesses, managed_bytes, provenance};
 use crate::compare::DriftAnswer;
 use crate::gpu::{Device, supports};
 use crate::host::Team;
@@ -84,6 +84,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let target = folder.join(Calibration::SAMPLES);
     let path = folder.join(Calibration::PROFILE);
     check_outputs([], [target.as_path(), path.as_path()])?;
+    // Before this process has a context, which makes that of a new one cheaper.
+    let new_processes = NewProcesses::with_contexts_timed(new_process::new_process(arguments.gpu)?);
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
     let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
@@ -91,8 +93,8 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let mut calibration = Calibration::new(machine, (&device, &team), folder)
-        .starting(new_process::new_process(arguments.gpu)?);
+    let mut calibration =
+        Calibration::new(machine, (&device, &team), folder).starting(new_processes);
     let growing = calibration.growing();
     let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
     if arguments.resume {

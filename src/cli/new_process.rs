@@ -3,7 +3,7 @@
 
 use super::profiles::deliver;
 use super::{Failure, Outcome};
-use crate::calibrate::{NewProcess, first_times};
+use crate::calibrate::{NewProcess, first_context, first_times};
 use clap::Args;
 use std::io::Read;
 use std::time::Duration;
@@ -22,18 +22,26 @@ pub(super) struct NewProcessArguments {
     /// GPU to use, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
+    /// Time the context alone
+    #[arg(long)]
+    context: bool,
 }
 
 /// How a calibration starts such a process.
 pub(super) fn new_process(gpu: usize) -> Result<NewProcess, Failure> {
     let program = std::env::current_exe().map_err(Failure::machine)?;
     let arguments = [MEASURE.into(), "--gpu".into(), gpu.to_string().into()];
-    Ok(NewProcess { program, arguments: arguments.to_vec(), patience: PATIENCE })
+    let context_only = "--context".into();
+    Ok(NewProcess { program, arguments: arguments.to_vec(), context_only, patience: PATIENCE })
 }
 
 /// The new process's side: takes the kernel library from its standard input, and answers with its
 /// times.
 pub(super) fn measure(arguments: &NewProcessArguments) -> Result<Outcome, Failure> {
+    if arguments.context {
+        let context = first_context(arguments.gpu)?;
+        return deliver(&format!("{}\n", context.nanos()), None).map(|()| Outcome::Done);
+    }
     let mut image = Vec::new();
     let input = std::io::stdin().lock();
     input.take(LARGEST_IMAGE).read_to_end(&mut image).map_err(Failure::machine)?;

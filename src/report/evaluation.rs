@@ -32,6 +32,9 @@ pub struct Evaluation {
     /// The time that a new process takes to create a context on the GPU. It is in every
     /// `first_use_ns` of a plan on the GPU whose process has not used it before.
     pub context_ns: Option<Span>,
+    /// Whether that time was measured in processes of their own. Otherwise it is of a context
+    /// created next to the calibrator's, which takes less time.
+    pub context_in_new_process: bool,
     /// The scenarios, in the order in which they were named, each in its parts.
     pub scenarios: Vec<Assessment>,
     /// How they compare with an earlier evaluation, if one was named.
@@ -79,6 +82,7 @@ impl Evaluation {
             ranges: RangesTried::of(profile),
             unsteady_link: UnsteadyLink::of(profile),
             context_ns: profile.first_context().map(|context| context.span()),
+            context_in_new_process: profile.setup.new_context.is_some(),
             scenarios,
             gate: None,
         }

@@ -2,7 +2,7 @@
 
 use super::accuracy::assess_along;
 use super::trials::{Round, TrialError, Trials};
-use crate::calibrate::{CalibrateError, NewProcess, Progress, Schedule, calibrate};
+use crate::calibrate::{CalibrateError, NewProcesses, Progress, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
 use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
@@ -63,7 +63,7 @@ pub struct Calibration<'a> {
     /// What an interrupted calibration measured; nothing at first.
     so_far: Samples,
     folder: PathBuf,
-    new_process: Option<NewProcess>,
+    new_process: Option<NewProcesses>,
 }
 
 impl<'a> Calibration<'a> {
@@ -82,8 +82,8 @@ impl<'a> Calibration<'a> {
     /// Also measures what comes for the first time in a process, in processes that are started for
     /// that. Without, it stays unknown.
     #[must_use]
-    pub fn starting(self, new_process: NewProcess) -> Self {
-        Self { new_process: Some(new_process), ..self }
+    pub fn starting(self, new_process: Option<NewProcesses>) -> Self {
+        Self { new_process, ..self }
     }
 
     /// Where samples grow until there are all.

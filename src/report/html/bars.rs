@@ -40,7 +40,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     case.part("plans", &title(case), &html! {
         (scrolled(&html! { table.plans {
             thead { tr {
-                th { "Plan" } th.bar { "Time of a pass, with its 90% range" (scale.labels()) }
+                th { "Plan" } th.bar { "Predicted time of a pass" (scale.labels()) }
                 th.number { "Time" }
                 @if has_runs { th.number { "Measured" } }
                 th.number { "Against fastest" } th { "Bound by" }

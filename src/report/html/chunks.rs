@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// Kinds that a chart has: the fastest ones. The others are in its table.
-const MOST_KINDS: usize = 8;
+const MOST_KINDS: usize = 6;
 
 /// Plans that differ in their number of chunks alone, by that number.
 type Kinds<'a> = BTreeMap<String, BTreeMap<u64, &'a Ranked>>;

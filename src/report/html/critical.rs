@@ -78,7 +78,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
         }
         (scrolled(&html! { table.waterfall {
             thead { tr {
-                th { "What" } th.bar { "Its time in the pass, one after the other" (scale.labels()) }
+                th { "What" } th.bar { "One after the other" (scale.labels()) }
                 th.number { "Time" } th.number { "Share" } th.number { "Steps" }
             } }
             tbody {

@@ -41,7 +41,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         plans.filter_map(|one| Passes::of(one, case.measured(one)?)).collect();
     let Some([low, high]) = ends(&all) else { return html! {} };
     let at = |off: f64| (off - low) / (high - low);
-    let marks = even_marks(low, high, 4).into_iter().map(|mark| (at(mark), written(mark)));
+    let marks = even_marks(low, high, 6).into_iter().map(|mark| (at(mark), written(mark)));
     let scale = Scale::new(marks, WIDTHS);
     let beyond: usize = all.iter().map(|passes| passes.beyond([low, high])).sum();
     case.part("passes", &title(&all), &html! {

@@ -168,7 +168,7 @@ fn subject(one: &Contender) -> &'static str {
 /// How sure the answer is.
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
-    let ranges = ranges(evaluation);
+    let ranges = ranges_held(evaluation);
     match draws {
         Some(draws) => format!("How sure: {draws}; {ranges}."),
         None => format!("How sure: {ranges}."),
@@ -193,7 +193,7 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
 }
 
 /// What ranges did where they were tried.
-fn ranges(evaluation: &Evaluation) -> String {
+pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
     if let Some(scored) = &evaluation.profile.scored {
         return format!(
             "ranges held {} of {}",

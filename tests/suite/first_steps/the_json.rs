@@ -70,8 +70,7 @@ fn is_described_in_the_docs_key_by_key() {
 
 /// A whole answer, of a scenario with few plans.
 fn example() -> String {
-    const COMMAND: [&str; 4] =
-        ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
+    const COMMAND: [&str; 4] = ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
     let output = hallway(repository(), &COMMAND);
     assert!(output.status.success(), "{}", stderr(&output));
     format!(
