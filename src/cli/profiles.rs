@@ -164,7 +164,7 @@ pub(super) fn check_runs_count(
     let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
     Err(Failure::Unanswered(miette::miette!(
         help = "ask about fewer runs, with `--runs` or with `runs` in the scenario",
-        "{}: {runs} runs of `{}`, {pass} each, take more than {most}, and no longer time is counted",
+        "{}: {runs} runs of `{}`, {pass} each, take more than {most}, the most that is counted",
         workload.name,
         long.plan.name()
     )))

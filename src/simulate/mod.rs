@@ -17,6 +17,7 @@ mod engine;
 mod engines;
 mod forecast;
 mod hand_overs;
+mod horizon;
 mod host;
 pub mod links;
 mod multiprocessors;

@@ -117,7 +117,8 @@ fn a_stated_kernel_without_a_grid_is_taken_to_fill_the_gpu() {
 #[test]
 fn a_halo_is_read_and_paid_for() {
     let halo = "elementwise = [\"in\", \"out\"]\nhalo = 250_000\n\
-                stated = { per_element = \"0.2 ns\" }\ncpu = { stated = { per_element = \"1 ns\" } }";
+                stated = { per_element = \"0.2 ns\" }\n\
+                cpu = { stated = { per_element = \"1 ns\" } }";
     let more = format!("{SPLIT}\n[plans]\nfamilies = [\"by-engine\"]\nchunks = [4]");
     let workload = workload(&one_task(halo, &more));
     assert_eq!(workload.tasks[0].halo(), 250_000);
@@ -171,30 +172,12 @@ fn refuses(text: &str, marked: &str, message: &str, help: &str) {
 }
 
 #[test]
-fn mistakes_have_their_place_and_fix() {
-    let good = one_task("stated = { fixed = \"1 ms\" }", "");
-    let with = |from: &str, to: &str| {
-        assert!(good.contains(from), "{from}");
-        good.replace(from, to)
-    };
+fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
     let known = "stated = { fixed = \"1 ms\" }";
+    let good = one_task(known, "");
+    let with = |from: &str, to: &str| good.replace(from, to);
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
-        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` names 0 buffers", "as many"),
-        (
-            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
-            "[\"y\", \"x\"]",
-            "`writes` of task `t` names 2 buffers",
-            "as many",
-        ),
-        (
-            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
-                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
-            "\"y\"",
-            "task `t` writes `y` twice",
-            "once",
-        ),
         (
             with(known, "stated = { fixed = \"0 ms\" }"),
             "{ fixed = \"0 ms\"",
@@ -220,8 +203,8 @@ fn mistakes_have_their_place_and_fix() {
             "a whole number from 0",
         ),
         (
-            with(known, &format!("{known}\nhalo = 1")),
-            "1\n",
+            with(known, &format!("{known}\nhalo = 77")),
+            "77",
             "has a `halo`, and stays whole",
             "list in `elementwise`",
         ),
@@ -236,6 +219,36 @@ fn mistakes_have_their_place_and_fix() {
             "1 }",
             "`halo` of task `t` is 1",
             "write the `halo` into its `[[kernel]]`",
+        ),
+    ] {
+        refuses(&text, marked, message, help);
+    }
+}
+
+#[test]
+fn mistakes_have_their_place_and_fix() {
+    let good = one_task("stated = { fixed = \"1 ms\" }", "");
+    let with = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        good.replace(from, to)
+    };
+    let known = "stated = { fixed = \"1 ms\" }";
+    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
+    for (text, marked, message, help) in [
+        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
+        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` names 0 buffers", "as many"),
+        (
+            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
+            "[\"y\", \"x\"]",
+            "`writes` of task `t` names 2 buffers",
+            "as many",
+        ),
+        (
+            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
+                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
+            "\"y\"",
+            "task `t` writes `y` twice",
+            "once",
         ),
         (good.clone() + SPLIT, "{ along", "does not say that it can be cut", "`elementwise`"),
         (
