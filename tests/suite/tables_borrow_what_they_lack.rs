@@ -218,6 +218,11 @@ fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
     assert_eq!(Profile::load(&path).expect("read"), like);
 }
 
+fn assessed(scenario: &str, profile: &Profile) -> Assessment {
+    let workload = Workload::from_toml("s.toml", scenario).expect("a scenario");
+    Assessment::new(&workload, 1, &ranked(scenario, profile), None)
+}
+
 #[test]
 fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let rates = example();
@@ -225,7 +230,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let rates: String = rates.map(|line| format!("{line}\n")).collect();
     let said = |elements| {
         let (workload, profile) = (buffers(elements), fitted(&rates, &likes()));
-        let assessment = Assessment::new(&workload, 1, &ranked(&workload, &profile), None);
+        let assessment = assessed(&workload, &profile);
         let text = said::text(&assessment, &profile);
         (assessment.verdict.borrowed, said::the(&text, "Borrowed").to_owned())
     };
@@ -240,7 +245,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     assert!(large.ends_with("move no time by 2%"), "{large}");
     assert!(borrowed.iter().all(|one| one.share < 0.02), "{borrowed:?}");
     let (workload, profile) = (buffers(1 << 26), fitted(&example(), &[]));
-    let own = Assessment::new(&workload, 1, &ranked(&workload, &profile), None);
+    let own = assessed(&workload, &profile);
     assert!(own.verdict.borrowed.is_empty());
     assert!(said::labelled(&said::text(&own, &profile), "Borrowed").is_empty());
 }
