@@ -4,9 +4,10 @@ use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
 use super::super::programs_are_spelled_out::mistakes::refuses_in;
+use crate::said;
+use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
 use hallway::program::Call;
-use hallway::report::Verdict;
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::timeline::Lane;
@@ -61,8 +62,13 @@ fn a_price_of_next_to_nothing_is_a_price() {
     let costs = "elementwise = [\"in\", \"out\"]\nstated = { per_element = \"0.2 ns\" }\n\
                  cpu = { stated = { fixed = \"0.1 ns\" } }";
     let workload = workload(&one_task(costs, SPLIT));
-    let verdict = Verdict::of(&ranked(&workload, &PROFILE)).sentence;
-    assert!(verdict.starts_with("Stay on the CPU") && !verdict.contains("inf"), "{verdict}");
+    let assessment = Assessment::new(&workload, 1, &ranked(&workload, &PROFILE), None);
+    let run = assessment.verdict.run.as_ref().expect("both sides are known");
+    assert_eq!(run.answer, Answer::Cpu);
+    assert!(run.factor.is_some_and(|factor| factor.is_finite() && factor > 1.0), "{run:?}");
+    let text = said::text(&assessment, &PROFILE);
+    let answer = said::answer(&text);
+    assert!(answer.starts_with("Stay on the CPU") && !answer.contains("inf"), "{answer}");
     let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
     assert!(sizes.gpu_wins.is_empty() && sizes.too_large_for_gpu.is_none(), "{sizes:?}");
 }
