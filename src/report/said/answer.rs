@@ -194,7 +194,9 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
 
 /// What ranges did where they were tried.
 pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
-    if let Some(scored) = &evaluation.profile.scored {
+    // A few runs say less than the calibration's own trials.
+    let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
+    if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
         return format!(
             "ranges held {} of {}",
             percent(scored.coverage),

@@ -13,6 +13,7 @@ fn text(workload: &Workload) -> String {
 #[test]
 fn where_no_plan_fits_the_size_is_said_and_that_it_goes_for_these_plans() {
     let mut whole = task("polynomial", ["\"host\""; 2], 1 << 20, "arguments = { degree = 1024 }");
+    whole.tasks[0].splittable = false;
     whole.limits.device_memory = Some(Bytes::mib(64));
     let sizes = break_even(&whole, &h200()).expect("known");
     let from = sizes.too_large_for_gpu.expect("two buffers in 64 MiB");
