@@ -1,13 +1,14 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, load, write_whole};
+use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Calls, explain, folded, prediction};
+use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, candidates_for, candidates_over};
+use crate::simulate::simulate;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -25,12 +26,16 @@ pub(super) struct ExplainArguments {
     /// Show every call, however often the same ones come again
     #[arg(long)]
     all: bool,
+    /// Also show for each call when it begins and returns, and when the device starts on it and is
+    /// done, as predicted
+    #[arg(long)]
+    times: bool,
     /// Also write a scenario to this file that spells the plan out, call by call: it can be
     /// changed, predicted and run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
-    /// Profile that decides who wins, or its folder; not needed with --plan,
-    /// but for plans by task
+    /// Profile that decides who wins and where the time goes, or its folder; with --plan, only
+    /// --times and plans by task need one
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
@@ -41,46 +46,69 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    let (first, plan) = match &arguments.plan {
-        Some(name) => {
-            (String::new(), named(&workload, candidates(arguments, &workload, name)?, name)?)
+    let predicting = predicting(arguments);
+    let found = match arguments.needs_profile() {
+        true => Some(predicting.profile()?),
+        false => predicting.profile().ok(),
+    };
+    let (first, plan) = match (&arguments.plan, &found) {
+        (None, Some(found)) => winner(&predicting, (&workload, found), width)?,
+        (name, found) => {
+            let name = name.as_deref().unwrap_or_default();
+            let found = found.as_ref().filter(|_| arguments.needs_profile());
+            (String::new(), named(&workload, candidates(&workload, found), name)?)
         }
-        None => winner(arguments, &workload, width)?,
     };
     if let Some(path) = &arguments.program {
         write_whole(path, &workload.spelled_out(&plan.program))?;
     }
     let calls = if arguments.all { Calls::All } else { Calls::Shortened };
-    deliver(&(first + &explain(&workload, &plan, calls, width)), None)?;
+    let timeline = found.map(|found| simulate(&plan.program, &found.profile));
+    let timed = match &timeline {
+        Some(Ok(timeline)) if arguments.times => Timed::Listed(timeline),
+        Some(Ok(timeline)) => Timed::Divided(timeline),
+        Some(Err(error)) if arguments.times => {
+            return Err(Failure::Input(miette::miette!(
+                help = "leave out --times, or name another profile",
+                "`{}` cannot be predicted: {error}",
+                plan.name()
+            )));
+        }
+        Some(Err(_)) | None => Timed::No,
+    };
+    deliver(&(first + &explain(&workload, &plan, (calls, timed), width)), None)?;
     Ok(Outcome::Done)
+}
+
+impl ExplainArguments {
+    /// Whether a profile has to be there: to find the winner, to say when calls are made, or to
+    /// make plans by task. Else one that is found says where the time goes.
+    fn needs_profile(&self) -> bool {
+        let by_task = FamilyName::ByTask.to_string();
+        let needs_prices = |name: &String| name.starts_with(&by_task);
+        self.times || self.profile.is_some() || self.plan.as_ref().is_none_or(needs_prices)
+    }
 }
 
 fn predicting(arguments: &ExplainArguments) -> Predicting {
     Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
 }
 
-/// The plans for a machine, if a profile is named or the plan needs one, or else for any machine.
-fn candidates(
-    arguments: &ExplainArguments,
-    workload: &Workload,
-    name: &str,
-) -> Result<Candidates, Failure> {
-    let needs_prices = name.starts_with(&FamilyName::ByTask.to_string());
-    if arguments.profile.is_some() || needs_prices {
-        return Ok(candidates_for(workload, &predicting(arguments).profile()?.profile));
+/// The plans for a machine, or else for any machine.
+fn candidates(workload: &Workload, found: Option<&LoadedProfile>) -> Candidates {
+    match found {
+        Some(found) => candidates_for(workload, &found.profile),
+        None => candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()),
     }
-    Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()))
 }
 
 /// The plan that is predicted to be the fastest, and a sentence that says so.
 fn winner(
-    arguments: &ExplainArguments,
-    workload: &Workload,
+    predicting: &Predicting,
+    (workload, found): (&Workload, &LoadedProfile),
     width: Option<usize>,
 ) -> Result<(String, Plan), Failure> {
-    let predicting = predicting(arguments);
-    let found = predicting.profile()?;
-    let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
+    let ranking = predicting.ranking(workload, found, (&Progress::of(1), 0));
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` tells why none is predicted",

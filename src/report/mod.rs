@@ -40,9 +40,11 @@ mod verification_by_kind;
 mod verification_text;
 mod what_if;
 mod what_if_text;
+mod why;
 mod wins;
 mod words;
 
+pub use crate::cost::Bottleneck;
 pub use against::Baseline;
 pub use agreement::agreement;
 pub use answer::Answer;
@@ -54,7 +56,7 @@ pub use drawn::Drawn;
 pub use drift::drifts;
 pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshold};
 pub use evaluation_text::Rows;
-pub use explain::{Calls, explain, prediction};
+pub use explain::{Calls, Timed, explain, prediction};
 pub use gate::{Compared, Gate, Limits};
 pub use host_thread::{HeldBy, HostThread};
 pub use html::{Review, Subject, review};
@@ -76,6 +78,7 @@ pub use verification::{
     ScoredPlan, ScoredScenario, Verification,
 };
 pub use what_if::{Turning, WhatIf};
+pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};
 
 use serde::Serialize;

@@ -194,7 +194,7 @@ fn case_26_a_copy_to_pageable_memory_holds_the_host() {
     assert!(pageable.host_thread.held > 0.99, "{:?}", pageable.host_thread);
     assert!(pinned.host_thread.held < 0.01, "{:?}", pinned.host_thread);
     for plan in [&pageable, &pinned] {
-        assert_eq!(plan.bottleneck, Bottleneck::Kernels);
+        assert_eq!(plan.bottleneck, Some(Bottleneck::Kernels));
         let milliseconds = plan.predicted_ns.nanos_f64() * 1e-6;
         assert!((milliseconds / 612.0 - 1.0).abs() < 0.05, "{milliseconds} ms");
     }

@@ -19,7 +19,7 @@ use hallway::report::{
 use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
-use hallway::simulate::Forecast;
+use hallway::simulate::{Forecast, MainThread};
 use hallway::timeline::Timeline;
 use hallway::units::{Bytes, Span};
 
@@ -40,7 +40,15 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         let setup = if on_cpu { Span::ZERO } else { Span::from_millis(50) };
         Ranked {
             plan: plan.clone(),
-            forecast: Forecast { timeline, draws, margin: 0.0, bound: Span::ZERO },
+            forecast: Forecast {
+                timeline,
+                draws,
+                margin: 0.0,
+                stated: Span::ZERO,
+                main_thread: MainThread::default(),
+                bound: Span::ZERO,
+            },
+            gains: None,
             setup: Ok(setup),
             first_use: FirstUse::default(),
             pinning: None,
