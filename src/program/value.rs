@@ -15,6 +15,10 @@ pub struct Program {
     pub label: String,
     pub allocations: Vec<Allocation>,
     pub streams: Vec<StreamTraits>,
+    /// What the streams are called, in their order. Empty if they have numbers. Like the label, it
+    /// says nothing of what the program does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stream_names: Vec<String>,
     pub events: usize,
     /// Kernels that are not of the library. Calls name them by their places here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -27,7 +27,7 @@ pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
 }
 
 /// What a case's machine is from what the case states alone.
-fn machine(table: &str) -> Profile {
+pub(super) fn machine(table: &str) -> Profile {
     let path = repository().join("tests/cases").join(table);
     let text = std::fs::read_to_string(path).expect("there");
     fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
