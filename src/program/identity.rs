@@ -27,7 +27,8 @@ struct Digested<'p> {
 
 impl Program {
     /// A digest of everything that the program does. Programs that differ in their label alone, in
-    /// the names of their streams, or in those of the files that their kernels come from, have one identity.
+    /// the names of their streams, or in those of the files that their kernels come from, have one
+    /// identity.
     pub fn identity(&self) -> String {
         let Self { allocations, streams, events, kernels, setup, body, threads, .. } = self;
         let digested = Digested {

@@ -101,5 +101,6 @@ impl TimeColumns {
 }
 
 /// What the columns mean.
-pub(super) const LEGEND: &str = "Predicted, without scatter, from the start of the pass: the host enters a call when it begins \
-     and goes on\nwhen it returns; the device works on it from its start until it is done.\n\n";
+pub(super) const LEGEND: &str = "\
+Predicted, without scatter, from the start of the pass: the host enters a call when it begins and\n\
+goes on when it returns; the device works on it from its start until it is done.\n\n";
