@@ -97,6 +97,9 @@ impl Evaluation {
         let fewest = one.to_show(FEWEST_ROWS);
         let table = tables.find(|table| table.lines().count() <= room);
         let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
+        // The reasons that come last give way if the plans leave no room for them.
+        let room = (SCREEN - rest).saturating_sub(head.lines().count() + 1 + table.lines().count());
+        below.truncate(room);
         let below = below.iter().map(|line| format!("{line}\n"));
         let mut text = format!("{head}\n{table}{}", below.collect::<String>());
         text.extend(one.what_if_table(width).map(|table| format!("\n{table}")));

@@ -35,6 +35,7 @@ mod recorded_runs_are_scored;
 mod reports_say_it_plainly;
 mod reviews_open_from_disk;
 mod rooms_import_one_way;
+mod said;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;
 mod schedules_are_near_the_optimum;

@@ -9,6 +9,7 @@ use super::style::share;
 use crate::machine::Side;
 use crate::report::coincide::{Places, coinciding};
 use crate::report::palette;
+use crate::report::ticks::log_marks;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -65,7 +66,7 @@ impl Axis {
         }
         let pad = (most / least).powf(0.04).max(1.02);
         let (low, high) = (least / pad, most * pad);
-        let marks = marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
+        let marks = log_marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
         Some(Self { title: title.to_owned(), low, high, marks })
     }
 
@@ -85,38 +86,6 @@ impl Axis {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
 }
-
-/// From three marks to about seven.
-fn marks(low: f64, high: f64) -> Vec<f64> {
-    let steps: [&[f64]; 5] = [
-        &[1.0],
-        &[1.0, 3.0],
-        &[1.0, 2.0, 5.0],
-        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
-        &QUARTERS,
-    ];
-    let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
-    let of = |steps: &[f64], every: usize| {
-        let decades = decades.clone().step_by(every);
-        let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-        all.filter(|mark| (low..=high).contains(mark)).collect::<Vec<f64>>()
-    };
-    if (high / low).log10() > 7.0 {
-        return of(&[1.0], 2);
-    }
-    let found = steps.into_iter().map(|steps| of(steps, 1)).find(|marks| marks.len() >= 3);
-    found.unwrap_or_else(|| vec![low * 1.001, high / 1.001])
-}
-
-const QUARTERS: [f64; 36] = {
-    let mut all = [1.0; 36];
-    let mut at = 1;
-    while at < 36 {
-        all[at] = 1.0 + at as f64 / 4.0;
-        at += 1;
-    }
-    all
-};
 
 /// Lines that are drawn as one, and how.
 struct Strand<'a> {

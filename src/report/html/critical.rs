@@ -96,7 +96,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
                     td.number { (times) }
                 } }
                 tr.total {
-                    td { "A pass" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
+                    td { "A run" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
                     td.number {}
                 }
             }

@@ -137,7 +137,7 @@ fn contents(cases: &[Case<'_>]) -> Markup {
             (scrolled(&html! { table {
                 thead { tr {
                     th { "Scenario" } th { "Answer" } th { "Plan to choose" }
-                    th.number { "A pass of it" } th.number { "Of a pass, side by side" }
+                    th.number { "A run of it" } th.number { "Of a run, side by side" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();

@@ -14,7 +14,7 @@ const CLASHES: &str = r#"(() => {
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const parent = node.parentElement;
     if (!node.data.trim() || parent.closest('script, style, title, desc, option, .tip')) continue;
-    if (getComputedStyle(parent).visibility === 'hidden') continue;
+    if (!parent.checkVisibility({ visibilityProperty: true })) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const box = parent.closest('.scroll')?.getBoundingClientRect();
