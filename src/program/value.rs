@@ -122,6 +122,19 @@ impl Program {
         kinds.into_iter().map(|place| self.bytes_in(place)).sum()
     }
 
+    /// Whether it page-locks host memory: by registering it, or by taking pinned memory of its own.
+    /// Memory that the scenario says is pinned does not count: it is there already.
+    pub fn pins(&self) -> bool {
+        let registers = self.calls().any(|call| matches!(call, Call::Pin(_)));
+        let is_combined = |one: &Allocation| one.place == Place::Host(HostMemory::WriteCombined);
+        let is_taken = |id: usize| self.setup.contains(&Call::Allocate(AllocationId(id)));
+        let takes = self.allocations.iter().enumerate().any(|(id, one)| {
+            let is_own = one.holds.is_none() || is_taken(id);
+            one.place.is_pinned() && (is_own || (is_combined(one) && !one.place.is_managed()))
+        });
+        registers || takes
+    }
+
     /// Total size of the allocations in a place.
     pub fn bytes_in(&self, place: Place) -> Bytes {
         let here = self.allocations.iter().filter(|allocation| allocation.place == place);
