@@ -2,7 +2,7 @@
 
 use super::context::{MeasurementContext, Piece, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
-use crate::gpu::{GpuError, Launch, PinnedMemory, RowShape, RowSide, Stream, supports};
+use crate::gpu::{Device, GpuError, Launch, PinnedMemory, RowShape, RowSide, Stream, supports};
 use crate::kernels::Kernel;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
@@ -33,7 +33,7 @@ pub(super) fn probes() -> Vec<Probe> {
 fn spelled(one: TimedCall) -> Probe {
     let probe = call(one).visits(2).limit(0.3, 5).telling(false);
     let in_pool = matches!(one, TimedCall::AllocateInStream | TimedCall::FreeInStream);
-    if in_pool { probe.only_if(|context| context.device.has_pools()) } else { probe }
+    if in_pool { probe.only_if(Device::has_pools) } else { probe }
 }
 
 /// Calls of one kind, back to back.

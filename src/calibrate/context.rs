@@ -1,7 +1,6 @@
 //! The measurement context: the memory, streams, events and clock that measurements use.
 
 use super::member::Member;
-use super::new_process::NewProcess;
 use super::sizes::{LARGEST, MOST_STREAMS, POOL};
 use crate::gpu::{
     Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
@@ -70,8 +69,6 @@ pub(super) struct MeasurementContext<'d> {
     pub turn: u64,
     /// Pins the issuing thread to a CPU, as a run of a plan does.
     pub cpu: OneCpu,
-    /// How to start a new process that times its own beginning, where that can be done.
-    pub new_process: Option<NewProcess>,
 }
 
 impl<'d> MeasurementContext<'d> {
@@ -123,7 +120,6 @@ impl<'d> MeasurementContext<'d> {
             pools,
             turn: 0,
             cpu: OneCpu::quietest(),
-            new_process: None,
         };
         context.fill()?;
         context.load_kernels()?;

@@ -20,8 +20,6 @@ pub enum CalibrateError {
          or raise the limit of the container or batch system"
     )]
     LittleMemory { needs: Bytes, has: Bytes },
-    #[error("a new process, started to time its first use of the GPU, {0}")]
-    NewProcess(String),
     #[error("while preparing several GPUs: {0}; to calibrate only one, use `--gpus 1`")]
     Several(GpuError),
     #[error("interrupted after {done} of {total} probes")]

@@ -1,9 +1,9 @@
-//! What comes for the first time in a process: each sample starts a new one, which times itself.
+//! What comes for the first time in a process: new ones are started, and each times itself.
 //!
-//! The calibrator has a context while it does so. On a GPU that sleeps while nobody uses it (no
-//! persistence mode), waking it up is therefore not in the times.
+//! They are started before this process uses the GPU: a driver may have less to do for a context
+//! while another process has one.
 
-use crate::samples::SetupStep;
+use crate::samples::{Measurement, Quantity, SetupStep, Stop};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -13,10 +13,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How many times a new process takes.
-pub(super) const STEPS: usize = SetupStep::IN_NEW_PROCESS.len();
+const STEPS: usize = SetupStep::IN_NEW_PROCESS.len();
 
-/// How to start a process that calls [`first_times`](super::first_times) with what it finds on its standard input, and
-/// prints the answer as a line of JSON.
+/// How to start a process that calls [`first_times`](super::first_times) with what it finds on its
+/// standard input, and prints the answer as a line of JSON.
 #[derive(Debug, Clone)]
 pub struct NewProcess {
     pub program: PathBuf,
@@ -25,23 +25,36 @@ pub struct NewProcess {
     pub patience: Duration,
 }
 
-/// What a new process says of itself: times in nanoseconds, in the order of
-/// [`SetupStep::IN_NEW_PROCESS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What a new process says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstTimes {
+    /// Times in nanoseconds, in the order of [`SetupStep::IN_NEW_PROCESS`].
     pub nanos: [u64; STEPS],
+    /// The kernel library, as it was compiled: for the next process.
+    pub image: String,
+}
+
+/// Starts so many new processes, one after the other, and measures what comes for the first time
+/// in each. One before them does not count: it compiles the kernel library, and brings it and the
+/// driver into the system's caches.
+///
+/// # Errors
+/// If one cannot be started, fails or does not end: what happened, as the end of a sentence.
+pub fn first_uses(process: &NewProcess, count: usize) -> Result<Vec<Measurement>, String> {
+    let image = process.times("")?.image;
+    let times = (0..count).map(|_| process.times(&image)).collect::<Result<Vec<_>, _>>()?;
+    let measured = SetupStep::IN_NEW_PROCESS.into_iter().enumerate().map(|(at, step)| {
+        let times = times.iter().map(|one| Span::from_nanos(one.nanos[at])).collect();
+        Measurement::new(Quantity::Setup { step }, 1, times, Stop::Capped)
+    });
+    Ok(measured.collect())
 }
 
 impl NewProcess {
     /// Starts one, hands it the kernel library and waits for its times.
-    pub(super) fn times(&self, image: Vec<u8>) -> Result<[Span; STEPS], String> {
+    fn times(&self, image: &str) -> Result<FirstTimes, String> {
         let name = self.program.display();
-        let mut command = Command::new(&self.program);
-        // Whoever interrupts the calibration at the terminal means this process, which goes on to
-        // the end of the sample.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command
+        let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -50,9 +63,10 @@ impl NewProcess {
             .map_err(|error| format!("cannot be started from {name}: {error}"))?;
         let (input, output, errors) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let image = image.to_owned();
         let handing = std::thread::spawn(move || {
             // A process that is gone already says so at its end.
-            input.map(|mut input| input.write_all(&image))
+            input.map(|mut input| input.write_all(image.as_bytes()))
         });
         let (said, complained) = (heard(output), heard(errors));
         let ended = self.wait(&mut child);
@@ -63,9 +77,7 @@ impl NewProcess {
             Some(last) => format!("{why}: {last}"),
             None => why,
         })?;
-        let times: FirstTimes = serde_json::from_str(said.trim())
-            .map_err(|error| format!("reported no times ({error})"))?;
-        Ok(times.nanos.map(Span::from_nanos))
+        serde_json::from_str(said.trim()).map_err(|error| format!("reported no times ({error})"))
     }
 
     /// Waits for its end; ends it when patience does.
@@ -106,39 +118,45 @@ fn heard<R: Read + Send + 'static>(pipe: Option<R>) -> std::thread::JoinHandle<S
 mod tests {
     use super::*;
 
-    fn process(script: &str, patience: Duration) -> NewProcess {
+    fn process(script: &str) -> NewProcess {
         let arguments = ["-c", script].map(OsString::from).to_vec();
+        let patience = Duration::from_secs(20);
         NewProcess { program: PathBuf::from("/bin/sh"), arguments, patience }
     }
 
-    /// Far more than a pipe holds, which nobody may have to read.
-    fn image() -> Vec<u8> {
-        vec![b'x'; 1 << 20]
-    }
-
+    /// The first process compiles the library, and the others get it.
     #[test]
-    fn its_times_are_what_it_prints() {
-        let script = "cat >/dev/null; echo '{\"nanos\":[5,4,3,2,1]}'";
-        let times = process(script, Duration::from_secs(20)).times(image());
-        assert_eq!(times, Ok([5, 4, 3, 2, 1].map(Span::from_nanos)));
+    fn all_processes_but_the_first_count() {
+        let script = "if [ \"$(cat)\" = ptx ]; then n=7; else n=9; fi; \
+                      echo \"{\\\"nanos\\\":[$n,4,3,2,1],\\\"image\\\":\\\"ptx\\\"}\"";
+        let measured = first_uses(&process(script), 3).expect("it answers");
+        let quantity = |step| Quantity::Setup { step };
+        let steps = SetupStep::IN_NEW_PROCESS.map(quantity);
+        assert_eq!(measured.iter().map(|one| one.quantity.clone()).collect::<Vec<_>>(), steps);
+        for (one, nanos) in measured.iter().zip([7, 4, 3, 2, 1]) {
+            assert_eq!((&one.times, one.count), (&vec![Span::from_nanos(nanos); 3], 1));
+        }
     }
 
     #[test]
     fn a_process_that_fails_is_quoted() {
         let script = "echo 'first' >&2; echo 'no GPU to be seen' >&2; exit 3";
-        let why = process(script, Duration::from_secs(20)).times(image()).expect_err("failed");
+        let why = first_uses(&process(script), 3).expect_err("failed");
         assert!(why.contains("exit status: 3") && why.contains("no GPU to be seen"), "{why}");
     }
 
     #[test]
     fn one_that_never_ends_is_ended() {
-        let why = process("exec sleep 60", Duration::from_millis(50)).times(image());
-        assert_eq!(why, Err("did not end within 0 s".to_owned()));
+        let patience = Duration::from_millis(50);
+        let endless = NewProcess { patience, ..process("exec sleep 60") };
+        // More than a pipe holds, which nobody reads.
+        let why = endless.times(&"x".repeat(1 << 20));
+        assert_eq!(why, Err("did not finish within 0 s".to_owned()));
     }
 
     #[test]
     fn one_that_says_nothing_has_no_times() {
-        let why = process("cat >/dev/null", Duration::from_secs(20)).times(image());
-        assert!(why.expect_err("nothing").starts_with("gave no times"));
+        let why = first_uses(&process("cat >/dev/null"), 1).expect_err("nothing");
+        assert!(why.starts_with("reported no times"), "{why}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::MeasurementContext;
 use super::error::CalibrateError;
-use crate::gpu::GpuError;
+use crate::gpu::{Device, GpuError};
 use crate::samples::{CalibrationExtent, Quantity};
 use crate::units::{Bytes, Span};
 use std::sync::Arc;
@@ -19,9 +19,8 @@ pub(super) struct Probe {
     /// Whether a short check of a profile measures it: one of each kind that predictions lean on,
     /// at sizes that take milliseconds, where a fixed cost counts and where a rate does.
     pub is_telling: bool,
-    /// Whether the device, or a new process, can be asked for it. If not, its quantities stay
-    /// unknown.
-    pub is_allowed: IsAllowed,
+    /// Whether the device can be asked for it. If not, its quantities stay unknown.
+    pub is_allowed: fn(&Device) -> Result<bool, GpuError>,
     /// How often a pass measures it.
     visits: usize,
     is_quickly_twice: bool,
@@ -31,9 +30,6 @@ pub(super) struct Probe {
 /// Takes one sample of so many repetitions: a time for each quantity.
 type Sample =
     dyn Fn(&mut MeasurementContext<'_>, u64) -> Result<Vec<Span>, CalibrateError> + Send + Sync;
-
-/// Whether what a probe asks for can be had here.
-type IsAllowed = fn(&MeasurementContext<'_>) -> Result<bool, GpuError>;
 
 /// How many repetitions make a sample. With two counts both are measured, and their difference is
 /// free of the cost of starting and ending.
@@ -185,7 +181,7 @@ impl Probe {
         Self { limit, ..self }
     }
 
-    pub fn only_if(self, is_allowed: IsAllowed) -> Self {
+    pub fn only_if(self, is_allowed: fn(&Device) -> Result<bool, GpuError>) -> Self {
         Self { is_allowed, ..self }
     }
 

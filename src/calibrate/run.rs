@@ -61,7 +61,6 @@ pub fn calibrate<W: Write>(
     let began = Instant::now();
     // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
-    context.new_process.clone_from(&schedule.new_process);
     warm_up(&mut context)?;
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device);
@@ -112,7 +111,7 @@ fn measure(
         context.cpu.settle();
     }
     probe.change_streams(context);
-    if !(probe.is_allowed)(context)? {
+    if !(probe.is_allowed)(context.device)? {
         // The quantities stay unknown; everything else is measured.
         let unknown = |of: &Quantity| Measurement::new(of.clone(), 1, Vec::new(), Stop::Capped);
         return Ok(probe.quantities.iter().map(unknown).collect());

@@ -2,7 +2,6 @@
 //! it some samples are.
 
 use super::error::OtherSchedule;
-use super::new_process::NewProcess;
 use super::probe::{Counts, Probe};
 use super::sizes::Sizes;
 use super::{
@@ -19,7 +18,6 @@ use rand::seq::SliceRandom;
 /// there.
 pub struct Schedule {
     pub(super) passes: Vec<Vec<Probe>>,
-    pub(super) new_process: Option<NewProcess>,
 }
 
 impl Schedule {
@@ -39,13 +37,7 @@ impl Schedule {
             probes.shuffle(&mut random);
             probes
         };
-        Self { passes: (0..sizes.passes).map(&mut pass).collect(), new_process: None }
-    }
-
-    /// With new processes that time their own beginnings. Without, that stays unknown.
-    #[must_use]
-    pub fn starting(self, new_process: Option<NewProcess>) -> Self {
-        Self { new_process, ..self }
+        Self { passes: (0..sizes.passes).map(&mut pass).collect() }
     }
 
     /// How many passes there are.
@@ -68,7 +60,7 @@ impl Schedule {
         probes.extend(multi_gpu::probes(machine));
         probes.retain(|probe| probe.is_telling);
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
-        Self { passes: vec![probes], new_process: None }
+        Self { passes: vec![probes] }
     }
 
     /// The quantities of the measurements, probe by probe.

@@ -1,8 +1,6 @@
-//! Creating what a plan needs before it can run, and what comes for the first time in a process.
+//! Creating what a plan needs before it can run.
 
 use super::context::{MeasurementContext, clocked};
-use super::error::CalibrateError;
-use super::new_process::STEPS;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
 use crate::gpu::{Event, ExtraContext, ExtraModule, GpuError, Stream};
@@ -10,20 +8,7 @@ use crate::samples::{Quantity, SetupStep};
 use crate::units::Span;
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
-    let steps = sizes.setup_steps.iter().map(|&step| probe(step));
-    steps.chain([in_new_process()]).collect()
-}
-
-/// Everything that comes for the first time in a process: each sample starts one, which takes some
-/// tenths of a second.
-fn in_new_process() -> Probe {
-    let steps = SetupStep::IN_NEW_PROCESS.map(|step| Quantity::Setup { step });
-    let sample = |context: &mut MeasurementContext<'_>, _| context.in_new_process();
-    let probe = Probe::together(steps.to_vec(), Counts::Once, sample);
-    probe.limit(1.0, 2).warm_up(WarmUp::None).only_if(|context| {
-        // The new process needs a context beside that of this one.
-        Ok(context.new_process.is_some() && ExtraContext::is_allowed(context.device)?)
-    })
+    sizes.setup_steps.iter().map(|&step| probe(step)).collect()
 }
 
 fn probe(step: SetupStep) -> Probe {
@@ -37,7 +22,7 @@ fn probe(step: SetupStep) -> Probe {
         // loaded, before.
         SetupStep::Context => {
             let probe = probe(Counts::Once).limit(1.0, 1).warm_up(WarmUp::None);
-            probe.only_if(|context| ExtraContext::is_allowed(context.device))
+            probe.only_if(ExtraContext::is_allowed)
         }
         _ => probe(Counts::Once).limit(1.0, 2).warm_up(WarmUp::None),
     }
@@ -54,13 +39,6 @@ impl MeasurementContext<'_> {
             SetupStep::Module => made(count, || ExtraModule::new(device)),
             _ => unreachable!("the others are timed in a new process"),
         }
-    }
-
-    /// The times of [`SetupStep::IN_NEW_PROCESS`] in a process that is started for them.
-    fn in_new_process(&self) -> Result<[Span; STEPS], CalibrateError> {
-        let process = self.new_process.as_ref().expect("it is asked for where there is one");
-        let image = self.device.module_image()?;
-        self.cpu.freely(|| process.times(image)).map_err(CalibrateError::NewProcess)
     }
 }
 

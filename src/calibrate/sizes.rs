@@ -199,7 +199,7 @@ impl Sizes {
                 _ => &[16, 20, 24],
             },
             loads: &[Load::Kernel],
-            setup_steps: &[],
+            setup_steps: &[SetupStep::Stream, SetupStep::Event],
             passes: 1,
         }
     }

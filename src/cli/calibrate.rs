@@ -84,15 +84,24 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let target = folder.join(Calibration::SAMPLES);
     let path = folder.join(Calibration::PROFILE);
     check_outputs([], [target.as_path(), path.as_path()])?;
+    let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
+    // Before this process has a context: see `first_uses`.
+    let first_uses = new_process::measured(arguments.gpu, extent);
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
-    let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let mut calibration = Calibration::new(machine, (&device, &team), folder)
-        .starting(new_process::new_process(arguments.gpu)?);
+    let first_uses = first_uses.unwrap_or_else(|why| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "hallway: skipping the first use of the GPU: a new process {why}"
+        );
+        Vec::new()
+    });
+    let mut calibration =
+        Calibration::new(machine, (&device, &team), folder).with_first_uses(first_uses);
     let growing = calibration.growing();
     let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
     if arguments.resume {

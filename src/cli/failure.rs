@@ -7,9 +7,9 @@ use crate::report::{Drawn, Failed, Problem, ProblemKind};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::study::TrialError;
-use miette::{Diagnostic, MietteDiagnostic, miette};
+use miette::{Diagnostic, LabeledSpan, MietteDiagnostic, SourceCode, miette};
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind, IsTerminal};
 
 /// A failure that ends a command: its exit code goes by its kind.
@@ -172,5 +172,32 @@ pub(super) fn drawn(report: &miette::Report) -> String {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
-    Drawn::new(report.as_ref(), is_coloured).to_string().trim_end().to_owned()
+    Drawn::new(&Harmless(report.as_ref()), is_coloured).to_string().trim_end().to_owned()
+}
+
+/// An error whose words do nothing to a terminal, whatever names and words of files are in them.
+#[derive(Debug)]
+struct Harmless<'e>(&'e dyn Diagnostic);
+
+impl Display for Harmless<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_controls(&self.0.to_string()))
+    }
+}
+
+impl std::error::Error for Harmless<'_> {}
+
+impl Diagnostic for Harmless<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.0.help().map(|help| Box::new(without_controls(&help.to_string())) as Box<dyn Display>)
+    }
+
+    // What these show of a file is harmless already.
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.0.labels()
+    }
 }

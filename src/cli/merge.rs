@@ -69,7 +69,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
             return Err(refused(path, why, help));
         }
         if let Some(other) = other_points(&part) {
-            let why = format!("the points of `{}` are not those of the values of its part", other);
+            let why = format!("the points of `{other}` are not those of the values of its part");
             return Err(refused(path, why, help));
         }
         match &mut merged {

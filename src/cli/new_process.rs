@@ -3,7 +3,8 @@
 
 use super::profiles::deliver;
 use super::{Failure, Outcome};
-use crate::calibrate::{NewProcess, first_times};
+use crate::calibrate::{NewProcess, first_times, first_uses};
+use crate::samples::{CalibrationExtent, Measurement};
 use clap::Args;
 use std::io::Read;
 use std::time::Duration;
@@ -24,20 +25,24 @@ pub(super) struct NewProcessArguments {
     gpu: usize,
 }
 
-/// How a calibration starts such a process.
-pub(super) fn new_process(gpu: usize) -> Result<NewProcess, Failure> {
-    let program = std::env::current_exe().map_err(Failure::machine)?;
+/// Starts such processes and measures what comes for the first time in each.
+///
+/// # Errors
+/// Why that cannot be measured, in words.
+pub(super) fn measured(gpu: usize, extent: CalibrationExtent) -> Result<Vec<Measurement>, String> {
+    let program = std::env::current_exe().map_err(|error| format!("has no file: {error}"))?;
     let arguments = [MEASURE.into(), "--gpu".into(), gpu.to_string().into()];
-    Ok(NewProcess { program, arguments: arguments.to_vec(), patience: PATIENCE })
+    let process = NewProcess { program, arguments: arguments.to_vec(), patience: PATIENCE };
+    first_uses(&process, if extent == CalibrationExtent::Quick { 2 } else { 5 })
 }
 
 /// The new process's side: takes the kernel library from its standard input, and answers with its
 /// times.
 pub(super) fn measure(arguments: &NewProcessArguments) -> Result<Outcome, Failure> {
-    let mut image = Vec::new();
+    let mut image = String::new();
     let input = std::io::stdin().lock();
-    input.take(LARGEST_IMAGE).read_to_end(&mut image).map_err(Failure::machine)?;
-    let times = first_times(arguments.gpu, &image)?;
+    input.take(LARGEST_IMAGE).read_to_string(&mut image).map_err(Failure::machine)?;
+    let times = first_times(arguments.gpu, image)?;
     let line = serde_json::to_string(&times).map_err(Failure::machine)?;
     deliver(&(line + "\n"), None).map(|()| Outcome::Done)
 }

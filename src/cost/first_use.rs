@@ -21,8 +21,8 @@ pub struct FirstUse {
     pub parts: Vec<(FirstUseOf, Span)>,
     /// What the profile does not know; the sum is without it.
     pub missing: Option<Unknown>,
-    /// Libraries of NVIDIA that the program calls. No calibration has what loading them takes, and
-    /// the sum is without it.
+    /// Libraries of NVIDIA that the program calls. No calibration has what starting them takes, and
+    /// the sum is without it: their kernels count like others.
     pub libraries: Vec<Library>,
 }
 
@@ -104,7 +104,7 @@ fn of_devices(
     ];
     let launched = launched(program);
     if !launched.is_empty() {
-        let module = profile.first_module().map(|module| module * devices);
+        let module = profile.first_module().map(|module| module * launched.len() as u64);
         costs.push((FirstUseOf::Module, module));
     }
     let launches = launched.values().map(|kernels| profile.first_launches(kernels.len() as u64));
@@ -112,7 +112,7 @@ fn of_devices(
     costs
 }
 
-/// A kernel, whose code a module has.
+/// A kernel.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Code {
     Ours(Kernel),
@@ -120,13 +120,14 @@ enum Code {
     Own(usize),
 }
 
-/// The different kernels that each GPU runs, but for those of NVIDIA's libraries.
+/// The different kernels that each GPU runs. Those of NVIDIA's libraries are loaded and launched for
+/// the first time as well.
 fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
     for call in &program.body {
         let code = match call {
-            Call::Launch { step, .. } if step.kernel.library().is_none() => Code::Ours(step.kernel),
-            Call::LaunchOwn { step, .. } if !is_product(program, step) => Code::Own(step.kernel),
+            Call::Launch { step, .. } => Code::Ours(step.kernel),
+            Call::LaunchOwn { step, .. } => Code::Own(step.kernel),
             _ => continue,
         };
         let device = call.stream().map(|stream| program.device_of(stream)).unwrap_or_default();

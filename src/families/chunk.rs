@@ -16,8 +16,8 @@ pub(crate) struct Chunk {
     /// For each buffer, the elements that this chunk and no other one computes or copies back.
     pub owns: Vec<Range<u64>>,
     /// For each buffer, the elements that memory must hold while the chunk is computed: early
-    /// iterations of a stencil are wider than its last one, and a kernel of the user's own writes as
-    /// many elements as it reads.
+    /// iterations of a stencil are wider than its last one, and a kernel of the user's own
+    /// writes as many elements as it reads.
     pub room: Vec<Range<u64>>,
 }
 

@@ -127,7 +127,11 @@ fn is_unprintable(character: char) -> bool {
 /// replaced by a sign of as many bytes, so that showing it does nothing to a terminal and places
 /// stay where they are. Line ends and tabs remain.
 pub fn without_controls(text: &str) -> String {
-    let turns = |character: char| matches!(character, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = |character: char| {
+        let marks = ['\u{61c}', '\u{200e}', '\u{200f}'].contains(&character);
+        let ranges = ['\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+        marks || ranges.iter().any(|range| range.contains(&character))
+    };
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => character,
         _ if !character.is_control() && !turns(character) => character,

@@ -126,11 +126,10 @@ impl Comparison {
             let plans = ranking.plans.iter().filter(|one| is_meant(one));
             plans.filter(|one| !std::ptr::eq(*one, chosen))
         };
-        let fastest = ranking.plans.iter().find(|one| is_meant(one))?;
-        let ties = |one: &&Ranked| {
-            std::ptr::eq(*one, fastest) || one.forecast.ties_with(&fastest.forecast)
-        };
-        let slower = others().find(|one| !ties(one));
+        // The chosen one may take longer than the fastest. Its rival takes longer still.
+        let slower = others().find(|one| {
+            chosen.makespan() < one.makespan() && !one.forecast.ties_with(&chosen.forecast)
+        });
         let answer = match (slower, others().next()) {
             (Some(_), _) => Answer::Plan,
             (None, Some(_)) => Answer::Tie,
@@ -181,7 +180,12 @@ impl Comparison {
                 (false, true) => won_with(gpu),
                 (false, false) => Answer::Cpu,
             };
-            if gpu_is_faster { (answer, gpu, Some(cpu)) } else { (answer, cpu, Some(gpu)) }
+            // Of sides that tie, the plan to choose is the simpler one.
+            let choose_gpu = match answer {
+                Answer::Tie => !ranking.winner_over(runs)?.is_cpu(),
+                _ => gpu_is_faster,
+            };
+            if choose_gpu { (answer, gpu, Some(cpu)) } else { (answer, cpu, Some(gpu)) }
         } else {
             let chosen = ranking.winner_over(runs)?;
             let mut others: Vec<&Ranked> =

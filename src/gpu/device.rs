@@ -281,29 +281,13 @@ impl Device {
         Ok(self.module.get_or_init(|| module))
     }
 
-    /// The kernel library as NVRTC compiled it: text that ends with a zero.
+    /// The kernel library as NVRTC compiled it for this device.
     ///
     /// # Errors
     /// If it cannot be compiled or loaded.
-    pub fn module_image(&self) -> Result<Vec<u8>, GpuError> {
-        Ok(self.module()?.image().iter().map(|&byte| byte as u8).collect())
-    }
-
-    /// Loads the kernel library that [`Device::module_image`] gave for such a device, unless it is
-    /// loaded.
-    ///
-    /// # Errors
-    /// If the driver refuses, or the text does not end with a zero.
-    pub fn load_module(&self, image: &[u8]) -> Result<(), GpuError> {
-        if CStr::from_bytes_until_nul(image).is_err() {
-            return Err(GpuError::Compile { log: "the image has no end".to_owned() });
-        }
-        if self.module.get().is_none() {
-            let image = image.iter().map(|&byte| byte as std::ffi::c_char).collect();
-            let module = self.context.within(|| Module::load(image))?;
-            self.module.get_or_init(|| module);
-        }
-        Ok(())
+    pub fn module_image(&self) -> Result<String, GpuError> {
+        let image = self.module()?.image().iter().take_while(|&&byte| byte != 0);
+        Ok(image.map(|&byte| char::from(byte as u8)).collect())
     }
 
     /// Its compute capability as NVRTC counts it: 90 for 9.0.

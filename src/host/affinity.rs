@@ -76,20 +76,6 @@ impl OneCpu {
         self.at != start
     }
 
-    /// Runs `work` on any CPU that the program may use, and so does what `work` starts.
-    pub fn freely<T>(&self, work: impl FnOnce() -> T) -> T {
-        #[cfg(target_os = "linux")]
-        if let Some(before) = &self.before {
-            restore(before);
-            let done = work();
-            if let Some(&cpu) = self.cpus.get(self.at) {
-                move_to(cpu);
-            }
-            return done;
-        }
-        work()
-    }
-
     fn pace_at(&self, at: usize) -> Duration {
         move_to(self.cpus[at]);
         // The first run pays for the move.
@@ -188,17 +174,12 @@ fn move_to(cpu: usize) {
 #[cfg(not(target_os = "linux"))]
 fn move_to(_: usize) {}
 
-#[cfg(target_os = "linux")]
-fn restore(before: &libc::cpu_set_t) {
-    // SAFETY: the set came from the system, and the call only reads it.
-    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
-}
-
 impl Drop for OneCpu {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(before) = &self.before {
-            restore(before);
+            // SAFETY: the set came from the system, and the call only reads it.
+            unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn cells(of: &InBrief) -> [String; 5] {
             true => in_a_word(of.answer).to_owned(),
             false => {
                 let [program, pass] = [of.answer, of.run_answer].map(in_a_word);
-                format!("{program}; a pass: {pass}")
+                format!("{program}; a run: {pass}")
             }
         },
         of.winner.clone().unwrap_or_else(|| "-".to_owned()),

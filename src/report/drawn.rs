@@ -4,7 +4,6 @@
 //! It looks like a compiler's message. Nothing is wrapped, so that it can be searched and copied;
 //! of a very long line, only the surroundings of the place are shown.
 
-use crate::files::without_controls;
 use miette::{Diagnostic, LabeledSpan};
 use std::fmt::{self, Display, Formatter};
 use unicode_width::UnicodeWidthChar;
@@ -63,12 +62,10 @@ const CYAN: &str = "36";
 
 impl Display for Drawn<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // Names and words of files are in it, which must do nothing to a terminal.
-        let message = without_controls(&self.error.to_string());
-        writeln!(f, "{}: {message}", self.paint(RED, "error"))?;
+        writeln!(f, "{}: {}", self.paint(RED, "error"), self.error)?;
         self.excerpts(f)?;
         if let Some(help) = self.error.help() {
-            let help = without_controls(&help.to_string()).replace('\n', "\n        ");
+            let help = help.to_string().replace('\n', "\n        ");
             writeln!(f, "  {}: {help}", self.paint(CYAN, "help"))?;
         }
         Ok(())

@@ -29,9 +29,12 @@ pub struct Evaluation {
     /// How much the rates of large copies differed between the two passes of the calibration. `null`
     /// if they agreed: otherwise something else used the link.
     pub unsteady_link: Option<UnsteadyLink>,
-    /// The time that it takes to create a context on the GPU. It is in every `first_use_ns` of a
-    /// plan whose process has not used the GPU before.
+    /// The time that a new process takes to create a context on the GPU. It is in every
+    /// `first_use_ns` of a plan on the GPU whose process has not used it before.
     pub context_ns: Option<Span>,
+    /// Whether that time was measured in processes of their own. Otherwise it is of a context
+    /// created next to the calibrator's, which takes less time.
+    pub context_in_new_process: bool,
     /// The scenarios, in the order in which they were named, each in its parts.
     pub scenarios: Vec<Assessment>,
     /// How they compare with an earlier evaluation, if one was named.
@@ -78,7 +81,8 @@ impl Evaluation {
             draws,
             ranges: RangesTried::of(profile),
             unsteady_link: UnsteadyLink::of(profile),
-            context_ns: profile.setup.context.map(|context| context.span()),
+            context_ns: profile.first_context().map(|context| context.span()),
+            context_in_new_process: profile.setup.new_context.is_some(),
             scenarios,
             gate: None,
         }

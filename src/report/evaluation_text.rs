@@ -2,7 +2,9 @@
 //! matter and why; all the rest on request.
 
 use super::evaluation::Evaluation;
-use super::said::{Line, about_plans, about_sizes, answer, how_sure, limits, once, reasons};
+use super::said::{
+    Line, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held, reasons,
+};
 use super::table::{Column, table};
 use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
 use crate::findings::{AssessedPlan, Assessment};
@@ -32,7 +34,7 @@ const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
 /// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 5] = ["No room", "Unknown", "Each run", "Limit", "Break-even"];
+const COME_FIRST: [&str; 6] = ["No room", "Unknown", "Each run", "Limit", "Why", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 
@@ -45,13 +47,15 @@ impl Evaluation {
     /// The report in lines of at most this many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
         let same = |one: &Assessment, next: &Assessment| one.scenario == next.scenario;
-        let scenarios = self.scenarios.chunk_by(same).map(|parts| {
-            let overview = if parts.len() > 1 { overview(parts, width) } else { String::new() };
-            let parts = parts.iter().map(|one| match rows {
-                Rows::Screen => self.screen(one, width),
-                Rows::Notable | Rows::All => self.details(one, rows, width),
-            });
-            overview + &parts.collect::<Vec<_>>().join("\n")
+        let scenarios = self.scenarios.chunk_by(same).map(|parts| match (parts, rows) {
+            ([one], Rows::Screen) => self.screen(one, width),
+            (_, Rows::Screen) => self.screen_of_parts(parts, width),
+            (_, Rows::Notable | Rows::All) => {
+                let overview =
+                    if parts.len() > 1 { overview(parts, width) + "\n" } else { String::new() };
+                let parts = parts.iter().map(|one| self.details(one, rows, width));
+                overview + &parts.collect::<Vec<_>>().join("\n")
+            }
         });
         let mut text = scenarios.collect::<Vec<_>>().join("\n");
         text += &match rows {
@@ -63,23 +67,18 @@ impl Evaluation {
     }
 
     /// The title, the answer and how sure it is.
-    fn head(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
+    fn head(&self, one: &Assessment, width: Option<usize>) -> String {
         let title = match &one.part {
             Some(_) => folded(&one.title(), width),
             None => title(one, width),
         };
-        let answer = answer(one);
-        let said = match (&one.part, rows) {
-            // The answers to all parts come before the first.
-            (Some(_), Rows::Screen) => how_sure(self, one),
-            _ => format!("{answer}\n{}", how_sure(self, one)),
-        };
+        let said = format!("{}\n{}", answer(one), how_sure(self, one));
         format!("{title}\n{}", folded(&said, width))
     }
 
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
-        let head = self.head(one, Rows::Screen, width);
+        let head = self.head(one, width);
         let rest = columns_of(&self.footer(), width) + PROMPT;
         let mut below = Vec::new();
         for reason in self.all_reasons(one) {
@@ -98,10 +97,26 @@ impl Evaluation {
         let fewest = one.to_show(FEWEST_ROWS);
         let table = tables.find(|table| table.lines().count() <= room);
         let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
+        // The reasons that come last give way if the plans leave no room for them.
+        let room = (SCREEN - rest).saturating_sub(head.lines().count() + 1 + table.lines().count());
+        below.truncate(room);
         let below = below.iter().map(|line| format!("{line}\n"));
         let mut text = format!("{head}\n{table}{}", below.collect::<String>());
         text.extend(one.what_if_table(width).map(|table| format!("\n{table}")));
         text
+    }
+
+    /// The answers to all parts of a scenario on one screen, and the plans of all of them.
+    fn screen_of_parts(&self, parts: &[Assessment], width: Option<usize>) -> String {
+        let sure = folded(&format!("How sure: {}.", ranges_held(self)), width);
+        let plans: Vec<(&Assessment, &AssessedPlan)> =
+            parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
+        let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
+        let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
+        let unknown = unknown.flat_map(|line| labelled(&line, width));
+        let unknown: String = unknown.map(|line| format!("{line}\n")).collect();
+        let gap = if unknown.is_empty() { "" } else { "\n" };
+        format!("{}{sure}\n{table}{gap}{unknown}", overview(parts, width))
     }
 
     /// All reasons, and what makes the machine's own measurements doubtful.
@@ -117,7 +132,7 @@ impl Evaluation {
 
     /// All that is known.
     fn details(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
-        let mut text = self.head(one, rows, width) + "\n";
+        let mut text = self.head(one, width) + "\n";
         let shown = one.shown(rows);
         if !shown.is_empty() {
             text += &full(one, &shown, width);
@@ -152,7 +167,11 @@ impl Evaluation {
     /// What the answers rest on.
     fn basis(&self) -> String {
         let context = self.context_ns.map(|time| {
-            format!("Process  first use of the GPU costs a CUDA context, {time} (included)\n")
+            let how = match self.context_in_new_process {
+                true => "measured in new processes",
+                false => "measured next to another context, which is faster than in a new process",
+            };
+            format!("Process  a new one pays {time} for a CUDA context ({how})\n")
         });
         format!("{}\n{}\n{}", self.profile, self.how_ranges(), context.unwrap_or_default())
     }
@@ -182,15 +201,19 @@ fn title(one: &Assessment, width: Option<usize>) -> String {
     folded(&format!("{}{question}", one.scenario), width)
 }
 
-/// The answers to all parts of a scenario.
+/// The answers to all parts of a scenario that compare something, or lack something.
 fn overview(parts: &[Assessment], width: Option<usize>) -> String {
-    let answers = parts.iter().map(|one| {
+    let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
+    let answers = parts.iter().filter(says_more).map(|one| {
         let part = one.part.as_deref().unwrap_or_default();
         folded(&format!("{part}: {}", answer(one)), width)
     });
-    let title = title(&parts[0], width);
-    let why = "Programs that leave different results are not compared with one another.";
-    format!("{title}\n{}{}\n", answers.collect::<String>(), folded(why, width))
+    let why = format!(
+        "The programs leave {} different results; only those with the same result are compared.",
+        parts.len()
+    );
+    let answers: String = answers.collect();
+    format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
 }
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {
@@ -270,6 +293,28 @@ fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Str
             range(plan.low_ns, plan.high_ns),
             against_fastest(plan),
             bound_by(plan.bottleneck),
+        ]
+    };
+    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
+}
+
+/// The plans of several parts, which have no order among them.
+fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> String {
+    let runs = plans.first().map_or(1, |(one, _)| one.runs);
+    let header = [
+        Column::words("plan"),
+        Column::number("one run"),
+        Column::number("range").if_folded(3),
+        Column::words("limited by").if_folded(2),
+        Column::number(&plural(runs, "run")).if_folded(1),
+    ];
+    let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
+        vec![
+            plan.plan.clone(),
+            plan.predicted_ns.to_string(),
+            range(plan.low_ns, plan.high_ns),
+            bound_by(plan.bottleneck),
+            time(plan.program_ns),
         ]
     };
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)

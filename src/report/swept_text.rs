@@ -38,7 +38,7 @@ impl Sweeping {
     /// Where the GPU wins, in a sentence.
     pub fn sentence(&self) -> String {
         let noun = self.noun();
-        let what = if self.of_programs { "a program" } else { "a pass" };
+        let what = if self.of_programs { "over a whole program" } else { "in one run" };
         let known: Vec<&SweptPoint> =
             self.points.iter().filter(|point| point.cpu.is_some() && point.gpu.is_some()).collect();
         let (Some(first), Some(last)) = (known.first(), known.last()) else {
@@ -88,11 +88,11 @@ impl Sweeping {
             Column::words("faster"),
             Column::words("plan"),
             Column::number(time),
-            Column::number("90% range").if_folded(2),
+            Column::number("range").if_folded(2),
             Column::number("CPU").if_room(2),
             Column::number("GPU").if_room(2),
             Column::words("GPU is").if_room(1),
-            Column::words("bound by").if_folded(1),
+            Column::words("limited by").if_folded(1),
         ];
         let row = |point: &SweptPoint| {
             let winner = point.winner(self.of_programs);

@@ -12,6 +12,33 @@ pub(super) fn even_marks(low: f64, high: f64, count: u32) -> Vec<f64> {
     (first..=last).map(|number| number as f64 * step).collect()
 }
 
+/// From three to about ten marks at round numbers of a logarithmic axis, none of them so near to
+/// another that their labels would touch.
+pub(super) fn log_marks(low: f64, high: f64) -> Vec<f64> {
+    let steps: [&[f64]; 4] =
+        [&[1.0], &[1.0, 3.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]];
+    let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
+    let of = |steps: &[f64], every: usize| {
+        let decades = decades.clone().step_by(every);
+        let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+        all.filter(|mark| (low..=high).contains(mark)).collect::<Vec<f64>>()
+    };
+    if (high / low).log10() > 7.0 {
+        return of(&[1.0], 2);
+    }
+    let found = steps.into_iter().map(|steps| of(steps, 1)).find(|marks| marks.len() >= 3);
+    // So short a stretch is almost even.
+    let mut marks = found.unwrap_or_else(|| even_marks(low, high, 5));
+    let whole = (high / low).ln();
+    while marks.windows(2).any(|two| (two[1] / two[0]).ln() < CROWDED * whole) {
+        marks = marks.into_iter().step_by(2).collect();
+    }
+    marks
+}
+
+/// Labels would touch on a low chart if marks were nearer than this share of the axis.
+const CROWDED: f64 = 0.08;
+
 /// Nanoseconds in the unit of the longest time on the axis: `0.5 ms`.
 pub(super) fn time_like(longest: f64, nanos: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
@@ -81,6 +108,21 @@ mod tests {
         assert_eq!(side_by_side(&labels, 4_000.0), [true; 4]);
         assert_eq!(side_by_side(&labels, 50.0), [true, false, false, false]);
         assert_eq!(side_by_side(&labels, 100.0), [true, false, false, true]);
+    }
+
+    #[test]
+    fn marks_of_logarithmic_axes_are_round_and_keep_apart() {
+        assert_eq!(log_marks(0.9, 1_100.0), [1.0, 10.0, 100.0, 1_000.0]);
+        assert_eq!(log_marks(99.0, 111.0), [100.0, 105.0, 110.0]);
+        for (low, high) in [(87.0, 112.0), (1.0, 1.3), (3.0, 40.0), (1.0, 9e9), (95.0, 105.0)] {
+            let marks = log_marks(low, high);
+            assert!((2..=12).contains(&marks.len()), "{low} to {high}: {marks:?}");
+            let whole = f64::ln(high / low);
+            for two in marks.windows(2) {
+                let apart = f64::ln(two[1] / two[0]) / whole;
+                assert!(apart >= CROWDED, "{low} to {high}: {marks:?}");
+            }
+        }
     }
 
     #[test]

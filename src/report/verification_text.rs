@@ -147,7 +147,7 @@ fn cells(plans: &[ScoredPlan], width: Option<usize>) -> String {
     let header = [
         Column::words("plan"),
         Column::number("predicted"),
-        Column::number("90% range").if_folded(1),
+        Column::number("range").if_folded(1),
         Column::number("measured"),
         Column::number("spread").if_room(1),
         Column::number("error"),

@@ -2,7 +2,7 @@
 
 use super::brief::{cells, in_cell};
 use super::table::{Column, table};
-use super::words::{plural, signed_percent, times};
+use super::words::{folded, plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
 use crate::units::Span;
 use crate::what_if::SEARCHED;
@@ -22,11 +22,11 @@ impl Assessment {
             Column::words("verdict"),
             Column::words("winner"),
             Column::number("one run"),
-            Column::number("90% range").if_room(3),
+            Column::number("range").if_room(3),
             Column::number("vs today"),
             Column::number("CPU").if_room(1),
             Column::number("GPU").if_room(2),
-            Column::words("bound by").if_folded(1),
+            Column::words("limited by").if_folded(1),
             Column::words("turns").if_folded(2),
         ];
         if has_programs {
@@ -61,11 +61,11 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "Ranges are as wide as those of today's machine. `turns`: the factor beyond which the \
-             other side wins a pass, of 1/{}x to {most}x.\n",
+            "Ranges are as wide as on today's machine. `turns`: the factor below or above which the \
+             other side is faster in one run, within 1/{}x to {most}x.",
             1.0 / least
         );
-        Some(format!("{text}{ends}\n"))
+        Some(text + &folded(&ends, width))
     }
 }
 

@@ -53,6 +53,14 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
+/// `1.3 times as long`, or `2.3% longer` for less than a tenth.
+pub(super) fn longer(ratio: f64) -> String {
+    match ratio {
+        ..1.0995 => format!("{} longer", fine_percent(ratio - 1.0)),
+        _ => format!("{} times as long", times(ratio)),
+    }
+}
+
 /// About two significant digits: `256`, `12 k`, `1.3 M`.
 pub(super) fn count(count: u64) -> String {
     let (value, unit) = scaled(count as f64);

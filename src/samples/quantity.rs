@@ -296,6 +296,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is measured in processes that are started for it.
+    pub fn is_of_new_process(&self) -> bool {
+        matches!(self, Self::Setup { step } if SetupStep::IN_NEW_PROCESS.contains(step))
+    }
+
     /// Everything about it but how it is probed and what is fitted to it.
     pub fn definition(&self) -> Definition {
         let is = Definition::new;

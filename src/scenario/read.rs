@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// Mistakes of one table that are told at once. After so many, the next would not help any more, and
-/// each takes another look at the whole table.
+/// Mistakes of one table that are told at once. After so many, the next would not help any more,
+/// and each takes another look at the whole table.
 const MOST_MISTAKES: usize = 50;
 
 /// Looked at first: a file of another version would otherwise be blamed for its new keys.

@@ -90,8 +90,8 @@ impl TaskKernel {
         }
     }
 
-    /// Whether it is cut if the task does not say. For a kernel of the user's own, nobody knows what
-    /// that would do to its code.
+    /// Whether it is cut if the task does not say. For a kernel of the user's own, nobody knows
+    /// what that would do to its code.
     pub fn is_cut_unasked(&self) -> bool {
         self.library().is_some_and(|(kernel, _)| kernel.goes_by_elements())
     }

@@ -369,12 +369,15 @@ pub fn rank_counted(
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
     let pins_nothing =
-        |one: &&Ranked| !one.is_cpu() && one.pinning.is_none() && one.taken.is_none();
-    let fastest = ranking.plans.iter().find(pins_nothing).map(Ranked::makespan);
+        |one: &&Ranked| one.pinning.is_none() && one.taken.is_none() && !one.plan.program.pins();
+    let fastest = [false, true].map(|on_cpu| {
+        let side = ranking.plans.iter().filter(|one| one.is_cpu() == on_cpu);
+        side.filter(pins_nothing).map(Ranked::makespan).next()
+    });
     for ranked in &mut ranking.plans {
         let prepares = ranked.pinning.is_some() || ranked.taken.is_some();
         if prepares && ranked.plan.strategy.is_some() {
-            ranked.unpinned = fastest;
+            ranked.unpinned = fastest[usize::from(ranked.is_cpu())];
         }
     }
     ranking.find_bounds(profile, draws);

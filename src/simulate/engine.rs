@@ -7,6 +7,7 @@ mod threads;
 use super::channels::Channels;
 use super::copies::{Copies, QueuedCopy};
 use super::engines::EngineView;
+use super::horizon::within_horizon;
 use super::host::{Blocked, Host};
 use super::multiprocessors::Multiprocessors;
 use super::observer::{Cause, Done, Observer, Recorder};
@@ -15,7 +16,7 @@ use super::polling::Polling;
 use super::queue::Queue;
 use super::streams::{Next, Streams};
 use crate::cost::{CompileError, CompiledProgram, Entry, EntryId, NONE, PEER_ENGINE, Work};
-use crate::profile::{Profile, Unknown};
+use crate::profile::Profile;
 use crate::program::Program;
 use crate::timeline::{Reason, Timeline};
 use crate::units::{Instant, Span};
@@ -57,15 +58,6 @@ pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, Compil
 /// As [`simulate`].
 pub fn makespan(program: &Program, profile: &Profile) -> Result<Span, CompileError> {
     within_horizon(Simulator::default().makespan(&CompiledProgram::new(program, profile)?))
-}
-
-/// The time of a pass, if it was simulated to its end.
-pub(super) fn within_horizon(makespan: Span) -> Result<Span, CompileError> {
-    if makespan < Span::LONGEST {
-        return Ok(makespan);
-    }
-    let longest = Instant::HORIZON.since_start().in_years();
-    Err(Unknown::refused(format!("a run of more than {longest}")).into())
 }
 
 /// The discrete-event engine. It keeps its memory from one program to the next.

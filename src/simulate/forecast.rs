@@ -2,7 +2,8 @@
 //! launch takes, and of where the edges of the device's clock lie.
 
 use super::bound::bound;
-use super::engine::{Simulator, within_horizon};
+use super::engine::Simulator;
+use super::horizon::within_horizon;
 use super::tally::Tally;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
 use crate::profile::Profile;

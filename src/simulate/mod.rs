@@ -18,6 +18,7 @@ mod engines;
 mod forecast;
 mod gains;
 mod hand_overs;
+mod horizon;
 mod host;
 pub mod links;
 mod multiprocessors;

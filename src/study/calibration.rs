@@ -2,14 +2,14 @@
 
 use super::accuracy::assess_along;
 use super::trials::{Round, TrialError, Trials};
-use crate::calibrate::{CalibrateError, NewProcess, Progress, Schedule, calibrate};
+use crate::calibrate::{CalibrateError, Progress, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
 use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::profile::{Accuracy, Profile, ProfileError};
-use crate::samples::{Provenance, Quantity, Recorder, Samples, SamplesError};
+use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SamplesError};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::{ControlFlow, Range};
@@ -63,7 +63,8 @@ pub struct Calibration<'a> {
     /// What an interrupted calibration measured; nothing at first.
     so_far: Samples,
     folder: PathBuf,
-    new_process: Option<NewProcess>,
+    /// What comes for the first time in new processes: it is in no pass of the schedule.
+    first_uses: Vec<Measurement>,
 }
 
 impl<'a> Calibration<'a> {
@@ -76,14 +77,14 @@ impl<'a> Calibration<'a> {
     /// [`provenance`](crate::calibrate::provenance) describes.
     pub fn new(machine: Provenance, (device, team): (&'a Device, &'a Team), folder: &Path) -> Self {
         let (so_far, folder) = (Samples::none(machine), folder.to_owned());
-        Self { device, team, so_far, folder, new_process: None }
+        Self { device, team, so_far, folder, first_uses: Vec::new() }
     }
 
-    /// Also measures what comes for the first time in a process, in processes that are started for
-    /// that. Without, it stays unknown.
+    /// With what [`first_uses`](crate::calibrate::first_uses) measured before the device was
+    /// opened. Without, that stays unknown.
     #[must_use]
-    pub fn starting(self, new_process: NewProcess) -> Self {
-        Self { new_process: Some(new_process), ..self }
+    pub fn with_first_uses(self, first_uses: Vec<Measurement>) -> Self {
+        Self { first_uses, ..self }
     }
 
     /// Where samples grow until there are all.
@@ -138,8 +139,9 @@ impl<'a> Calibration<'a> {
         along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
     ) -> Result<Samples, CalibrationError> {
         let growing = self.growing();
-        let Self { device, team, so_far: mut samples, new_process, .. } = self;
-        let schedule = Schedule::new(&samples.machine).starting(new_process);
+        let Self { device, team, so_far: mut samples, first_uses, .. } = self;
+        let unwritten = |source| CalibrationError::CannotWrite { path: growing.clone(), source };
+        let schedule = Schedule::new(&samples.machine);
         let mut trials = Trials::new(&samples.machine, device, team);
         for pass in 0..schedule.passes() {
             samples = trials.round(|round| {
@@ -154,8 +156,11 @@ impl<'a> Calibration<'a> {
                 }
             })?;
         }
-        let finished = trials.finish(samples, recorder);
-        finished.map_err(|source| CalibrationError::CannotWrite { path: growing, source })
+        for measurement in first_uses {
+            recorder.add(&measurement).map_err(unwritten)?;
+            samples.measurements.push(measurement);
+        }
+        trials.finish(samples, recorder).map_err(unwritten)
     }
 }
 
@@ -174,6 +179,8 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     if !differences.is_empty() {
         return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
     }
+    // Those that resume have measured these again.
+    samples.measurements.retain(|one| !one.quantity.is_of_new_process());
     let done = Schedule::new(&samples.machine).done(&samples.measurements);
     let (_, whole) =
         done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;

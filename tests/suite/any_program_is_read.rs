@@ -32,7 +32,7 @@ fn programs() -> impl Iterator<Item = Program> {
 }
 
 /// A workload with the buffers that a program holds.
-fn around(program: &Program) -> Workload {
+pub fn around(program: &Program) -> Workload {
     let mut workload = simple(Kernel::Scale, 4096, "");
     let held = program.allocations.iter().filter_map(|one| one.holds.map(|id| (id, one)));
     let held: BTreeMap<BufferId, &Allocation> = held.collect();

@@ -9,7 +9,7 @@ use hallway::fit::{fit, fit_passes, intervals};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{Intervals, Profile};
-use hallway::report::{agreement, sureness, unsteady_link};
+use hallway::report::{UnsteadyLink, agreement, sureness};
 use hallway::samples::{
     CalibrationExtent, Measurement, Provenance, Quantity, Samples, Stop, TimedCall,
 };
@@ -392,13 +392,16 @@ fn curves_that_bend_elsewhere_are_compared_all_the_same() {
 fn a_link_that_others_use_is_told() {
     let mut profile = machine();
     let rate = profile.link.up_bytes_per_second.expect("known").bytes_per_second();
-    assert_eq!(unsteady_link(&profile), None);
+    assert_eq!(UnsteadyLink::of(&profile), None);
     for (share, is_told) in [(0.03, false), (0.09, false), (0.11, true), (2.285, true)] {
         let name = "link.up_bytes_per_second".to_owned();
         let half_widths = BTreeMap::from([(name, vec![share * rate])]);
         profile.intervals = Some(Intervals { half_widths });
-        let told = unsteady_link(&profile);
+        let told = UnsteadyLink::of(&profile);
         assert_eq!(told.is_some(), is_told, "{told:?}");
-        assert!(told.is_none_or(|told| told.contains("D2H")));
+        assert!(told.is_none_or(|told| told.d2h == share && told.h2d == 0.0), "{told:?}");
+        let says = told.map(UnsteadyLink::sentence);
+        let d2h = format!("D2H \u{b1}{:.0}%", 100.0 * share);
+        assert!(says.is_none_or(|says| says.contains(&d2h)), "{d2h}");
     }
 }

@@ -2,15 +2,16 @@
 //! would build, predict or run it: with both figures, and with what to do about it.
 
 use super::machines::machine;
+use super::said;
 use super::workloads::{read, simple};
 use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::families::{Family, Resident, Strategy, build};
+use hallway::findings::Assessment;
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, HostMemory};
 use hallway::program::{Place, Program};
-use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{BreakEven, candidates, rank, shortages};
 use hallway::simulate::{forecast, lower_bound, simulate};
@@ -108,7 +109,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         assert!(refused.reason.starts_with(&expected), "{refused:?}");
         // The CPU does not fit, either, into less host memory than its data takes.
         let on_cpu = ranking.refused.iter().find(|one| one.on_cpu);
-        let on_cpu = on_cpu.map(|one| one.reason.split(" and").next().expect("a beginning"));
+        let on_cpu = on_cpu.map(|one| one.reason.split(',').next().expect("a beginning"));
         let host_is_small = matches!(place, Place::Host(_));
         assert_eq!(on_cpu, host_is_small.then_some("needs 8 KiB of host memory"));
         assert!(ranking.best_on_cpu().is_some() != host_is_small && ranking.unknown.is_empty());
@@ -217,39 +218,35 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let [gpu] = found.no_room.as_slice() else { panic!("the CPU has room: {found:?}") };
     assert!(!gpu.on_cpu && gpu.memory == "device" && gpu.has_bytes == Bytes::kib(1), "{gpu:?}");
     assert!(gpu.needs_bytes > gpu.has_bytes && gpu.needs_bytes <= Bytes::kib(8), "{gpu:?}");
-    let sentence = &found.verdict.sentence;
-    for words in [
-        "None of the plans tried on the GPU fits into memory: `",
-        " of device memory, but can use only 1 KiB: ",
-    ] {
-        assert!(sentence.contains(words), "{sentence}");
-    }
-    assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
+    let text = said::text(&found, &machine());
+    let line = said::the(&text, "No room");
+    let start = format!("no plan on the GPU fits; `{}` comes nearest: it needs ", gpu.plan);
+    assert!(line.starts_with(&start), "{line}");
+    assert!(line.contains(" of device memory, but can use only 1 KiB: "), "{line}");
+    assert!(line.ends_with("raise `device_memory` in [limits] or use smaller buffers"));
     // It also says what would fit if the scenario allowed it.
     workload.plans.families = vec![FamilyName::Cpu, FamilyName::Resident];
-    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
-    assert!(sentence.ends_with("; or add `buffered` to `families` in [plans]."), "{sentence}");
+    let way_out = |workload: &Workload| {
+        let found = assess(workload, Bytes::kib(64));
+        let text = said::text(&found, &machine());
+        let line = said::the(&text, "No room").to_owned();
+        assert!(line.ends_with(&found.no_room[0].reason), "{line}");
+        line
+    };
+    let line = way_out(&workload);
+    assert!(line.ends_with("; or add `buffered` to `families` in [plans]"), "{line}");
     workload.tasks[0].splittable = false;
-    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
-    assert!(sentence.contains("; or let task `") && sentence.ends_with("with `split`."));
+    let line = way_out(&workload);
+    assert!(line.contains("; or let task `") && line.ends_with("with `split`"), "{line}");
     // If neither side fits, it says what each of them lacks.
     let both = assess(&workload, Bytes::kib(4));
     assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);
-    let sentence = &both.verdict.sentence;
-    assert!(sentence.contains("`cpu`, which comes nearest, needs 8 KiB of host memory"));
-    let says_who_wins = |assessment: Assessment| {
-        let profile = Origin::new("profile.toml", &machine());
-        let scenarios = vec![assessment];
-        let evaluation = Evaluation {
-            profile,
-            seed: 1,
-            draws: 2,
-            trials: 0,
-            context_ns: None,
-            scenarios,
-            gate: None,
-        };
-        evaluation.text(Rows::All).contains("beats the CPU in a pass at any size")
+    let text = said::text(&both, &machine());
+    let lines = said::labelled(&text, "No room");
+    let cpu = "no plan on the CPU fits; `cpu` comes nearest: it needs 8 KiB of host memory";
+    assert!(lines.len() == 2 && lines[0].starts_with(cpu), "{lines:?}");
+    let says_who_wins = |assessment: &Assessment| {
+        !said::labelled(&said::text(assessment, &machine()), "Break-even").is_empty()
     };
-    assert!(says_who_wins(found) && !says_who_wins(both));
+    assert!(says_who_wins(&found) && !says_who_wins(&both));
 }

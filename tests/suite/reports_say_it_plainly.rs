@@ -7,19 +7,19 @@ mod set_up;
 mod unknowns;
 
 use super::machines::machine;
+use super::said;
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::cost::FirstUse;
+use hallway::findings::{Answer, Assessment, Verdict};
 use hallway::kernels::Kernel;
 use hallway::machine::Side;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
-use hallway::report::{
-    self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
-};
+use hallway::report::{self, Evaluation, Origin, Rows, Verification, date};
 use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
-use hallway::simulate::Forecast;
+use hallway::simulate::{Forecast, MainThread};
 use hallway::timeline::Timeline;
 use hallway::units::{Bytes, Span};
 
@@ -40,13 +40,21 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         let setup = if on_cpu { Span::ZERO } else { Span::from_millis(50) };
         Ranked {
             plan: plan.clone(),
-            forecast: Forecast { timeline, draws, margin: 0.0, bound: Span::ZERO },
+            forecast: Forecast {
+                timeline,
+                draws,
+                margin: 0.0,
+                stated: Span::ZERO,
+                main_thread: MainThread::default(),
+                bound: Span::ZERO,
+            },
             setup: Ok(setup),
             first_use: FirstUse::default(),
             pinning: None,
             taken: None,
             unpinned: None,
             bound: Span::ZERO,
+            gains: None,
         }
     };
     let mut plans: Vec<Ranked> = cpu
@@ -63,16 +71,14 @@ const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
     let assessment = Assessment::new(workload, 1, ranking, Some(from(1_300_000)));
-    let profile = Origin::new("calibration/h200/profile.toml", &machine());
-    Evaluation {
-        profile,
-        seed: 1,
-        draws: 40,
-        trials: 0,
-        context_ns: None,
-        scenarios: vec![assessment],
-        gate: None,
-    }
+    said::evaluation(assessment, &machine())
+}
+
+/// What is said of so many runs that set-up decides nothing.
+fn after_set_up(ranking: &Ranking) -> (Verdict, String) {
+    let assessment = Assessment::new(&scaling(), 1_000_000, ranking, None);
+    let text = said::text(&assessment, &machine());
+    (assessment.verdict, said::answer(&text).to_owned())
 }
 
 #[test]
@@ -154,23 +160,26 @@ fn predicted(workload: &Workload) -> Ranking {
 
 #[test]
 fn the_gpu_wins_by_so_many_times() {
-    let verdict = Verdict::of(&ranking(Some(SLOW), Some(FAST)));
+    let (verdict, answer) = after_set_up(&ranking(Some(SLOW), Some(FAST)));
     assert_eq!(verdict.answer, Answer::Gpu);
     assert_eq!(
-        verdict.sentence,
-        "GPU wins: `round-trip, pageable` takes 5.92 ms (5.74 to 6.08), 3.4 times as fast as the \
-         CPU's 20.1 ms."
+        answer,
+        "Use the GPU: `round-trip, pageable` takes 5.92 ms a run; the CPU takes 20.1 ms, 3.4 times \
+         as long."
     );
+    let run = verdict.run.expect("both sides have a plan");
+    let range = [run.chosen.low_ns, run.chosen.high_ns].map(|end| end.to_string());
+    assert_eq!(range, ["5.74 ms", "6.08 ms"]);
 }
 
 #[test]
 fn the_cpu_wins_by_so_many_times() {
-    let verdict = Verdict::of(&ranking(Some(FAST), Some(SLOW)));
+    let (verdict, answer) = after_set_up(&ranking(Some(FAST), Some(SLOW)));
     assert_eq!(verdict.answer, Answer::Cpu);
     assert_eq!(
-        verdict.sentence,
-        "Stay on the CPU: it takes 5.92 ms (5.74 to 6.08), 3.4 times as fast as the best GPU \
-         plan, `round-trip, pageable` with 20.1 ms."
+        answer,
+        "Stay on the CPU: it takes 5.92 ms a run; the best plan on the GPU, `round-trip, \
+         pageable`, takes 20.1 ms, 3.4 times as long."
     );
 }
 
@@ -178,9 +187,9 @@ fn the_cpu_wins_by_so_many_times() {
 fn what_scatter_leaves_open_is_a_tie() {
     let other: &[u64] = &[5_930, 5_900, 5_950, 5_800];
     for (cpu, gpu) in [(FAST, other), (other, FAST), (FAST, FAST)] {
-        let verdict = Verdict::of(&ranking(Some(cpu), Some(gpu)));
-        assert_eq!(verdict.answer, Answer::Tie);
-        assert!(verdict.sentence.starts_with("A tie: `round-trip, pageable` takes"));
+        let (verdict, answer) = after_set_up(&ranking(Some(cpu), Some(gpu)));
+        assert_eq!((verdict.answer, verdict.run_answer), (Answer::Tie, Answer::Tie));
+        assert!(answer.starts_with("Either side will do: "), "{answer}");
     }
 }
 
@@ -193,7 +202,8 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
         draws[..count].fill(5_800);
         draws
     };
-    let answer = |cpu: &[u64], gpu: &[u64]| Verdict::of(&ranking(Some(cpu), Some(gpu))).answer;
+    let answer =
+        |cpu: &[u64], gpu: &[u64]| Verdict::of(&ranking(Some(cpu), Some(gpu)), 1).run_answer;
     for few in [0, 1, 17] {
         assert_eq!(answer(&same, &faster_in(few)), Answer::Tie, "{few} of 20");
         assert_eq!(answer(&faster_in(few), &same), Answer::Tie, "{few} of 20");
@@ -204,20 +214,24 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
 
 #[test]
 fn one_side_alone_is_no_victory() {
-    let verdict = Verdict::of(&ranking(None, Some(FAST)));
-    assert_eq!(verdict.answer, Answer::NothingToCompare);
-    assert!(verdict.sentence.starts_with("No plan on the CPU to compare with"));
-    let verdict = Verdict::of(&ranking(Some(FAST), None));
-    assert!(verdict.sentence.starts_with("No plan on the GPU to compare with"));
-    let verdict = Verdict::of(&ranking(None, None));
-    assert!(verdict.sentence.starts_with("No plan could be predicted"));
+    for (ranking, plan) in
+        [(ranking(None, Some(FAST)), "round-trip, pageable"), (ranking(Some(FAST), None), "cpu")]
+    {
+        let (verdict, answer) = after_set_up(&ranking);
+        assert_eq!(verdict.answer, Answer::NothingToCompare);
+        assert!(answer.starts_with(&format!("`{plan}` takes 5.92 ms a run, ")), "{answer}");
+        assert!(answer.ends_with("; there is nothing to compare it with."), "{answer}");
+    }
+    let (verdict, answer) = after_set_up(&ranking(None, None));
+    assert_eq!((verdict.answer, verdict.run), (Answer::NothingToCompare, None));
+    assert_eq!(answer, "No plan can be predicted.");
 }
 
 #[test]
 fn the_answer_comes_before_the_table() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    let answer = text.find("faster on the GPU").expect("an answer");
-    let table = text.find("bound by").expect("a table");
+    let answer = text.find("Stay on the CPU").expect("an answer");
+    let table = text.find("limited by").expect("a table");
     assert!(answer < table, "{text}");
     for words in ["Round Numbers 1000", "Round CPU", "calibration/h200/profile.toml", "2001-09-09"]
     {
@@ -228,11 +242,12 @@ fn the_answer_comes_before_the_table() {
 #[test]
 fn kernels_that_no_trial_had_are_named() {
     let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
-    assert!(!evaluation.text(Rows::All).contains("No trial"));
+    assert!(!evaluation.text(Rows::All).contains("no trial"));
     let kernels = [Kernel::Matmul, Kernel::Fft].into_iter();
     evaluation.scenarios[0] = evaluation.scenarios[0].clone().without_trials_of(kernels);
     let text = evaluation.text(Rows::All);
-    assert!(text.contains("No trial had `matmul` or `fft` in it"), "{text}");
+    let start = "no trial of the calibration contained `matmul` or `fft`: ";
+    assert!(said::the(&text, "Trials").starts_with(start), "{text}");
 }
 
 fn from(elements: u64) -> BreakEven {
@@ -265,9 +280,11 @@ fn what_is_left_out_is_said_with_the_reason() {
     let mut profile = machine();
     profile.twins.clear();
     let text = evaluation(&workload, &rank(candidates(&workload), &profile, 5, 1)).text(Rows::All);
-    for words in ["No such plan: `", " more: taking memory", "Not predicted: `cpu`; `"] {
-        assert!(text.contains(words), "no `{words}`: {text}");
-    }
+    let has = |label: &str, words: &str| {
+        assert!(said::labelled(&text, label).iter().any(|line| line.contains(words)), "{text}");
+    };
+    has("No such plan", " more: taking memory");
+    has("Not predicted", "`cpu`; `");
     let reason = "taking memory cannot be captured";
     assert_eq!(text.matches(reason).count(), 1, "said once for all: {text}");
 }
@@ -291,7 +308,7 @@ fn no_plan_at_all_is_a_report_too() {
     let nothing = ranking(None, None);
     let evaluation = evaluation(&scaling(), &nothing);
     for rows in [Rows::Notable, Rows::All] {
-        assert!(evaluation.text(rows).contains("No plan could be predicted"));
+        assert!(evaluation.text(rows).contains("No plan can be predicted"));
     }
     assert_eq!(serde_json::from_str::<Evaluation>(&evaluation.json()).expect("JSON"), evaluation);
 }
@@ -391,7 +408,10 @@ fn passes_beside_others_are_counted() {
 fn every_limit_is_a_check_of_its_own() {
     let cases = [
         // All within 4%, which is too much for the median alone.
-        (vec![cell("cpu", 2_080, 2_000), cell("a", 1_040, 1_000)], "median error: 4.0%"),
+        (
+            vec![cell("cpu", 2_080, 2_000), cell("a", 1_040, 1_000)],
+            "median error: 4.0% over 2 plans (limit:",
+        ),
         // One outlier in few plans.
         (
             vec![cell("cpu", 4_000, 4_000), cell("a", 1_000, 1_000), cell("b", 3_600, 3_000)],

@@ -2,6 +2,7 @@
 //! for the same inputs, and works in a browser.
 
 mod browser;
+mod laid_out;
 mod made;
 mod seen;
 
@@ -78,9 +79,9 @@ fn names_are_text_whatever_is_in_them() {
     let page = report(&[Made::new(&scenario).path()]).text;
     assert!(!page.contains("<img") && !page.contains("<script>alert"), "markup got through");
     assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"), "the question is not shown");
-    // What the page brings itself: two kinds of data, four scripts, and no more.
-    assert_eq!(page.matches("<script").count(), 6);
-    assert_eq!(page.matches("</script>").count(), 6);
+    // What the page brings itself: two kinds of data, six scripts, and no more.
+    assert_eq!(page.matches("<script").count(), 8);
+    assert_eq!(page.matches("</script>").count(), 8);
 }
 
 #[test]

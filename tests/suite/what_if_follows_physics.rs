@@ -2,10 +2,10 @@
 
 use super::machines::machine;
 use super::workloads::{read, simple};
+use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, PcieLink};
 use hallway::profile::Profile;
-use hallway::report::InBrief;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates_for, lead, rank};
 use hallway::units::{Bytes, Span};

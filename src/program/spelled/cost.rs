@@ -99,8 +99,8 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
             points.iter().find(|(_, before)| found.nanos_f64() < FALLEN * before.nanos_f64());
         if let Some((size, before)) = slower {
             let message = format!(
-                "the points of kernel `{name}` fall: {found} at {elements} elements, after {before} at \
-                 {size}"
+                "the points of kernel `{name}` fall: {found} at {elements} elements, after \
+                 {before} at {size}"
             );
             let help = "correct the times: more elements do not take less than half";
             return Err(Fault::new(message, time.span(), "takes less", help));

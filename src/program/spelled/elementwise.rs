@@ -1,7 +1,6 @@
 //! Whether a kernel of one's own may run on some of its elements.
 
-use super::own::MOST_ELEMENTS;
-use super::raw_kernel::RawKernel;
+use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use crate::files::{Fault, Spanned};
 use crate::kernels::Elementwise;
 

@@ -5,7 +5,7 @@ use super::code::code;
 use super::cost::{cost, cpu};
 use super::elementwise::elementwise;
 use super::expression::{Indices, Part, evaluate_rule, names};
-use super::raw_kernel::RawKernel;
+use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use super::scope::Scope;
 use super::values::{Number, RawParameter};
 use super::write::{number, text};
@@ -404,9 +404,6 @@ fn rule(raw: &RawKernel) -> String {
     });
     lists.chain(single).collect()
 }
-
-/// More elements than any memory holds.
-pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
 
 /// What rules of a kernel are applied to: the numbers of one launch.
 struct Rules<'k> {

@@ -9,6 +9,9 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// More elements than any memory holds.
+pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
+
 // The doc comments below are the descriptions in the JSON Schema of scenarios: they are written for
 // those who write a kernel.
 

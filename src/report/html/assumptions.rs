@@ -53,7 +53,7 @@ fn task_row(case: &Case<'_>, task: &Task) -> Vec<String> {
 
 fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let workload = case.subject.workload;
-    let runs = plural(case.assessment.runs, "pass");
+    let runs = plural(case.assessment.runs, "run");
     let mut lines = vec![
         format!(
             "A pass is in steady state: the GPU and memory have been used before. A program makes \

@@ -34,22 +34,22 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let is_cut = most > end;
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
-        ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against fastest"];
+        ["#", "plan", "limited by", "time of a run", "range", "measured", "against fastest"];
     let (scale, has_runs) =
         (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part("plans", &title(case), &html! {
         (scrolled(&html! { table.plans {
             thead { tr {
-                th { "Plan" } th.bar { "Time of a pass, with its 90% range" (scale.labels()) }
+                th { "Plan" } th.bar { "Predicted time of a run" (scale.labels()) }
                 th.number { "Time" }
                 @if has_runs { th.number { "Measured" } }
-                th.number { "Against fastest" } th { "Bound by" }
+                th.number { "Against fastest" } th { "Limited by" }
             } }
             tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
         } }))
         p.note {
-            (sides(&shown)) " Lines: 90% ranges."
-            @if has_runs { " Diamonds: the median of the measured passes." }
+            (sides(&shown)) " Lines: ranges."
+            @if has_runs { " Diamonds: the median of the measured runs." }
             @if is_cut { " Bars with an open end go on." }
             @if case.subject.ranking.best_on_gpu().is_some() {
                 " A plan's name shows it in the timeline below."
@@ -80,15 +80,15 @@ fn title(case: &Case<'_>) -> String {
         |slow: &Ranked, fast: &Ranked| times(times_as_long(slow.makespan(), fast.makespan()));
     match (case.assessment.verdict.run_answer, gpu, cpu) {
         (Answer::Gpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))
+            format!("Plans: a run is {} times as fast on the GPU", ratio(cpu, gpu))
         }
         (Answer::Both, Some(both), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on both processors", ratio(cpu, both))
+            format!("Plans: a run is {} times as fast on both processors", ratio(cpu, both))
         }
         (Answer::Cpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on the CPU", ratio(gpu, cpu))
+            format!("Plans: a run is {} times as fast on the CPU", ratio(gpu, cpu))
         }
-        (Answer::Tie, ..) => "Plans: neither side is clearly faster in a pass".to_owned(),
+        (Answer::Tie, ..) => "Plans: neither side is clearly faster in one run".to_owned(),
         _ => "Plans".to_owned(),
     }
 }

@@ -7,8 +7,9 @@
 use super::scale::Scale;
 use super::style::share;
 use crate::machine::Side;
-use crate::report::coincide::coinciding;
+use crate::report::coincide::{Places, coinciding};
 use crate::report::palette;
+use crate::report::ticks::log_marks;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -43,6 +44,8 @@ pub(super) struct Chart {
 const SIDE: f64 = 1_000.0;
 /// Widths of a chart in a narrow window and in a wide one, in pixels.
 const WIDTHS: [f64; 2] = [270.0, 400.0];
+/// So many kinds of dashes can be told apart.
+const DASHES: usize = 6;
 /// Lines coincide that are nowhere further apart than this share of the chart's height: that is
 /// less than a point of data is high.
 const NEAR: f64 = 0.015;
@@ -63,7 +66,7 @@ impl Axis {
         }
         let pad = (most / least).powf(0.04).max(1.02);
         let (low, high) = (least / pad, most * pad);
-        let marks = marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
+        let marks = log_marks(low, high).into_iter().map(|mark| (mark, write(mark))).collect();
         Some(Self { title: title.to_owned(), low, high, marks })
     }
 
@@ -83,38 +86,6 @@ impl Axis {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
 }
-
-/// From three marks to about seven.
-fn marks(low: f64, high: f64) -> Vec<f64> {
-    let steps: [&[f64]; 5] = [
-        &[1.0],
-        &[1.0, 3.0],
-        &[1.0, 2.0, 5.0],
-        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
-        &QUARTERS,
-    ];
-    let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
-    let of = |steps: &[f64], every: usize| {
-        let decades = decades.clone().step_by(every);
-        let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
-        all.filter(|mark| (low..=high).contains(mark)).collect::<Vec<f64>>()
-    };
-    if (high / low).log10() > 7.0 {
-        return of(&[1.0], 2);
-    }
-    let found = steps.into_iter().map(|steps| of(steps, 1)).find(|marks| marks.len() >= 3);
-    found.unwrap_or_else(|| vec![low * 1.001, high / 1.001])
-}
-
-const QUARTERS: [f64; 36] = {
-    let mut all = [1.0; 36];
-    let mut at = 1;
-    while at < 36 {
-        all[at] = 1.0 + at as f64 / 4.0;
-        at += 1;
-    }
-    all
-};
 
 /// Lines that are drawn as one, and how.
 struct Strand<'a> {
@@ -155,22 +126,21 @@ impl Chart {
 
     /// What is drawn: lines that coincide once.
     fn strands(&self) -> Vec<Strand<'_>> {
-        let places = |line: &Line| {
-            line.points.iter().map(|(x, y, _)| (*x, self.y.place(*y))).collect::<Vec<_>>()
-        };
-        let places: Vec<_> = self.lines.iter().map(places).collect();
+        let place = |(x, y, _): &(f64, f64, String)| (self.x.place(*x), self.y.place(*y));
+        let places: Vec<Places> =
+            self.lines.iter().map(|line| line.points.iter().map(place).collect()).collect();
         let mut of_side: BTreeMap<&str, usize> = BTreeMap::new();
-        let groups = coinciding(&places, NEAR).into_iter();
         let strand = |group: Vec<usize>| {
             let lines: Vec<&Line> = group.into_iter().map(|at| &self.lines[at]).collect();
             let side = lines[0].side;
             let name = palette::name_of(side);
             let number = of_side.entry(name).or_default();
-            let class = format!("{name}-{}", *number % palette::lines(side).len());
+            let colour = *number % palette::lines(side).len();
+            let class = format!("{name}-{colour} d{}", *number % DASHES);
             *number += 1;
             Strand { lines, class }
         };
-        groups.map(strand).collect()
+        coinciding(&places, NEAR).into_iter().map(strand).collect()
     }
 
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
@@ -201,10 +171,10 @@ impl Chart {
         let path = joined(lead.points.iter().map(|(x, y, _)| self.at(*x, *y)));
         html! {
             path class={ "line " (strand.class) } d=(path) {}
-            @for (at, (x, y, _)) in lead.points.iter().enumerate() {
-                @let (x, y) = self.at(*x, *y);
+            @for (x, y, words) in strand.points() {
+                @let (x, y) = self.at(x, y);
                 path class={ "dot " (strand.class) } d={ "M" (x) " " (y) "h0" } {
-                    title { (strand.words(at)) }
+                    title { (words) }
                 }
             }
         }
@@ -227,10 +197,20 @@ impl Strand<'_> {
         }
     }
 
-    /// What is said of all its lines at one of its points.
-    fn words(&self, at: usize) -> String {
-        let words = self.lines.iter().map(|line| format!("{}: {}", line.name, line.points[at].2));
-        words.collect::<Vec<String>>().join("\n")
+    /// The points of all its lines, those at the same place once, with what is said of each.
+    fn points(&self) -> Vec<(f64, f64, String)> {
+        let mut found: Vec<(f64, f64, String)> = Vec::new();
+        for line in &self.lines {
+            for (x, y, words) in &line.points {
+                let words = format!("{}: {words}", line.name);
+                match found.iter_mut().find(|point| point.0.total_cmp(x).is_eq()) {
+                    Some((_, _, others)) => *others += &format!("\n{words}"),
+                    None => found.push((*x, *y, words)),
+                }
+            }
+        }
+        found.sort_by(|one, other| one.0.total_cmp(&other.0));
+        found
     }
 }
 

@@ -78,7 +78,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
         }
         (scrolled(&html! { table.waterfall {
             thead { tr {
-                th { "What" } th.bar { "Its time in the pass, one after the other" (scale.labels()) }
+                th { "What" } th.bar { "One after the other" (scale.labels()) }
                 th.number { "Time" } th.number { "Share" } th.number { "Steps" }
             } }
             tbody {
@@ -96,7 +96,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
                     td.number { (times) }
                 } }
                 tr.total {
-                    td { "A pass" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
+                    td { "A run" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
                     td.number {}
                 }
             }

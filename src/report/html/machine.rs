@@ -70,7 +70,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
         ),
         ("Median error", fine_percent(found.median_error), "half of the trials were nearer"),
         ("95% of errors below", fine_percent(found.p95_error), "one of twenty was further off"),
-        ("In the 90% range", percent(found.coverage), "of the trials, with margins from others"),
+        ("In the range", percent(found.coverage), "of the trials, with margins from others"),
     ];
     let repeats = found.repeatability.map(fine_percent);
     html! {
@@ -81,7 +81,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
                 }
                 @if let Some(repeats) = repeats { tr {
                     th scope="row" { "Machine's own" } td.number { (repeats) }
-                    td { "by so much, two halves of a trial's passes differ" }
+                    td { "by so much, two halves of a trial's runs differ" }
                 } }
             }
         } }))

@@ -61,8 +61,8 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 6] = [
     include_str!("unpack.js"),
     include_str!("paint.js"),
-    include_str!("overview.js"),
     include_str!("timeline.js"),
+    include_str!("overview.js"),
     include_str!("find.js"),
     include_str!("page.js"),
 ];
@@ -118,7 +118,9 @@ fn header(of: &Review<'_>, title: &str) -> Markup {
                 h1 { (title) }
                 p.machine {
                     (origin.gpu)
-                    @if let Some(day) = &origin.calibrated { ", calibrated " (day) }
+                    @if let Some(day) = &origin.calibrated {
+                        ", calibrated " span.nowrap { (day) }
+                    }
                 }
             }
             button type="button" id="theme" aria-label="Switch between light and dark" hidden {
@@ -135,7 +137,7 @@ fn contents(cases: &[Case<'_>]) -> Markup {
             (scrolled(&html! { table {
                 thead { tr {
                     th { "Scenario" } th { "Answer" } th { "Plan to choose" }
-                    th.number { "A pass of it" } th.number { "Of a pass, side by side" }
+                    th.number { "A run of it" } th.number { "Of a run, side by side" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();

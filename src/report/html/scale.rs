@@ -22,7 +22,7 @@ struct Mark {
 impl Scale {
     /// An axis of times that begins at zero.
     pub fn of_times(end: Span) -> Self {
-        let marks = time_marks(end, 4).into_iter();
+        let marks = time_marks(end, 6).into_iter();
         Self::new(marks.map(|(mark, text)| (mark / end.nanos_f64().max(1.0), text)), [NARROW, WIDE])
     }
 

@@ -1,8 +1,11 @@
 //! The answer, and how sure it is.
 
+use super::roles::place;
 use super::style::{chip, rich};
 use super::{Case, Review};
 use crate::findings::{Answer, times_as_long};
+use crate::machine::Side;
+use crate::report::palette::name_of;
 use crate::report::said::{answer, how_sure, reasons};
 use crate::report::words::{fine_percent, percent, plural, times, with_range};
 use crate::search::Ranked;
@@ -90,13 +93,17 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
 fn figures(case: &Case<'_>) -> Markup {
     let ranking = case.subject.ranking;
     let time = |one: &Ranked| one.makespan().to_string();
-    let naive = case.naive();
-    let all = [
-        ("Best on the GPU", ranking.best_on_gpu(), "gpu"),
-        ("Best on the CPU", ranking.best_on_cpu(), "cpu"),
-        ("Naive plan on the GPU", naive, "naive"),
-    ];
-    let all = all.into_iter().filter_map(|(title, one, kind)| Some((title, one?, kind)));
+    // What is to choose with the GPU may use both processors: then the GPU alone stands beside it.
+    let with_gpu = ranking.best_on_gpu();
+    let is_shared = with_gpu.is_some_and(|one| one.plan.side() == Side::Both);
+    let alone = ranking.choice(|one| one.plan.side() == Side::Gpu).filter(|_| is_shared);
+    let to_choose = [with_gpu, alone, ranking.best_on_cpu()].into_iter().flatten();
+    let to_choose = to_choose.map(|one| {
+        let side = one.plan.side();
+        (format!("To choose {}", place(side)), one, name_of(side))
+    });
+    let naive = case.naive().map(|one| ("Naive plan on the GPU".to_owned(), one, "naive"));
+    let all = to_choose.chain(naive);
     html! {
         dl.figures {
             @for (title, one, kind) in all {

@@ -14,8 +14,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     case.part("what-if", &title(case, today), &html! {
         (scrolled(&html! { table {
             thead { tr {
-                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a pass" }
-                th.number { "90% range" } th.number { "Against today" } th { "Bound by" }
+                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a run" }
+                th.number { "range" } th.number { "Against today" } th { "Limited by" }
                 th { "Turns" }
             } }
             tbody {

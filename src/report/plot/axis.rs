@@ -1,7 +1,7 @@
 //! Axes: where they end, where their marks are and what is written beside them.
 
 use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
-use crate::report::ticks::time_like;
+use crate::report::ticks::{log_marks, time_like};
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -86,12 +86,9 @@ impl Axis {
     }
 }
 
-/// Marks at powers of ten between two exponents, and at 2 and 5 times each where there are few.
+/// Marks at round numbers between two exponents of ten, as exponents.
 pub(super) fn decades(low: f64, high: f64) -> Vec<f64> {
-    let steps: &[f64] = if high - low < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let decades = low.floor() as i32..=high.ceil() as i32;
-    let marks = decades.flat_map(|power| steps.iter().map(move |s| f64::from(power) + s.log10()));
-    marks.filter(|mark| (low..=high).contains(mark)).collect()
+    log_marks(10f64.powf(low), 10f64.powf(high)).into_iter().map(f64::log10).collect()
 }
 
 /// Nanoseconds in the unit that fits, with no more digits than it takes: `2.5 ms`.

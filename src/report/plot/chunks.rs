@@ -5,7 +5,7 @@ use super::marks::{Legend, Marker};
 use super::style::{context, heading, quoted, rgb, svg, titled, wrapped_title};
 use crate::machine::Side;
 use crate::report::Origin;
-use crate::report::coincide::coinciding;
+use crate::report::coincide::{Places, coinciding};
 use crate::report::palette;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
@@ -20,18 +20,23 @@ const MARKERS: [Marker; 5] =
 /// Lines coincide that are nowhere further apart than this share of the chart's height.
 const NEAR: f64 = 0.012;
 
-const BOTH: &str = palette::name_of(Side::Both);
+/// Plans that differ in their numbers alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    /// Their family and kind of host memory.
+    name: String,
+    side: Side,
+}
 
-/// The fastest plan with each number of chunks, by family and kind of host memory, and
-/// by side.
-type Lines = BTreeMap<(String, &'static str), BTreeMap<u64, Span>>;
+/// The fastest plan of every kind with each number of chunks.
+type Lines = BTreeMap<Kind, BTreeMap<u64, Span>>;
 
 /// Lines that are drawn as one.
 struct Strand {
     names: Vec<String>,
-    points: Vec<(f64, f64)>,
-    /// What is said of each point.
-    words: Vec<String>,
+    line: Places,
+    /// The points of all its lines, with what is said of each.
+    said: Vec<((f64, f64), String)>,
     marker: Marker,
     colour: RGBColor,
 }
@@ -63,7 +68,7 @@ pub fn chunks(
     let log_of = |count: u64| (count as f64).log2();
     let (from, to) = (log_of(*counts.first()?), log_of(*counts.last()?));
     let (low, high) = (least - 0.05, most + 0.05);
-    let strands = strands(&lines, high - low);
+    let strands = strands(&lines, [(to - from).max(1e-3), high - low]);
     let mut legend = Legend::default();
     for strand in &strands {
         legend.add(strand.marker, strand.colour, strand.names.clone());
@@ -80,13 +85,13 @@ pub fn chunks(
             label: Box::new(|power| format!("{}", power.exp2().round())),
             title: "chunks of each batch".into(),
         };
-        let y = Axis::of_times(low, high, "time of a pass");
+        let y = Axis::of_times(low, high, "time of a run");
         let mut chart = chart(&area, margins, x, y)?;
         // The first line is the one to look at: it comes on top.
-        for Strand { points, words, marker, colour, .. } in strands.iter().rev() {
-            chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
-            marker.draw_all(&chart, points.iter().copied(), *colour)?;
-            for (place, text) in points.iter().zip(words) {
+        for Strand { line, said, marker, colour, .. } in strands.iter().rev() {
+            chart.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
+            marker.draw_all(&chart, said.iter().map(|(place, _)| *place), *colour)?;
+            for (place, text) in said {
                 tips.add_near(chart.backend_coord(place), text.clone());
             }
         }
@@ -94,35 +99,35 @@ pub fn chunks(
     }))
 }
 
-/// The fastest line first, on an axis that is so high.
-fn strands(lines: &Lines, height: f64) -> Vec<Strand> {
+/// The fastest line first, on axes that are so long.
+fn strands(lines: &Lines, [width, height]: [f64; 2]) -> Vec<Strand> {
     let mut sorted: Vec<_> = lines.iter().collect();
-    sorted.sort_by_key(|(name, line)| (line.values().min().copied(), (*name).clone()));
-    let points = |line: &BTreeMap<u64, Span>| -> Vec<(f64, f64)> {
+    sorted.sort_by_key(|(kind, line)| (line.values().min().copied(), (*kind).clone()));
+    let points = |line: &BTreeMap<u64, Span>| -> Places {
         line.iter().map(|(count, time)| ((*count as f64).log2(), log(*time))).collect()
     };
-    let places: Vec<Vec<(f64, f64)>> = sorted
-        .iter()
-        .map(|(_, line)| points(line).into_iter().map(|(x, y)| (x, y / height)).collect())
-        .collect();
-    let mut of_side: BTreeMap<&str, usize> = BTreeMap::new();
+    let place = |(x, y): (f64, f64)| (x / width, y / height);
+    let places: Vec<Places> =
+        sorted.iter().map(|(_, line)| points(line).into_iter().map(place).collect()).collect();
+    let mut of_side: BTreeMap<Side, usize> = BTreeMap::new();
     let strand = |group: Vec<usize>| {
-        let (lead_name, lead) = sorted[group[0]];
-        let number = of_side.entry(lead_name.1).or_default();
-        let colours = palette::lines(if lead_name.1 == BOTH { Side::Both } else { Side::Gpu });
+        let (Kind { side, .. }, lead) = sorted[group[0]];
+        let number = of_side.entry(*side).or_default();
+        let colours = palette::lines(*side);
         let (colour, marker) =
             (rgb(colours[*number % colours.len()]), MARKERS[*number % MARKERS.len()]);
         *number += 1;
-        let names: Vec<String> = group.iter().map(|&at| sorted[at].0.0.clone()).collect();
-        let said = |count: &u64| {
-            let one = |&at: &usize| {
-                let ((name, _), line) = sorted[at];
-                format!("{name}, {}: {}", plural(*count, "chunk"), line[count])
-            };
-            group.iter().map(one).collect::<Vec<String>>().join("\n")
-        };
-        let words = lead.keys().map(said).collect();
-        Strand { names, points: points(lead), words, marker, colour }
+        let mut said: BTreeMap<u64, ((f64, f64), String)> = BTreeMap::new();
+        for &at in &group {
+            let (kind, line) = sorted[at];
+            for (place, (count, time)) in points(line).into_iter().zip(line) {
+                let words = format!("{}, {}: {time}", kind.name, plural(*count, "chunk"));
+                let (_, all) = said.entry(*count).or_insert_with(|| (place, String::new()));
+                *all += &format!("{}{words}", if all.is_empty() { "" } else { "\n" });
+            }
+        }
+        let names = group.iter().map(|&at| sorted[at].0.name.clone()).collect();
+        Strand { names, line: points(lead), said: said.into_values().collect(), marker, colour }
     };
     coinciding(&places, NEAR).into_iter().map(strand).collect()
 }
@@ -136,11 +141,11 @@ fn lines(ranking: &Ranking) -> Lines {
     let cut = |ranked: &Ranked| {
         let strategy = ranked.plan.strategy.filter(|one| !one.is_on_cpu())?;
         let name = format!("{}, {}", strategy.family_name(), ranked.plan.host_memory());
-        let side = palette::name_of(ranked.plan.side());
-        Some(((name, side), strategy.family.chunks(), ranked.makespan()))
+        let kind = Kind { name, side: ranked.plan.side() };
+        Some((kind, strategy.family.chunks(), ranked.makespan()))
     };
-    for (name, count, time) in ranking.plans.iter().filter_map(cut) {
-        let best = lines.entry(name).or_default().entry(count.max(1)).or_insert(time);
+    for (kind, count, time) in ranking.plans.iter().filter_map(cut) {
+        let best = lines.entry(kind).or_default().entry(count.max(1)).or_insert(time);
         *best = time.min(*best);
     }
     let varied = lines.values().any(|line| line.len() > 1);

@@ -66,7 +66,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
             "measured: {} while each call was timed; {} otherwise (median of {})",
             timeline.makespan,
             run.makespan(),
-            plural(run.passes_ns.len() as u64, "pass")
+            plural(run.passes_ns.len() as u64, "run")
         );
         panels.push(Panel { caption, timeline });
     }
@@ -100,7 +100,7 @@ impl Gantt<'_> {
             Answer::NothingToCompare => "nothing to compare with".to_owned(),
         };
         let (scenario, plan) = (self.scenario, self.drawn.plan.name());
-        format!("{scenario}: {who}; \"{plan}\" takes {} per pass", self.drawn.makespan())
+        format!("{scenario}: {who}; \"{plan}\" takes {} per run", self.drawn.makespan())
     }
 
     /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the

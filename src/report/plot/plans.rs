@@ -101,7 +101,7 @@ fn bars(
         let time = ranked.makespan();
         let colour = rgb(of_side(ranked.plan.side()));
         let corners = [(left, y + 7), (x(time.nanos_f64()).max(left + 1), y + ROW - 7)];
-        area.draw(&Rectangle::new(corners, colour.mix(0.85).filled()))?;
+        area.draw(&Rectangle::new(corners, colour.filled()))?;
         let middle = y + ROW / 2;
         let ends = [low, high].map(|end| x(end.nanos_f64()));
         let range = vec![(ends[0], middle), (ends[1], middle)];

@@ -5,7 +5,7 @@ use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime, Ve
 use crate::machine::Side;
 use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
-use crate::report::words::{count, percent, plural, times};
+use crate::report::words::{count, longer, percent, plural};
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -47,7 +47,7 @@ fn of_run(
         return alone(chosen, &whole(verdict, runs), missing);
     };
     let than = other.time_ns;
-    let longer = format!("{} times as long", times(factor));
+    let longer = longer(factor);
     match answer {
         Answer::Gpu => {
             format!("Use the GPU: {name} takes {takes} a run; the CPU takes {than}, {longer}.")
@@ -168,7 +168,7 @@ fn subject(one: &Contender) -> &'static str {
 /// How sure the answer is.
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
-    let ranges = ranges(evaluation);
+    let ranges = ranges_held(evaluation);
     match draws {
         Some(draws) => format!("How sure: {draws}; {ranges}."),
         None => format!("How sure: {ranges}."),
@@ -193,8 +193,10 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
 }
 
 /// What ranges did where they were tried.
-fn ranges(evaluation: &Evaluation) -> String {
-    if let Some(scored) = &evaluation.profile.scored {
+pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
+    // A few runs say less than the calibration's own trials.
+    let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
+    if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
         return format!(
             "ranges held {} of {}",
             percent(scored.coverage),

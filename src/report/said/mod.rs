@@ -9,7 +9,7 @@ mod limits;
 mod reasons;
 mod sizes;
 
-pub(super) use answer::{answer, how_sure, verdict};
+pub(super) use answer::{answer, how_sure, ranges_held, verdict};
 pub(super) use costs::once;
 pub(super) use limits::limits;
 pub(super) use reasons::{about_plans, choice, host_threads, reasons};

@@ -113,7 +113,7 @@ elements = 32
 [[program]]
 name = "own"
 memory = [{ name = "d", kind = "device", size = "128 B" }]
-calls = [{ launch = "own", writes = "d" }, { synchronize_device = 0 }]
+calls = [{ launch = "own", reads = [], writes = "d" }, { synchronize_device = 0 }]
 "#;
 
 /// Not there yet, and spelled in two ways.

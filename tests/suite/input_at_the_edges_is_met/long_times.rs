@@ -85,20 +85,23 @@ fn a_pass_that_takes_too_long_to_simulate_is_refused_where_it_is_stated() {
     let days = ("stated = { fixed = \"86400 s\" }", "stated = { fixed = \"1 s\" }");
     let error = error_of(&(task("", days.0, days.1) + "iterations = 100_000\n"));
     assert!(error.contains("the stated time of a run is 273 years"), "{error}");
-    // What is not stated shows only with a profile.
-    let heavy = "roofline = { flops_per_element = 1e14, bytes_per_element = 0 }";
+}
+
+/// What is not stated shows only with a profile.
+#[test]
+fn a_pass_that_is_predicted_to_take_too_long_is_not_predicted() {
+    let heavy = "roofline = { flops_per_element = 9e14, bytes_per_element = 0 }";
     let text = task("", heavy, "stated = { fixed = \"1 s\" }") + "iterations = 200_000\n";
-    let text = text.replace("elements = 1000\n", "elements = 30\n");
-    let workload = Workload::from_toml("long.toml", &text).expect("nothing too long is stated");
-    let plans = candidates(&workload).programs();
-    let resident = plans.iter().find(|plan| plan.label == "resident, pinned").expect("a plan");
-    let time = makespan(resident, &PROFILE);
-    let heavier = text.replace("elements = 30\n", "elements = 1000\n");
-    let heavier = Workload::from_toml("long.toml", &heavier).expect("nothing too long is stated");
-    let heavier = candidates(&heavier).programs();
-    let resident = heavier.iter().find(|plan| plan.label == "resident, pinned").expect("a plan");
-    let error = makespan(resident, &PROFILE).expect_err("too long").to_string();
-    assert!(error.contains("a run of more than 146 years"), "{error} ({time:?})");
+    let time = |elements: u64| {
+        let text = text.replace("elements = 1000\n", &format!("elements = {elements}\n"));
+        let workload = Workload::from_toml("long.toml", &text).expect("nothing long is stated");
+        let plans = candidates(&workload).programs();
+        let resident = plans.into_iter().find(|plan| plan.label == "resident, pinned");
+        makespan(&resident.expect("a plan"), &PROFILE)
+    };
+    assert!(time(1000).expect("90 years") > Span::from_seconds_f64(1e9));
+    let error = time(3000).expect_err("too long").to_string();
+    assert!(error.contains("a run of more than 146 years"), "{error}");
 }
 
 /// Each was taken, and a panic of the first prediction.

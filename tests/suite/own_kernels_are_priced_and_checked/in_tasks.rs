@@ -4,9 +4,10 @@ use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
 use super::super::programs_are_spelled_out::mistakes::refuses_in;
+use crate::said;
+use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
 use hallway::program::Call;
-use hallway::report::Verdict;
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::timeline::Lane;
@@ -61,8 +62,13 @@ fn a_price_of_next_to_nothing_is_a_price() {
     let costs = "elementwise = [\"in\", \"out\"]\nstated = { per_element = \"0.2 ns\" }\n\
                  cpu = { stated = { fixed = \"0.1 ns\" } }";
     let workload = workload(&one_task(costs, SPLIT));
-    let verdict = Verdict::of(&ranked(&workload, &PROFILE)).sentence;
-    assert!(verdict.starts_with("Stay on the CPU") && !verdict.contains("inf"), "{verdict}");
+    let assessment = Assessment::new(&workload, 1, &ranked(&workload, &PROFILE), None);
+    let run = assessment.verdict.run.as_ref().expect("both sides are known");
+    assert_eq!(run.answer, Answer::Cpu);
+    assert!(run.factor.is_some_and(|factor| factor.is_finite() && factor > 1.0), "{run:?}");
+    let text = said::text(&assessment, &PROFILE);
+    let answer = said::answer(&text);
+    assert!(answer.starts_with("Stay on the CPU") && !answer.contains("inf"), "{answer}");
     let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
     assert!(sizes.gpu_wins.is_empty() && sizes.too_large_for_gpu.is_none(), "{sizes:?}");
 }
@@ -117,7 +123,8 @@ fn a_stated_kernel_without_a_grid_is_taken_to_fill_the_gpu() {
 #[test]
 fn a_halo_is_read_and_paid_for() {
     let halo = "elementwise = [\"in\", \"out\"]\nhalo = 250_000\n\
-                stated = { per_element = \"0.2 ns\" }\ncpu = { stated = { per_element = \"1 ns\" } }";
+                stated = { per_element = \"0.2 ns\" }\n\
+                cpu = { stated = { per_element = \"1 ns\" } }";
     let more = format!("{SPLIT}\n[plans]\nfamilies = [\"by-engine\"]\nchunks = [4]");
     let workload = workload(&one_task(halo, &more));
     assert_eq!(workload.tasks[0].halo(), 250_000);
@@ -171,35 +178,12 @@ fn refuses(text: &str, marked: &str, message: &str, help: &str) {
 }
 
 #[test]
-fn mistakes_have_their_place_and_fix() {
-    let good = one_task("stated = { fixed = \"1 ms\" }", "");
-    let with = |from: &str, to: &str| {
-        assert!(good.contains(from), "{from}");
-        good.replace(from, to)
-    };
+fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
     let known = "stated = { fixed = \"1 ms\" }";
+    let good = one_task(known, "");
+    let with = |from: &str, to: &str| good.replace(from, to);
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
-        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (
-            with("[\"x\"]\nw", "[]\nw"),
-            "[]",
-            "`reads` of task `t` lists 0 buffers",
-            "in the kernel's order",
-        ),
-        (
-            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
-            "[\"y\", \"x\"]",
-            "`writes` of task `t` lists 2 buffers",
-            "in the kernel's order",
-        ),
-        (
-            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
-                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
-            "\"y\"",
-            "task `t` writes `y` twice",
-            "once",
-        ),
         (
             with(known, "stated = { fixed = \"0 ms\" }"),
             "{ fixed = \"0 ms\"",
@@ -225,8 +209,8 @@ fn mistakes_have_their_place_and_fix() {
             "a whole number from 0",
         ),
         (
-            with(known, &format!("{known}\nhalo = 1")),
-            "1\n",
+            with(known, &format!("{known}\nhalo = 77")),
+            "77",
             "has a `halo`, but cannot be split",
             "to be split in `elementwise`",
         ),
@@ -242,32 +226,67 @@ fn mistakes_have_their_place_and_fix() {
             "`halo` of task `t` is 1",
             "set `halo` in its `[[kernel]]`",
         ),
+    ] {
+        refuses(&text, marked, message, help);
+    }
+}
+
+#[test]
+fn mistakes_have_their_place_and_fix() {
+    let good = one_task("stated = { fixed = \"1 ms\" }", "");
+    let with = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        good.replace(from, to)
+    };
+    let known = "stated = { fixed = \"1 ms\" }";
+    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
+    for (text, marked, message, help) in [
+        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
+        (
+            with("[\"x\"]\nw", "[]\nw"),
+            "[]",
+            "`reads` of task `t` lists 0 buffers",
+            "one for each of its own",
+        ),
+        (
+            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
+            "[\"y\", \"x\"]",
+            "`writes` of task `t` lists 2 buffers",
+            "one for each of its own",
+        ),
+        (
+            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
+                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
+            "\"y\"",
+            "task `t` writes `y` twice",
+            "once",
+        ),
         (good.clone() + SPLIT, "{ along", "` is not declared to be splittable", "`elementwise`"),
         (
             good.clone() + "arguments = { rows = 3 }",
             "rows",
-            "kernel `k` has no argument `rows`",
+            "kernel `k` has no number `rows`",
             "take it out",
         ),
-        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is not an argument of kernel `k`", "`reads`"),
-        (along("[\"in\"]"), "[\"in\"]", "lacks an output", "add `out`"),
+        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is nothing that kernel `k` uses", "`reads`"),
+        (along("[\"in\"]"), "[\"in\"]", "leaves out what it writes", "add `out`"),
         (
             along("[\"in\", \"out\"]\nelements = 3"),
             "3",
             "both `elementwise` and `elements`",
-            "remove `elements`: the size of the ranges sets the number",
+            "take `elements` out",
         ),
         (
             along("[\"in\", \"out\"]").replacen("10_000_000", "10_000", 1),
             "10_000",
-            "is elementwise, but `y` has 10000000 elements and `x` has 10000",
+            "goes along the 10000000 elements of `y` and the 10000 of `x`",
             "same `elements`",
         ),
         (
             with(known, &format!("{known}\nblock = [256]\ngrid = [\"elements - 10_000_000\"]")),
             "\"elements - ",
             "`grid` of kernel `k` is 0",
-            ": correct the kernel's expression or the call",
+            "correct the rule",
         ),
     ] {
         refuses(&text, marked, message, help);

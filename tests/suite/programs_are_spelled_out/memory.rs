@@ -5,9 +5,9 @@ use super::{MIB, program, read, scenario, slice};
 use crate::machines::{machine, per_element_of_bytes};
 use crate::programs_are_plain_values::read_back;
 use hallway::cost::first_use;
+use hallway::findings::Assessment;
 use hallway::machine::{HostMemory, Residence, StreamId};
 use hallway::program::{Call, Place, Process};
-use hallway::report::Assessment;
 use hallway::search::{candidates, rank};
 use hallway::simulate::simulate;
 

@@ -45,6 +45,21 @@ fn written(scenarios: &[PathBuf]) -> Report {
     Report { text, code: output.status.code(), said, folder }
 }
 
+/// Pictures of scenarios, with the committed profile, in a folder.
+pub fn plots(scenarios: &[PathBuf]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
+        .arg("plot")
+        .args(scenarios)
+        .args(["--draws", "10", "--profile", "calibration/h200", "--output"])
+        .arg(folder.path())
+        .current_dir(repository())
+        .output()
+        .expect("the binary was built");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder
+}
+
 /// A scenario in a file of its own.
 pub struct Made(tempfile::TempDir);
 

@@ -27,7 +27,9 @@ fn point(browser: &mut Browser, (x, y): (f64, f64)) -> (f64, f64) {
     browser.value(&format!("{STAGE}.scrollIntoView({{ block: 'center' }})"));
     browser.settle();
     let side = |browser: &mut Browser, side: &str| {
-        browser.number(&format!("{STAGE}.querySelector('canvas').getBoundingClientRect().{side}"))
+        browser.number(&format!(
+            "{STAGE}.querySelector('canvas.lanes').getBoundingClientRect().{side}"
+        ))
     };
     let [left, top, width, height] =
         ["left", "top", "width", "height"].map(|one| side(browser, one));
@@ -54,7 +56,7 @@ fn pages_are_quiet_at_every_width_in_both_themes() {
             assert!(wide <= f64::from(width), "{wide} pixels in a window of {width}");
         }
         let ground = "getComputedStyle(document.body).backgroundColor";
-        let corner = format!("{STAGE}.querySelector('canvas').toDataURL()");
+        let corner = format!("{STAGE}.querySelector('canvas.lanes').toDataURL()");
         browser.media("screen", "light");
         let (light, drawn_light) = (browser.text(ground), browser.text(&corner));
         browser.media("screen", "dark");
@@ -123,7 +125,7 @@ fn tooltips_say_why_something_did_not_start_sooner() {
     // The first thing in the lane of copies to the device.
     let lane = "hallway.timelines.get('0').panels[0].lanes.find(lane => lane.name === 'H2D')";
     let y = browser.number(&format!("{lane}.top + {lane}.line / 2"));
-    let top = browser.number(&format!("{STAGE}.querySelector('canvas').clientHeight"));
+    let top = browser.number(&format!("{STAGE}.querySelector('canvas.lanes').clientHeight"));
     let at = point(&mut browser, (0.35, y / top));
     browser.mouse("mouseMoved", at, &json!({}));
     browser.settle();
@@ -133,7 +135,7 @@ fn tooltips_say_why_something_did_not_start_sooner() {
         assert!(said.contains(words), "no `{words}` in {said}");
     }
     // With keys: the next one, and what it waited for.
-    let canvas = format!("{STAGE}.querySelector('canvas')");
+    let canvas = format!("{STAGE}.querySelector('canvas.lanes')");
     browser.value(&format!("{canvas}.focus()"));
     browser.key("n");
     let next = browser.text(&format!("{tip}.innerText"));
@@ -161,6 +163,144 @@ fn tooltips_say_why_something_did_not_start_sooner() {
     browser.value(&format!("{STAGE}.querySelector('details').open = true"));
     browser.settle();
     browser.wait(&format!("{STAGE}.querySelectorAll('tbody tr').length > 20"));
+    had_nothing_to_say(&browser, &page.path());
+}
+
+/// The share of a lane of the first timeline that is drawn, by the pixels of its canvas, and the
+/// share that is written beside it. A gap of one pixel keeps two bars apart.
+const DRAWN: &str = r#"(name => {
+  const one = hallway.timelines.get('0'), [panel] = one.panels;
+  const lane = panel.lanes.find(lane => lane.name === name);
+  const { data } = one.context.getImageData(0, lane.top + lane.line - 3, one.canvas.width, 1);
+  const grounds = ['ground', 'rule'].map(name => one.palette[name].match(/\d+/g).slice(0, 3).join());
+  const drawn = [];
+  for (let x = one.gutter; x < one.width; x++) {
+    const [red, green, blue, alpha] = data.slice(4 * x, 4 * x + 4);
+    drawn.push(alpha > 128 && !grounds.includes([red, green, blue].join()));
+  }
+  const covered = drawn.filter((is, x) => is || (drawn[x - 1] && drawn[x + 1])).length;
+  return [covered / drawn.length, lane.busy / panel.end].join();
+})"#;
+
+/// A call that holds the host for most of a pass begins in the same pixel as short ones before it.
+#[test]
+fn rows_are_drawn_for_the_share_that_they_say() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("programs/loader.toml")]);
+    browser.open(&page.path(), (1200, 900));
+    for plan in 0..3 {
+        browser.value(&format!("hallway.timelines.get('0').show({plan})"));
+        browser.wait(&format!("{STAGE}.dataset.shown === '{plan}'"));
+        browser.settle();
+        for lane in ["host", "kernels"] {
+            let found = browser.text(&format!("{DRAWN}('{lane}')"));
+            let (drawn, said) = found.split_once(',').expect("two shares");
+            let [drawn, said] = [drawn, said].map(|share| share.parse::<f64>().expect("a share"));
+            assert!((drawn - said).abs() < 0.02, "{lane} of plan {plan}: {drawn} for {said}");
+        }
+    }
+    // The pass of a plan that a loader has spelled out is the host's from its beginning to its end.
+    let said = browser.text(&format!("{DRAWN}('host')"));
+    assert!(said.ends_with(",1") || said.contains(",0.99"), "{said}");
+    had_nothing_to_say(&browser, &page.path());
+}
+
+#[test]
+fn a_strip_shows_the_whole_pass_and_moves_the_view() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("stencil-halo.toml")]);
+    browser.open(&page.path(), (1200, 900));
+    point(&mut browser, (0.5, 0.5));
+    let whole = window(&mut browser);
+    let strip = |browser: &mut Browser, share: f64| {
+        let one = "hallway.timelines.get('0')";
+        let box_of = format!("{one}.overview.getBoundingClientRect()");
+        let x = format!("{box_of}.left + {one}.gutter + {share} * ({one}.width - {one}.gutter)");
+        let y = format!("{box_of}.top + {box_of}.height / 2");
+        (browser.number(&x), browser.number(&y))
+    };
+    let drag = |browser: &mut Browser, from: f64, to: f64| {
+        let pressed = json!({ "button": "left", "buttons": 1, "clickCount": 1 });
+        let (from, to) = (strip(browser, from), strip(browser, to));
+        browser.mouse("mouseMoved", from, &json!({}));
+        browser.mouse("mousePressed", from, &pressed);
+        browser.mouse("mouseMoved", to, &pressed);
+        browser.mouse("mouseReleased", to, &json!({ "button": "left", "clickCount": 1 }));
+        browser.settle();
+    };
+    let share = |(from, to): (f64, f64)| [from / whole.1, to / whole.1];
+    let is_near = |found: [f64; 2], wanted: [f64; 2]| {
+        let off = found.iter().zip(wanted).map(|(found, wanted)| (found - wanted).abs());
+        assert!(off.fold(0.0, f64::max) < 0.02, "{found:?} for {wanted:?}");
+    };
+    // An edge, the other one, the window itself, and a click beside it.
+    drag(&mut browser, 1.0, 0.5);
+    is_near(share(window(&mut browser)), [0.0, 0.5]);
+    drag(&mut browser, 0.0, 0.25);
+    is_near(share(window(&mut browser)), [0.25, 0.5]);
+    drag(&mut browser, 0.375, 0.625);
+    is_near(share(window(&mut browser)), [0.5, 0.75]);
+    drag(&mut browser, 0.2, 0.2);
+    is_near(share(window(&mut browser)), [0.075, 0.325]);
+    // What the strip shows does not depend on the view.
+    let lane = "hallway.timelines.get('0').sketched.toDataURL()";
+    let before = browser.text(lane);
+    browser.value("hallway.timelines.get('0').look(0, 1e5)");
+    browser.settle();
+    assert_eq!(browser.text(lane), before);
+    had_nothing_to_say(&browser, &page.path());
+}
+
+#[test]
+fn calls_are_found_by_what_they_are_called() {
+    let Some(mut browser) = Browser::start() else { return };
+    let page = report(&[shipped("programs/loader.toml")]);
+    browser.open(&page.path(), (1200, 900));
+    let field = format!("{STAGE}.querySelector('input[type=search]')");
+    let type_in = |browser: &mut Browser, text: &str| {
+        browser.value(&format!(
+            "(one => {{ one.focus(); one.value = '{text}'; one.dispatchEvent(new Event('input')); }})({field})"
+        ));
+        browser.settle();
+        browser.text(&format!("{STAGE}.querySelector('.find output').textContent"))
+    };
+    let plain = browser.text(&format!("{STAGE}.querySelector('canvas.lanes').toDataURL()"));
+    // Each of 64 products has a bar on the host and one on the device.
+    assert_eq!(type_in(&mut browser, "matmul"), "128 found");
+    let pale = browser.text(&format!("{STAGE}.querySelector('canvas.lanes').toDataURL()"));
+    assert_ne!(plain, pale, "what was not found is not pale");
+    assert_eq!(type_in(&mut browser, "H2D in0"), "16 found");
+    assert_eq!(type_in(&mut browser, "nobody"), "nothing found");
+    // A number is a call's: its bar on the host and the one on the device.
+    assert_eq!(type_in(&mut browser, "7"), "2 found");
+    // Enter goes through what was found, in order of time, and shows it.
+    assert_eq!(type_in(&mut browser, "matmul"), "128 found");
+    browser.value("hallway.timelines.get('0').look(0, 1e6)");
+    let tip = format!("{STAGE}.querySelector('.tip')");
+    let output = format!("{STAGE}.querySelector('.find output').textContent");
+    let held = "hallway.timelines.get('0').held";
+    let start = format!("{held}.panel.spans.start[{held}.span]");
+    let mut last = -1.0;
+    for turn in 1..=5 {
+        browser.key("Enter");
+        assert_eq!(browser.text(&output), format!("{turn} of 128"));
+        assert!(browser.text(&format!("{tip}.innerText")).contains("matmul"));
+        let now = browser.number(&start);
+        assert!(now >= last, "{now} after {last}");
+        last = now;
+    }
+    // The last one is out of view until somebody goes to it.
+    browser.value(&format!("{STAGE}.querySelector('[data-do=before]').click()"));
+    browser.value("hallway.timelines.get('0').nth = 0");
+    browser.value(&format!("{STAGE}.querySelector('[data-do=before]').click()"));
+    assert_eq!(browser.text(&output), "128 of 128");
+    assert!(window(&mut browser).0 > 1e6, "the view stays where it was");
+    // Another plan is searched for the same; Escape ends it.
+    browser.value("hallway.timelines.get('0').show(2)");
+    browser.wait(&format!("{STAGE}.dataset.shown === '2' && {output} === '128 found'"));
+    browser.value(&format!("{field}.focus()"));
+    browser.key("Escape");
+    assert_eq!(browser.text(&output), "");
     had_nothing_to_say(&browser, &page.path());
 }
 

@@ -92,8 +92,7 @@ fn is_cut_by_what_its_kernel_is_unless_it_says() {
     let signals = signals.replace("iterations = 4", "arguments = { length = 512 }");
     assert!(!is_cut(&signals), "signals stay whole");
     assert!(is_cut(
-        &format!("{signals}")
-            .replace("length = 512 }", "length = 512 }\nsplit = { along = \"elements\" }")
+        &signals.replace("length = 512 }", "length = 512 }\nsplit = { along = \"elements\" }")
     ));
     let whole = read(&valid_but(split, "split = \"none\"")).expect("valid");
     let why = whole.tasks[1].stays_whole().expect("it does");
