@@ -16,7 +16,7 @@ pub enum ExecuteError {
     Mismatch(#[from] Mismatch),
     #[error("`{plan}` {source}")]
     DoesNotFit { plan: String, source: DoesNotFit },
-    #[error("`{plan}` cannot be run: it {problem}")]
+    #[error("`{plan}` cannot be run: {problem}")]
     Unfit { plan: String, problem: String },
     /// It has a kernel of which nothing is known but what it costs.
     #[error("`{plan}` can be predicted, but not run: it {problem}")]

@@ -20,7 +20,7 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
-        .then(|| format!("uses {managed} of managed memory; the limit is {MOST_MANAGED}"));
+        .then(|| format!("it uses {managed} of managed memory; the limit is {MOST_MANAGED}"));
     let said = program.check().err().map(|problem| problem.to_string());
     match said.or(homes).or(managed) {
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
@@ -78,7 +78,7 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
             (Home::Scratch, _) => false,
         };
         if !fits {
-            return Err(format!("has `{name}` in another kind of memory than the scenario"));
+            return Err(format!("it has `{name}` in another kind of memory than the scenario"));
         }
     }
     Ok(())
@@ -101,7 +101,7 @@ pub(super) fn outputs(
         let fits = buffer.is_some_and(|buffer| *bytes == buffer.bytes(workload.batches));
         if !fits {
             let of = &workload.name;
-            return Err(unfit(format!("has a buffer in `{name}` that `{of}` does not have")));
+            return Err(unfit(format!("it has a buffer in `{name}` that `{of}` does not have")));
         }
     }
     if workload.spells_out(program) {
@@ -113,7 +113,7 @@ pub(super) fn outputs(
     let holder = |id| {
         let holder = program.allocations.iter().position(|a| a.holds == Some(id));
         let name = || &workload.buffer(id).name;
-        let holder = holder.ok_or_else(|| unfit(format!("has no memory for `{}`", name())))?;
+        let holder = holder.ok_or_else(|| unfit(format!("it has no memory for `{}`", name())))?;
         Ok((id, holder))
     };
     asked_for.map(holder).collect()

@@ -196,7 +196,7 @@ fn the_executor_refuses_what_it_cannot_run() {
         plan.allocations.push(Allocation { name: "own".to_owned(), place, bytes, holds: None });
         plan.body.insert(0, Call::Allocate(AllocationId(2)));
     };
-    refused(&own, "body[0] allocates `own` in every pass, and none gives it back");
+    refused(&own, "cannot be run: body[0] allocates `own` in every run without freeing it");
     refused(
         &|plan| plan.body.push(Call::Pin(AllocationId(0))),
         "pins `x`, but it is not declared as pinned",

@@ -264,7 +264,7 @@ const MISTAKES: [(&str, &str, &str, &[&str]); 6] = [
     (r#"home = "scratch""#, r#"hom = "scratch""#, "15:1", &["unknown key", "`hom`", "`home`"]),
     ("elements = 100_000 # x", "elements = -4", "8:12", &["-4", "at least 1"]),
     (r#"kernel = "stencil""#, r#"kernel = "stensil""#, "31:10", &["stensil", "`stencil`"]),
-    // Tasks in a circle, a buffer that nobody writes, one that nobody reads.
+    // Tasks in a cycle, a buffer that nobody writes, one that nobody reads.
     (
         "kernel = \"scale\"\nreads = [\"x\"]",
         "kernel = \"saxpy\"\nreads = [\"x\", \"out\"]",

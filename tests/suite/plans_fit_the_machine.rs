@@ -237,7 +237,9 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     assert!(line.ends_with("; or add `buffered` to `families` in [plans]"), "{line}");
     workload.tasks[0].splittable = false;
     let line = way_out(&workload);
-    assert!(line.contains("; or let task `") && line.ends_with("with `split`"), "{line}");
+    let name = &workload.tasks[0].name;
+    let end = format!("; or remove `split = \"none\"` from task `{name}`");
+    assert!(line.ends_with(&end), "{line}");
     // If neither side fits, it says what each of them lacks.
     let both = assess(&workload, Bytes::kib(4));
     assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);

@@ -265,7 +265,7 @@ fn mistakes_have_their_place_and_fix() {
         (
             good.clone() + "arguments = { rows = 3 }",
             "rows",
-            "kernel `k` has no number `rows`",
+            "kernel `k` has no argument `rows`",
             "take it out",
         ),
         (along("[\"in\", \"no\"]"), "\"no\"", "`no` is nothing that kernel `k` uses", "`reads`"),

@@ -52,9 +52,15 @@ fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
     evaluation.context_ns = None;
     assert!(!evaluation.text(Rows::All).contains("context"));
     evaluation.context_ns = Some(Span::from_millis(124));
-    let text = evaluation.text(Rows::All);
-    let said = "first use of the GPU costs a CUDA context, 124 ms (included)";
-    assert_eq!(said::the(&text, "Process"), said);
+    for (in_new_process, how) in [
+        (true, "measured in new processes"),
+        (false, "measured next to another context, which is faster than in a new process"),
+    ] {
+        evaluation.context_in_new_process = in_new_process;
+        let text = evaluation.text(Rows::All);
+        let said = format!("a new one pays 124 ms for a CUDA context ({how})");
+        assert_eq!(said::the(&text, "Process"), said);
+    }
 }
 
 /// A scenario's memory is pageable, and whoever implements the plan has to pin it first.
