@@ -28,8 +28,8 @@ enum Leaves {
     First,
     /// The same through the second.
     Second,
-    /// The same through the first kernel, twice.
-    Twice,
+    /// The same through both.
+    Chained,
     /// `x` in the device's memory.
     Uploaded,
     /// The device's `state` in `y`.
@@ -37,7 +37,7 @@ enum Leaves {
 }
 
 const ALL: [Leaves; 5] =
-    [Leaves::First, Leaves::Second, Leaves::Twice, Leaves::Uploaded, Leaves::Downloaded];
+    [Leaves::First, Leaves::Second, Leaves::Chained, Leaves::Uploaded, Leaves::Downloaded];
 
 pub(super) fn drawn_programs(count: usize) -> Vec<Asked> {
     let mut random = ChaCha8Rng::seed_from_u64(13);
@@ -148,7 +148,7 @@ impl Draft<'_> {
         let (launches, least_ns) = match leaves {
             Leaves::First => (true, first),
             Leaves::Second => (true, second),
-            Leaves::Twice => (true, 2 * first),
+            Leaves::Chained => (true, first + second),
             Leaves::Uploaded | Leaves::Downloaded => (false, 0),
         };
         self.named(name, launches, least_ns, body)
@@ -192,9 +192,9 @@ impl Draft<'_> {
         let work = match leaves {
             Leaves::First => copy("x", "d") + &launch("first", "d", "e") + &copy("e", "y"),
             Leaves::Second => copy("x", "d") + &launch("second", "d", "e") + &copy("e", "y"),
-            Leaves::Twice => {
-                let twice = launch("first", "d", "e") + &launch("first", "e", "d");
-                copy("x", "d") + &twice + &copy("d", "y")
+            Leaves::Chained => {
+                let both = launch("first", "d", "e") + &launch("second", "e", "d");
+                copy("x", "d") + &both + &copy("d", "y")
             }
             Leaves::Uploaded => copy("x", "state"),
             Leaves::Downloaded => copy("state", "y"),
