@@ -16,11 +16,11 @@ pub enum CalibrateError {
     #[error(transparent)]
     OtherSchedule(#[from] OtherSchedule),
     #[error(
-        "calibrating needs {needs} of host memory, but only {has} is available: end what else \
-         uses memory, or raise the limit of the container or the batch system"
+        "a calibration needs {needs} of host memory, but only {has} is available: free memory, \
+         or raise the limit of the container or batch system"
     )]
     LittleMemory { needs: Bytes, has: Bytes },
-    #[error("while preparing several GPUs: {0}; `--gpus 1` leaves the others out")]
+    #[error("while preparing several GPUs: {0}; to calibrate only one, use `--gpus 1`")]
     Several(GpuError),
     #[error("interrupted after {done} of {total} probes")]
     Interrupted { done: usize, total: usize },
@@ -28,7 +28,7 @@ pub enum CalibrateError {
 
 /// The measurements do not follow this schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("measurement {number} is not what this calibration measures at that place")]
+#[error("measurement {number} is not the one that this calibration would take next")]
 pub struct OtherSchedule {
     /// The first measurement that differs, counted from 1.
     pub number: usize,

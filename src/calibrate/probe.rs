@@ -19,7 +19,7 @@ pub(super) struct Probe {
     /// Whether a short check of a profile measures it: one of each kind that predictions lean on,
     /// at sizes that take milliseconds, where a fixed cost counts and where a rate does.
     pub is_telling: bool,
-    /// Whether the device can be asked for it. If not, the quantity stays unknown.
+    /// Whether the device can be asked for it. If not, its quantities stay unknown.
     pub is_allowed: fn(&Device) -> Result<bool, GpuError>,
     /// How often a pass measures it.
     visits: usize,

@@ -30,7 +30,7 @@ pub fn provenance(
     let near = monitor.as_ref().map(Monitor::affinity).unwrap_or_default();
     let nvml = match &monitor {
         Some(monitor) => monitor.version().unwrap_or_else(|| "does not say".to_owned()),
-        None => "not found: clocks and throttling were not watched".to_owned(),
+        None => "not found: clocks and throttling were not monitored".to_owned(),
     };
     let cpu = crate::host::describe();
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

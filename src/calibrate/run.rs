@@ -10,7 +10,7 @@ use super::stopping::{FEWEST, Stopping};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{Doer, Measurement, Recorder, Samples, Stop};
+use crate::samples::{Doer, Measurement, Quantity, Recorder, Samples, Stop};
 use crate::units::Span;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -112,8 +112,9 @@ fn measure(
     }
     probe.change_streams(context);
     if !(probe.is_allowed)(context.device)? {
-        // The quantity stays unknown; everything else is measured.
-        return Ok(vec![Measurement::new(what.clone(), 1, Vec::new(), Stop::Capped)]);
+        // The quantities stay unknown; everything else is measured.
+        let unknown = |of: &Quantity| Measurement::new(of.clone(), 1, Vec::new(), Stop::Capped);
+        return Ok(probe.quantities.iter().map(unknown).collect());
     }
     let counts = match probe.counts {
         Counts::Once => vec![1],

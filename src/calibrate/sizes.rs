@@ -149,7 +149,7 @@ impl Sizes {
                 _ => &[16, 20, 24, 26, 28],
             },
             loads: &Load::ALL,
-            setup_steps: &SetupStep::ALL,
+            setup_steps: &SetupStep::HERE,
             passes: 2,
         }
     }
@@ -199,7 +199,7 @@ impl Sizes {
                 _ => &[16, 20, 24],
             },
             loads: &[Load::Kernel],
-            setup_steps: &[],
+            setup_steps: &[SetupStep::Stream, SetupStep::Event],
             passes: 1,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::fit::FittingShown;
 use super::interrupts::interrupts;
+use super::new_process;
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
@@ -30,37 +31,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
     /// Folder for the samples and the profile [default: calibration/this-machine; with --scenario,
-    /// where they are]
+    /// the folder of the profile that is added to]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
     of_scenario: ScenarioArguments,
-    /// Continue the calibration that was interrupted in that folder
+    /// Continue an interrupted calibration in the output folder
     #[arg(long)]
     resume: bool,
-    /// Measure fewer sizes, and in one pass instead of two: takes about 15 seconds, but parameters
-    /// get no intervals
+    /// Measure fewer sizes, in one pass instead of two: takes about 15 seconds, but gives no
+    /// intervals for the parameters
     #[arg(long)]
     quick: bool,
-    /// Also measure managed memory: up to 256 MiB, and at most a sixteenth of free device memory
+    /// Also measure managed memory: up to 256 MiB, but no more than 1/16 of the free device memory
     #[arg(long)]
     managed: bool,
-    /// Only check, within seconds, whether the machine still takes the times that this profile (or
-    /// the one in this folder) was fitted to; the exit code is 1 if any has changed
+    /// Only check, within seconds, whether the machine still matches this profile (or the profile
+    /// in this folder); exits with 1 if any time has changed
     #[arg(long, value_name = "PROFILE")]
     #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
     /// GPU to calibrate, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// Number of GPUs to calibrate together, this one included: copies between them, and work at
-    /// the same time; up to 15 seconds more [default: all, up to 8]
+    /// Number of GPUs to calibrate together, including this one: measures copies between them and
+    /// concurrent work; takes up to 15 seconds longer [default: all, up to 8]
     #[arg(long, value_name = "NUMBER")]
     gpus: Option<usize>,
-    /// CPU threads that run the CPU side of each kernel [default: all]
+    /// Number of CPU threads that run each kernel's CPU version [default: all]
     #[arg(long)]
     threads: Option<usize>,
-    /// Seed of the order of measurements
+    /// Seed for the order of the measurements
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -83,21 +84,31 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let target = folder.join(Calibration::SAMPLES);
     let path = folder.join(Calibration::PROFILE);
     check_outputs([], [target.as_path(), path.as_path()])?;
+    let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
+    // Before this process has a context: see `first_uses`.
+    let first_uses = new_process::measured(arguments.gpu, extent);
     let device = Device::open(arguments.gpu)?;
     let team = team(arguments.threads)?;
-    let extent = if arguments.quick { CalibrationExtent::Quick } else { CalibrationExtent::Full };
     let gpus = gpus(&device, arguments.gpus)?;
     let machine = provenance(&device, &team, arguments.seed, extent, gpus).map_err(plain)?;
     let managed_bytes = if arguments.managed { managed_bytes(&device)? } else { Bytes::ZERO };
     let machine = Provenance { managed_bytes, ..machine };
-    let mut calibration = Calibration::new(machine, (&device, &team), folder);
+    let first_uses = first_uses.unwrap_or_else(|why| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "hallway: skipping the first use of the GPU: a new process {why}"
+        );
+        Vec::new()
+    });
+    let mut calibration =
+        Calibration::new(machine, (&device, &team), folder).with_first_uses(first_uses);
     let growing = calibration.growing();
     let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
     if arguments.resume {
         calibration.resume().map_err(failed)?;
     }
     for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
-        let _ = writeln!(std::io::stderr(), "hallway: one kernel is left out: {error}");
+        let _ = writeln!(std::io::stderr(), "hallway: skipping a kernel: {error}");
     }
     let mut shown = Shown::new().map_err(Failure::machine)?;
     let calibrated = calibration.run(&mut |phase| shown.phase(phase));
@@ -106,7 +117,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         Failure::Machine(report) if has_measurements(&growing) => {
             let how = going_on(arguments, &growing);
             Failure::Machine(miette!(
-                help = format!("the measurements so far are kept\n{how}"),
+                help = format!("the measurements taken so far are kept\n{how}"),
                 "{report}"
             ))
         }
@@ -127,11 +138,13 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
         Failure::Input(miette!(help = help.to_owned(), "{error}"))
     };
     match error {
-        CalibrationError::NothingToResume { .. } => {
-            refused("leave out --resume to start one, or name another folder with --output", &error)
-        }
+        CalibrationError::NothingToResume { .. } => refused(
+            "drop --resume to start a new calibration, or name another folder with \
+                     --output",
+            &error,
+        ),
         CalibrationError::CannotResume { .. } => refused(
-            "use the same machine and options as before, or start again without --resume",
+            "use the same machine and options as before, or drop --resume to start over",
             &error,
         ),
         CalibrationError::CannotWrite { path, source } => {
@@ -161,12 +174,17 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let mut shown = Shown::new().map_err(Failure::machine)?;
     let drifts = drifts(&before, &here, (&device, &team), &mut |phase| shown.phase(phase));
     drop(shown);
-    let no_result = |error: &CalibrateError| format!("hallway: {error}; the check has no result");
+    let no_result = |error: &CalibrateError| {
+        format!(
+            "hallway: {error}; the check was not \
+                                                      completed"
+        )
+    };
     let drifts = drifts.map_err(|error| failure(error.into(), no_result))?;
     let width = width(None, None);
     let mut text = report::drifts(&drifts, width);
     for difference in there.differences(&here) {
-        text += &format!("Differs from the calibration: {difference}\n");
+        text += &format!("Changed since the calibration: {difference}\n");
     }
     deliver(&report::folded(&text, width), None)?;
     let changed = drifts.iter().any(|(_, drift)| drift.answer == DriftAnswer::Changed);
@@ -175,7 +193,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
 
 fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
     let how = going_on(arguments, growing);
-    format!("hallway: {error}; an older profile is unchanged\n{how}")
+    format!("hallway: {error}; any existing profile is unchanged\n{how}")
 }
 
 fn has_measurements(growing: &Path) -> bool {
@@ -199,8 +217,8 @@ fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {
         options += &format!(" --threads {threads}");
     }
     format!(
-        "To continue: hallway calibrate {options}\n\
-         To fit what was measured so far: hallway fit {} --output PROFILE",
+        "To continue: hallway calibrate {options}\nTo fit the measurements taken so far: \
+         hallway fit {} --output PROFILE",
         growing.display()
     )
 }
@@ -215,7 +233,7 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
         }
         Some(gpus) => Err(Failure::Input(miette!(
             help = format!("write a number from 1 to {MOST_DEVICES}"),
-            "--gpus {gpus}: no such number of GPUs is calibrated together"
+            "--gpus {gpus}: cannot calibrate this many GPUs together"
         ))),
     }
 }
@@ -227,8 +245,8 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     match threads {
         Some(threads) if !(1..=most).contains(&(threads as u64)) => {
             Err(Failure::Input(miette::miette!(
-                help = "write a number in this range, or leave --threads out to use all",
-                "--threads {threads}: it must be from 1 to {most}"
+                help = "write a number in this range, or drop --threads to use all threads",
+                "--threads {threads}: must be between 1 and {most}"
             )))
         }
         other => Team::new(other.unwrap_or(available)).map_err(Failure::machine),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
-    /// Scenarios, profiles or their folders, samples (.jsonl) and tables of samples (.csv)
+    /// Scenarios, profiles (or their folders), samples (.jsonl) and tables of samples (.csv)
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
     #[arg(long, value_enum, default_value = "table")]
@@ -79,8 +79,8 @@ fn mistakes(path: &Path, kind: FileKind) -> Vec<Report> {
         FileKind::Profile => only(Profile::load(path)),
         FileKind::Samples | FileKind::Table => match Samples::load(path) {
             Ok(samples) if samples.measurements.is_empty() => vec![miette::miette!(
-                help = "calibrate again, or fill in times in place of `?`",
-                "{}: it holds no measurement",
+                help = "calibrate again, or replace each `?` with a time",
+                "{}: contains no measurements",
                 path.display()
             )],
             found => only(found),

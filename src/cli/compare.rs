@@ -20,10 +20,10 @@ const SHOWN: usize = 20;
 pub(super) struct CompareArguments {
     /// Earlier profile, or its folder
     before: PathBuf,
-    /// Later profile, or its folder; the exit code is 1 if fewer than 95% of the parameters lie
-    /// inside each other's 95% intervals
+    /// Later profile, or its folder; exits with 1 if fewer than 95% of the parameters agree within
+    /// their 95% intervals
     now: PathBuf,
-    /// Show every parameter that changed, not only those furthest outside their intervals
+    /// Show every parameter that changed, not just those furthest outside their intervals
     #[arg(long)]
     all: bool,
 }
@@ -47,9 +47,9 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
 fn intervals<'p>(profile: &'p Profile, path: &Path) -> Result<&'p Intervals, Failure> {
     let missing = || {
         Failure::Input(miette::miette!(
-            help = "calibrate without --quick, which measures in one pass; for samples of two \
-                    passes that an older hallway took, `hallway fit` finds the intervals",
-            "{} has no intervals: only a calibration in two passes gives them",
+            help = "calibrate without --quick; if an older hallway took the samples in two \
+                    passes, `hallway fit` computes the intervals",
+            "{} has no intervals: they need a calibration in two passes",
             path.display()
         ))
     };

@@ -1,6 +1,6 @@
 //! `hallway doctor`: what this machine has of what hallway needs.
 
-use super::profiles::{deliver, newest};
+use super::profiles::{CALIBRATIONS, deliver, newest};
 use super::{Failure, Format, Outcome};
 use crate::calibrate::HOST_MEMORY;
 use crate::gpu::{CudaLibrary, Device, GpuError, Monitor};
@@ -12,8 +12,8 @@ use std::path::Path;
 
 /// Shown below the arguments.
 const CODES: &str = "\
-Exit codes: 0 if nothing is missing, 1 if something is that a command needs, 3 without a GPU.
-What is marked `attention` may disturb measurements and does not change the exit code.";
+Exit codes: 0 nothing is missing; 1 something that a command needs is missing; 3 no GPU.
+Findings marked `attention` may disturb measurements; they do not change the exit code.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CODES)]
@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
         }
         Err(error) => {
             let (cost, fix) =
-                ("calibrate and verify are refused; evaluate works", "install or free a GPU");
+                ("calibrate and verify do not run; evaluate works", "install or free a GPU");
             findings.push(Finding::missing("GPU", error.to_string(), cost, fix));
             Vec::new()
         }
@@ -56,24 +56,24 @@ fn library(library: CudaLibrary) -> Finding {
     let name = library.name();
     let (cost, fix) = match library {
         CudaLibrary::Driver => (
-            "nothing runs on a GPU: calibrate and verify are refused; evaluate works",
-            "install NVIDIA's driver, version 525 or later",
+            "nothing runs on the GPU: calibrate and verify do not run; evaluate works",
+            "install the NVIDIA driver, version 525 or later",
         ),
         CudaLibrary::Nvrtc => (
-            "hallway's own kernels cannot be compiled: calibrate and verify are refused",
+            "kernels cannot be compiled: calibrate and verify do not run",
             "install libnvrtc of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
         ),
         CudaLibrary::Cublas => (
-            "kernel `matmul` is not calibrated: plans with it are not predicted",
+            "`matmul` cannot be calibrated: plans that use it are not predicted",
             "install libcublas of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
         ),
         CudaLibrary::Cufft => (
-            "kernel `fft` is not calibrated: plans with it are not predicted",
+            "`fft` cannot be calibrated: plans that use it are not predicted",
             "install libcufft of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
         ),
         CudaLibrary::Nvml => (
-            "clocks and other users of the GPU are not watched during a calibration",
-            "install libnvidia-ml, which belongs to the driver",
+            "calibrations do not notice clock changes or other processes on the GPU",
+            "install libnvidia-ml, which comes with the driver",
         ),
         // Profilers use it, and hallway does not.
         CudaLibrary::Cupti => ("", ""),
@@ -114,7 +114,7 @@ fn gpus() -> Result<Vec<GpuFound>, GpuError> {
 
 fn gpu(gpu: &GpuFound) -> Vec<Finding> {
     let what = format!("GPU {}", gpu.index);
-    let link = gpu.link.as_deref().unwrap_or("not shown by the system");
+    let link = gpu.link.as_deref().unwrap_or("not reported by the system");
     let free = gpu.free_bytes.map_or(String::new(), |free| format!(" ({free} free)"));
     let found = format!(
         "{}, {}{free}, compute capability {}, link {link}",
@@ -122,12 +122,12 @@ fn gpu(gpu: &GpuFound) -> Vec<Finding> {
     );
     let mut findings = vec![Finding::ok(&what, found)];
     findings.extend(match gpu.other_processes {
-        Some(0) => Some(Finding::ok("  others on it", "no other process")),
+        Some(0) => Some(Finding::ok("  other processes", "none")),
         Some(others) => Some(Finding::attention(
-            "  others on it",
-            format!("{others} other processes"),
-            "they take some of the time that a calibration measures",
-            "end them, or calibrate another GPU with --gpu",
+            "  other processes",
+            others.to_string(),
+            "they distort the times that a calibration measures",
+            "stop them, or calibrate another GPU with --gpu",
         )),
         None => None,
     });
@@ -137,14 +137,14 @@ fn gpu(gpu: &GpuFound) -> Vec<Finding> {
 fn memory() -> Finding {
     const WHAT: &str = "host memory";
     match host::available_memory() {
-        None => Finding::ok(WHAT, "not shown by the system"),
+        None => Finding::ok(WHAT, "not reported by the system"),
         Some(has) if has < HOST_MEMORY => Finding::missing(
             WHAT,
-            format!("{has} to be had, within the limits of the container or batch system"),
-            "a calibration takes 5 GiB, and is refused",
-            "end what else takes memory, or raise the limit",
+            format!("{has} available, within the limits of the container or batch system"),
+            "a calibration needs 5 GiB and does not run",
+            "free memory, or raise the limit",
         ),
-        Some(has) => Finding::ok(WHAT, format!("{has} to be had")),
+        Some(has) => Finding::ok(WHAT, format!("{has} available")),
     }
 }
 
@@ -164,7 +164,13 @@ fn locked() -> Finding {
     match host::locked_limit() {
         None => Finding::ok(WHAT, "no limit"),
         // CUDA's driver pins memory by itself, and is not held to it.
-        Some(most) => Finding::ok(WHAT, format!("{most} by `ulimit -l`, which CUDA goes around")),
+        Some(most) => Finding::ok(
+            WHAT,
+            format!(
+                "{most} (`ulimit -l`), which does not apply to \
+                                                 CUDA"
+            ),
+        ),
     }
 }
 
@@ -183,9 +189,9 @@ fn numa(gpus: &[GpuFound]) -> Finding {
             Finding::attention(
                 WHAT,
                 format!(
-                    "{nodes}; this process may run on {shown}, and GPU {gpu} is next to {near}"
+                    "{nodes}; this process may run on {shown}; GPU {gpu} is attached to {near}"
                 ),
-                "copies are slower from memory of a node that is far from the GPU",
+                "copies are slower if the memory is on a node far from the GPU",
                 &format!("numactl --cpunodebind={near} --membind={near} hallway ..."),
             )
         }
@@ -201,11 +207,11 @@ fn threads() -> Finding {
 fn governor() -> Finding {
     const WHAT: &str = "CPU governor";
     match host::governor() {
-        None => Finding::ok(WHAT, "not shown by the system"),
+        None => Finding::ok(WHAT, "not reported by the system"),
         Some(name) if name == "powersave" => Finding::attention(
             WHAT,
             name,
-            "the CPU's times and those of calls may scatter more",
+            "times on the CPU may vary more",
             "cpupower frequency-set --governor performance",
         ),
         Some(name) => Finding::ok(WHAT, name),
@@ -216,20 +222,20 @@ fn governor() -> Finding {
 fn profile(gpus: &[GpuFound]) -> Finding {
     const WHAT: &str = "profile";
     const CALIBRATE: &str = "hallway calibrate";
-    let found = newest(Path::new("calibration")).and_then(|path| {
+    let found = newest(Path::new(CALIBRATIONS)).and_then(|path| {
         let profile = Profile::load(&path)?;
         Ok((path, profile.machine))
     });
     let Ok((path, machine)) = found else {
         return Finding::attention(
             WHAT,
-            "there is no calibration/*/profile.toml here",
+            "no calibration/*/profile.toml in this directory",
             "evaluate and verify need --profile",
             CALIBRATE,
         );
     };
     let (path, day) = (path.display(), date(machine.unix_time));
-    let found = format!("{path}, of {day}, is of {}", machine.gpu);
+    let found = format!("{path}, {day}, {}", machine.gpu);
     let is_here = |gpu: &GpuFound| match (&gpu.uuid, &machine.gpu_uuid) {
         (Some(here), Some(there)) => here == there,
         _ => gpu.name == machine.gpu,
@@ -237,6 +243,6 @@ fn profile(gpus: &[GpuFound]) -> Finding {
     if gpus.is_empty() || gpus.iter().any(is_here) {
         return Finding::ok(WHAT, found);
     }
-    let found = format!("{found}, and not of this machine");
-    Finding::attention(WHAT, found, "predictions are of that machine, not of this one", CALIBRATE)
+    let found = format!("{found}: from another machine");
+    Finding::attention(WHAT, found, "predictions are for that machine, not this one", CALIBRATE)
 }

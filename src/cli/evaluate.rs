@@ -5,14 +5,15 @@ mod machines;
 pub(super) mod what_if;
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs_count, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
-use super::terminal::{NARROWEST, width};
+use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
+use crate::findings::{Assessment, InBrief};
 use crate::kernels::Kernel;
-use crate::report::{Assessment, Evaluation, InBrief, Rows, trace};
+use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
 use crate::simulate::Tally;
@@ -24,69 +25,74 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const NARROW: &str = "\
-In a narrow terminal the table loses columns in this order: host, H2D, kern and D2H; set-up; the
-whole program's time. Then names of plans are folded, and if need be, the bound, the comparison with
-the best plan and the range go too. Rank, plan and time always stay.";
+In a narrow terminal, the table drops columns in this order: host, H2D, kern and D2H; set-up; the
+total time. Then plan names are wrapped and, if necessary, the bound, the comparison with the best
+plan and the range are dropped. Rank, plan and time are always shown.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NARROW)]
 pub(super) struct EvaluateArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Passes over the workload in one program, 1 to 1000000 [default: the scenario's `runs`]
+    /// Number of runs that share one set-up, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show every plan, not only the fastest ones and the best of each kind
+    /// Show everything, not just the first screen: more plans and columns, set-up, pinning, the
+    /// critical path and impossible plans
+    #[arg(long)]
+    details: bool,
+    /// Show every plan, not just the fastest ones and the best of each kind; implies --details
     #[arg(long)]
     all: bool,
-    /// Name the simplest plan that takes at most so much longer than the fastest one [default: 3%]
+    /// Name the simplest plan that is at most this much slower than the fastest one [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     within: Option<f64>,
-    /// Instead of one answer, show how it changes with a number: with `elements`, which scales all
-    /// buffers, `batches`, `runs`, `chunks` or any other number of the scenario, by its path or the
-    /// end of that. Values are a list, or a range with 20 points, or as many as stand behind a
-    /// colon: `elements=1e4..1e9:30`
+    /// Show how the answer changes with a number: `elements` (scales all buffers), `batches`,
+    /// `runs`, `chunks` or any other number in the scenario, named by its path or the last part of
+    /// it. Values are a list (`batches=1,2,4`) or a range, with 20 points unless a colon says
+    /// otherwise (`elements=1e4..1e9:30`)
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
-            ["runs", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
+            ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
     sweep: Option<Asked>,
-    /// Predict only one part of a sweep's values, such as 3/16, for `hallway merge`; use it with
-    /// `--format json`
+    /// Predict only one part of the sweep's values, such as 3/16; write each part with `--format
+    /// json` and combine them with `hallway merge`
     #[arg(long, value_name = "PART", requires = "sweep")]
     shard: Option<Shard>,
     #[arg(long, value_enum, default_value = "table")]
     format: AnswerFormat,
-    /// Also predict it with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
+    /// Also predict with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
     /// `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`, `launch=0.5x` or
-    /// `setup.pin=0`. A comma joins changes; the option can be given several times. 0.5x is half as
-    /// much of a capacity (link, h2d, d2h, multiprocessors, threads) and half as long of a time
+    /// `setup.pin=0`. Join changes with commas to apply them together; repeat the option to try
+    /// several. `0.5x` halves a capacity (link, h2d, d2h, multiprocessors, threads) or a time (all
+    /// others)
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
-    /// What an hour on a machine costs, such as `h200=2.50`: shows machines in rows, as several
-    /// profiles do, with what a program costs on each; can be given several times
+    /// Price of an hour on a machine, such as `h200=2.50`. Shows one row per machine, as for
+    /// several profiles, with the cost of the workload on each; repeatable
     #[arg(long, value_name = "MACHINE=PRICE")]
     price: Vec<machines::Price>,
-    /// Compare with what `--format json` wrote earlier, and exit with 1 if something got worse
+    /// Compare with an earlier result of `--format json`, and exit with 1 if something got worse
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     baseline: Option<PathBuf>,
-    /// What counts as worse: `slower=5%` (the fastest plan), `verdict` (another one) or `missing`
-    /// (a scenario that only one of the two has); can be given several times [default: slower=5%
-    /// and verdict]
+    /// What counts as worse: `slower=5%` (the fastest plan is over 5% slower), `verdict` (the
+    /// verdict changed) or `missing` (only one of the two results has the scenario); repeatable
+    /// [default: slower=5% and verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
     fail_if: Vec<gate::FailIf>,
-    /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
-    /// elsewhere]
+    /// Fit the text into this many columns [default: $COLUMNS, or the width of the terminal;
+    /// otherwise 80]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
-    /// Write to this file instead of to standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write the predicted timeline of one plan of each scenario, for Perfetto or Holistic
-    /// Trace Analysis: the fastest on the GPU
+    /// Also write the predicted timeline of one plan per scenario, for Perfetto or Holistic Trace
+    /// Analysis: by default, of the fastest plan on the GPU
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Trace this plan instead, by its name in the table
+    /// Trace the plan with this name instead
     #[arg(long, value_name = "NAME", requires = "trace")]
     plan: Option<String>,
 }
@@ -95,7 +101,8 @@ pub(super) struct EvaluateArguments {
 fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failure> {
     let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
     let found = predicting.profile()?;
-    check_outputs(predicting.inputs(&found), output)?;
+    let workloads = predicting.workloads()?;
+    check_outputs(predicting.inputs(&found, &workloads), output)?;
     let report = sweep(predicting, &found, asked, arguments.shard)?;
     show(&report, arguments.format, (arguments.width, output))
 }
@@ -106,18 +113,19 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     }
     if arguments.format == AnswerFormat::Csv {
         return Err(Failure::Input(miette::miette!(
-            help = "add --sweep, or write --format json",
-            "only a sweep is a table of comma-separated values"
+            help = "add --sweep, or use --format json",
+            "--format csv only works with --sweep"
         )));
     }
     if arguments.predicting.profile.len() > 1 || !arguments.price.is_empty() {
         return machines::run(arguments);
     }
     let predicting = &arguments.predicting;
+    gate::check_limits(&arguments.fail_if)?;
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
-    let workloads = predicting.workloads()?;
-    let inputs = predicting.inputs(&found).chain(arguments.baseline.as_deref());
+    let workloads = predicting.contests()?;
+    let inputs = predicting.inputs(&found, &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
@@ -145,8 +153,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     }
     let text = match arguments.format {
         AnswerFormat::Table => {
-            let rows = if arguments.all { Rows::All } else { Rows::Notable };
-            evaluation.text_within(rows, width(arguments.width, arguments.output.as_deref()))
+            let rows = match (arguments.all, arguments.details) {
+                (true, _) => Rows::All,
+                (false, true) => Rows::Notable,
+                (false, false) => Rows::Screen,
+            };
+            let width = width(arguments.width, arguments.output.as_deref());
+            evaluation.text_within(rows, Some(width.unwrap_or(USUAL_WIDTH)))
         }
         AnswerFormat::Json | AnswerFormat::Csv => evaluation.json(),
     };
@@ -154,7 +167,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         write_whole(path, &trace(&found.profile.machine, &traces))?;
     }
     deliver(&text, arguments.output.as_deref())?;
-    let why = "; the notes under its name tell why";
+    let why = "; the notes below its name say why";
     let answered = Outcome::unless_unanswered(evaluation.unanswered(), why);
     let failures = evaluation.gate.iter().flat_map(|gate| &gate.failures);
     let fails = failures.inspect(|failure| eprintln!("{failure}")).count() > 0;
@@ -187,6 +200,7 @@ pub(super) fn evaluated(
 ) -> Result<(Assessment, Ranking), Failure> {
     let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
     let runs = questions.runs.unwrap_or(workload.runs);
+    check_runs_count(workload, &ranking, runs)?;
     let of = (found, (predicting.draws.into(), predicting.seed));
     let ranked = (&ranking, questions.within);
     let assessment = assess((workload, runs), ranked, of, progress.tally());
@@ -223,5 +237,7 @@ fn assess(
 fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let share = percent.filter(|percent| (0.0..=100.0).contains(percent));
-    share.map(|percent| percent / 100.0).ok_or_else(|| "write one such as `5%`".to_owned())
+    share
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "write a percentage, such as `5%`".to_owned())
 }

@@ -1,13 +1,14 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, load, write_whole};
+use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Calls, explain, folded, prediction};
+use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
-use crate::search::{Candidates, Plan, candidates_for, candidates_over};
+use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
+use crate::simulate::simulate;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -19,83 +20,132 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Name of the plan, as in the table of `evaluate --all` [default: the predicted winner]
+    /// Name of the plan, as listed by `evaluate --all` [default: the chosen plan and, if that is on
+    /// the CPU, the fastest one on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// Show every call, however often the same ones come again
+    /// Show every call instead of abbreviating repeated ones
     #[arg(long)]
     all: bool,
-    /// Also write a scenario to this file that spells the plan out, call by call: it can be
-    /// changed, predicted and run
+    /// Also show the predicted times of each call: when it begins and returns, and when the device
+    /// starts on it and is done
+    #[arg(long)]
+    times: bool,
+    /// Also write the plan to this file as a scenario, call by call, to be edited, predicted and
+    /// run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
-    /// Profile that decides who wins, or its folder; not needed with --plan,
-    /// but for plans by task
+    /// Profile that decides which plan to choose and where the time goes, or its folder; with
+    /// --plan, only --times and `by-task` plans need one
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
-    let inputs = [Some(&arguments.scenario), arguments.profile.as_ref()].into_iter().flatten();
-    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    let (first, plan) = match &arguments.plan {
-        Some(name) => {
-            (String::new(), named(&workload, candidates(arguments, &workload, name)?, name)?)
-        }
-        None => winner(arguments, &workload, width)?,
+    let predicting = predicting(arguments);
+    // A profile that is not needed says where the time goes if there is one.
+    let found = match arguments.needs_profile() {
+        true => Some(predicting.profile()?),
+        false => predicting.profile().ok(),
     };
-    if let Some(path) = &arguments.program {
+    let profile = found.iter().map(|found| &found.path);
+    let inputs = [&arguments.scenario].into_iter().chain(profile).chain(&workload.files);
+    check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
+    let plans = match (&arguments.plan, &found) {
+        (None, Some(found)) => chosen(&predicting, (&workload, found), width)?,
+        (name, found) => {
+            let name = name.as_deref().unwrap_or_default();
+            let found = found.as_ref().filter(|_| arguments.needs_profile());
+            vec![(String::new(), named(&workload, candidates(&workload, found), name)?)]
+        }
+    };
+    if let (Some(path), Some((_, plan))) = (&arguments.program, plans.first()) {
         write_whole(path, &workload.spelled_out(&plan.program))?;
     }
-    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
-    deliver(&(first + &explain(&workload, &plan, calls, width)), None)?;
+    let explained = plans.iter().map(|(head, plan)| {
+        let text = explained(arguments, (&workload, plan), found.as_ref(), width)?;
+        Ok(format!("{head}{text}"))
+    });
+    deliver(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"), None)?;
     Ok(Outcome::Done)
+}
+
+/// What one plan does, and when, if a machine is known.
+fn explained(
+    arguments: &ExplainArguments,
+    (workload, plan): (&Workload, &Plan),
+    found: Option<&LoadedProfile>,
+    width: Option<usize>,
+) -> Result<String, Failure> {
+    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    let timeline = found.map(|found| simulate(&plan.program, &found.profile));
+    let timed = match &timeline {
+        Some(Ok(timeline)) if arguments.times => Timed::Listed(timeline),
+        Some(Ok(timeline)) => Timed::Divided(timeline),
+        Some(Err(error)) if arguments.times => {
+            return Err(Failure::Input(miette::miette!(
+                help = "leave out --times, or name another profile",
+                "`{}` cannot be predicted: {error}",
+                plan.name()
+            )));
+        }
+        Some(Err(_)) | None => Timed::No,
+    };
+    Ok(explain(workload, plan, (calls, timed), width))
+}
+
+impl ExplainArguments {
+    /// Whether a profile is needed: to find the plan to choose, to say when calls are made, or to
+    /// make plans by task.
+    fn needs_profile(&self) -> bool {
+        let by_task = FamilyName::ByTask.to_string();
+        let needs_prices = |name: &String| name.starts_with(&by_task);
+        self.times || self.profile.is_some() || self.plan.as_ref().is_none_or(needs_prices)
+    }
 }
 
 fn predicting(arguments: &ExplainArguments) -> Predicting {
     Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
 }
 
-/// The plans for a machine, if a profile is named or the plan needs one, or else for any machine.
-fn candidates(
-    arguments: &ExplainArguments,
-    workload: &Workload,
-    name: &str,
-) -> Result<Candidates, Failure> {
-    let needs_prices = name.starts_with(&FamilyName::ByTask.to_string());
-    if arguments.profile.is_some() || needs_prices {
-        return Ok(candidates_for(workload, &predicting(arguments).profile()?.profile));
+/// The plans for a machine, or else for any machine.
+fn candidates(workload: &Workload, found: Option<&LoadedProfile>) -> Candidates {
+    match found {
+        Some(found) => candidates_for(workload, &found.profile),
+        None => candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()),
     }
-    Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()))
 }
 
-/// The plan that is predicted to be the fastest, and a sentence that says so.
-fn winner(
-    arguments: &ExplainArguments,
-    workload: &Workload,
+/// The plan to choose, with a sentence that says so. One on the CPU has little to explain, so the
+/// best on the GPU comes behind it.
+fn chosen(
+    predicting: &Predicting,
+    (workload, found): (&Workload, &LoadedProfile),
     width: Option<usize>,
-) -> Result<(String, Plan), Failure> {
-    let predicting = predicting(arguments);
-    let found = predicting.profile()?;
-    let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
+) -> Result<Vec<(String, Plan)>, Failure> {
+    let ranking = predicting.ranking(workload, found, (&Progress::of(1), 0));
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
-            help = "name a plan with --plan; `hallway evaluate` tells why none is predicted",
+            help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",
             "no plan of `{}` can be predicted",
             workload.name
         )));
     };
-    Ok((folded(&prediction(best), width), best.plan.clone()))
+    let on_gpu = ranking.best_on_gpu().filter(|_| best.is_cpu());
+    let shown = |(chosen, of_gpu): (&Ranked, bool)| {
+        (folded(&prediction(chosen, of_gpu), width), chosen.plan.clone())
+    };
+    Ok([(best, false)].into_iter().chain(on_gpu.map(|plan| (plan, true))).map(shown).collect())
 }
 
 /// The plan of this name. What comes after a comma may be left out where that is clear.
 fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Failure> {
     if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
         return Err(Failure::Input(miette::miette!(
-            help = "`hallway evaluate --all` lists the plans that there are",
+            help = "`hallway evaluate --all` lists the available plans",
             "`{}` has no plan `{name}`: {}",
             workload.name,
             refusal.reason
@@ -109,7 +159,7 @@ fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Fai
     exact.or(only).and_then(|at| found.plans.into_iter().nth(at)).ok_or_else(|| {
         let near = nearest(name, &names).join("`, `");
         Failure::Input(miette::miette!(
-            help = format!("the nearest are `{near}`; `hallway evaluate --all` lists all of them"),
+            help = format!("similar names: `{near}`; `hallway evaluate --all` lists all plans"),
             "`{}` has no plan `{name}`",
             workload.name
         ))

@@ -1,20 +1,23 @@
 //! How a command fails: the exit code, and what is said in words or as JSON.
 
 use crate::execute::ExecuteError;
+use crate::files::without_controls;
 use crate::profile::ProfileError;
 use crate::report::{Drawn, Failed, Problem, ProblemKind};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::study::TrialError;
-use miette::{Diagnostic, MietteDiagnostic, miette};
+use miette::{Diagnostic, LabeledSpan, MietteDiagnostic, SourceCode, miette};
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind, IsTerminal};
 
 /// A failure that ends a command: its exit code goes by its kind.
 #[derive(Debug)]
 pub(super) enum Failure {
     Input(miette::Report),
+    /// The input is right, and there is no answer to it.
+    Unanswered(miette::Report),
     /// The arguments are wrong, and JSON was asked for. In words, clap says so itself.
     Usage {
         message: String,
@@ -58,6 +61,7 @@ impl Failure {
     /// The exit code.
     pub const fn code(&self) -> u8 {
         match self {
+            Self::Unanswered(_) => 1,
             Self::Input(_) | Self::Usage { .. } => 2,
             Self::NoGpu(_) => 3,
             Self::Machine(_) => 4,
@@ -70,17 +74,24 @@ impl Failure {
     pub fn shown(&self, format: FailureFormat) -> String {
         match (format, self) {
             (FailureFormat::Json, _) => Failed { error: self.problem() }.json(),
-            (FailureFormat::Words, Self::Input(report) | Self::Machine(report)) => drawn(report),
+            (
+                FailureFormat::Words,
+                Self::Input(report) | Self::Unanswered(report) | Self::Machine(report),
+            ) => drawn(report),
             (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
-                message.clone()
+                without_controls(message)
             }
-            (FailureFormat::Words, Self::NoGpu(why)) => format!("hallway: this needs a GPU: {why}"),
+            (FailureFormat::Words, Self::NoGpu(why)) => format!(
+                "hallway: this command needs a \
+                                                                 GPU: {why}"
+            ),
         }
     }
 
     fn problem(&self) -> Problem {
         let (kind, message, help) = match self {
             Self::Input(report) => (ProblemKind::Input, report.to_string(), help(report)),
+            Self::Unanswered(report) => (ProblemKind::Unanswered, report.to_string(), help(report)),
             Self::Usage { message, help } => (ProblemKind::Usage, message.clone(), help.clone()),
             Self::NoGpu(why) => (ProblemKind::NoGpu, why.clone(), None),
             Self::Machine(report) => (ProblemKind::Machine, report.to_string(), help(report)),
@@ -99,7 +110,7 @@ impl Failure {
     /// A place that cannot be written is the user's to choose; one that is full is the machine's.
     pub fn unwritten(path: impl Display, error: &io::Error) -> Self {
         let report = miette!(
-            help = "name a place with room that you may write to",
+            help = "choose a writable path with enough space",
             "cannot write {path}: {error}"
         );
         match error.kind() {
@@ -161,5 +172,32 @@ pub(super) fn drawn(report: &miette::Report) -> String {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
-    Drawn::new(report.as_ref(), is_coloured).to_string().trim_end().to_owned()
+    Drawn::new(&Harmless(report.as_ref()), is_coloured).to_string().trim_end().to_owned()
+}
+
+/// An error whose words do nothing to a terminal, whatever names and words of files are in them.
+#[derive(Debug)]
+struct Harmless<'e>(&'e dyn Diagnostic);
+
+impl Display for Harmless<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&without_controls(&self.0.to_string()))
+    }
+}
+
+impl std::error::Error for Harmless<'_> {}
+
+impl Diagnostic for Harmless<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.0.help().map(|help| Box::new(without_controls(&help.to_string())) as Box<dyn Display>)
+    }
+
+    // What these show of a file is harmless already.
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.0.labels()
+    }
 }

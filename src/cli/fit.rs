@@ -27,24 +27,25 @@ A file whose name ends in .csv is a table of times, in seconds, that other tools
   ,,,,,,,kernel,,8.9e-6
   ,,,,,,,kernel,copy-in,6.5e-6
 
-Lines that differ only in their time are repetitions. What is missing from the table stays
-unknown: `hallway evaluate` names the plans that it cannot predict for that reason.
-docs/reference/table.md says what is in each column and what each time is of.";
+Lines that differ only in their time are repeated measurements. Costs that the table lacks stay
+unknown: `hallway evaluate` names the plans that it cannot predict without them.
+docs/reference/table.md describes each column and what each time covers.";
 
 #[derive(Debug, Args)]
-#[command(after_long_help = TABLES, after_help = "`--help` shows what a table looks like.")]
+#[command(after_long_help = TABLES, after_help = "`--help` shows an example of a table.")]
 pub(super) struct FitArguments {
-    /// Samples of `hallway calibrate`, finished or not, or a table (.csv) of times taken elsewhere
+    /// Samples from `hallway calibrate`, even an unfinished one, or a table (.csv) of times
+    /// measured with other tools
     #[arg(required_unless_present = "template")]
     samples: Option<PathBuf>,
-    /// Where to write the profile
+    /// File to write the profile to
     #[arg(long, value_name = "FILE", required_unless_present = "template")]
     output: Option<PathBuf>,
-    /// Print a table to fill in, with comments, and do nothing else
+    /// Print a commented table to fill in, and exit
     #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
     template: bool,
-    /// Borrow what the samples lack of calls, hand-overs, streams, graphs, allocation and pinning
-    /// from this profile or its folder; several times, from the first that knows it
+    /// Borrow costs that the samples lack (calls, hand-overs, streams, graphs, allocation, pinning)
+    /// from this profile or its folder; if repeated, the first profile that has a cost lends it
     #[arg(long, value_name = "PROFILE")]
     like: Vec<PathBuf>,
 }

@@ -1,5 +1,6 @@
 //! `hallway init`: a first scenario.
 
+use super::outputs::check_outputs;
 use super::profiles::{deliver, write_whole};
 use super::{Failure, Outcome};
 use crate::scenario::{SCHEMA, Template};
@@ -11,26 +12,26 @@ const SCHEMA_FILE: &str = "hallway-scenario.schema.json";
 
 #[derive(Debug, Args)]
 pub(super) struct InitArguments {
-    /// Where the scenario goes [default: the kind with .toml behind it]
+    /// File to write the scenario to [default: `<kind>.toml`]
     #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
     path: Option<PathBuf>,
-    /// What the scenario is about
+    /// Kind of scenario
     #[arg(long, value_enum, default_value = "kernel")]
     kind: Kind,
-    /// Replace the files that are there already
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Batches come from the host and go through a few kernels
+    /// Batches arrive in host memory, and each feeds a step of a model on the GPU
     Loader,
-    /// One task
+    /// A single kernel
     Kernel,
-    /// A chain of tasks, each reading what the one before wrote
+    /// A chain of tasks, each reading the previous one's output
     Layers,
-    /// Two programs, call by call
+    /// Two programs, spelled out call by call
     Program,
 }
 
@@ -52,27 +53,27 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let taken = path.symlink_metadata().is_ok();
     if taken && (!arguments.force || path.is_dir()) {
         return Err(Failure::Input(miette::miette!(
-            help = "name another file; --force replaces a file that is there",
-            "{} is there already",
+            help = "name another file, or overwrite this one with --force",
+            "{} already exists",
             path.display()
         )));
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let schema = path.with_file_name(SCHEMA_FILE);
+    check_outputs([], [path.as_path(), schema.as_path()])?;
     let kept = write_schema(&schema, arguments.force)?;
     write_whole(&path, &template.text(&name, SCHEMA_FILE))?;
     let (path, schema) = (path.display().to_string(), schema.display());
     let argument = as_argument(&path);
     let of_schema = match kept {
-        true => "was there already, and differs: --force replaces it",
-        false => "editors that know Taplo check the scenario by it",
+        true => "exists already and differs from this version's; --force overwrites it",
+        false => "for validation in editors with Taplo",
     };
     let text = format!(
-        "{path}: a scenario to start from\n{schema}: {of_schema}\n\n\
-         Next:\n  \
-         hallway evaluate {argument}    which plan is fastest, and does the GPU pay?\n  \
-         hallway explain {argument}     what does the plan to choose do?\n  \
-         hallway check {argument}       is anything wrong with the file?\n"
+        "{path}: the scenario\n{schema}: {of_schema}\n\nNext:\n  hallway evaluate {argument}    \
+         is the GPU worth it, and which plan is fastest?\n  hallway explain {argument}     what \
+         does the fastest plan do?\n  hallway check {argument}       are there mistakes in the \
+         file?\n"
     );
     deliver(&text, None)?;
     Ok(Outcome::Done)

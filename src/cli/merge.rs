@@ -5,7 +5,7 @@ use super::profiles::deliver;
 use super::sweep::{AnswerFormat, show};
 use super::{Failure, Outcome};
 use crate::files;
-use crate::report::{Parts, SweepReport};
+use crate::report::{Parts, SweepReport, Sweeping};
 use crate::runs::RunSet;
 use crate::study::Shard;
 use clap::{Args, ValueHint};
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArguments {
-    /// Folders of runs, as `verify --shard` writes them, such as runs/shard-3-of-16; or files that
-    /// `evaluate --sweep --shard` has written as JSON
+    /// Folders of runs written by `verify --shard`, such as runs/shard-3-of-16, or JSON files
+    /// written by `evaluate --sweep --shard`
     #[arg(required = true, value_name = "PART", value_hint = ValueHint::AnyPath)]
     parts: Vec<PathBuf>,
-    /// Folder for all runs, a file for each scenario: for `verify --recorded`, the folder `runs`
-    /// beside the profile. Of a sweep: the file
+    /// For runs: the folder to write them to, one file per scenario (`verify --recorded` reads
+    /// `runs` next to the profile). For a sweep: the file to write
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     output: PathBuf,
-    /// Format of a sweep
+    /// Format of a merged sweep
     #[arg(long, value_enum, default_value = "json")]
     format: AnswerFormat,
 }
@@ -31,8 +31,8 @@ pub(super) struct MergeArguments {
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     if let Some(missing) = arguments.parts.iter().find(|path| !path.exists()) {
         return Err(Failure::Input(miette::miette!(
-            help = "name folders of runs, or files of a sweep",
-            "there is no {}",
+            help = "pass folders of runs, or files of a sweep",
+            "{} does not exist",
             missing.display()
         )));
     }
@@ -42,8 +42,8 @@ pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     }
     if of_sweeps > 0 {
         return Err(Failure::Input(miette::miette!(
-            help = "name folders of runs, or files of a sweep",
-            "some of the parts are files, and some are not"
+            help = "pass folders of runs, or files of a sweep",
+            "some of the parts are files and some are folders"
         )));
     }
     merge_runs(arguments)
@@ -58,29 +58,46 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     check_outputs(parts.iter().map(PathBuf::as_path), [output.as_path()])?;
     let mut merged: Option<SweepReport> = None;
     for path in parts {
-        let help = "name files that `evaluate --sweep --shard --format json` has written";
+        let help = "pass files written by `evaluate --sweep --shard --format json`";
         let text = files::read(path, LARGEST);
         let text = text.map_err(|error| refused(path, error.to_string(), help))?;
         let part = SweepReport::read(&text).map_err(|why| refused(path, why, help))?;
         if let Some(Parts { numbers, of }) = &part.parts
             && (numbers.is_empty() || numbers.iter().any(|&one| Shard::new(one, *of).is_none()))
         {
-            let why = format!("`parts` does not say which parts of {of} it has");
+            let why = format!("`parts` does not list valid part numbers out of {of}");
+            return Err(refused(path, why, help));
+        }
+        if let Some(other) = other_points(&part) {
+            let why = format!("the points of `{other}` are not those of the values of its part");
             return Err(refused(path, why, help));
         }
         match &mut merged {
             None => merged = Some(part),
             Some(before) => before.merge(part).map_err(|why| {
-                refused(path, why, "name every part once, and only parts of one sweep")
+                refused(path, why, "pass each part once, and only parts of the same sweep")
             })?,
         }
     }
     let whole = merged.map_or(Err(Vec::new()), SweepReport::whole).map_err(|missing| {
         let numbers: Vec<String> = missing.iter().map(usize::to_string).collect();
-        let why = format!("parts are missing: {}", numbers.join(", "));
-        refused(&parts[0], why, "name the files of all parts")
+        let why = format!("missing parts: {}", numbers.join(", "));
+        refused(&parts[0], why, "pass the files of all parts")
     })?;
     show(&whole, *format, (None, Some(output)))
+}
+
+/// A scenario whose points are not one for each value of the part, in order.
+fn other_points(part: &SweepReport) -> Option<&str> {
+    let parts = part.parts.as_ref()?;
+    let shards: Vec<Shard> =
+        parts.numbers.iter().filter_map(|&number| Shard::new(number, parts.of)).collect();
+    let is_other = |sweep: &&Sweeping| {
+        let ranges = shards.iter().map(|shard| shard.range(sweep.values.len()));
+        let wanted = ranges.flat_map(|range| &sweep.values[range]);
+        !wanted.eq(sweep.points.iter().map(|point| &point.value))
+    };
+    part.sweeps.iter().find(is_other).map(|sweep| sweep.scenario.as_str())
 }
 
 /// The largest file of a part: room for a thousand values of a thousand scenarios.
@@ -100,7 +117,7 @@ fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
                 }
                 Some((before, first)) => before.merge(set).map_err(|why| {
                     Failure::Input(miette::miette!(
-                        help = "name every part once, and only parts of one `verify`",
+                        help = "pass each part once, and only parts of the same `verify`",
                         "{} and {} cannot be merged: {why}",
                         first.display(),
                         path.display()
@@ -128,16 +145,16 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         Failure::Input(miette::miette!(help = help.to_owned(), "{}: {why}", folder.display()))
     };
     let entries = std::fs::read_dir(folder)
-        .map_err(|error| refused(error.to_string(), "name folders of runs"))?;
+        .map_err(|error| refused(error.to_string(), "pass folders of runs"))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
     if let Some(partial) = paths.iter().find(|path| files::is_partial(path)) {
-        let why = format!("{} is not complete", partial.display());
-        return Err(refused(why, "let `hallway verify --resume` go on with this part first"));
+        let why = format!("{} is incomplete", partial.display());
+        return Err(refused(why, "finish this part first with `hallway verify --resume`"));
     }
     if paths.is_empty() {
-        return Err(refused("there are no runs".to_owned(), "name folders of runs"));
+        return Err(refused("contains no runs".to_owned(), "pass folders of runs"));
     }
     Ok(paths)
 }

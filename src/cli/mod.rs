@@ -19,6 +19,7 @@ mod init;
 mod interrupts;
 mod kernels;
 mod merge;
+mod new_process;
 mod outputs;
 mod own_kernels;
 mod plot;
@@ -31,6 +32,7 @@ mod terminal;
 mod traces;
 mod verify;
 
+use crate::files::without_controls;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use failure::{Failure, FailureFormat};
 use std::ffi::OsString;
@@ -41,14 +43,14 @@ use std::process::ExitCode;
 /// Shown below the commands.
 const EXIT_CODES: &str = "\
 New here?
-  hallway init my.toml      write a scenario to start from
-  hallway evaluate my.toml  does the GPU pay, and which plan wins?
+  hallway init my.toml      write a starter scenario
+  hallway evaluate my.toml  is the GPU worth it, and which plan is fastest?
 
-Exit codes: 0 done; 1 a check did not hold or a scenario has no answer; 2 bad input or arguments;
-3 no GPU where one is needed; 4 the GPU or the machine failed; 130 interrupted.";
+Exit codes: 0 done; 1 a check failed or a scenario has no answer; 2 bad input or arguments;
+3 a GPU is needed but there is none; 4 the GPU or the machine failed; 130 interrupted.";
 
-/// Predicts whether a GPU pays for a workload, and which plan of copies and
-/// kernels wins, from measurements of a real machine.
+/// Predicts whether a workload is worth moving to a GPU, and which plan of copies and kernels is
+/// fastest, from measurements of a real machine.
 #[derive(Debug, Parser)]
 #[command(name = "hallway", version, max_term_width = 100)]
 #[command(after_help = EXIT_CODES)]
@@ -59,38 +61,41 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write a commented scenario to start from, and the JSON Schema that editors check it by
+    /// Write a commented starter scenario, and the JSON Schema that editors validate it against
     Init(init::InitArguments),
-    /// Say what this machine has of what hallway needs, and what anything missing costs
+    /// Check what hallway needs on this machine, and say what each missing piece rules out
     Doctor(doctor::DoctorArguments),
-    /// Find every mistake in scenarios, profiles and tables
+    /// Report every mistake in scenarios, profiles, samples and tables
     Check(check::CheckArguments),
     /// Measure this machine and fit its profile
     Calibrate(calibrate::CalibrateArguments),
     /// Fit a profile to existing samples
     Fit(fit::FitArguments),
-    /// Show which parameters of two profiles differ by more than two calibrations do
+    /// Show which parameters differ between two profiles by more than calibrations normally do
     Compare(compare::CompareArguments),
-    /// Predict every plan of a scenario: does the GPU pay, and which plan wins?
+    /// Predict every plan of a scenario: is the GPU worth it, and which plan is fastest?
     Evaluate(evaluate::EvaluateArguments),
-    /// Say what a plan does, the memory it needs and what waits for what, and list its calls
+    /// Show what a plan does: its calls, its memory and what waits for what
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
-    /// Put together what several `verify --shard` or `evaluate --sweep --shard` made
+    /// Merge the results of several `verify --shard` or `evaluate --sweep --shard` processes
     Merge(merge::MergeArguments),
-    /// Write one page for a design review: answers, plans, timelines, where each answer turns
+    /// Write an HTML page for a design review: answers, plans, timelines and break-even points
     Report(report::ReportArguments),
     /// List the kernels that a scenario can use
     Kernels,
     /// Print the JSON Schema of scenarios
     Schema,
-    /// Print what a shell needs to complete commands, options and files
+    /// Print a shell completion script
     Completions(completions::CompletionsArguments),
-    /// Measure kernels in this process, for another one that watches
+    /// Measure kernels in this process, supervised by another one
     #[command(name = own_kernels::MEASURE, hide = true)]
     MeasureKernels,
-    /// Draw plans, timelines, sweeps, predictions against runs, and the bandwidth of copies
+    /// Time this process's first use of the GPU, for a calibration that starts it
+    #[command(name = new_process::MEASURE, hide = true)]
+    MeasureNewProcess(new_process::NewProcessArguments),
+    /// Plot plans, timelines, sweeps, predicted against measured times, and copy bandwidth
     Plot(plot::PlotArguments),
 }
 
@@ -103,10 +108,10 @@ struct Predicting {
     /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Vec<PathBuf>,
-    /// Seed of the random draws that ranges come from
+    /// Seed for the random draws behind the ranges
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of random draws that ranges come from, 10 to 10000
+    /// Number of random draws behind the ranges, 10 to 10000
     #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
         value_parser = clap::value_parser!(u16).range(10..=10_000))]
     draws: u16,
@@ -145,7 +150,7 @@ impl Outcome {
     /// Names the scenarios of which no plan can be predicted, with what else there is to say.
     fn unless_unanswered<'n>(names: impl Iterator<Item = &'n str>, where_or_why: &str) -> Self {
         let said =
-            names.inspect(|name| eprintln!("{name}: no plan can be predicted{where_or_why}"));
+            names.inspect(|name| eprintln!("{name}: no plan could be predicted{where_or_why}"));
         if said.count() == 0 { Self::Done } else { Self::NoAnswer }
     }
 
@@ -166,8 +171,15 @@ pub fn main() -> ExitCode {
     let format = FailureFormat::asked_for(&arguments);
     let outcome = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => run(&arguments.command),
-        // Help and the version are answers, and clap knows how to show them.
-        Err(error) if format == FailureFormat::Words || !error.use_stderr() => error.exit(),
+        // Help and the version are answers.
+        Err(error) if !error.use_stderr() => {
+            profiles::deliver(&error.render().to_string(), None).map(|()| Outcome::Done)
+        }
+        Err(error) if format == FailureFormat::Words => {
+            let shown = without_controls(&error.render().to_string());
+            let _ = write!(std::io::stderr(), "{shown}");
+            Ok(Outcome::BadInput)
+        }
         Err(error) => Err(Failure::usage(&error)),
     };
     let code = match outcome {
@@ -194,6 +206,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => kernels::run(),
         Command::MeasureKernels => own_kernels::measure(),
+        Command::MeasureNewProcess(arguments) => new_process::measure(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Report(arguments) => report::run(arguments),

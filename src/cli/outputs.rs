@@ -20,8 +20,8 @@ pub(super) fn check_outputs<'p>(
         let Some(file) = file(output) else { continue };
         let refused = |of_what: &str, other: &Path| {
             Failure::Input(miette::miette!(
-                help = "choose another place with --output, or move the other file",
-                "{} would overwrite {of_what}, {}",
+                help = "choose another path for the output, or move the other file",
+                "{} would overwrite {of_what}: {}",
                 output.display(),
                 other.display()
             ))

@@ -4,7 +4,7 @@
 //! show. A kernel that faults takes its process along, and one that never ends is killed with it.
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, in_folder, load, newest};
+use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, newest};
 use super::{Failure, Outcome};
 use crate::calibrate::ScenarioJob;
 use crate::files;
@@ -30,19 +30,19 @@ pub(super) const MEASURE: &str = "measure-kernels";
 /// What to measure for scenarios.
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {
-    /// Only measure, within seconds, what this scenario needs and a profile lacks: launches of its
-    /// own kernels, products of its shapes, and kernels of the library on sizes beyond those that
-    /// were calibrated
+    /// Measure only what this scenario needs and the profile lacks, which takes seconds: its own
+    /// kernels, matrix products of its shapes, and library kernels on sizes outside the calibrated
+    /// range
     #[arg(long = "scenario", value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["resume", "quick", "managed", "check", "gpus", "threads", "seed"])]
     pub scenarios: Vec<PathBuf>,
-    /// Profile to add that to, or its folder [default: the newest in calibration/*/]
+    /// Profile to add these measurements to, or its folder [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath, requires = "scenarios")]
     profile: Option<PathBuf>,
-    /// Also run and time the commands that the scenario names as CPU sides of its kernels
+    /// Also run and time the commands that the scenario gives as CPU versions of its kernels
     #[arg(long, requires = "scenarios")]
     allow_commands: bool,
-    /// Seconds after which a kernel or a command of the scenario is taken never to end
+    /// Number of seconds after which a kernel or a command is assumed to hang and is killed
     #[arg(long, value_name = "SECONDS", default_value_t = 20, requires = "scenarios",
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
@@ -77,7 +77,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Failure> {
     let path = match &arguments.profile {
         Some(path) => in_folder(path),
-        None => newest(Path::new("calibration"))?,
+        None => newest(Path::new(CALIBRATIONS))?,
     };
     let found = LoadedProfile { profile: Profile::load(&path)?, path };
     let workloads = arguments.scenarios.iter().map(|path| load(path));
@@ -87,7 +87,8 @@ pub(super) fn run(
         Some(folder) => (folder.join(Calibration::SAMPLES), folder.join(Calibration::PROFILE)),
         None => (found.samples(), found.path.clone()),
     };
-    let inputs = arguments.scenarios.iter().map(PathBuf::as_path);
+    let of_kernels = workloads.iter().flat_map(|workload| &workload.files);
+    let inputs = arguments.scenarios.iter().chain(of_kernels).map(PathBuf::as_path);
     check_outputs(inputs, [samples_path.as_path(), profile_path.as_path()])?;
     let mut wanted = Wanted::new(&workloads, &samples, &found.profile);
     let mut text = String::new();
@@ -96,12 +97,13 @@ pub(super) fn run(
             let command = command.join(" ");
             let _ = writeln!(
                 text,
-                "Not timed: `{command}`, the CPU side of `{name}`; --allow-commands allows it."
+                "Skipped: `{command}`, the CPU version of `{name}`. --allow-commands lets \
+                 hallway run it."
             );
         }
     }
     if wanted.is_empty() {
-        text += "Nothing to measure: the samples have all that the scenario needs.\n";
+        text += "Nothing to measure: the samples already cover this scenario.\n";
         return deliver(&text, None).map(|()| Outcome::Done);
     }
     let before = samples.measurements.len();
@@ -175,7 +177,7 @@ fn measure_kernels(
                 Ok(Answer::Failed(why)) => failed(job, &why),
                 Err(RecvTimeoutError::Timeout) => endless(job, timeout),
                 Err(RecvTimeoutError::Disconnected) => {
-                    failed(job, &format!("its process ended: {}", child.last_words()))
+                    failed(job, &format!("its process died: {}", child.last_words()))
                 }
             };
             first = first.or(Some(failure));
@@ -200,9 +202,8 @@ fn child() -> Result<Guarded, Failure> {
 fn endless(job: &ScenarioJob, timeout: Duration) -> Failure {
     let (name, seconds) = (job.name(), timeout.as_secs());
     Failure::Machine(miette!(
-        help = "correct a loop that does not end, make the launch smaller, or give it more time \
-                with --timeout",
-        "{name} did not end within {seconds} s"
+        help = "look for an endless loop, launch less work, or raise --timeout",
+        "{name} did not finish within {seconds} s"
     ))
 }
 
@@ -210,12 +211,12 @@ fn endless(job: &ScenarioJob, timeout: Duration) -> Failure {
 fn failed(job: &ScenarioJob, why: &str) -> Failure {
     let name = job.name();
     let help = if why.contains("ILLEGAL_ADDRESS") || why.contains("MISALIGNED") {
-        "it uses memory beyond what the call gives it: compare `parameters`, `grid` and the ranges \
-         of `reads` and `writes` with the code; `compute-sanitizer` finds the line"
+        "the kernel accesses memory outside its arguments: compare `parameters`, `grid` and the \
+         ranges in `reads` and `writes` with the code; `compute-sanitizer` finds the line"
     } else if why.contains("OUT_OF_MEMORY") {
-        "make the ranges of the call smaller, or free device memory"
+        "use smaller ranges, or free device memory"
     } else if why.contains("cannot be loaded") {
-        "correct the code, its `entry`, or its `include` folders"
+        "check the code, its `entry` and its `include` folders"
     } else {
         "compare `block`, `grid`, `shared` and `parameters` with the code"
     };
@@ -231,7 +232,7 @@ fn check_machine(gpu: usize, found: &LoadedProfile) -> Result<(), Failure> {
     }
     Err(Failure::Input(miette!(
         help = "name a profile of this machine with --profile, or run `hallway calibrate` first",
-        "{} is of {there}, and this GPU is {here}",
+        "{} was measured on {there}, but this GPU is {here}",
         found.path.display()
     )))
 }
@@ -310,8 +311,8 @@ fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
     let failed = |why: &str| {
         let (command, name) = (job.command.join(" "), &job.name);
         Failure::Machine(miette!(
-            help = "run it by itself; it must end with success",
-            "the CPU side of `{name}`, `{command}`, {why}"
+            help = "run the command by itself; it must exit with 0",
+            "the CPU version of `{name}`, `{command}`, {why}"
         ))
     };
     let mut times = Vec::new();
@@ -325,7 +326,7 @@ fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
             .stderr(Stdio::null())
             .spawn();
         let mut child =
-            Guarded(child.map_err(|error| failed(&format!("does not start: {error}")))?);
+            Guarded(child.map_err(|error| failed(&format!("could not be started: {error}")))?);
         let output = child.0.stdout.take();
         let reading = std::thread::spawn(move || {
             let mut text = String::new();
@@ -335,14 +336,14 @@ fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
             match child.0.try_wait().map_err(|error| failed(&error.to_string()))? {
                 Some(status) => break status,
                 None if start.elapsed() > timeout => {
-                    return Err(failed(&format!("did not end within {} s", timeout.as_secs())));
+                    return Err(failed(&format!("did not finish within {} s", timeout.as_secs())));
                 }
                 None => std::thread::sleep(Duration::from_micros(200)),
             }
         };
         let took: Span = start.elapsed().into();
         if !status.success() {
-            return Err(failed(&format!("ended with {status}")));
+            return Err(failed(&format!("failed with {status}")));
         }
         let text = reading.join().ok().and_then(Result::ok).unwrap_or_default();
         let said = text.lines().last().and_then(|line| line.trim().parse::<Span>().ok());

@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 pub(super) struct PlotArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Also draw how the answer changes with a number, as `evaluate --sweep` says it
+    /// Also plot how the answer changes with a number; same syntax as `evaluate --sweep`
     #[arg(long, value_name = "KEY=VALUES")]
     sweep: Option<Asked>,
-    /// Folder to write the pictures to
+    /// Folder to write the plots to
     #[arg(long, value_name = "FOLDER", default_value = "plots")]
     output: PathBuf,
 }
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let others = workloads.iter().flat_map(|one| [plans_of(one), chunks_of(one)]);
     let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
-    let inputs = arguments.predicting.inputs(&found).chain(inputs);
+    let inputs = arguments.predicting.inputs(&found, &workloads).chain(inputs);
     let inputs: Vec<&Path> = inputs.collect();
     check_outputs(inputs.iter().copied(), made.iter().map(PathBuf::as_path))?;
     let swept = match &arguments.sweep {
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         let (name, question) = (&subject.workload.name, &subject.workload.question);
         let Some(picture) = timeline(subject, &origin) else {
             progress
-                .note(&format!("{name}: no plan can be predicted; `hallway evaluate` says why"));
+                .note(&format!("{name}: no plan could be predicted; `hallway evaluate` says why"));
             continue;
         };
         pictures.insert(timeline_of(&subject.workload), picture);

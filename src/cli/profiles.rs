@@ -10,11 +10,18 @@ use crate::report::Origin;
 use crate::runs::RunSet;
 use crate::samples::{CalibrationExtent, Samples};
 use crate::scenario::{Source, Workload};
-use crate::search::{Candidates, Plan, Ranking, candidates_for, rank_counted};
+use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
 use crate::study::Calibration;
+use crate::units::Span;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// The folder whose folders are searched for profiles.
+pub(super) const CALIBRATIONS: &str = "calibration";
+
+/// Bytes of a file of scores: the names of thousands of scenarios.
+const LARGEST_SCORES: u64 = 1 << 20;
 
 /// A profile and the path that it was read from.
 pub(super) struct LoadedProfile {
@@ -25,7 +32,16 @@ pub(super) struct LoadedProfile {
 impl LoadedProfile {
     /// What reports say of it.
     pub fn origin(&self) -> Origin {
-        Origin::new(&self.path.display().to_string(), &self.profile)
+        let mut origin = Origin::new(&self.path.display().to_string(), &self.profile);
+        let scores = files::read(&self.scores(), LARGEST_SCORES).ok();
+        origin.scored =
+            scores.and_then(|text| report::Scores::read(&text, origin.calibration_unix_time));
+        origin
+    }
+
+    /// The file with the scores of the runs on this machine.
+    pub fn scores(&self) -> PathBuf {
+        self.runs().with_file_name("scores.json")
     }
 
     /// The folder for runs on this machine.
@@ -55,8 +71,8 @@ impl LoadedProfile {
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {
             return Err(Failure::Input(miette::miette!(
-                help = "run `hallway verify` without --recorded on the profile's machine",
-                "there are no runs of `{}` beside the profile: {}",
+                help = "run `hallway verify` on the profile's machine, without --recorded",
+                "no runs of `{}` next to the profile: {} does not exist",
                 workload.name,
                 path.display()
             )));
@@ -64,8 +80,8 @@ impl LoadedProfile {
         let runs = RunSet::load(path)?;
         if runs.scenario != workload.name {
             return Err(Failure::Input(miette::miette!(
-                help = "move the file away, and run `hallway verify` on the profile's machine",
-                "{} holds runs of `{}`, not of `{}`",
+                help = "move the file and run `hallway verify` on the profile's machine",
+                "{} contains runs of `{}`, not of `{}`",
                 path.display(),
                 runs.scenario,
                 workload.name
@@ -81,7 +97,7 @@ impl LoadedProfile {
         }
         Err(Failure::Input(miette::miette!(
             help = "run `hallway verify` again on this profile's machine",
-            "the runs of `{}` belong to another calibration than {}",
+            "the runs of `{}` were made with another calibration than {}",
             runs.scenario,
             self.path.display()
         )))
@@ -92,19 +108,19 @@ impl LoadedProfile {
         let path = self.samples();
         let refused = |why: &str| {
             Failure::Input(miette::miette!(
-                help = "leave a profile where `hallway calibrate` wrote it, beside its samples",
+                help = "keep the profile next to its samples, where `hallway calibrate` wrote it",
                 "{why} {}",
                 path.display()
             ))
         };
         if !path.exists() {
-            return Err(refused("there are no samples beside the profile:"));
+            return Err(refused("no samples next to the profile: no file"));
         }
         let samples = Samples::load(&path)?;
         if samples.machine.unix_time == self.profile.machine.unix_time {
             Ok(samples)
         } else {
-            Err(refused("the profile was not fitted to the samples beside it:"))
+            Err(refused("the profile was not fitted to the samples next to it:"))
         }
     }
 
@@ -123,15 +139,16 @@ pub(super) fn check_runs(
 ) -> Result<(), Failure> {
     let known = ranking.plans.iter().map(|ranked| &ranked.plan);
     let known = known.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-    let mut is_known = runs.runs.is_empty();
+    // Runs of a scenario are of all its parts.
+    let mut is_known = runs.runs.is_empty() || workload.part.is_some();
     for plan in known {
         let Some(run) = runs.run_of(&plan.identity()) else { continue };
         is_known = true;
         let name = plan.name();
         if run.plan != name {
             return Err(Failure::Input(miette::miette!(
-                help = "call it by its name in the file of runs, or run `hallway verify` again",
-                "{}: what is called `{}` is a run of `{name}`",
+                help = "correct the name in the file of runs, or run `hallway verify` again",
+                "{}: the run named `{}` is a run of `{name}`",
                 workload.name,
                 run.plan
             )));
@@ -144,8 +161,25 @@ pub(super) fn check_runs(
     Err(Failure::Input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine, or give the scenario another \
                 `name`",
-        "`{}` has changed since its plans were run: no run is of a plan that it has now",
+        "`{}` has changed since its plans were run: none of the runs matches a current plan",
         workload.name
+    )))
+}
+
+/// Refuses a number of runs that takes longer than can be counted with any of the plans: which one
+/// is faster then shows in no time of a whole program.
+pub(super) fn check_runs_count(
+    workload: &Workload,
+    ranking: &Ranking,
+    runs: u64,
+) -> Result<(), Failure> {
+    let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
+    let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
+    Err(Failure::Unanswered(miette::miette!(
+        help = "use fewer runs, with `--runs` or `runs` in the scenario",
+        "{}: {runs} runs of `{}` at {pass} each take more than the limit of {most}",
+        workload.name,
+        long.plan.name()
     )))
 }
 
@@ -160,7 +194,7 @@ fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Fa
     let Some(call) = named.max().filter(|&call| call >= calls) else { return Ok(()) };
     Err(Failure::Input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine",
-        "{}: `traces` has call {call} of `{}`, which has calls 0 to {}",
+        "{}: `traces` refers to call {call} of `{}`, which only has calls 0 to {}",
         workload.name,
         plan.name(),
         calls.saturating_sub(1)
@@ -176,11 +210,11 @@ impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<LoadedProfile, Failure> {
         match self.profile.as_slice() {
-            [] => Self::load_profile(newest(Path::new("calibration"))?),
+            [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
             [_, ..] => Err(Failure::Input(miette::miette!(
-                help = "name one; `hallway evaluate` sets several machines side by side",
-                "there are {} profiles, and this takes one",
+                help = "name one profile; only `hallway evaluate` compares machines",
+                "this command takes one profile, but {} were given",
                 self.profile.len()
             ))),
         }
@@ -203,13 +237,23 @@ impl Predicting {
     }
 
     /// The files that every predicting command reads.
-    pub fn inputs<'p>(&'p self, found: &'p LoadedProfile) -> impl Iterator<Item = &'p Path> {
-        self.scenarios.iter().chain([&found.path]).map(PathBuf::as_path)
+    pub fn inputs<'p>(
+        &'p self,
+        found: &'p LoadedProfile,
+        workloads: impl IntoIterator<Item = &'p Workload>,
+    ) -> impl Iterator<Item = &'p Path> {
+        let of_kernels = workloads.into_iter().flat_map(|workload| &workload.files);
+        self.scenarios.iter().chain([&found.path]).chain(of_kernels).map(PathBuf::as_path)
     }
 
     /// Reads the scenarios.
     pub fn workloads(&self) -> Result<Vec<Workload>, Failure> {
         Ok(self.sources()?.into_iter().map(|(_, workload)| workload).collect())
+    }
+
+    /// Reads the scenarios, each in parts whose plans leave the same results.
+    pub fn contests(&self) -> Result<Vec<Workload>, Failure> {
+        Ok(self.workloads()?.iter().flat_map(contests).collect())
     }
 
     /// Reads the scenarios, and keeps their texts. Two may not share a name: runs, pictures and
@@ -221,8 +265,9 @@ impl Predicting {
         for ((_, workload), path) in sources.iter().zip(&self.scenarios) {
             if let Some(first) = places.insert(&workload.name, path) {
                 return Err(Failure::Input(miette::miette!(
-                    help = "change the `name` in one of them, or run the command once for each",
-                    "two of the scenarios are called `{}`: {} and {}",
+                    help = "change the `name` in one of them, or run the command separately for \
+                            each",
+                    "two scenarios are named `{}`: {} and {}",
                     workload.name,
                     first.display(),
                     path.display()
@@ -266,6 +311,8 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     if let Some(path) = output {
         return write_whole(path, text);
     }
+    // Plans, machines and scenarios have their names from files, which are shown as they are.
+    let text = files::without_controls(text);
     match std::io::stdout().write_all(text.as_bytes()) {
         // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -280,24 +327,24 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
-    if let Some(unsteady) = report::unsteady_link(profile) {
+    if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
         head += &format!("{unsteady}\n");
     }
     if samples.is_unfinished {
-        head += "The calibration is unfinished: the profile lacks what it had not measured yet. \
-                 `hallway calibrate --resume` goes on with it.\n";
+        head += "The calibration is unfinished, so the profile is incomplete. `hallway \
+                 calibrate --resume` continues it.\n";
     }
     if samples.outdated > 0 {
         head += &format!(
-            "Left out: {} measurements of `black-scholes` and `histogram` on the CPU, which an \
-             older hallway ran more slowly. `hallway calibrate` measures them again.\n",
+            "Ignored: {} CPU measurements of `black-scholes` and `histogram` by an older \
+             hallway, whose versions were slower. `hallway calibrate` measures them again.\n",
             samples.outdated
         );
     }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == CalibrationExtent::Elsewhere && once > 0 {
         head += &format!(
-            "Quantities with only one time: {once}. Their scatter is unknown, so ranges are too \
+            "Quantities measured only once: {once}. Their scatter is unknown, so ranges are too \
              narrow.\n"
         );
     }
@@ -312,7 +359,8 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let (trials, known) = (samples.trials.len(), profile.trials());
     if known < trials {
         head += &format!(
-            "{known} of {trials} trials can be predicted. Ranges are as wide as these need.\n"
+            "{known} of {trials} trials can be predicted; only these set the width of the \
+             ranges.\n"
         );
     }
     let width = width(None, None);
@@ -343,7 +391,7 @@ fn source(path: &Path) -> Result<(Source, Workload), Failure> {
 
 fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
     Failure::Input(miette::miette!(
-        help = "give scenarios as arguments, and the profile with --profile",
+        help = "pass scenarios as arguments and the profile with --profile",
         "{} is a {is}, not a {not}",
         path.display()
     ))
@@ -353,9 +401,9 @@ fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
 pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
         Failure::Input(miette::miette!(
-            help =
-                "name one with --profile, change to hallway's folder, or run `hallway calibrate`",
-            "no profile found: there is no {}/*/profile.toml here",
+            help = "name a profile with --profile, change to a directory that has one, or run \
+                 `hallway calibrate`",
+            "no profile found: no {}/*/profile.toml in this directory",
             folder.display()
         ))
     };

@@ -17,8 +17,7 @@ use std::path::PathBuf;
 pub(super) struct ReportArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Also show the answer with something changed, as `evaluate --what-if` has it; can be given
-    /// several times
+    /// Also show the answer with something changed; same syntax as `evaluate --what-if`; repeatable
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
     /// Write the page to this file
@@ -30,9 +29,9 @@ pub(super) struct ReportArguments {
 pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profile()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let inputs = predicting.inputs(&found).chain(runs.iter().map(PathBuf::as_path));
+    let inputs = predicting.inputs(&found, &workloads).chain(runs.iter().map(PathBuf::as_path));
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;
@@ -52,7 +51,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let of = (predicting.draws.into(), predicting.seed);
     let evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
     let sizes = workloads.iter().zip(&evaluation.scenarios).map(|(workload, assessment)| {
-        let tried = assessment.break_even.as_ref().map(|found| found.tried);
+        let tried = assessment.threshold().map(|found| found.tried);
         tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))
     });
     let sizes: Vec<Vec<AtSize>> = sizes.collect();
@@ -68,7 +67,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     drop(progress);
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
-    Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; its assumptions tell why"))
+    Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; the page lists what is unknown"))
 }
 
 /// Runs of the scenario, if they were kept beside the profile.

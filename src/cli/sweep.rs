@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 1_000;
 pub(super) enum AnswerFormat {
     Table,
     Json,
-    /// Only with `--sweep`: a line for each value
+    /// One line per value; only with `--sweep`
     Csv,
 }
 
@@ -69,11 +69,11 @@ impl FromStr for Asked {
                 points => points.trim().parse().map_err(|_| wrong())?,
             };
             if !(2..=MOST_POINTS).contains(&points) {
-                return Err(format!("a range has 2 to {MOST_POINTS} points"));
+                return Err(format!("a range can have 2 to {MOST_POINTS} points"));
             }
             let ends: [Written; 2] = [from.parse()?, to.parse()?];
             if ends[0].value >= ends[1].value {
-                return Err(format!("`{values}` does not go upwards"));
+                return Err(format!("`{values}` must go from a smaller to a larger value"));
             }
             Values::Range { ends, points }
         } else {
@@ -82,7 +82,7 @@ impl FromStr for Asked {
             list.sort_by(|one, other| one.value.total_cmp(&other.value));
             list.dedup_by_key(|one| one.value);
             if list.len() > MOST_POINTS {
-                return Err(format!("a list has up to {MOST_POINTS} values"));
+                return Err(format!("a list can have at most {MOST_POINTS} values"));
             }
             Values::List(list)
         };
@@ -101,7 +101,7 @@ impl FromStr for Written {
         let time = || Some((Span::nanos_in(text).ok()?, Some(Measure::Time)));
         let found = number.or_else(bytes).or_else(time);
         let found = found.filter(|(value, _)| value.is_finite() && *value > 0.0);
-        let (value, unit) = found.ok_or_else(|| format!("`{text}` is not a number above 0"))?;
+        let (value, unit) = found.ok_or_else(|| format!("`{text}` is not a positive number"))?;
         Ok(Self { text: text.to_owned(), value, unit })
     }
 }
@@ -115,17 +115,17 @@ impl Written {
         Err(Failure::Input(match measure {
             Some(Measure::Bytes) => miette::miette!(
                 help = "write bytes, such as `64 KiB`",
-                "`{key}` measures bytes, and `{}` is a time",
+                "`{key}` is in bytes, but `{}` is a time",
                 self.text
             ),
             Some(Measure::Time) => miette::miette!(
                 help = "write a time, such as `10 us`",
-                "`{key}` is a time, and `{}` measures bytes",
+                "`{key}` is a time, but `{}` is in bytes",
                 self.text
             ),
             _ => miette::miette!(
                 help = "write a number without a unit",
-                "`{key}` has no unit, and `{}` has one",
+                "`{key}` has no unit, but `{}` has one",
                 self.text
             ),
         }))
@@ -192,13 +192,13 @@ impl Subject {
                 0 => {
                     let mut all = std::iter::once("elements".to_owned()).chain(all);
                     miette::miette!(
-                        help = format!("there are {}", listed(&mut all)),
+                        help = format!("available numbers: {}", listed(&mut all)),
                         "the scenario `{name}` has no number `{asked}` to sweep"
                     )
                 }
                 _ => miette::miette!(
-                    help = "write more of its path",
-                    "`{asked}` may be {} in the scenario `{name}`",
+                    help = "write a longer part of its path",
+                    "`{asked}` is ambiguous in the scenario `{name}`: it matches {}",
                     listed(&mut called.iter().map(ToString::to_string))
                 ),
             })
@@ -208,7 +208,7 @@ impl Subject {
     fn workload_at(&self, varied: &Varied<'_>, value: f64) -> Result<Workload, Failure> {
         match varied {
             Varied::Elements if value.fract() != 0.0 => Err(Failure::Input(miette::miette!(
-                help = "elements are counted in whole numbers",
+                help = "use a whole number of elements",
                 "`{}` cannot have {value} elements",
                 self.workload.name
             ))),
@@ -217,17 +217,19 @@ impl Subject {
                 Failure::Input(if can_be_scaled {
                     miette::miette!(
                         help = "use fewer elements",
-                        "with {value} elements, all batches of all buffers of `{}` together are \
-                         larger than any memory",
+                        "with {value} elements, the batches of all buffers of `{}` together \
+                         exceed any memory",
                         self.workload.name
                     )
                 } else {
                     miette::miette!(
-                    help = "vary the `elements` of one buffer, by its path, or another number",
-                    "the buffers of `{}` cannot be scaled together: it has no tasks, a task goes \
-                     through a buffer that keeps its size, or a kernel of its own stays whole",
-                    self.workload.name
-                )})
+                        help = "sweep the `elements` of one buffer by its path, or another number",
+                        "the buffers of `{}` cannot be scaled together: it has no tasks, a task \
+                     iterates over a buffer of fixed size, or one of its own kernels cannot be \
+                     split",
+                        self.workload.name
+                    )
+                })
             }),
             Varied::Key(key) => {
                 self.source.with(key, value).map_err(|error| Failure::Input(error.into()))

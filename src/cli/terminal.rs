@@ -7,6 +7,9 @@ use terminal_size::{Width, terminal_size_of};
 /// Fewer columns than this hold no table.
 pub(super) const NARROWEST: u16 = 40;
 
+/// Columns of a text that goes to no terminal.
+pub(super) const USUAL_WIDTH: usize = 80;
+
 /// How many columns a result may take: as many as were asked for, or as `COLUMNS` says, or as
 /// the terminal has that it goes to. Elsewhere there is no limit: a file has no edge.
 pub(super) fn width(asked: Option<u16>, output: Option<&Path>) -> Option<usize> {

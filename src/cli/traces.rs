@@ -15,8 +15,8 @@ pub(super) fn named<'r>(
     let found = ranking.plans.iter().find(|ranked| ranked.plan.name() == name);
     found.ok_or_else(|| {
         Failure::Input(miette::miette!(
-            help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
-            "no plan of `{}` that can be predicted is called `{name}`",
+            help = "`hallway evaluate --all` lists all plans; put the whole name in quotes",
+            "`{}` has no predicted plan named `{name}`",
             workload.name
         ))
     })
@@ -39,7 +39,7 @@ pub(super) fn traced(
             found.ok_or_else(|| {
                 Failure::Input(miette::miette!(
                     help = "`hallway evaluate` says why not",
-                    "no plan of `{}` can be predicted, so there is no trace of one",
+                    "no plan of `{}` can be predicted, so there is nothing to trace",
                     workload.name
                 ))
             })?

@@ -11,7 +11,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{TracedPlan, Verification, trace};
+use crate::report::{Scores, TracedPlan, Verification, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
@@ -26,17 +26,21 @@ use std::sync::atomic::Ordering;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
-All plans are predicted before the first one runs, and standard error shows a digest of the profile,
-the plans and the predictions. Plans run in random order, as many times each as --rounds says. Then
-the plan to choose and the fastest one run in turn, three times each, unless they are one; regret is
-by these runs. Every run is written
-at once to runs/NAME.partial.json beside the profile; when all are there, to runs/NAME.json, or,
-with --random, to runs/random-SEED/, where each scenario is written, too. A part goes to a folder of
-its own in there, shard-3-of-16; `hallway merge` puts the parts together.
+All plans are predicted before the first one runs; a digest of the profile, the plans and the
+predictions goes to standard error. Plans run in random order, once per round. Then, if the chosen
+plan is not the fastest one, these two run again, in alternation, three times each; regret is
+computed from these runs.
 
-In a narrow terminal the tables lose columns in this order: of plans, the spread, whether the time
-lies in the range, and, with names folded, the range itself; of the summary, the number of plans,
-the share in range, the worst error, and, with names folded, both winners.";
+The errors over all plans go to scores.json next to the profile, unless an earlier `verify` scored
+more plans: `evaluate` then says how many of the measured times were in their ranges.
+
+Every run is saved at once to runs/NAME.partial.json next to the profile, and to runs/NAME.json when
+all are done. With --random, runs and scenarios are saved to runs/random-SEED/. With --shard, each
+part has its own subfolder, such as shard-3-of-16; `hallway merge` combines the parts.
+
+In a narrow terminal, the tables drop columns in this order. Plans: the spread, whether the time is
+in the range, then (with plan names wrapped) the range itself. Summary: the number of plans, the
+share in range, the worst error, then (with names wrapped) both winners.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
@@ -47,55 +51,54 @@ the share in range, the worst error, and, with names folded, both winners.";
 pub(super) struct VerifyArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Score the runs that an earlier `verify` saved, instead of running; needs no GPU
+    /// Score the runs saved by an earlier `verify` instead of running anything; needs no GPU
     #[arg(long)]
     recorded: bool,
-    /// Go on where a run of this command was cut off, if one was. The predictions must be those of
-    /// then: name the same profile, scenarios, seed and draws
+    /// Continue an interrupted `verify`, if there is one. Use the same profile, scenarios, seed and
+    /// draws: the predictions must be the same
     #[arg(long, conflicts_with = "recorded")]
     resume: bool,
-    /// Run, or score, only one part of all plans, such as 3/16: for several processes, each on a
-    /// machine like that of the profile. Every part has other plans
+    /// Run or score only one part of the plans, such as 3/16, to divide them among several
+    /// processes, each on a machine like the profile's
     #[arg(long, value_name = "PART")]
     shard: Option<Shard>,
-    /// Of each scenario, run only so many plans: the one to choose, the best of either side, the
-    /// fastest of each family, and others drawn with --seed
+    /// Run at most this many plans per scenario: the chosen plan, the fastest on the CPU and on the
+    /// GPU, the fastest of each family, and others picked at random with --seed
     #[arg(long, value_name = "PLANS", conflicts_with = "recorded",
         value_parser = clap::value_parser!(u32).range(1..))]
     plans: Option<u32>,
-    /// Run every plan so many times, in rounds over all plans, so that what disturbs the machine
-    /// for a while falls on all of them
+    /// Number of times to run every plan. Each round runs all plans once, so that a temporary
+    /// disturbance affects them all
     #[arg(long, value_name = "ROUNDS", default_value_t = 3, conflicts_with = "recorded",
         value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Instead of scenarios, draw random workloads with --seed until they have so many plans;
-    /// errors are shown by kind of plan, beside those of three simpler predictions, and nothing is
-    /// checked
+    /// Instead of scenarios, generate random workloads from --seed until they have this many plans.
+    /// Shows errors by kind of plan, next to those of three simpler predictions; checks nothing
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,
     /// GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// Also time every call of this plan, by its name in the table, for pictures and traces of
-    /// it; of those on the GPU, the plan to choose and the fastest one are always timed
+    /// Also time every call of the plan with this name, for plots and traces. The calls of the
+    /// chosen plan and of the fastest plan on the GPU are always timed
     #[arg(long, value_name = "PLAN", conflicts_with = "recorded")]
     time_calls: Vec<String>,
-    /// Also write the timeline of one plan of each scenario, predicted and measured, for Perfetto
-    /// or Holistic Trace Analysis: the fastest on the GPU whose calls were timed
+    /// Also write the predicted and measured timeline of one plan per scenario, for Perfetto or
+    /// Holistic Trace Analysis: by default, of the fastest GPU plan whose calls were timed
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Trace this plan instead, by its name in the table, and time its calls
+    /// Trace the plan with this name instead, and time its calls
     #[arg(long, value_name = "NAME", requires = "trace")]
     plan: Option<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: ScoreFormat,
-    /// Fit the table into so many columns [default: as COLUMNS says, or the terminal; any number
-    /// elsewhere]
+    /// Fit the tables into this many columns [default: $COLUMNS, or the width of the terminal;
+    /// unlimited if the output is not a terminal]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
-    /// Write to this file instead of to standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -104,7 +107,7 @@ pub(super) struct VerifyArguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScoreFormat {
     Table,
-    /// The summary alone
+    /// Only the summary
     Markdown,
     Json,
 }
@@ -117,7 +120,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let subjects = Subjects::new(arguments, &found)?;
     let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
-    let (inputs, output) = (arguments.predicting.inputs(&found), arguments.output.as_deref());
+    let workloads = subjects.all.iter().map(|(workload, _)| workload);
+    let inputs = arguments.predicting.inputs(&found, workloads);
+    let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
         true => check_outputs(inputs.chain(paths()), written),
@@ -154,7 +159,21 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         run_all(arguments, (device.as_ref(), &found.profile), &mut jobs)
     }?;
     let (verification, traces) = scored(arguments, &found, (&predicted, &digest), sets)?;
+    if !arguments.recorded && arguments.random.is_none() && arguments.shard.is_none() {
+        keep_scores(&found, &verification)?;
+    }
     deliver_all(arguments, &found.profile, &verification, &traces)
+}
+
+/// Keeps what ranges held on this machine, for answers from the same profile. Fewer plans than were
+/// scored before say less.
+fn keep_scores(found: &LoadedProfile, verification: &Verification) -> Result<(), Failure> {
+    let before = found.origin().scored.map_or(0, |scored| scored.plans);
+    let is_more = |scores: &Scores| scores.plans() >= before;
+    match Scores::of(verification).filter(is_more) {
+        Some(scores) => write_whole(&found.scores(), &scores.json()),
+        None => Ok(()),
+    }
 }
 
 /// The workloads and the plans to predict, and where their runs are kept.
@@ -206,8 +225,8 @@ impl Subjects {
         match names.iter().find(unknown) {
             None => Ok(()),
             Some(name) => Err(Failure::Input(miette::miette!(
-                help = "`hallway evaluate --all` lists all plans; quote the name as a whole",
-                "no scenario has a plan that is called `{name}`"
+                help = "`hallway evaluate --all` lists all plans; put the whole name in quotes",
+                "no scenario has a plan named `{name}`"
             ))),
         }
     }
@@ -259,7 +278,7 @@ fn run_all(
     if arguments.resume {
         let all = runner.left(jobs);
         let there: usize = jobs.iter_mut().map(Job::resume).sum::<Result<_, _>>()?;
-        eprintln!("Resuming: {there} of {all} runs are there");
+        eprintln!("Resuming: {there} of {all} runs are done");
     }
     let is_stopped = interrupts().map_err(Failure::machine)?;
     let progress = Progress::of(1);
@@ -270,7 +289,7 @@ fn run_all(
                 Event::Begins { .. } => {}
                 Event::Kept => progress.tally().add(1),
                 Event::LeftOut { scenario, error } => {
-                    progress.note(&format!("{scenario}: left out: {error}"));
+                    progress.note(&format!("{scenario}: skipped: {error}"));
                 }
             }
             match is_stopped.load(Ordering::Relaxed) {
@@ -282,7 +301,7 @@ fn run_all(
 }
 
 /// How to go on after a failure.
-const KEPT: &str = "the runs so far are kept; the same command with --resume goes on from there";
+const KEPT: &str = "the runs made so far are kept; to continue, repeat the command with --resume";
 
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
@@ -293,8 +312,8 @@ impl From<StudyError> for Failure {
             }
             StudyError::Execute { .. } => Self::Machine(miette::miette!(help = KEPT, "{error}")),
             StudyError::CannotResume { .. } => Self::Input(miette::miette!(
-                help = "name the profile, scenarios, seed and draws of then, or leave out --resume \
-                        to run all plans anew",
+                help = "use the same profile, scenarios, seed and draws as before, or drop \
+                        --resume to run all plans again",
                 "{error}"
             )),
             StudyError::Interrupted => Self::Interrupted(format!("hallway: interrupted; {KEPT}")),
@@ -330,7 +349,10 @@ fn scored(
             let traced = traced((ranking, workload), arguments.plan.as_deref(), Some(&runs))?;
             if traced.measured.is_none() {
                 let plan = &traced.program.label;
-                eprintln!("{name}: the calls of `{plan}` were not timed: its trace is predicted");
+                eprintln!(
+                    "{name}: the calls of `{plan}` were not timed, so its trace contains \
+                           only the prediction"
+                );
             }
             traces.push(traced);
         }
@@ -361,7 +383,7 @@ fn deliver_all(
     }
     deliver(&text, output)?;
     if let (false, Some(path)) = (verification.passed(), output) {
-        eprintln!("not all checks passed: see the end of {}", path.display());
+        eprintln!("some checks failed: see the end of {}", path.display());
     }
     Ok(if verification.passed() { Outcome::Done } else { Outcome::CheckFailed })
 }

@@ -4,6 +4,7 @@ use super::analysis::Analysis;
 use super::bursts::{Burst, bursts};
 use super::call::{CallId, CompiledCall, index};
 use super::call_costs::CallCosts;
+use super::changed::Changed;
 use super::classes::{Classes, PlacedCall};
 use super::entries::{Entries, Entry, EntryId};
 use super::host_times::HostTimes;
@@ -46,7 +47,7 @@ impl Body {
     pub(super) fn new(
         program: &Program,
         analysis: &Analysis,
-        profile: &Profile,
+        (profile, changed): (&Profile, &Changed),
         host_times: HostTimes<'_>,
     ) -> Result<Self, Unknown> {
         let branch =
@@ -68,7 +69,7 @@ impl Body {
             traits: program.streams.iter().copied().chain(branches).collect(),
             graphs: Arc::clone(&analysis.classes.graphs),
         };
-        body.add_calls(program, analysis, profile, host_times)?;
+        body.add_calls(program, analysis, (profile, changed), host_times)?;
         let (bursts, issued) = if body.threads.are_several() {
             (Vec::new(), vec![Span::ZERO; body.calls.len()])
         } else {
@@ -95,10 +96,10 @@ impl Body {
         &mut self,
         program: &Program,
         analysis: &Analysis,
-        profile: &Profile,
+        (profile, changed): (&Profile, &Changed),
         mut host_times: HostTimes<'_>,
     ) -> Result<(), Unknown> {
-        let costs = CallCosts::new(program, profile, &analysis.traffic);
+        let costs = CallCosts::new(program, (profile, changed), &analysis.traffic);
         let Classes { all, calls, graphs, .. } = &analysis.classes;
         let mut missing = Vec::new();
         // The place of each class's cost in the list.

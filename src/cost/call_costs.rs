@@ -9,18 +9,20 @@ mod memory;
 mod own;
 mod remote;
 
+use super::changed::Changed;
+use super::halved::{Bottleneck, Halved};
 use super::locality::Locality;
 use super::pages::NewPages;
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
-use crate::machine::{DeviceId, Direction, Residence};
+use crate::machine::{DeviceId, Direction, HostMemory, Residence};
 use crate::profile::{
     DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
     Unknown,
 };
-use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
+use crate::program::{Before, Call, Graph, Place, Program, Slice, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -160,13 +162,22 @@ pub(super) struct CallCosts<'a> {
     program: &'a Program,
     profile: &'a Profile,
     traffic: &'a Traffic,
+    halved: Halved,
+    /// How many times as long as stated the program's own kernels take: see [`Changed`].
+    stated: &'a [[f64; 2]],
     /// The library's kernels that calls so far have launched.
     kernels: RefCell<BTreeMap<Variant, KernelPrices<'a>>>,
 }
 
 impl<'a> CallCosts<'a> {
-    pub const fn new(program: &'a Program, profile: &'a Profile, traffic: &'a Traffic) -> Self {
-        Self { program, profile, traffic, kernels: RefCell::new(BTreeMap::new()) }
+    pub fn new(
+        program: &'a Program,
+        (profile, changed): (&'a Profile, &'a Changed),
+        traffic: &'a Traffic,
+    ) -> Self {
+        let Changed { halved, stated } = changed;
+        let kernels = RefCell::new(BTreeMap::new());
+        Self { program, profile, traffic, halved: *halved, stated, kernels }
     }
 
     /// How long the kernel of a step takes on the device.
@@ -191,18 +202,26 @@ impl<'a> CallCosts<'a> {
         locality: &Locality<'_>,
         (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<CallCost, Unknown> {
-        match (graph, before) {
+        let cost = match (graph, before) {
             (Some(_), Some(before)) => self.node(call, locality, before),
             (Some(graph), None) => self.graph(graph),
             (None, _) => self.call(call, locality),
-        }
+        };
+        Ok(self.halved.call(call, self.is_staged(call), cost?))
+    }
+
+    /// Whether the driver stages what the call copies.
+    fn is_staged(&self, call: &Call) -> bool {
+        let ashore = call.crossing().map(|(_, way, from, to)| way.ashore(from, to));
+        let place = |ashore: &Slice| self.program.allocation(ashore.allocation).place;
+        ashore.is_some_and(|ashore| place(ashore) == Place::Host(HostMemory::Pageable))
     }
 
     fn call(&self, call: &Call, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
-                return Err(Unknown::refused("the launch of a graph in a program's set-up"));
+                return Err(Unknown::refused("a graph launch in a program's set-up"));
             }
             Call::Compute { step } => self.compute(step, locality)?,
             Call::Allocate(_)
@@ -243,7 +262,7 @@ impl<'a> CallCosts<'a> {
             }
             Call::PeerCopy { from, to, .. } => {
                 let (way, bytes) = (program.peers_of(from, to), from.length);
-                let work = Work::PeerCopy { way, alone: profile.peer_copy(way, bytes)?, bytes };
+                let work = self.peer_copy(way, bytes)?;
                 let latency = profile.start(OperationKind::PeerCopy)?;
                 CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
             }
@@ -267,12 +286,13 @@ impl<'a> CallCosts<'a> {
 
     fn compute(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
-        let what = || Unknown::refused("the cost of CPU kernels in a program's set-up");
+        let what = || Unknown::refused("CPU kernels in a program's set-up");
         let around = *locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
         let combined = self.combined(combined, step.is_shared(self.traffic.host_footprint))?;
-        let time = twin.max(combined) + self.touch_time(locality)? + self.back(locality)?;
+        let time = self.halved.ns(Bottleneck::Cpu, twin.max(combined));
+        let time = time + self.touch_time(locality)? + self.back(locality)?;
         let time = time.max(0.0);
         let bytes = step.slices().map(|slice| slice.length).sum();
         let streams = profile.streams(bytes, around.footprint, time);
@@ -289,6 +309,7 @@ impl<'a> CallCosts<'a> {
     /// Nanoseconds for which a call waits for the new pages that it uses.
     fn touch_time(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
         let price = |new: &NewPages| self.profile.new_pages(new.cost, new.bytes);
-        locality.new_pages.map_or(Ok(0.0), price)
+        let time = locality.new_pages.map_or(Ok(0.0), price)?;
+        Ok(self.halved.ns(Bottleneck::PageFaults, time))
     }
 }

@@ -3,9 +3,11 @@
 use super::analysis::Analysis;
 use super::antithetic::Antithetic;
 use super::body::Body;
+use super::changed::Changed;
 use super::channels::ChannelLayout;
 use super::copies::CopyEngines;
 use super::entries::{Entry, EntryId};
+use super::halved::{Bottleneck, Halved};
 use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
 use super::links::CopyLinks;
@@ -57,7 +59,17 @@ impl<'p> CompiledProgram<'p> {
         analysis: &Analysis,
         profile: &'p Profile,
     ) -> Result<Self, CompileError> {
-        Self::drawn(program, analysis, profile, None)
+        Self::drawn(program, analysis, (profile, &Changed::default()), None)
+    }
+
+    /// Like [`CompiledProgram::usual`], with some prices at half of what they are.
+    pub(crate) fn halved(
+        program: &Program,
+        analysis: &Analysis,
+        profile: &'p Profile,
+        halved: Halved,
+    ) -> Result<Self, CompileError> {
+        Self::drawn(program, analysis, (profile, &Changed::from(halved)), None)
     }
 
     /// Compiles a program under random conditions, if `random` is given: launches take longer or
@@ -65,14 +77,14 @@ impl<'p> CompiledProgram<'p> {
     pub(super) fn drawn(
         program: &Program,
         analysis: &Analysis,
-        profile: &'p Profile,
+        (profile, changed): (&'p Profile, &Changed),
         mut random: Option<Antithetic>,
     ) -> Result<Self, CompileError> {
         analysis.fits.clone()?;
         analysis.shape.clone()?;
         let phase = random.as_mut().map_or(0.5, RngExt::random);
         let host_times = HostTimes::new(profile, random, program);
-        let body = Body::new(program, analysis, profile, host_times)?;
+        let body = Body::new(program, analysis, (profile, changed), host_times)?;
         profile.alike(body.devices())?;
         let mut compiled = Self {
             hand_overs: HandOvers::new(&body, profile)?,
@@ -85,6 +97,11 @@ impl<'p> CompiledProgram<'p> {
             profile,
             body,
         };
+        if changed.halved.has(Bottleneck::Waits) {
+            compiled.hand_overs.halve();
+            compiled.polling.iter_mut().for_each(PollTimes::halve);
+            compiled.copies.halve();
+        }
         compiled.is_plain = compiled.is_plain();
         Ok(compiled)
     }

@@ -2,7 +2,9 @@
 
 use super::analysis::Analysis;
 use super::antithetic::Antithetic;
+use super::changed::Changed;
 use super::compiled::{CompileError, CompiledProgram};
+use super::stated;
 use crate::profile::Profile;
 use crate::program::Program;
 use rand::RngExt;
@@ -12,6 +14,8 @@ use rand::RngExt;
 pub(crate) struct Draw {
     profile: Profile,
     random: Antithetic,
+    /// The seed and the number.
+    seed: (u64, usize),
 }
 
 impl Draw {
@@ -21,7 +25,7 @@ impl Draw {
         let mut beyond = Antithetic::new(seed.wrapping_add(1), number);
         let profile = profile.drawn(&mut || random.random());
         let profile = profile.drawn_beyond(&mut || beyond.random());
-        Self { profile, random }
+        Self { profile, random, seed: (seed.wrapping_add(2), number) }
     }
 
     /// Compiles a program for this machine.
@@ -33,6 +37,10 @@ impl Draw {
         program: &Program,
         analysis: &Analysis,
     ) -> Result<CompiledProgram<'_>, CompileError> {
-        CompiledProgram::drawn(program, analysis, &self.profile, Some(self.random.clone()))
+        let (seed, number) = self.seed;
+        let stated = stated::drawn(program, seed, number);
+        let changed = Changed { stated, ..Changed::default() };
+        let profile = (&self.profile, &changed);
+        CompiledProgram::drawn(program, analysis, profile, Some(self.random.clone()))
     }
 }

@@ -49,6 +49,14 @@ impl HandOvers {
             costs.map(|to| to.map(|from| crossing > 0.0 || from.iter().any(Option::is_some)));
         Ok(Self { costs, takes_time, crossing })
     }
+
+    /// Halves what they cost.
+    pub fn halve(&mut self) {
+        self.crossing /= 2.0;
+        for cost in self.costs.iter_mut().flatten().flatten().flatten() {
+            (cost.first, cost.queued) = (cost.first / 2.0, cost.queued / 2.0);
+        }
+    }
 }
 
 /// A set of kinds of operations.

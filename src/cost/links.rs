@@ -139,7 +139,7 @@ fn pairs(body: &Body) -> Result<Vec<[DeviceId; 2]>, Unknown> {
     for call in &body.calls {
         let Work::PeerCopy { way, .. } = body.costs[call.cost as usize].work else { continue };
         if body.device_of(call.stream) != way[0].0 {
-            let what = "copies between GPUs that the receiving GPU's stream makes";
+            let what = "copies between GPUs in a stream of the receiving GPU";
             return Err(Unknown::refused(what));
         }
         if ways.iter().any(|other| other[0] != way[0] && other[1] == way[1]) {

@@ -14,10 +14,20 @@ pub struct Pinning {
     pub bytes: Bytes,
     /// Registering the memory where it is.
     pub register: Option<Span>,
+    /// Unregistering it, once no pass needs it any more. It is not part of the set-up.
+    pub unregister: Option<Span>,
     /// Allocating as much pinned memory beside it.
     pub allocate: Option<Span>,
     /// Copying all of it once, by all threads of the CPU, into the pinned memory or out of it.
     pub copy: Option<Span>,
+}
+
+impl Pinning {
+    /// What it costs to have the memory pinned from the set-up to the end, as far as the profile
+    /// knows: not all profiles have what unregistering takes.
+    pub fn costs(&self) -> Option<Span> {
+        Some(self.register? + self.unregister.unwrap_or_default())
+    }
 }
 
 /// A program without the pinning of its set-up: the driver stages copies of that memory. `None` if
@@ -40,6 +50,9 @@ pub struct Taken {
     pub bytes: Bytes,
     /// `None` if the profile does not know it.
     pub costs: Option<Span>,
+    /// Giving it back, once no pass needs it any more. It is not part of the set-up. `None` if the
+    /// profile does not know it, as for managed memory.
+    pub gives_back: Option<Span>,
 }
 
 /// Prices what a program takes like that; nothing if it takes none.
@@ -50,23 +63,25 @@ pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
         ((one.place.is_managed() || one.place.is_pinned()) && is_own())
             || (one.holds.is_some() && is_combined)
     };
-    let all: Vec<(Bytes, MemoryCost)> = program
+    let all: Vec<(Bytes, MemoryCost, Option<MemoryCost>)> = program
         .allocations
         .iter()
         .enumerate()
         .filter(is_taken)
         .map(|(_, one)| match one.place.is_managed() {
-            true => (one.bytes, MemoryCost::ManagedAllocate),
-            false => (one.bytes, MemoryCost::PinnedAllocate),
+            true => (one.bytes, MemoryCost::ManagedAllocate, None),
+            false => (one.bytes, MemoryCost::PinnedAllocate, Some(MemoryCost::PinnedFree)),
         })
         .collect();
     if all.is_empty() {
         return None;
     }
-    let price = |&(bytes, cost): &(Bytes, MemoryCost)| profile.memory(cost, bytes).ok();
-    let costs = all.iter().map(price).sum::<Option<f64>>();
-    let costs = costs.map(|costs| Span::from_nanos_f64(costs.max(0.0)));
-    Some(Taken { bytes: all.iter().map(|(bytes, _)| *bytes).sum(), costs })
+    let price = |cost: Option<MemoryCost>, bytes| profile.memory(cost?, bytes).ok();
+    let sum = |prices: Option<f64>| prices.map(|sum| Span::from_nanos_f64(sum.max(0.0)));
+    let costs = all.iter().map(|&(bytes, cost, _)| price(Some(cost), bytes)).sum();
+    let gives_back = all.iter().map(|&(bytes, _, free)| price(free, bytes)).sum();
+    let bytes = all.iter().map(|(bytes, ..)| *bytes).sum();
+    Some(Taken { bytes, costs: sum(costs), gives_back: sum(gives_back) })
 }
 
 /// Prices what a program pins; nothing if it pins nothing.
@@ -88,6 +103,7 @@ pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
     Some(Pinning {
         bytes,
         register: memory(MemoryCost::Register),
+        unregister: memory(MemoryCost::Unregister),
         allocate: memory(MemoryCost::PinnedAllocate),
         // A pass goes through all of it, and through as much pinned memory.
         copy: sum(&|one| copy(profile, one, bytes + bytes)),

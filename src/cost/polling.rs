@@ -91,6 +91,17 @@ impl PollTimes {
         })
     }
 
+    /// Halves the time between polls, and how long it takes until they count.
+    pub fn halve(&mut self) {
+        let half = |span: &mut Span| *span = Span::from_nanos(span.nanos() / 2);
+        self.clock.tick = Span::from_nanos((self.clock.tick.nanos() / 2).max(1));
+        half(&mut self.clock.first_edge);
+        let pairs = [&mut self.first_polls, &mut self.in_graphs];
+        pairs.into_iter().flatten().flatten().for_each(half);
+        self.behind_out.iter_mut().for_each(half);
+        self.under_way.iter_mut().for_each(|(.., curve)| curve.scale(0.5));
+    }
+
     /// How long after its arrival the polling periods of a graph's node behind another node begin
     /// to count, as measured with graphs of two nodes. A copy to the host with which a graph begins
     /// holds up what is behind it (by 1.2 us on an H200).

@@ -17,22 +17,22 @@ pub(super) fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(),
     let is_too_large =
         program.lane_count() >= usize::from(NO_STREAM) || program.body.len() >= NONE as usize;
     let what = if is_too_large {
-        "plans of so many streams or calls"
+        "plans with this many streams or calls"
     } else if program.has_graphs() && program.devices() > 1 {
-        "graphs beside work on several GPUs"
+        "graphs in a program on several GPUs"
     } else if program.thread_count() > 1 && program.has_graphs() {
-        "graphs in a program of several host threads"
+        "graphs in a program with several host threads"
     } else if program.thread_count() > 1 && shares_channels(program) {
-        "streams that share a channel in a program of several host threads"
+        "streams that share a channel in a program with several host threads"
     } else if in_flight.works_at_once {
-        "what copies of pageable memory and work of the CPU cost in several host threads at once"
+        "concurrent copies of pageable memory or CPU work in several host threads"
     } else if in_flight.stages {
-        "what a copy of pageable memory costs beside one of pinned memory in its direction"
+        "a copy of pageable memory concurrent with one of pinned memory in the same direction"
     } else if in_flight.meets_mapped {
-        "what a kernel on the host's memory and copies, or two such kernels, take from each other \
-         (let one wait for the other, or copy to the GPU what the kernel uses)"
+        "a kernel on host memory concurrent with copies or with another such kernel (have one \
+         wait for the other, or copy the kernel's data to the GPU)"
     } else if program.devices() > 1 && uses_host_memory(program) {
-        "kernels on the host's memory beside work on several GPUs"
+        "kernels on host memory in a program on several GPUs"
     } else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
-        .then(|| format!("uses {managed} of managed memory; {MOST_MANAGED} are the most"));
+        .then(|| format!("uses {managed} of managed memory; the limit is {MOST_MANAGED}"));
     let said = program.check().err().map(|problem| problem.to_string());
     match said.or(homes).or(managed) {
         Some(problem) => Err(ExecuteError::Unfit { plan: program.label.clone(), problem }),
@@ -39,8 +39,8 @@ fn check_kernels(program: &Program) -> Result<(), ExecuteError> {
     });
     let Some((name, on_cpu)) = unknown else { return Ok(()) };
     let problem = match on_cpu {
-        true => format!("computes `{name}` on the CPU, for which hallway has no code"),
-        false => format!("launches `{name}`, of which only the cost is known"),
+        true => format!("runs `{name}` on the CPU, but hallway has no CPU code for it"),
+        false => format!("launches `{name}`, but the scenario has only its cost, not its code"),
     };
     Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
 }
@@ -54,7 +54,7 @@ fn check_threads(program: &Program) -> Result<(), ExecuteError> {
     if threads == 1 {
         return Ok(());
     }
-    let problem = format!("makes its calls from {threads} host threads, and hallway has one");
+    let problem = format!("uses {threads} host threads, but hallway runs programs with one");
     Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
 }
 
@@ -78,7 +78,7 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
             (Home::Scratch, _) => false,
         };
         if !fits {
-            return Err(format!("says of `{name}` that it is where the scenario does not have it"));
+            return Err(format!("has `{name}` in another kind of memory than the scenario"));
         }
     }
     Ok(())
@@ -101,7 +101,7 @@ pub(super) fn outputs(
         let fits = buffer.is_some_and(|buffer| *bytes == buffer.bytes(workload.batches));
         if !fits {
             let of = &workload.name;
-            return Err(unfit(format!("holds a buffer in `{name}` that `{of}` does not have")));
+            return Err(unfit(format!("has a buffer in `{name}` that `{of}` does not have")));
         }
     }
     if workload.spells_out(program) {

@@ -34,11 +34,14 @@ impl StandIn<'_> {
             return lengths.iter().map(|&length| numbers(&mut seed, length)).collect();
         }
         let mut written: Vec<Vec<u8>> = lengths.iter().map(|_| Vec::new()).collect();
+        let halo = self.kernel.elementwise.as_ref().map_or(0, |one| one.halo);
         for element in 0..elements {
             let mut own = seed.clone();
             for (_, read) in &along_reads {
                 let size = read.len() / elements;
-                add(&read[element * size..][..size], &mut own);
+                for neighbour in neighbours(element, halo, elements) {
+                    add(&read[neighbour * size..][..size], &mut own);
+                }
             }
             for (into, length) in written.iter_mut().zip(lengths) {
                 into.extend(numbers(&mut own, length / elements));
@@ -46,6 +49,15 @@ impl StandIn<'_> {
         }
         written
     }
+}
+
+/// An element and some within its halo, those at its ends among them.
+fn neighbours(element: usize, halo: u64, elements: usize) -> impl Iterator<Item = usize> {
+    const EACH_WAY: i64 = 4;
+    let halo = halo.min(elements as u64) as i64;
+    let steps = if halo == 0 { 0..=0 } else { -EACH_WAY..=EACH_WAY };
+    let all = steps.map(move |step| element as i64 + halo * step / EACH_WAY);
+    all.filter_map(move |at| usize::try_from(at).ok().filter(|at| *at < elements))
 }
 
 /// Adds what is read, in fours of bytes. Which of all NaNs a result is depends on how a twin went

@@ -37,14 +37,18 @@ impl Definition for Buffered {
         cut.chain(rings.map(|ring| Self { ring, ..*self })).collect()
     }
 
+    fn ring(&self) -> Option<usize> {
+        Some(self.ring)
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_engine(builder, (self.chunks, ONE_GPU), Some(self.ring))
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let ring = format!(
-            "There are {} sets of device buffers, used in turn. Before a set is used again, what \
-             was in it has to be done.",
+            "There are {} sets of device buffers, used in turn. A set is reused once its \
+             previous chunk is done.",
             self.ring
         );
         vec![chunks_in_words(self.chunks), STREAMS.to_owned(), ring]

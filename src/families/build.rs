@@ -5,7 +5,7 @@ use super::crossing::refuse_rows;
 use super::strategy::Strategy;
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, DoesNotFit, Program, Whose, captured, check_fits, check_hazards};
-use crate::scenario::{Buffer, Home, Workload};
+use crate::scenario::{Buffer, Home, PlanMemory, Workload};
 
 /// Why a strategy has no plan for a workload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,21 +79,25 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
     };
     let mut ids = (0..workload.buffers.len()).map(BufferId);
     if strategy.each_pass && !ids.clone().any(pageable) {
-        return Err("no buffer is there for a pass to pin".to_owned());
+        return Err("there is no buffer to pin in each run".to_owned());
     }
     let combined = |id| strategy.held(workload, id) == HostMemory::WriteCombined;
     if strategy.memory == HostMemory::WriteCombined && !ids.any(|id| pageable(id) && combined(id)) {
-        return Err("no pageable buffer is only read".to_owned());
+        return Err("no pageable buffer is read-only".to_owned());
     }
     if strategy.own_memory() == HostMemory::Pinned {
         // Results for new pages land elsewhere, and the CPU copies them home.
         refuse_rows(workload, |buffer| buffer.fresh)?;
         return refuse_fresh(workload, |home| home == HostMemory::Pinned);
     }
+    // Who asks for pageable memory gets no other. What the scenario has pinned stays so.
+    if workload.plans.holds(PlanMemory::Pageable) {
+        return Ok(());
+    }
     let is_pinned =
         |buffer: &&Buffer| matches!(buffer.home, Home::Host(memory) if memory.is_pinned());
     match workload.buffers.iter().find(is_pinned) {
-        Some(buffer) => Err(format!("`{}` is pinned already", buffer.name)),
+        Some(buffer) => Err(format!("`{}` is already pinned", buffer.name)),
         None => Ok(()),
     }
 }

@@ -95,6 +95,7 @@ impl<'w> Builder<'w> {
             label: String::new(),
             allocations: Vec::new(),
             streams: Vec::new(),
+            stream_names: Vec::new(),
             events: 0,
             kernels,
             setup: Vec::new(),
@@ -352,7 +353,11 @@ pub(super) fn refuse_fresh(
         buffer.fresh && matches!(buffer.home, Home::Host(memory) if is_meant(memory))
     };
     match workload.buffers.iter().find(is_refused) {
-        Some(buffer) => Err(format!("fresh `{}` would be pinned anew in every run", buffer.name)),
+        Some(buffer) => Err(format!(
+            "`{}` is fresh memory, which every run would have to pin \
+                                     again",
+            buffer.name
+        )),
         None => Ok(()),
     }
 }

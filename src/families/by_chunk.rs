@@ -64,14 +64,15 @@ impl Definition for ByChunk {
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
-        let dealt = format!("Chunks are dealt over {} streams in turn.", self.streams);
+        let dealt = format!("Chunks are assigned to {} streams in turn.", self.streams);
         let order = match self.issue {
             Issue::DepthFirst => {
-                "Issued depth first: copy in, kernels and copy out of one chunk, then of the next."
+                "Calls are issued depth-first: the copy in, kernels and copy out of one chunk, \
+                 then those of the next."
             }
             Issue::BreadthFirst => {
-                "Issued breadth first: the copies in of all chunks, then all kernels, then all \
-                 copies out."
+                "Calls are issued breadth-first: the copies in of all chunks, then all kernels, \
+                 then all copies out."
             }
         };
         vec![chunks_in_words(self.chunks), dealt, order.to_owned()]

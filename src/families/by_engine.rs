@@ -19,9 +19,9 @@ pub struct ByEngine {
 }
 
 /// What the streams do, in words.
-pub(super) const STREAMS: &str = "There is one stream for copies in, one for kernels and one for \
-     copies out. Events join them: kernels wait for the copy in of their chunk, and the copy out \
-     waits for the kernels.";
+pub(super) const STREAMS: &str = "There is one stream for copies in, one for kernels and one \
+                                  for copies out. Events connect them: kernels wait for their \
+                                  chunk's copy in, and the copy out waits for the kernels.";
 
 impl Definition for ByEngine {
     fn name(&self) -> FamilyName {
@@ -46,7 +46,7 @@ impl Definition for ByEngine {
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
-        let memory = "Every chunk has device memory of its own.";
+        let memory = "Every chunk has its own device memory.";
         vec![chunks_in_words(self.chunks), STREAMS.to_owned(), memory.to_owned()]
     }
 

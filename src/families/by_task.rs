@@ -39,7 +39,7 @@ impl Definition for ByTask {
     }
 
     fn build(&self, _: Builder<'_>) -> Result<Program, String> {
-        Err("tasks are scheduled by the prices of a profile, and none is given".to_owned())
+        Err("scheduling tasks needs the costs from a profile, but none is given".to_owned())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -53,16 +53,16 @@ impl Definition for ByTask {
             (true, _) => " and the CPU",
         };
         let order = format!(
-            "Tasks are scheduled one by one{over}{with}, in the order that the profile's prices \
-             speak for, over {}. Copies come as early as memory allows.",
+            "Tasks are scheduled one by one{over}{with}, in the order that the profile's costs \
+             favour, in {}. Copies start as early as memory allows.",
             match self.streams {
                 1 => "one stream".to_owned(),
                 streams => format!("{streams} streams"),
             }
         );
-        let memory = "Device memory is one allocation. A buffer has a place in it from its copy in \
-                      or its first write to its last use; if there is no room, the buffer that is \
-                      needed last gives way.";
+        let memory = "Device memory is a single allocation. A buffer occupies part of it from \
+                      its copy in or first write to its last use; when memory runs out, the \
+                      buffer whose next use is furthest away is evicted.";
         vec![chunks_in_words(self.chunks), order, memory.to_owned()]
     }
 

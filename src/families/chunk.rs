@@ -16,7 +16,8 @@ pub(crate) struct Chunk {
     /// For each buffer, the elements that this chunk and no other one computes or copies back.
     pub owns: Vec<Range<u64>>,
     /// For each buffer, the elements that memory must hold while the chunk is computed: early
-    /// iterations of a stencil are wider than its last one.
+    /// iterations of a stencil are wider than its last one, and a kernel of the user's own
+    /// writes as many elements as it reads.
     pub room: Vec<Range<u64>>,
 }
 
@@ -28,15 +29,12 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), workload.most_calls(chunks));
     if chunks > 1 && calls > most {
-        return Err(format!(
-            "{calls} calls are more than the {most} that are gone through: take fewer chunks"
-        ));
+        return Err(format!("{calls} calls exceed the limit of {most}: use fewer chunks"));
     }
     let grain = workload.grain();
     if length.is_some_and(|length| chunks > length / grain) {
-        let rows =
-            if grain == 1 { String::new() } else { format!(", {grain} of which stay together") };
-        return Err(format!("{chunks} chunks of a batch with fewer elements{rows}"));
+        let rows = if grain == 1 { String::new() } else { format!(", in rows of {grain}") };
+        return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
     let ids = (0..workload.buffers.len()).map(BufferId);
     // Of the buffers that are cut, their length.
@@ -64,24 +62,22 @@ pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, 
     let stays =
         |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
     if chunks > 1 && (0..workload.buffers.len()).any(stays) {
-        return Err("a reduction that stays on the device is not cut".to_owned());
+        return Err("a reduction whose result stays on the device cannot be split".to_owned());
     }
     cut(workload, chunks)
 }
 
 /// The one length that all cut buffers share.
 fn common_length(workload: &Workload) -> Result<u64, String> {
-    if let Some(task) = workload.tasks.iter().find(|task| !task.splittable) {
-        return Err(format!("task `{}` has no `split`, so it stays whole", task.name));
+    if let Some(why) = workload.tasks.iter().find_map(Task::stays_whole) {
+        return Err(why);
     }
     for task in &workload.tasks {
         for (input, &id) in task.reads.iter().enumerate() {
             let computed_first = workload.is_output(id) && task.reads_whole(input);
             if workload.is_reduced(id) || computed_first {
                 let (name, buffer) = (&task.name, &workload.buffer(id).name);
-                return Err(format!(
-                    "task `{name}` needs the whole of `{buffer}` before it starts"
-                ));
+                return Err(format!("task `{name}` needs all of `{buffer}` before it can start"));
             }
         }
     }
@@ -94,7 +90,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
     lengths.dedup();
     match lengths[..] {
         [length] => Ok(length),
-        _ => Err("its buffers differ in length".to_owned()),
+        _ => Err("its buffers have different lengths".to_owned()),
     }
 }
 
@@ -168,8 +164,11 @@ fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
     let mut room = needs.to_vec();
     for task in &workload.tasks {
         for write in &task.writes {
-            let length = workload.buffer(*write).elements;
-            room[write.0] = iteration_range(task, 0, &needs[write.0], length);
+            let (needs, length) = (&needs[write.0], workload.buffer(*write).elements);
+            room[write.0] = match task.kernel.own() {
+                Some(_) => widened(needs, task.halo(), length),
+                None => iteration_range(task, 0, needs, length),
+            };
         }
     }
     room
@@ -190,10 +189,10 @@ fn refuse_shared_updates(workload: &Workload, chunks: &[Chunk]) -> Result<(), St
             continue;
         }
         if workload.is_input(BufferId(id)) && chunks.iter().any(|i| i.needs[id] != i.owns[id]) {
-            return Err(format!("`{}` is updated in place and its chunks overlap", buffer.name));
+            return Err(format!("`{}` is updated in place, but its chunks overlap", buffer.name));
         }
         if buffer.home == Home::Device && chunks.iter().any(|i| i.room[id] != i.owns[id]) {
-            return Err(format!("`{}` stays on the device and its chunks overlap", buffer.name));
+            return Err(format!("`{}` stays on the device, but its chunks overlap", buffer.name));
         }
     }
     Ok(())

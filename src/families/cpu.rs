@@ -30,12 +30,13 @@ impl Definition for Cpu {
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
         let mut words = vec![
-            "The CPU runs every task, one after another: on all threads, or on one if it is small.",
+            "The CPU runs the tasks one after another: on all threads, or on a single one if \
+             the task is small.",
         ];
         if workload.buffers.iter().any(|buffer| buffer.home == Home::Device) {
             words.push(
-                "Inputs that live on the GPU are copied to the host before, and results that \
-                 belong there are copied back.",
+                "Inputs on the GPU are copied to the host first, and results that belong on the \
+                 GPU are copied back.",
             );
         }
         words.into_iter().map(str::to_owned).collect()

@@ -101,9 +101,10 @@ pub(super) fn refuse_rows(
 ) -> Result<(), String> {
     let lies_apart = |buffer: &&Buffer| buffer.needed.is_some_and(|needed| needed.rows > 1);
     match workload.buffers.iter().filter(lies_apart).find(|buffer| is_meant(buffer)) {
-        Some(buffer) => {
-            Err(format!("rows of `{}` lie apart, and the CPU copies ranges", buffer.name))
-        }
+        Some(buffer) => Err(format!(
+            "`{}` is needed in separate rows, but the CPU copies contiguous ranges",
+            buffer.name
+        )),
         None => Ok(()),
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chu
 /// Into how many pieces each batch is cut, in words.
 pub(super) fn chunks_in_words(chunks: u64) -> String {
     match chunks {
-        1 => "Each batch stays whole: one chunk.".to_owned(),
-        chunks => format!("Each batch is cut into {chunks} chunks."),
+        1 => "Each batch is a single chunk.".to_owned(),
+        chunks => format!("Each batch is split into {chunks} chunks."),
     }
 }

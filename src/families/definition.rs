@@ -71,6 +71,11 @@ pub trait Definition {
         1
     }
 
+    /// The number of buffers that chunks or pieces use in turn. `None`: each has its own.
+    fn ring(&self) -> Option<usize> {
+        None
+    }
+
     fn is_on_cpu(&self) -> bool {
         false
     }
@@ -111,6 +116,12 @@ pub trait Definition {
     /// Whether to try it with pinned memory.
     fn tries_pinned(&self) -> bool {
         true
+    }
+
+    /// Whether its data goes through pinned memory that it takes for itself, whatever kind the data
+    /// is in.
+    fn takes_pinned(&self) -> bool {
+        false
     }
 
     /// Plans of the family that differ in one parameter by a step.

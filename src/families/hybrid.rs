@@ -59,11 +59,11 @@ impl Definition for Hybrid {
     fn in_words(&self, workload: &Workload) -> Vec<String> {
         let all = self.chunks * workload.batches;
         let share = format!(
-            "Of {all} chunks, the CPU computes the last {} on all threads, once the host has \
+            "The CPU computes the last {} of {all} chunks on all threads, after the host has \
              issued the others to the GPU.",
             self.on_cpu
         );
-        let ring = format!("There are {RING} sets of device buffers at most, used in turn.");
+        let ring = format!("There are up to {RING} sets of device buffers, used in turn.");
         vec![chunks_in_words(self.chunks), share, STREAMS.to_owned(), ring]
     }
 
@@ -88,13 +88,16 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
     let workload = builder.workload;
     let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
     if let Some(buffer) = stays {
-        return Err(format!("`{}` stays on the GPU, and the CPU cannot use it there", buffer.name));
+        return Err(format!("`{}` stays on the GPU, where the CPU cannot use it", buffer.name));
     }
     let all = dealt_chunks(&builder, plan.chunks)?;
     let on_gpu = (all.len() as u64).checked_sub(plan.on_cpu).filter(|&count| count > 0);
     let Some(on_gpu) = on_gpu.filter(|_| plan.on_cpu > 0) else {
         let count = all.len();
-        return Err(format!("{} of {count} chunks for the CPU leave one side none", plan.on_cpu));
+        return Err(format!(
+            "with {} of {count} chunks on the CPU, one side has no work",
+            plan.on_cpu
+        ));
     };
     let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
     let ring = RING.min(on_gpu.len());

@@ -42,13 +42,14 @@ impl Definition for Managed {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let pages = if self.prefetch {
-            "Its pages are sent to the GPU before the kernels, and back behind them."
+            "Its pages are prefetched to the GPU before the kernels, and back to the host after \
+             them."
         } else {
-            "A page moves to the side that misses it."
+            "Pages migrate on page faults."
         };
         vec![
-            "All threads of the CPU copy inputs into managed memory and results out of it. \
-             Kernels use it there."
+            "All CPU threads copy inputs into managed memory and results out of it. Kernels \
+             work on managed memory."
                 .to_owned(),
             pages.to_owned(),
         ]
@@ -79,7 +80,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
         Home::Device => false,
     };
     if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
-        return Err("no buffer is at home on the host".to_owned());
+        return Err("no buffer has its home on the host".to_owned());
     }
     refuse_rows(workload, |_| true)?;
     let chunks = cut(workload, 1)?;
@@ -89,7 +90,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
     let managed = builder.storage(&room, Place::Host(HostMemory::Managed), is_host);
     let takes = builder.program.bytes_in(Place::Host(HostMemory::Managed));
     if takes > MOST {
-        return Err(format!("takes {takes} of managed memory, and plans take at most {MOST}"));
+        return Err(format!("needs {takes} of managed memory; the limit is {MOST}"));
     }
     let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_host(id)).or(managed);
     let slot = builder.equipped(slot, &room);

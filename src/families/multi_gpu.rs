@@ -72,18 +72,18 @@ impl Definition for MultiGpu {
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
-        let dealt = format!("Chunks are dealt over {} GPUs in turn.", self.devices);
+        let dealt = format!("Chunks are assigned to {} GPUs in turn.", self.devices);
         let each = match self.each {
             Each::ByChunk { streams } => {
-                format!("On each GPU they are dealt over {streams} streams.")
+                format!("On each GPU, they are assigned to {streams} streams in turn.")
             }
             Each::ByEngine => format!("On each GPU: {STREAMS}"),
         };
         let spread = match self.spread {
-            Spread::Host => "What all chunks read is copied to each GPU from the host.",
+            Spread::Host => "Inputs that all chunks read are copied from the host to each GPU.",
             Spread::Peers => {
-                "What all chunks read is copied to the first GPU from the host, and from there to \
-                 the others."
+                "Inputs that all chunks read are copied from the host to the first GPU, and \
+                 from there to the others."
             }
         };
         vec![chunks_in_words(self.chunks), dealt, each, spread.to_owned()]
@@ -117,10 +117,10 @@ impl MultiGpu {
             return Err(format!("`{}` stays on one GPU", buffer.name));
         }
         if chunks > 1 && !chunks.is_multiple_of(devices as u64) {
-            return Err(format!("{chunks} chunks cannot be shared out evenly to {devices} GPUs"));
+            return Err(format!("{chunks} chunks cannot be divided evenly among {devices} GPUs"));
         }
         if chunks * workload.batches < devices as u64 {
-            return Err(format!("{devices} GPUs for fewer chunks"));
+            return Err(format!("there are fewer chunks than GPUs ({devices})"));
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl OnCpu {
         refuse_data_on_device(workload)?;
         let (before, behind) = sorted(workload)?;
         if workload.tasks.iter().all(|task| task.on_cpu) {
-            return Err("no task is left for the GPU".to_owned());
+            return Err("no task is left to run on the GPU".to_owned());
         }
         for id in (0..workload.buffers.len()).map(BufferId) {
             let buffer = workload.buffer(id);
@@ -46,7 +46,7 @@ impl OnCpu {
             let is_meant = writer.is_some_and(|task| task.on_cpu || workload.goes_to_cpu(id));
             if is_meant && chunks.iter().any(is_cut) {
                 let name = &buffer.name;
-                return Err(format!("the CPU uses `{name}`, and its chunks overlap"));
+                return Err(format!("the CPU uses `{name}`, whose chunks overlap"));
             }
             let is_used = workload.tasks.iter().any(|task| task.on_cpu && task.uses(id));
             if buffer.home == Home::Scratch && is_used {
@@ -134,7 +134,8 @@ fn sorted(workload: &Workload) -> Result<(Vec<TaskId>, Vec<TaskId>), String> {
         if let Some(between) = first.iter().find(|first| behind.contains(first)) {
             let between = &workload.task(*between).name;
             return Err(format!(
-                "task `{between}` on the CPU lies between tasks of the GPU; `by-task` can do that"
+                "task `{between}` on the CPU is between tasks on the GPU; only `by-task` plans \
+                 support that"
             ));
         }
         is_behind.push(true);
@@ -150,8 +151,8 @@ pub(super) fn refuse_data_on_device(workload: &Workload) -> Result<(), String> {
         if let Some(&there) = there {
             let (task, buffer) = (&task.name, &workload.buffer(there).name);
             return Err(format!(
-                "task `{task}` on the CPU uses `{buffer}`, which lives on the GPU; `by-task` can \
-                 do that"
+                "task `{task}` on the CPU uses `{buffer}`, which is on the GPU; only `by-task` \
+                 plans support that"
             ));
         }
     }

@@ -54,14 +54,14 @@ impl Definition for Packed {
         let count = small(workload, self.up_to).len();
         vec![
             format!(
-                "One thread of the CPU copies inputs of up to {} into one pinned block, which goes \
-                 to the GPU at once. Results of up to as much come back in one block, and the \
-                 thread copies them to where they belong. {count} arrays are that small.",
+                "One CPU thread packs inputs of up to {} each into a pinned block, which is \
+                 copied to the GPU as a whole. Results of up to the same size come back in one \
+                 block, and the thread unpacks them. {count} arrays are small enough.",
                 self.up_to
             ),
             format!(
-                "Larger arrays are copied by themselves. Batches are dealt over up to {RING} \
-                 streams."
+                "Larger arrays are copied separately. Batches are assigned to up to {RING} \
+                 streams in turn."
             ),
         ]
     }
@@ -75,6 +75,10 @@ impl Definition for Packed {
     }
 
     fn tries_pageable(&self, _: u64) -> bool {
+        true
+    }
+
+    fn takes_pinned(&self) -> bool {
         true
     }
 }
@@ -159,7 +163,7 @@ struct Pack {
 impl Pack {
     fn new(builder: &mut Builder<'_>, small: &[BufferId], ring: usize) -> Result<Self, String> {
         if small.len() < 2 {
-            return Err("fewer than two arrays are that small".to_owned());
+            return Err("fewer than two arrays are small enough".to_owned());
         }
         let workload = builder.workload;
         let is_small = |id: &BufferId| small.contains(id);

@@ -43,7 +43,7 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
         found.push(Part { tasks, pieces, chunks });
     }
     if found.iter().all(|part| part.pieces == 1) {
-        return Err(why.unwrap_or_else(|| "no task has a `split`".to_owned()));
+        return Err(why.unwrap_or_else(|| "no task may be split".to_owned()));
     }
     Ok(found)
 }
@@ -63,7 +63,7 @@ fn cut_group(
             let overlaps = |chunk: &Chunk| chunk.room[id.0] != chunk.owns[id.0];
             if is_read_on && (workload.is_reduced(id) || chunks.iter().any(overlaps)) {
                 let name = &workload.buffer(id).name;
-                return Err(format!("`{name}` is read whole, and its chunks overlap"));
+                return Err(format!("`{name}` is read whole, but its chunks overlap"));
             }
         }
     }

@@ -34,8 +34,8 @@ impl Definition for Resident {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         vec![
-            "Everything goes through one stream: inputs are copied to the GPU once, all kernels \
-             run, and results are copied back once. What lies in between stays on the GPU."
+            "Everything is in one stream: inputs are copied to the GPU once, all kernels run, \
+             and results are copied back once. Intermediate results stay on the GPU."
                 .to_owned(),
         ]
     }

@@ -36,8 +36,8 @@ impl Definition for RoundTrip {
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         vec![
-            "Around each task, its inputs are copied to the GPU and its result is copied back. \
-             The host waits for every step. This is what naive code does."
+            "For each task, the inputs are copied to the GPU and the result is copied back. The \
+             host waits for every step, as in naive code."
                 .to_owned(),
         ]
     }

@@ -73,22 +73,26 @@ impl Definition for Staged {
         pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
+    fn ring(&self) -> Option<usize> {
+        Some(self.ring)
+    }
+
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         staged(builder, *self)
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let who = match self.threads {
-            Threads::One => "The thread that makes the calls copies",
-            Threads::All => "All threads of the CPU copy",
+            Threads::One => "The calling thread copies",
+            Threads::All => "All CPU threads copy",
         };
         let rings = format!(
-            "{who} the data through pinned buffers: {} of {} for inputs, and as many for results. \
-             The copy engines empty and fill them meanwhile.",
+            "{who} the data through pinned buffers: {} of {} for inputs, and as many for \
+             results, while the copy engines empty and fill them.",
             self.ring, self.piece
         );
-        let streams = "There is one stream for copies in, one for kernels and one for copies out, \
-             joined by events.";
+        let streams = "There is one stream for copies in, one for kernels and one for copies \
+                       out, connected by events.";
         vec![chunks_in_words(self.chunks), rings, streams.to_owned()]
     }
 
@@ -120,6 +124,10 @@ impl Definition for Staged {
     /// Pinned data needs no staging.
     fn tries_pinned(&self) -> bool {
         false
+    }
+
+    fn takes_pinned(&self) -> bool {
+        true
     }
 }
 
@@ -268,7 +276,7 @@ impl Pipeline {
         if calls > Workload::MOST_CALLS {
             let most = Workload::MOST_CALLS;
             return Err(format!(
-                "{calls} calls for pieces of {} are more than the {most} that are gone through",
+                "{calls} calls for pieces of {} exceed the limit of {most}",
                 plan.piece
             ));
         }

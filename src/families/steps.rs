@@ -84,7 +84,9 @@ impl Builder<'_> {
     ) -> Result<OwnStep, String> {
         let kernel = &work.declared.kernel;
         let at = self.program.kernels.iter().position(|known| known.name == kernel.name);
-        let along = chunk.needs[task.output().0].clone();
+        let length = self.workload.buffer(task.output()).elements;
+        // Of what it computes for its halo, nothing is used.
+        let along = widened(&chunk.needs[task.output().0], task.halo(), length);
         let read = |(input, location): (usize, &Location)| {
             let whole = task.kernel.whole(input);
             location.slice(&whole.map_or_else(|| along.clone(), |length| 0..length))

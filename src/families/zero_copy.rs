@@ -48,18 +48,16 @@ impl Definition for ZeroCopy {
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let words = match self.mapped {
             Mapped::Inputs => {
-                "Kernels read their inputs from the host's memory across the link. Results are \
-                 copied back."
+                "Kernels read their inputs from host memory over the link. Results are copied \
+                 back."
             }
             Mapped::Outputs => {
-                "Inputs are copied to the GPU. Kernels write their results to the host's memory \
-                 across the link."
+                "Inputs are copied to the GPU. Kernels write their results to host memory over \
+                 the link."
             }
-            Mapped::All => {
-                "Kernels read and write the host's memory across the link, and nothing is copied."
-            }
+            Mapped::All => "Kernels read and write host memory over the link; nothing is copied.",
         };
-        let stream = "Everything goes through one stream. What lies in between stays on the GPU.";
+        let stream = "Everything is in one stream. Intermediate results stay on the GPU.";
         vec![words.to_owned(), stream.to_owned()]
     }
 
@@ -83,7 +81,7 @@ impl Definition for ZeroCopy {
 fn zero_copy(mut builder: Builder<'_>, mapped: Mapped) -> Result<Program, String> {
     let workload = builder.workload;
     if !builder.strategy.memory.is_pinned() {
-        return Err("kernels cannot use pageable memory of the host".to_owned());
+        return Err("kernels cannot use pageable host memory".to_owned());
     }
     let is_mapped = |id: BufferId| {
         let is_host = matches!(workload.buffer(id).home, Home::Host(_));
@@ -119,11 +117,11 @@ fn refuse(workload: &Workload, is_mapped: impl Fn(BufferId) -> bool) -> Result<(
     let mapped = |id: &BufferId| is_mapped(*id);
     let ids = || (0..workload.buffers.len()).map(BufferId);
     if !ids().any(&is_mapped) {
-        return Err("no buffer of the host that kernels only read, or only write".to_owned());
+        return Err("no host buffer is only read or only written by kernels".to_owned());
     }
     if let Some(id) = ids().filter(mapped).find(|&id| workload.buffer(id).fresh) {
         let name = &workload.buffer(id).name;
-        return Err(format!("fresh `{name}` would be pinned anew in every run"));
+        return Err(format!("`{name}` is fresh memory, which every run would have to pin again"));
     }
     let repeats = |id: &BufferId| {
         let writer = workload.writer_of(*id).map(|task| workload.task(task));
@@ -132,7 +130,7 @@ fn refuse(workload: &Workload, is_mapped: impl Fn(BufferId) -> bool) -> Result<(
     match ids().filter(mapped).find_map(|id| repeats(&id)) {
         Some(task) => {
             let (name, times) = (&task.name, task.iterations);
-            Err(format!("the result of task `{name}` would cross the link {times} times"))
+            Err(format!("the result of task `{name}` would be written over the link {times} times"))
         }
         None => Ok(()),
     }

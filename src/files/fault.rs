@@ -52,11 +52,16 @@ pub const UNKNOWN_KEY: &str = "unknown key ";
 
 /// The mistake of an unknown name. The fix proposes the nearest known one.
 pub fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
-    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    // Of many names, those of a scenario's buffers, say, the first are enough to see the kind.
+    const LISTED: usize = 40;
+    let more = known.len().saturating_sub(LISTED);
+    let list = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let list =
+        list.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
     let help = match nearest(name, known) {
-        _ if known.is_empty() => format!("remove it: no {kind} can stand here"),
-        Some(near) => format!("did you mean `{near}`? the choice is {list}"),
-        None => format!("the choice is {list}"),
+        _ if known.is_empty() => format!("remove it: no {kind} is allowed here"),
+        Some(near) => format!("did you mean `{near}`? Choices: {list}"),
+        None => format!("choices: {list}"),
     };
     Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
 }

@@ -61,7 +61,7 @@ pub fn begin(path: &Path, beginning: &[u8]) -> io::Result<File> {
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
-            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing it"))
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is writing to it"))
         }
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }

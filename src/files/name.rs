@@ -10,13 +10,13 @@ pub const LONGEST_NAME: usize = 64;
 pub fn name_problem(text: &str) -> Option<String> {
     if let Some(character) = invisible(text) {
         let code = code_point(character);
-        return Some(format!("has the character {code}, which cannot be seen"));
+        return Some(format!("contains the invisible character {code}"));
     }
     if text.is_empty() {
         return Some("is empty".to_owned());
     }
     if text.trim().is_empty() {
-        return Some(format!("is nothing but spaces, {}", code_point(' ')));
+        return Some(format!("consists of spaces, {}", code_point(' ')));
     }
     if text.contains(['/', '\\']) || text.starts_with('.') {
         return Some("is a path".to_owned());

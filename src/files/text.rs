@@ -15,7 +15,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let problem = format!("it goes on beyond {} MiB, and none is so long", most >> 20);
+        let problem = format!("it is larger than {} MiB, the limit for such files", most >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
     }
     let text = String::from_utf8(bytes);
@@ -81,8 +81,8 @@ impl fmt::Display for Place {
 /// Why a file is refused whose end mark is missing.
 pub fn ends_early(mark: &str) -> String {
     format!(
-        "it ends early: its last line should be `{mark}`. Part of the file is missing, or an older \
-         hallway wrote it"
+        "it is incomplete: its last line should be `{mark}`. Part of the file is missing, or an \
+         older hallway wrote it"
     )
 }
 
@@ -123,14 +123,23 @@ fn is_unprintable(character: char) -> bool {
     character.is_control() || is_formatting || is_none
 }
 
-/// The text with each control character replaced by a sign of as many bytes, so that showing it
-/// does nothing to a terminal and places stay where they are. Line ends and tabs remain.
+/// The text with each control character, and each that turns the direction of what follows,
+/// replaced by a sign of as many bytes, so that showing it does nothing to a terminal and places
+/// stay where they are. Line ends and tabs remain.
 pub fn without_controls(text: &str) -> String {
+    let turns = |character: char| {
+        let marks = ['\u{61c}', '\u{200e}', '\u{200f}'].contains(&character);
+        let ranges = ['\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+        marks || ranges.iter().any(|range| range.contains(&character))
+    };
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => character,
-        _ if !character.is_control() => character,
-        _ if character.len_utf8() == 1 => '?',
-        _ => '\u{bf}',
+        _ if !character.is_control() && !turns(character) => character,
+        _ => match character.len_utf8() {
+            1 => '?',
+            2 => '\u{bf}',
+            _ => '\u{fffd}',
+        },
     };
     text.chars().map(shown).collect()
 }

@@ -87,6 +87,10 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
 /// The file that a path leads to: links are followed, also where the last one leads to nothing.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
+    // What stands behind `/dev/stdout` may be a pipe, which has no name to follow links to.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(path);
+    }
     for _ in 0..=MOST_LINKS {
         if !path.is_symlink() {
             return Ok(path);

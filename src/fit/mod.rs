@@ -42,7 +42,7 @@ use round_trips::Trips;
 
 /// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the samples hold no measurement: calibrate again, or add rows to the table")]
+#[error("the samples contain no measurements: calibrate again, or add rows to the table")]
 pub struct FitError;
 
 /// Fits every model of a machine that the samples support.

@@ -281,6 +281,15 @@ impl Device {
         Ok(self.module.get_or_init(|| module))
     }
 
+    /// The kernel library as NVRTC compiled it for this device.
+    ///
+    /// # Errors
+    /// If it cannot be compiled or loaded.
+    pub fn module_image(&self) -> Result<String, GpuError> {
+        let image = self.module()?.image().iter().take_while(|&&byte| byte != 0);
+        Ok(image.map(|&byte| char::from(byte as u8)).collect())
+    }
+
     /// Its compute capability as NVRTC counts it: 90 for 9.0.
     pub(super) fn compute_capability(&self) -> Result<u32, GpuError> {
         let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;

@@ -7,30 +7,30 @@ use std::ffi::CStr;
 /// What is missing on this machine, or which call failed and how.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
-    #[error("no NVIDIA driver on this machine (libcuda was not found)")]
+    #[error("this machine has no NVIDIA driver (libcuda was not found)")]
     NoDriver,
-    #[error("the NVIDIA driver is there, but no GPU is visible to it")]
+    #[error("the NVIDIA driver is installed, but sees no GPU")]
     NoDevice,
-    #[error("there is no GPU {wanted}; this machine has {count}, counted from 0")]
+    #[error("there is no GPU {wanted}: the number of GPUs is {count}, counted from 0")]
     NoSuchDevice { wanted: usize, count: usize },
     #[error("this needs {wanted} GPUs, but only {count} are visible")]
     TooFewDevices { wanted: usize, count: usize },
     #[error(
-        "NVRTC was not found: install the CUDA toolkit's libnvrtc or set LD_LIBRARY_PATH; from \
-         CUDA 13 on, it is found only as libnvrtc.so, without a version"
+        "NVRTC was not found: install libnvrtc from the CUDA toolkit or set LD_LIBRARY_PATH; \
+         CUDA 13 and later need libnvrtc.so, without a version"
     )]
     NoCompiler,
     #[error(
-        "{library} was not found, which kernel `{kernel}` needs: install the CUDA toolkit's \
-         {file} or set LD_LIBRARY_PATH"
+        "kernel `{kernel}` needs {library}, which was not found: install {file} from the CUDA \
+         toolkit or set LD_LIBRARY_PATH"
     )]
     NoLibrary { library: &'static str, file: &'static str, kernel: &'static str },
     #[error(
-        "this GPU does not migrate managed memory page by page (it lacks concurrent managed \
-         access): leave --managed out"
+        "this GPU cannot migrate managed memory page by page (no concurrent managed access): \
+         drop --managed"
     )]
     NoManagedMemory,
-    #[error("only {free} of device memory is free: leave --managed out, or free some")]
+    #[error("only {free} of device memory is free: drop --managed, or free device memory")]
     LittleMemory { free: Bytes },
     #[error("the kernel library did not compile:\n{log}")]
     Compile { log: String },
@@ -40,9 +40,7 @@ pub enum GpuError {
     OwnLaunch { kernel: String, problem: String },
     #[error("{call} failed: {name}")]
     Call { call: &'static str, name: String },
-    #[error(
-        "a held stream was not released within {seconds} s, after which the hold ends by itself"
-    )]
+    #[error("a blocked stream was not released within {seconds} s and continued by itself")]
     HeldTooLong { seconds: u64 },
     #[error("an operation on the device did not finish within {seconds} s")]
     Timeout { seconds: u64 },

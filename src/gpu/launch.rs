@@ -129,6 +129,28 @@ impl Launch {
         Ok(Self { code })
     }
 
+    /// A launch of a function that is this kernel. It has one input and no workspace.
+    pub(super) fn of_function(
+        function: sys::CUfunction,
+        (kernel, arguments): (Kernel, Arguments),
+        (input, output): (u64, u64),
+        count: u64,
+    ) -> Self {
+        let work = Work {
+            x: input,
+            y: 0,
+            z: 0,
+            out: output,
+            workspace: 0,
+            count,
+            input_count: count,
+            lead: 0,
+            a: arguments.a,
+            extent: arguments.extent,
+        };
+        Self { code: Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work } }
+    }
+
     /// A launch of a kernel that is not of the library. `reads` and `writes` are device addresses;
     /// `shape` is that of a product: rows, inner elements and columns.
     ///

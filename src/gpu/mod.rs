@@ -34,6 +34,6 @@ pub use monitor::{Affinity, Monitor, Reading};
 pub use pool::PooledMemory;
 pub use records::{Record, Recorder, Work};
 pub use rows::{RowShape, RowSide};
-pub use setup::{ExtraContext, ExtraModule};
+pub use setup::{ExtraContext, ExtraModule, NewModule};
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;

@@ -19,6 +19,11 @@ pub(super) struct Module {
 }
 
 impl Module {
+    /// The PTX that the module was loaded from, with a zero at its end.
+    pub fn image(&self) -> &[std::ffi::c_char] {
+        &self.image
+    }
+
     pub fn compile(major: u32, minor: u32) -> Result<Self, GpuError> {
         Self::load(compile_ptx(major, minor)?)
     }
@@ -28,25 +33,35 @@ impl Module {
         Self::load(self.image.clone())
     }
 
+    /// Loads a module and looks up every kernel in it.
     fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
-        let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
-        if result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
-            let log = "NVRTC is newer than the driver: update the driver, or have LD_LIBRARY_PATH \
-                       name an older toolkit's libnvrtc first";
-            return Err(GpuError::Compile { log: log.to_owned() });
-        }
-        check("cuModuleLoadData", result)?;
-        let (functions, blocker) = (Vec::new(), std::ptr::null_mut());
-        let mut module = Self { handle, functions, blocker, image };
+        let mut module = Self::bare(image)?;
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
-            // C allows no dashes in names.
-            let function = module.function(&kernel.name().replace('-', "_"))?;
+            let function = module.of(kernel)?;
             module.functions.push((kernel, function));
         }
         module.blocker = module.function("hold_until_released")?;
         Ok(module)
+    }
+
+    /// Loads a module and looks nothing up: the driver loads a kernel's code when it is asked for.
+    pub fn bare(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
+        let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
+        if result == sys::CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+            let log = "NVRTC is newer than the driver: update the driver, or put an older \
+                       toolkit's libnvrtc first in LD_LIBRARY_PATH";
+            return Err(GpuError::Compile { log: log.to_owned() });
+        }
+        check("cuModuleLoadData", result)?;
+        Ok(Self { handle, functions: Vec::new(), blocker: std::ptr::null_mut(), image })
+    }
+
+    /// Looks up a kernel that is written in `kernels.cu`.
+    pub fn of(&self, kernel: Kernel) -> Result<sys::CUfunction, GpuError> {
+        // C allows no dashes in names.
+        self.function(&kernel.name().replace('-', "_"))
     }
 
     fn function(&self, name: &str) -> Result<sys::CUfunction, GpuError> {

@@ -36,19 +36,20 @@ impl OwnFunction {
             }
             Image::Ptx(text) => {
                 let text = CString::new(text.as_str());
-                let text = text.map_err(|_| failed("it has a zero byte".to_owned()))?;
+                let text = text.map_err(|_| failed("it contains a zero byte".to_owned()))?;
                 (text.into_bytes_with_nul(), code.entry.clone())
             }
             Image::Cubin(digits) => {
                 let bytes = Image::bytes_of(digits);
-                let bytes = bytes.ok_or_else(|| failed("it is no cubin".to_owned()))?;
+                let bytes = bytes.ok_or_else(|| failed("it is not a cubin".to_owned()))?;
                 (bytes, code.entry.clone())
             }
         };
         let module = load(&image).map_err(failed)?;
         let mut own = Self { module, function: std::ptr::null_mut(), name: name.into() };
         let entry_name = CString::new(entry);
-        let entry_name = entry_name.map_err(|_| failed("the entry has a zero byte".to_owned()))?;
+        let entry_name =
+            entry_name.map_err(|_| failed("the entry contains a zero byte".to_owned()))?;
         // SAFETY: the module is loaded, the name is zero-terminated, and `function` is written on
         // success.
         let found =
@@ -56,8 +57,8 @@ impl OwnFunction {
         if found == sys::CUresult::CUDA_ERROR_NOT_FOUND {
             let entry = &code.entry;
             return Err(failed(format!(
-                "it has no kernel `{entry}`: write `entry` as the code calls it, and declare \
-                 kernels of PTX and cubins `extern \"C\"`"
+                "it has no kernel `{entry}`: write `entry` as in the code, and declare kernels \
+                 in PTX and cubins `extern \"C\"`"
             )));
         }
         check("cuModuleGetFunction", found)?;
@@ -86,8 +87,8 @@ impl OwnFunction {
         if threads > most {
             let [registers, _] = self.takes()?;
             return Err(unfit(format!(
-                "its block has {threads} threads, and its code, with {registers} registers a \
-                 thread, runs in blocks of {most} at most"
+                "its block has {threads} threads, but with {registers} registers per thread the \
+                 limit is {most}"
             )));
         }
         let shared = geometry.shared_bytes;
@@ -173,7 +174,8 @@ fn compiled(
     headers: &[(String, String)],
     architecture: u32,
 ) -> Result<(Vec<u8>, String), String> {
-    let c_string = |text: &str| CString::new(text).map_err(|_| "it has a zero byte".to_owned());
+    let c_string =
+        |text: &str| CString::new(text).map_err(|_| "it contains a zero byte".to_owned());
     let (source, file, entry) = (c_string(text)?, c_string(&code.file)?, c_string(&code.entry)?);
     let of = |which: fn(&(String, String)) -> &String| {
         headers.iter().map(|one| c_string(which(one))).collect::<Result<Vec<_>, _>>()

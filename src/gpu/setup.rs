@@ -1,8 +1,10 @@
-//! Contexts and modules that exist only to time their creation and destruction.
+//! Contexts and modules that exist only to time their creation, destruction or first use.
 
 use super::device::Device;
 use super::error::{GpuError, check};
+use super::launch::Launch;
 use super::module::Module;
+use crate::kernels::{Arguments, Kernel};
 use cudarc::driver::sys::{self, CUdevice_attribute};
 
 /// A second context on a device, besides its primary one. It is current on the calling
@@ -55,5 +57,38 @@ impl ExtraModule {
     /// If the kernel library cannot be compiled, or the driver refuses to load it.
     pub fn new(device: &Device) -> Result<Self, GpuError> {
         Ok(Self { _module: device.module()?.load_again()? })
+    }
+}
+
+/// The kernel library as a process meets it for the first time: no kernel of it is looked up
+/// before it is launched.
+pub struct NewModule<'d> {
+    device: &'d Device,
+    module: Module,
+}
+
+impl<'d> NewModule<'d> {
+    /// Loads what [`Device::module_image`] gave for such a device.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn load(device: &'d Device, image: &str) -> Result<Self, GpuError> {
+        let image = image.bytes().chain([0]).map(|byte| byte as std::ffi::c_char).collect();
+        let module = device.context().within(|| Module::bare(image))?;
+        Ok(Self { device, module })
+    }
+
+    /// A launch of a kernel that has one input and no workspace, on device addresses.
+    ///
+    /// # Errors
+    /// If the driver does not find the kernel.
+    pub fn launch(
+        &self,
+        (kernel, arguments): (Kernel, Arguments),
+        (input, output): (u64, u64),
+        count: u64,
+    ) -> Result<Launch, GpuError> {
+        let function = self.device.context().within(|| self.module.of(kernel))?;
+        Ok(Launch::of_function(function, (kernel, arguments), (input, output), count))
     }
 }

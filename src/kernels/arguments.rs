@@ -53,7 +53,7 @@ pub enum NotTaken {
     Name,
     #[error("must be {0}")]
     Extent(Extent),
-    #[error("must be finite as an f32")]
+    #[error("must be a finite f32")]
     Factor,
 }
 

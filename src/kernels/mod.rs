@@ -229,6 +229,15 @@ impl Kernel {
         !matches!(self, Self::Transpose)
     }
 
+    /// Whether every output element depends on the elements of the inputs in its own place, and on
+    /// no more than its [halo](Self::halo) besides. Such work may be cut anywhere.
+    pub fn goes_by_elements(self) -> bool {
+        let arguments = Arguments::of(self);
+        let reads_none_whole = self.along().count() == self.inputs();
+        let is_map = self.shape() == Shape::Map && self.can_be_cut();
+        is_map && reads_none_whole && self.grain(&arguments) == 1
+    }
+
     /// How many neighbours on each side an output element depends on.
     pub const fn halo(self, arguments: &Arguments) -> u64 {
         match self {

@@ -30,6 +30,15 @@ pub struct Elementwise {
     pub names: Vec<String>,
     /// For each read, whether it is among them. If not, it is read whole.
     pub reads: Vec<bool>,
+    /// How many neighbours on each side an element depends on, besides. A launch on some elements
+    /// gets these, too, and what it computes for them is not used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub halo: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(halo: &u64) -> bool {
+    *halo == 0
 }
 
 /// What is known of a kernel on the GPU.
@@ -63,8 +72,13 @@ pub enum OwnCost {
     /// Work per element, to be held against what the machine does at most (Williams, Waterman,
     /// Patterson, "Roofline: an insightful visual performance model", 2009).
     Roofline { flops_per_element: f64, bytes_per_element: f64 },
-    /// Nanoseconds.
-    Stated { fixed: f64, per_element: f64 },
+    /// Nanoseconds, and by which share of them nine runs of ten are off at most, if that was said.
+    Stated {
+        fixed: f64,
+        per_element: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        range: Option<f64>,
+    },
 }
 
 /// A kernel's code, with everything that the compiler reads.
@@ -130,6 +144,14 @@ pub enum Parameter {
 }
 
 impl OwnCost {
+    /// By which share of a stated time nine runs of ten are off at most, if that was said.
+    pub const fn range(&self) -> Option<f64> {
+        match self {
+            Self::Stated { range, .. } => *range,
+            Self::Points(_) | Self::Roofline { .. } => None,
+        }
+    }
+
     /// What keeps it from saying how long an element takes.
     pub fn problem(&self) -> Option<String> {
         let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
@@ -140,7 +162,7 @@ impl OwnCost {
                 wrong.map(|two| format!("a point of {} elements after {}", two[1].0, two[0].0))
             }
             &Self::Roofline { flops_per_element: one, bytes_per_element: other }
-            | &Self::Stated { fixed: one, per_element: other } => {
+            | &Self::Stated { fixed: one, per_element: other, .. } => {
                 let wrong = [one, other].into_iter().find(|&amount| !is_amount(amount));
                 wrong.map(|amount| format!("a cost of {amount}"))
             }
@@ -247,21 +269,29 @@ impl Geometry {
         };
         if let Some(at) = beyond(self.grid, Self::MOST_OF_GRID) {
             let (side, most) = (self.grid[at], Self::MOST_OF_GRID[at]);
-            return Some(format!("its grid has {side} blocks in dimension {at}: 1 to {most} can"));
+            return Some(format!(
+                "its grid has {side} blocks in dimension {at}; the limits are 1 \
+                                 to {most}"
+            ));
         }
         if let Some(at) = beyond(self.block, Self::MOST_OF_BLOCK) {
             let (side, most) = (self.block[at], Self::MOST_OF_BLOCK[at]);
             return Some(format!(
-                "its block has {side} threads in dimension {at}: 1 to {most} can"
+                "its block has {side} threads in dimension {at}; the limits are 1 to {most}"
             ));
         }
         if self.threads() > Self::MOST_THREADS {
             let (threads, most) = (self.threads(), Self::MOST_THREADS);
-            return Some(format!("its block has {threads} threads: at most {most} can"));
+            return Some(format!("its block has {threads} threads; the limit is {most}"));
         }
         let shared = Bytes::new(self.shared_bytes.into());
         let most = Self::MOST_SHARED;
-        (shared > most).then(|| format!("its block has {shared} of shared memory, beyond {most}"))
+        (shared > most).then(|| {
+            format!(
+                "its block has {shared} of shared memory; the limit is \
+                                         {most}"
+            )
+        })
     }
 }
 

@@ -92,7 +92,10 @@ impl FromStr for PcieLink {
             (is_known && WIDTHS.contains(&lanes)).then_some(Self { generation, lanes })
         };
         parsed().ok_or_else(|| {
-            format!("`{text}` is no link: write one from `gen1x1` to `gen6x16`, such as `gen4x16`")
+            format!(
+                "`{text}` is not a link: write one from `gen1x1` to `gen6x16`, such as \
+                     `gen4x16`"
+            )
         })
     }
 }

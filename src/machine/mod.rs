@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Bytes per second: more than any memory or all caches of a device carry.
+pub const FASTEST_MEMORY: f64 = 5e13;
+
 /// More CPU threads than any host has.
 pub const MOST_CPU_THREADS: u64 = 1 << 16;
 
@@ -51,16 +54,16 @@ impl DeviceId {
     pub const FIRST: Self = Self(0);
 }
 
-/// Who computes in a plan.
+/// The processors that compute in a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The CPU alone.
+    /// Only the CPU.
     Cpu,
-    /// GPUs alone.
+    /// Only GPUs.
     Gpu,
-    /// The CPU a share, and GPUs the rest.
+    /// The CPU and GPUs.
     Both,
 }
 
@@ -72,11 +75,12 @@ pub enum Side {
 pub enum HostMemory {
     /// Ordinary memory: the driver stages copies through pinned memory of its own.
     Pageable,
-    /// Page-locked: the copy engine reads and writes it directly, and kernels may, across the link.
+    /// Page-locked: the copy engine reads and writes it directly, and kernels can access it over
+    /// the link.
     Pinned,
-    /// Page-locked memory that the CPU's caches leave out: it writes fast and reads very slowly.
+    /// Page-locked memory that the CPU does not cache: fast to write, very slow to read.
     WriteCombined,
-    /// Memory whose pages move to the side that uses them.
+    /// Memory whose pages migrate to where they are used.
     Managed,
 }
 

@@ -7,6 +7,7 @@
 use super::Profile;
 use super::calls::CallCosts;
 use super::parameters::{identity, visit};
+use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -37,16 +38,16 @@ pub struct BorrowedGroup {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BorrowedCosts {
-    /// What host calls take: launches, copies, events, synchronisations.
+    /// Host time of calls: launches, copies, events, synchronisations.
     Calls,
     /// Hand-overs from one operation to the next, and latencies to and from the device.
     HandOvers,
-    /// What an engine pays for serving several streams.
+    /// The slowdown of an engine that serves several streams.
     SeveralStreams,
-    /// What copies and kernels take from each other.
+    /// Interference between copies and kernels.
     BesideKernels,
     Graphs,
-    /// Allocating, pinning, first touches, and making streams and events.
+    /// Allocating, pinning, first touches, and creating streams and events.
     Memory,
     /// Calls to other GPUs.
     SeveralGpus,
@@ -128,13 +129,18 @@ impl BorrowedCosts {
         }
     }
 
+    /// Between which factors the costs of nine machines in ten lie, of those of another one.
+    pub fn range(self) -> [f64; 2] {
+        [-1.0, 1.0].map(|way| (1.0 + way * NINE_OF_TEN * self.spread()).max(LEAST_DEVIATE))
+    }
+
     /// What it is, as the subject of a sentence.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Calls => "calls and launches",
             Self::HandOvers => "hand-overs and latencies",
-            Self::SeveralStreams => "what several streams cost",
-            Self::BesideKernels => "what copies and kernels take from each other",
+            Self::SeveralStreams => "costs of several streams",
+            Self::BesideKernels => "interference between copies and kernels",
             Self::Graphs => "graphs",
             Self::Memory => "allocation and pinning",
             Self::SeveralGpus => "calls to other GPUs",

@@ -108,20 +108,24 @@ impl Profile {
         let calls = &self.calls;
         let (cost, name) = match call {
             HostCall::Launch => (&calls.launch, "a launch"),
-            HostCall::CopyIn => (&calls.copy_in, "an H2D copy's call"),
-            HostCall::CopyOut => (&calls.copy_out, "a D2H copy's call"),
-            HostCall::PeerCopy => (&self.multi_gpu.peer_copy, "the call of a copy between GPUs"),
+            HostCall::CopyIn => (&calls.copy_in, "an H2D copy call"),
+            HostCall::CopyOut => (&calls.copy_out, "a D2H copy call"),
+            HostCall::PeerCopy => (&self.multi_gpu.peer_copy, "a call to copy between GPUs"),
             HostCall::Clear => (&calls.clear, "clearing device memory"),
             HostCall::Record => (&calls.record, "recording an event"),
             HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
             HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
-            HostCall::CopyOnDevice => (&calls.copy_on_device, "a D2D copy's call"),
-            HostCall::CopyRows => (&calls.copy_rows, "the call of a copy of rows"),
+            HostCall::CopyOnDevice => (&calls.copy_on_device, "a D2D copy call"),
+            HostCall::CopyRows => (&calls.copy_rows, "a call to copy rows"),
             HostCall::AllocateInStream => {
                 (&calls.allocate_in_stream, "allocating memory in a stream")
             }
             HostCall::FreeInStream => (&calls.free_in_stream, "freeing memory in a stream"),
-            HostCall::UseDevice => (&self.multi_gpu.use_device, "going to another GPU's context"),
+            HostCall::UseDevice => (
+                &self.multi_gpu.use_device,
+                "switching to another GPU's \
+                                                                 context",
+            ),
         };
         known(cost, || format!("the host cost of {name}"))
     }

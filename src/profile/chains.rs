@@ -44,7 +44,7 @@ impl Profile {
         }
         let wanted = (from, to, across_streams);
         let found = self.hand_overs.iter().find(|h| (h.from, h.to, h.across_streams) == wanted);
-        let where_to = if across_streams { " in another stream" } else { "" };
+        let where_to = if across_streams { " in a different stream" } else { "" };
         let (from, to) = (from.name(), to.name());
         let unknown = || Unknown::new(format!("the hand-over from {from} to {to}{where_to}"));
         found.map(Some).ok_or_else(unknown)

@@ -1,6 +1,7 @@
 //! Whether numbers of a profile that are each possible make a machine together.
 
 use super::{Curve, FirstPoll, Profile};
+use crate::machine::FASTEST_MEMORY;
 use std::collections::BTreeSet;
 
 /// Measured times of neighbouring sizes scatter, but a larger size does not take less than this
@@ -14,7 +15,12 @@ struct Timed<'p> {
     /// On how many threads: from some size on, all of them share the work, and that takes as many
     /// times less at best.
     threads: usize,
+    /// Bytes of memory that each unit of its size is at least.
+    bytes_per_unit: f64,
 }
+
+/// Each element of a kernel of the library is read.
+const ELEMENT: f64 = 4.0;
 
 impl Profile {
     /// The first contradiction, in words.
@@ -24,6 +30,7 @@ impl Profile {
         machine()
             .or_else(|| self.threads())
             .or_else(|| self.gpus())
+            .or_else(|| self.rates())
             .or_else(|| self.twice())
             .or_else(fallen)
     }
@@ -32,8 +39,8 @@ impl Profile {
     fn threads(&self) -> Option<String> {
         let is_missing = self.machine.cpu_threads == 0 && !self.twins.is_empty();
         is_missing.then(|| {
-            "`cpu_threads` of [machine] is 0, and there are [[twin]] tables: write how many \
-             threads they ran on"
+            "`cpu_threads` in [machine] is 0, but there are [[twin]] tables: set it to the \
+             number of threads they were measured with"
                 .to_owned()
         })
     }
@@ -47,12 +54,28 @@ impl Profile {
         let has = format!("but [machine] has `devices = {devices}`");
         let foreign = others.chain(peers).find(|(_, device)| device.0 >= devices);
         let foreign = foreign.map(|(table, device)| {
-            format!("a table [[multi_gpu.{table}]] is of GPU {}, counted from 0, {has}", device.0)
+            format!(
+                "a table [[multi_gpu.{table}]] refers to GPU {}, counted from 0, {has}",
+                device.0
+            )
         });
         foreign.or_else(|| {
             let more = roots.into_iter().find(|root| !(1..=devices).contains(root))?;
-            Some(format!("a table [[multi_gpu.root]] is of {more} GPUs, {has}"))
+            Some(format!("a table [[multi_gpu.root]] is for {more} GPUs, {has}"))
         })
+    }
+
+    /// A rate of a link beyond that of any memory.
+    fn rates(&self) -> Option<String> {
+        let link = [
+            ("down_bytes_per_second", self.link.down_bytes_per_second),
+            ("up_bytes_per_second", self.link.up_bytes_per_second),
+        ];
+        let rates =
+            link.into_iter().filter_map(|(key, rate)| Some((key, rate?.bytes_per_second())));
+        let mut beyond = rates.filter(|(_, rate)| *rate > FASTEST_MEMORY);
+        let (key, rate) = beyond.next()?;
+        Some(format!("`{key} = {rate:e}` of [link] is over 50 TB/s: no memory is so fast"))
     }
 
     /// Two tables about one thing: it would depend on their order which is believed.
@@ -86,7 +109,7 @@ impl Profile {
 
     /// Every curve that is the whole time of something.
     fn times(&self) -> impl Iterator<Item = Timed<'_>> {
-        let of = |what: String, time| Timed { what, time, threads: 1 };
+        let of = |what: String, time| Timed { what, time, threads: 1, bytes_per_unit: 1.0 };
         let copies = self.copies.iter();
         let copies = copies.map(move |m| of(format!("[[copy]] of {}", m.direction), &m.time));
         let registered = self.registered_copies.iter().map(move |model| {
@@ -103,14 +126,17 @@ impl Profile {
         let transfers =
             transfers.map(move |m| of(format!("[[transfer]] of a {}", m.path.name()), &m.time));
         let kernels = self.kernels.iter();
-        let kernels =
-            kernels.map(move |m| of(format!("[[kernel]] of `{}`", m.variant.kernel), &m.time));
+        let kernels = kernels.map(move |m| Timed {
+            bytes_per_unit: ELEMENT,
+            ..of(format!("[[kernel]] of `{}`", m.variant.kernel), &m.time)
+        });
         let peers = self.multi_gpu.peers.iter();
         let peers = peers.map(move |m| of("[[multi_gpu.peer]]".to_owned(), &m.time));
         let twins = self.twins.iter().map(|model| Timed {
             what: format!("[[twin]] of `{}`", model.variant.kernel),
             time: &model.time,
             threads: self.machine.cpu_threads.max(1),
+            bytes_per_unit: ELEMENT,
         });
         copies
             .chain(registered)
@@ -129,14 +155,21 @@ impl Timed<'_> {
         let &(largest, longest) = knots.last()?;
         let what = &self.what;
         if longest <= 0.0 {
-            return Some(format!("the times of a {what} are 0 up to its largest size, {largest}"));
+            return Some(format!("{what}: all times up to the largest size, {largest}, are 0"));
+        }
+        let bytes = largest * self.bytes_per_unit;
+        if bytes > FASTEST_MEMORY * 1e-9 * longest {
+            return Some(format!(
+                "the times of a {what} end with {longest} ns for {bytes} bytes, over 50 TB/s: no \
+                 memory is so fast"
+            ));
         }
         let fallen = FALLEN / self.threads as f64;
         (0..knots.len()).find_map(|at| {
             let (size, ns) = knots[at];
             let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
             Some(format!(
-                "the times of a {what} fall: {ns} ns at {size}, after {} ns at {}",
+                "{what}: the time falls to {ns} ns at {size}, from {} ns at {}",
                 before.1, before.0
             ))
         })
@@ -147,5 +180,5 @@ impl Timed<'_> {
 fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
     let mut seen = BTreeSet::new();
     let is_twice = keys.any(|key| !seen.insert(key));
-    is_twice.then(|| format!("two tables [[{table}]] are about the same; leave one out"))
+    is_twice.then(|| format!("two [[{table}]] tables describe the same thing; remove one"))
 }

@@ -1,7 +1,7 @@
 //! The link between host and device, and how much those that use it at once slow each other.
 
 use super::caches::{Warmth, blend};
-use super::checked_numbers::{if_known, not_negative};
+use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
 use super::draws::Draws;
 use super::unknown::Unknown;
 use super::{Curve, Profile, TwinModel};
@@ -40,7 +40,7 @@ pub struct LinkModel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_beside_kernels: Option<Curve>,
     /// Relative scatter of the extra time that large copies take when both directions are busy.
-    #[serde(default, deserialize_with = "not_negative")]
+    #[serde(default, deserialize_with = "scatter")]
     pub scatter: f64,
     /// Nanoseconds that the H2D copy engine idles when it switches streams, over the number of
     /// streams that keep it busy.
@@ -178,7 +178,7 @@ impl TryFrom<RawRefetch> for Refetch {
     fn try_from(RawRefetch { streams, slowdown }: RawRefetch) -> Result<Self, Self::Error> {
         if streams < 2 || slowdown.knots.iter().any(|knot| knot.1 < 1.0) {
             return Err(
-                "copies beside kernels of two streams and more take 1 time as long or more",
+                "copies next to kernels in two or more streams must take at least 1 time as long",
             );
         }
         Ok(Self { streams, slowdown })
@@ -192,12 +192,12 @@ impl TryFrom<RawRefetch> for Refetch {
 pub struct Interference {
     pub load: Load,
     pub direction: Direction,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "slowdown")]
     pub copy_slowdown: f64,
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "slowdown")]
     pub load_slowdown: f64,
     /// Relative scatter of the slowdown of the copies.
-    #[serde(deserialize_with = "not_negative")]
+    #[serde(deserialize_with = "scatter")]
     pub scatter: f64,
 }
 
@@ -259,7 +259,12 @@ impl Profile {
             Direction::HostToDevice => &self.link.down_shared,
             Direction::DeviceToHost => &self.link.up_shared,
         };
-        let what = || Unknown::new(format!("{direction} copies while the other direction is busy"));
+        let what = || {
+            Unknown::new(format!(
+                "{direction} copies with concurrent copies in the \
+                                            other direction"
+            ))
+        };
         shared.as_ref().ok_or_else(what)
     }
 
@@ -280,7 +285,8 @@ impl Profile {
         if let Some(smallest) = shared.smallest().filter(|&one| bytes.as_f64() * FAR < one) {
             let smallest = Bytes::new((smallest / FAR) as u64);
             return Err(Unknown::beyond(format!(
-                "{direction} copies below {smallest} while the other direction is busy"
+                "{direction} copies below {smallest} with concurrent copies in the other \
+                 direction"
             )));
         }
         let through = of(shared);
@@ -305,7 +311,12 @@ impl Profile {
     /// # Errors
     /// If it was not.
     pub fn knows_refetching(&self) -> Result<(), Unknown> {
-        let unknown = || Unknown::new("what H2D copies pay for kernels that wait in other streams");
+        let unknown = || {
+            Unknown::new(
+                "the slowdown of H2D copies by kernels that wait in other \
+                                       streams",
+            )
+        };
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

@@ -56,7 +56,8 @@ impl Profile {
             Direction::DeviceToHost => (&link.up_switch, &graph.up_switch),
         };
         let curve = in_graphs.as_ref().filter(|_| in_graph).or(between_streams.as_ref());
-        let what = || Unknown::new(format!("what {direction} copies of several streams pay"));
+        let what =
+            || Unknown::new(format!("the slowdown of {direction} copies in several streams"));
         Ok(curve.ok_or_else(what)?.at(streams as f64).max(0.0))
     }
 }

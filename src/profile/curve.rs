@@ -1,6 +1,6 @@
 //! Fitted numbers and fitted functions of a size, with their scatter.
 
-use super::checked_numbers::{LONGEST, Pair, plain};
+use super::checked_numbers::{LONGEST, Pair, STEEPEST, is_scatter, plain};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -36,20 +36,26 @@ struct RawEstimate {
 }
 
 impl TryFrom<RawEstimate> for Estimate {
-    type Error = &'static str;
+    type Error = String;
 
     fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
         let is_time = |ns: &f64| (0.0..LONGEST).contains(ns);
-        if !is_time(&ns) || !(0.0..1e6).contains(&scatter) {
-            return Err(
-                "a time in nanoseconds and its scatter are numbers, and not below 0 or huge",
-            );
+        if !is_time(&ns) {
+            return Err(format!("`ns = {ns}` must be a time in nanoseconds, from 0 to 1e12"));
         }
+        check_scatter(scatter)?;
         if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
-            return Err("the other of two times is not below 0, and its share from 0 to 1");
+            return Err(
+                "the second of two times must be at least 0, and its share from 0 to 1".into()
+            );
         }
         Ok(Self { ns, scatter, other })
     }
+}
+
+fn check_scatter(scatter: f64) -> Result<(), String> {
+    let expected = "must be a standard deviation divided by a median, from 0 to 10";
+    is_scatter(scatter).then_some(()).ok_or_else(|| format!("`scatter = {scatter}` {expected}"))
 }
 
 impl Estimate {
@@ -120,20 +126,31 @@ struct RawCurve {
 }
 
 impl TryFrom<RawCurve> for Curve {
-    type Error = &'static str;
+    type Error = String;
 
     fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
         let knots = plain(raw.knots);
         let are_numbers =
             |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
         if knots.is_empty() || !knots.iter().all(are_numbers) {
-            return Err("a curve needs a knot, and numbers not below 0 or huge in all of them");
+            return Err(
+                "a curve needs at least one pair in `knots`, with numbers of at least 0 within \
+                 the allowed range"
+                    .into(),
+            );
         }
-        if !(0.0..1e6).contains(&raw.scatter) {
-            return Err("the scatter of a curve is a number, and not below 0");
-        }
+        check_scatter(raw.scatter)?;
         if !knots.is_sorted_by(|one, next| one.0 < next.0) {
-            return Err("the knots of a curve must go by increasing size");
+            return Err("the `knots` of a curve must be in order of increasing size".into());
+        }
+        let is_too_steep = |pair: &&[(f64, f64)]| {
+            (pair[1].1 - pair[0].1).abs() > STEEPEST * (pair[1].0 - pair[0].0)
+        };
+        if let Some(&[from, to]) = knots.windows(2).find(is_too_steep) {
+            return Err(format!(
+                "`knots` from {from:?} to {to:?} change by more than {STEEPEST:e} nanoseconds per \
+                 unit of size, which is impossible"
+            ));
         }
         Ok(Self { knots, scatter: raw.scatter })
     }

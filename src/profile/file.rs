@@ -19,7 +19,7 @@ const END: &str = "# end of the profile";
 const LARGEST: u64 = 64 << 20;
 
 /// How to get a profile in place of one that cannot be used.
-const ANEW: &str = "make it anew from its samples, with `hallway fit SAMPLES --output FILE`, or \
+const ANEW: &str = "recreate it from its samples with `hallway fit SAMPLES --output FILE`, or \
                     with `hallway calibrate` on its machine";
 
 /// What can be wrong with a profile's file.
@@ -33,13 +33,13 @@ pub enum ProfileError {
     Parse { path: String, place: Place, problem: String },
     #[error("{path}: {}", files::ends_early(END))]
     EndsEarly { path: String },
-    #[error("{path} has schema version {found}; this hallway reads version {SCHEMA_VERSION}")]
+    #[error("{path} has schema version {found}, but this hallway reads version {SCHEMA_VERSION}")]
     Version { path: String, found: u32 },
-    #[error("{path} has samples, not a profile")]
+    #[error("{path} contains samples, not a profile")]
     Samples { path: String },
     #[error("{path}: {problem}")]
     Content { path: String, problem: String },
-    #[error("{path} is not written, since nobody could read it: {problem}")]
+    #[error("{path} was not written because it would not be a valid profile: {problem}")]
     Unusable { path: String, problem: String },
 }
 
@@ -47,20 +47,21 @@ impl Diagnostic for ProfileError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         let help = match self {
             Self::Read { .. } => {
-                "give the path of a profile: `hallway calibrate` and `hallway fit` make one"
+                "pass the path of a profile; `hallway calibrate` and `hallway fit` create \
+                 profiles"
                     .to_owned()
             }
             Self::Write { .. } => return None,
             Self::Parse { .. } | Self::Version { .. } => ANEW.to_owned(),
             Self::EndsEarly { .. } => {
-                format!("{ANEW}, or add the line if you know that nothing is missing")
+                format!("{ANEW}, or add the line if you are sure that nothing is missing")
             }
             Self::Samples { path } => {
-                format!("`hallway fit {path} --output FILE` makes one of them")
+                format!("fit a profile to them with `hallway fit {path} --output FILE`")
             }
-            Self::Content { .. } => format!("put that right, or {ANEW}"),
+            Self::Content { .. } => format!("correct this, or {ANEW}"),
             Self::Unusable { .. } => {
-                "some of the samples cannot be right: look for times far from others".to_owned()
+                "some of the samples cannot be right: look for outliers".to_owned()
             }
         };
         Some(Box::new(help))

@@ -107,7 +107,7 @@ impl Profile {
             OperationKind::Kernel => &self.graph.start_kernel,
             OperationKind::PeerCopy => &None,
         };
-        known(latency, || format!("how long {} takes to start in a graph", kind.name()))
+        known(latency, || format!("the start latency of {} in a graph", kind.name()))
     }
 
     /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a

@@ -40,7 +40,7 @@ impl Profile {
     pub fn host_copy(&self, by_all: bool, bytes: Bytes, since: [Bytes; 2]) -> Result<f64, Unknown> {
         let model = self.host_copies.iter().find(|model| model.by_all == by_all);
         let who = if by_all { "all threads" } else { "one thread" };
-        let model = model.ok_or_else(|| Unknown::new(format!("copies by {who} of the CPU")))?;
+        let model = model.ok_or_else(|| Unknown::new(format!("copies by {who} on the CPU")))?;
         let near = model.near.at(bytes.as_f64());
         // Both sides of a copy were used in turn where it was measured near by. Larger ones than
         // the largest there find less of their data in the caches.
@@ -53,7 +53,12 @@ impl Profile {
         let into_cache = model.into_cache.as_ref().map(|curve| part_of(curve, bytes));
         let into_cache = into_cache.map(|time| time.clamp(near, far));
         let [read, written] = since.map(|since| self.misses(by_all, own, since));
-        let what = || Unknown::new("what the CPU finds in its caches of memory used before");
+        let what = || {
+            Unknown::new(
+                "how much of its recently used memory the CPU finds in its \
+                                    caches",
+            )
+        };
         let (read, written) = read.zip(written).ok_or_else(what)?;
         Ok(match into_cache {
             Some(into) => near + (into - near) * read + (far - into) * written,

@@ -30,7 +30,7 @@ impl TryFrom<RawIntervals> for Intervals {
         if half_widths.values().flatten().all(|width| (0.0..1e18).contains(width)) {
             Ok(Self { half_widths })
         } else {
-            Err("the half widths of intervals are numbers, and not below 0")
+            Err("the half widths of intervals must be numbers of at least 0")
         }
     }
 }

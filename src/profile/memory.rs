@@ -199,11 +199,11 @@ impl Profile {
             MemoryCost::FirstTouchTeam => {
                 (&memory.first_touch_team, "the first touch of memory by all threads")
             }
-            MemoryCost::FirstCopy => (&memory.first_copy, "the first copy to memory"),
-            MemoryCost::FirstRead => (&memory.first_read, "the first copy from memory"),
-            MemoryCost::Renew => (&memory.renew, "taking fresh memory"),
+            MemoryCost::FirstCopy => (&memory.first_copy, "the first copy to new memory"),
+            MemoryCost::FirstRead => (&memory.first_read, "the first copy from new memory"),
+            MemoryCost::Renew => (&memory.renew, "allocating fresh memory"),
             MemoryCost::ManagedAllocate => {
-                (&memory.managed_allocate, "taking managed memory (`calibrate --managed`)")
+                (&memory.managed_allocate, "allocating managed memory (`calibrate --managed`)")
             }
             MemoryCost::CombinedRead => (&memory.combined_read, "reading write-combined memory"),
             MemoryCost::CombinedWrite => (&memory.combined_write, "writing write-combined memory"),

@@ -70,7 +70,7 @@ pub use parameters::Parameter;
 pub use polling::{FirstPoll, Polling, SemaphorePolling};
 pub use round_trips::{InlineCopies, Latencies};
 pub use rows::RowModel;
-pub use setup::SetupCosts;
+pub use setup::{ContextSource, SetupCosts};
 pub use staging::StagingModel;
 pub use transfers::TransferModel;
 pub use twins::TwinModel;

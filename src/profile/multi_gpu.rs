@@ -1,7 +1,7 @@
 //! Several GPUs: copies between them, the links and memory that they share, and whether they are
 //! alike.
 
-use super::checked_numbers::{above_zero, not_negative};
+use super::checked_numbers::{above_zero, not_negative, scatter};
 use super::draws::Draws;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Estimate, Profile};
@@ -61,7 +61,7 @@ pub struct RootModel {
     #[serde(default = "alike", deserialize_with = "above_zero", skip_serializing_if = "is_alike")]
     pub up_over_down: f64,
     /// Relative scatter of the copies that these rates come from.
-    #[serde(default, deserialize_with = "not_negative")]
+    #[serde(default, deserialize_with = "scatter")]
     pub scatter: f64,
 }
 
@@ -134,8 +134,8 @@ impl Profile {
             let differs = |&(_, ratio): &(&str, f64)| (ratio - 1.0).abs() > ALIKE;
             if let Some((what, ratio)) = ratios.into_iter().find(differs) {
                 return Err(Unknown::refused(format!(
-                    "plans over GPUs that are not alike: {what} on GPU {} take {ratio:.2} times as \
-                     long as on the first, which alone was calibrated in full",
+                    "plans on different GPUs: {what} on GPU {} take {ratio:.2} times as long as \
+                     on the first GPU, the only one that is calibrated in full",
                     device.0
                 )));
             }
@@ -152,8 +152,8 @@ impl Profile {
         let what = format!("copies from GPU {} to GPU {}", way[0].0, way[1].0);
         if !model.direct {
             return Err(Unknown::refused(format!(
-                "what {what} cost other copies: these GPUs do not reach each other's memory, and \
-                 the driver takes the data through the host's"
+                "the interference of {what} with other copies: these GPUs cannot access each \
+                 other's memory, so the driver copies through host memory"
             )));
         }
         Ok(Span::from_nanos_f64(of_bytes(&model.time, bytes, &what)?.max(0.0)))
@@ -165,7 +165,12 @@ impl Profile {
     /// If copies both ways at once were not calibrated.
     pub fn between_peers(&self, way: [DeviceId; 2]) -> Result<f64, Unknown> {
         let [one, other] = way.map(|device| device.0);
-        let what = || Unknown::of_gpus(format!("copies between GPUs {one} and {other} both ways"));
+        let what = || {
+            Unknown::of_gpus(format!(
+                "copies between GPUs {one} and {other} in both \
+                                                directions at once"
+            ))
+        };
         let both = self.peer(way)?.both_bytes_per_second;
         Ok(both.ok_or_else(what)?.bytes_per_second() * 1e-9)
     }
@@ -193,7 +198,7 @@ impl Profile {
     /// # Errors
     /// If that many were not calibrated.
     pub fn root_both(&self, devices: usize) -> Result<f64, Unknown> {
-        self.shared_by(devices, "copies both ways", |root| root.both_bytes_per_second)
+        self.shared_by(devices, "copies in both directions", |root| root.both_bytes_per_second)
     }
 
     /// How many times as fast as H2D copies D2H copies go while those of this many GPUs fill the
@@ -213,7 +218,7 @@ impl Profile {
         capacity: impl Fn(&RootModel) -> Option<Bandwidth>,
     ) -> Result<f64, Unknown> {
         let found = self.root_of(devices);
-        let what = || Unknown::of_gpus(format!("{what} of {devices} GPUs at once"));
+        let what = || Unknown::of_gpus(format!("{what} on {devices} GPUs at once"));
         Ok(found.and_then(capacity).ok_or_else(what)?.bytes_per_second() * 1e-9)
     }
 
@@ -223,6 +228,6 @@ impl Profile {
     /// If it was not measured.
     pub fn crossing(&self) -> Result<f64, Unknown> {
         let crossing = self.multi_gpu.crossing.map(|crossing| crossing.ns.max(0.0));
-        crossing.ok_or_else(|| Unknown::of_gpus("what waiting for an event of another GPU costs"))
+        crossing.ok_or_else(|| Unknown::of_gpus("the cost of waiting for another GPU's event"))
     }
 }

@@ -127,12 +127,15 @@ impl Profile {
         on: Processor,
     ) -> Result<f64, Unknown> {
         match cost {
-            OwnCost::Stated { fixed, per_element } => Ok(fixed + per_element * elements as f64),
+            OwnCost::Stated { fixed, per_element, .. } => Ok(fixed + per_element * elements as f64),
             OwnCost::Points(points) => {
                 let knots = points.iter().map(|&(n, time)| (n as f64, time.nanos_f64())).collect();
                 let curve = Curve { knots, scatter: 0.0 };
                 let end = |size: f64| format!("{size} elements");
-                let unknown = |beyond: Beyond| Unknown::unstated(beyond.of(&of(kernel, on), end));
+                let unknown = |beyond: Beyond| match points.len() {
+                    1 => Unknown::of_one_size(&kernel.name, on.name()),
+                    _ => Unknown::unstated(beyond.of(&of(kernel, on), end)),
+                };
                 curve.known(elements as f64).map_err(unknown)
             }
             OwnCost::Roofline { flops_per_element, bytes_per_element } => {
@@ -210,5 +213,9 @@ fn at(what: String, step: &OwnStep) -> String {
 
 /// A cost per element may be any number, and so may the elements.
 fn within_a_day(ns: f64) -> Result<f64, Unknown> {
-    if ns <= Span::DAY { Ok(ns) } else { Err(Unknown::refused("kernels that take over a day")) }
+    if ns <= Span::DAY {
+        Ok(ns)
+    } else {
+        Err(Unknown::refused("kernels that take more than a day"))
+    }
 }

@@ -65,7 +65,7 @@ impl Profile {
             OperationKind::Kernel => &self.latency.start_kernel,
             OperationKind::PeerCopy => &self.multi_gpu.start_peer_copy,
         };
-        known(latency, || format!("how long {} takes to start on an idle device", kind.name()))
+        known(latency, || format!("the start latency of {} on an idle device", kind.name()))
     }
 
     /// Time from the end of an operation to the return of the host call that waits for it.
@@ -73,7 +73,7 @@ impl Profile {
     /// # Errors
     /// If it was not measured.
     pub fn wake_host(&self) -> Result<Span, Unknown> {
-        known(&self.latency.wake_host, || "how long a waiting host takes to wake up".to_owned())
+        known(&self.latency.wake_host, || "the wake-up latency of a waiting host".to_owned())
     }
 
     /// Nanoseconds that the smallest kernel takes on the device when many run back to back in a

@@ -1,16 +1,95 @@
-//! What it costs to make what a plan needs.
+//! What it costs to make what a plan needs, and to use it for the first time.
 
-use super::Estimate;
+use super::{Estimate, Profile, Unknown};
+use crate::samples::CalibrationExtent;
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Host time of making what a plan needs.
+/// Host time of making what a plan needs. Profiles of early versions have none of what is measured
+/// in new processes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupCosts {
     pub stream: Option<Estimate>,
     pub event: Option<Estimate>,
-    /// Making a context while another one is in use.
+    /// Making a context while another one is in use. In a profile from a table: a process's first
+    /// use of the GPU.
     pub context: Option<Estimate>,
     /// Loading a module that NVRTC compiled and that the driver has in its cache.
     pub module: Option<Estimate>,
+    /// A new process's first call of the driver, up to a context that can be used.
+    pub new_context: Option<Estimate>,
+    /// Like `module`, for the first time in a new process.
+    pub new_module: Option<Estimate>,
+    /// How much longer than a later one the first launch of a module's first kernel takes, with
+    /// the wait for its end.
+    pub first_launch: Option<Estimate>,
+    /// Like `first_launch`, for a further kernel of the module.
+    pub next_kernel: Option<Estimate>,
+}
+
+/// Where the price of a process's context comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextSource {
+    /// New processes were started, and their first call of the driver was timed.
+    NewProcess,
+    /// A further context was created inside the calibrator, which had one. A new process takes
+    /// longer.
+    InsideCalibrator,
+    /// Whoever wrote the table says so.
+    Table,
+}
+
+impl Profile {
+    /// Where the price of a process's context comes from. `None` if there is no price.
+    pub fn context_source(&self) -> Option<ContextSource> {
+        let is_table = self.machine.extent == CalibrationExtent::Elsewhere;
+        match (self.setup.new_context, self.setup.context) {
+            (Some(_), _) => Some(ContextSource::NewProcess),
+            (None, Some(_)) if is_table => Some(ContextSource::Table),
+            (None, Some(_)) => Some(ContextSource::InsideCalibrator),
+            (None, None) => None,
+        }
+    }
+
+    /// What a new process pays for its context on one GPU, if that is known.
+    pub fn first_context(&self) -> Option<Estimate> {
+        self.setup.new_context.or(self.setup.context)
+    }
+
+    /// What a new process pays for a context on each of some GPUs. Starting the driver is part of
+    /// the first.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn contexts(&self, devices: u64) -> Result<Span, Unknown> {
+        let unknown = || Unknown::new("the time to create a context");
+        let first = self.first_context().ok_or_else(unknown)?;
+        let further = self.setup.context.unwrap_or(first);
+        Ok(first.span() + further.span() * devices.saturating_sub(1))
+    }
+
+    /// What a new process pays for loading the kernels' module on one GPU.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn first_module(&self) -> Result<Span, Unknown> {
+        let module = self.setup.new_module.or(self.setup.module);
+        let module = module.ok_or_else(|| Unknown::new("the time to load the kernels' module"));
+        Ok(module?.span())
+    }
+
+    /// How much longer the first launches of so many kernels of a module take than later ones.
+    /// Nothing where no new process was measured.
+    pub fn first_launches(&self, kernels: u64) -> Span {
+        let cost = |estimate: Option<Estimate>| estimate.map_or(Span::ZERO, |one| one.span());
+        match kernels.checked_sub(1) {
+            Some(next) => cost(self.setup.first_launch) + cost(self.setup.next_kernel) * next,
+            None => Span::ZERO,
+        }
+    }
 }

@@ -56,7 +56,8 @@ impl Profile {
             };
             let model = model(found).ok_or_else(|| Unknown::new(&*what))?;
             let returns = model.until_return.as_ref();
-            let returns = returns.ok_or_else(|| Unknown::new(format!("when {what} return")))?;
+            let returns =
+                returns.ok_or_else(|| Unknown::new(format!("the return time of {what}")))?;
             let complete = of_bytes(&model.until_complete, bytes, &what)?;
             Ok((of_bytes(returns, bytes, &what)?, complete))
         };
@@ -111,5 +112,5 @@ impl Profile {
 }
 
 fn far(what: &str) -> String {
-    format!("{what}, with other memory used in between")
+    format!("{what} with other memory used in between")
 }

@@ -24,6 +24,8 @@ enum Why {
     OfScenario,
     /// It is of a scenario's own kernel, and the scenario says nothing of it.
     NotStated,
+    /// It is of a scenario's own kernel, which has a time at one size, and this is another.
+    OneSize,
     /// Nothing measures it.
     NotPredicted,
 }
@@ -32,26 +34,29 @@ impl Why {
     fn of(self, what: &str) -> String {
         match self {
             Self::NotMeasured => format!(
-                "the profile does not know {what}: `hallway calibrate` measures that; what a \
-                 table may have of it stands in docs/reference/table.md"
+                "the profile lacks {what}: `hallway calibrate` measures it, and \
+                 docs/reference/table.md says whether a table can supply it"
             ),
             Self::NoSuchGpu => format!(
-                "the profile does not know {what}: `hallway calibrate` measures that on a machine \
-                 with as many GPUs, unless `--gpus` leaves them out"
+                "the profile lacks {what}: `hallway calibrate` measures it on a machine with \
+                 enough GPUs, unless `--gpus` limits their number"
             ),
             Self::Beyond => format!(
-                "the profile does not know {what}: `hallway calibrate` measures no such size, but \
-                 a table may have it (docs/reference/table.md)"
+                "the profile lacks {what}: `hallway calibrate` does not measure this size, but \
+                 a table can supply it (docs/reference/table.md)"
             ),
-            Self::OfScenario => format!(
-                "the profile does not know {what}: `hallway calibrate --scenario FILE` measures \
-                 that"
-            ),
+            Self::OfScenario => {
+                format!("the profile lacks {what}: `hallway calibrate --scenario FILE` measures it")
+            }
             Self::NotStated => format!(
-                "the scenario does not say {what}: give it points, a roofline or a stated time in \
-                 its `[[kernel]]`"
+                "the scenario lacks {what}: add points, a roofline or a stated time to the \
+                 `[[kernel]]`"
             ),
-            Self::NotPredicted => format!("hallway does not predict {what}"),
+            Self::OneSize => format!(
+                "{what} at only one size, so its chunks have no known time: add a second point \
+                 to its `[[kernel]]`"
+            ),
+            Self::NotPredicted => format!("hallway cannot predict {what}"),
         }
     }
 }
@@ -93,6 +98,18 @@ impl Unknown {
     /// Something of a scenario's own kernel that the scenario does not say.
     pub(super) fn unstated(what: impl Into<String>) -> Self {
         Self::because(Why::NotStated, what)
+    }
+
+    /// A scenario's own kernel that has a time on a processor at one size, and would run at
+    /// another.
+    pub(super) fn of_one_size(kernel: &str, processor: &str) -> Self {
+        Self::because(Why::OneSize, format!("kernel `{kernel}` has a time on the {processor}"))
+    }
+
+    /// Whether all that is missing is the time of kernels at a second size: then the scenario says
+    /// too little, and not the profile.
+    pub fn is_of_one_size(&self) -> bool {
+        self.missing.keys().all(|why| *why == Why::OneSize)
     }
 
     /// Something that hallway predicts from no profile.

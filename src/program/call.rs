@@ -209,14 +209,14 @@ impl Call {
             Self::Use(device) => Facts {
                 name: "cudaSetDevice",
                 device: Some(*device),
-                bars: Some("going to another GPU's context"),
+                bars: Some("switching to another GPU's context"),
                 ..none
             },
             Self::Replay { .. } => {
                 Facts { name: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
             }
             Self::Work { .. } => {
-                let bars = Some("what the host does");
+                let bars = Some("work on the host");
                 Facts { name: "work", is_host_work: true, bars, ..none }
             }
             Self::Compute { step } => Facts { step: Some(step), ..computes() },
@@ -240,7 +240,7 @@ impl Call {
                 ("cudaMemcpy2DAsync", Some(*rows), None, from, to)
             }
             Self::HostCopy { from, to, .. } => {
-                ("memcpy", None, Some("what the host copies"), from, to)
+                ("memcpy", None, Some("a copy within host memory"), from, to)
             }
             _ => return Facts::default(),
         };
@@ -255,13 +255,13 @@ impl Call {
             Self::Allocate(id) => ("cudaMalloc", id, "taking memory"),
             Self::Pin(id) => ("cudaHostRegister", id, "taking memory"),
             Self::Renew(id) => ("new host memory", id, "taking memory"),
-            Self::Free(id) => ("cudaFree", id, "giving memory back"),
+            Self::Free(id) => ("cudaFree", id, "freeing memory"),
             Self::Unpin(id) => ("cudaHostUnregister", id, "unpinning memory"),
             Self::AllocateInStream { allocation, .. } => {
                 ("cudaMallocAsync", allocation, "taking memory")
             }
             Self::FreeInStream { allocation, .. } => {
-                ("cudaFreeAsync", allocation, "giving memory back")
+                ("cudaFreeAsync", allocation, "freeing memory")
             }
             _ => return Facts::default(),
         };
@@ -356,6 +356,6 @@ impl<'c> Facts<'c> {
 
 /// A kernel on the CPU.
 fn computes<'c>() -> Facts<'c> {
-    let bars = Some("what the host computes");
+    let bars = Some("a computation on the host");
     Facts { name: "compute", is_host_work: true, bars, ..Facts::default() }
 }

@@ -17,7 +17,11 @@ pub enum Whose {
 
 /// A program that takes more of a memory than there is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("needs {needs} of {memory} memory and may use {has}{}: {}", self.of_whom(), self.fix())]
+#[error(
+    "needs {needs} of {memory} memory, but can use only {has}{}: {}",
+    self.of_whom(),
+    self.fix()
+)]
 pub struct DoesNotFit {
     /// `device`, `pinned` or `host`.
     pub memory: &'static str,
@@ -32,8 +36,8 @@ impl DoesNotFit {
             (Whose::Scenario, _) => "",
             (Whose::Machine, "device") => ", all that the device has",
             (Whose::Machine, _) => ", all that the host has",
-            (Whose::Now, "device") => ", all that the device has left",
-            (Whose::Now, _) => ", all that the host has left",
+            (Whose::Now, "device") => ", all that is free on the device",
+            (Whose::Now, _) => ", all that is free on the host",
         }
     }
 
@@ -41,10 +45,10 @@ impl DoesNotFit {
     /// are tried.
     fn fix(&self) -> String {
         let limit = match self.whose {
-            Whose::Scenario => format!("raise `{}_memory` in [limits], or ", self.memory),
+            Whose::Scenario => format!("raise `{}_memory` in [limits] or ", self.memory),
             Whose::Machine | Whose::Now => String::new(),
         };
-        format!("{limit}make the buffers smaller")
+        format!("{limit}use smaller buffers")
     }
 }
 

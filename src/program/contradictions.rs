@@ -37,7 +37,7 @@ impl Program {
                 });
                 in_calls.or_else(|| {
                     let elsewhere = current.iter().any(|&device| device != DeviceId::FIRST);
-                    let problem = "body ends in the context of another GPU than the first";
+                    let problem = "body does not end in the context of the first GPU";
                     (part == Part::Body && elsewhere).then(|| problem.to_owned().into())
                 })
             })
@@ -78,24 +78,26 @@ impl Program {
                 let there = [from, to].into_iter().find(|side| !self.is_on_host(side));
                 let problem = there.map(|side| {
                     let name = self.name(side.allocation);
-                    format!("copies on the host with `{name}`, which is a GPU's memory")
+                    format!("copies `{name}` on the host, but it is GPU memory")
                 });
                 problem.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
             }
             Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {
-                [Place::Device(from), Place::Device(to)] if from == to => {
-                    Some("copies between GPUs from one to itself".to_owned())
-                }
+                [Place::Device(from), Place::Device(to)] if from == to => Some(
+                    "is a copy between GPUs whose source and target are on the same GPU".to_owned(),
+                ),
                 [Place::Device(source), Place::Device(target)] => self
                     .no_device(source.max(target))
-                    .map(|problem| format!("copies to or from {problem}"))
+                    .map(|problem| format!("copies to or from a missing GPU: {problem}"))
                     .or_else(|| lengths_differ(from, to)),
-                _ => Some("copies between GPUs, from or to the host's memory".to_owned()),
+                _ => Some(
+                    "is a copy between GPUs, but its source or target is host memory".to_owned(),
+                ),
             },
             Call::Clear { stream, target } => self.elsewhere(*stream, target),
             Call::Prefetch { target, .. } => (!self.place(target).is_managed()).then(|| {
                 let name = self.name(target.allocation);
-                format!("prefetches `{name}`, which is not managed memory")
+                format!("prefetches `{name}`, but it is not managed memory")
             }),
             Call::Launch { stream, step } => self.wrong_launch(*stream, step),
             Call::Compute { step } => {
@@ -104,23 +106,23 @@ impl Program {
                 let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)));
                 there.map(|slice| {
                     let name = self.name(slice.allocation);
-                    format!("computes on the host with `{name}`, which is a GPU's memory")
+                    format!("uses `{name}` on the host, but it is GPU memory")
                 })
             }
             Call::LaunchOwn { stream, step } => self.out_of_reach(*stream, step.slices()),
             Call::ComputeOwn { step } => self.wrong_own_compute(step),
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
-                .then(|| format!("pins `{}`, which is not written down as pinned", self.name(*id))),
+                .then(|| format!("pins `{}`, but it is not declared as pinned", self.name(*id))),
             Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
-                .then(|| format!("unpins `{}`, which is not pinned", self.name(*id))),
+                .then(|| format!("unpins `{}`, but it is not pinned", self.name(*id))),
             Call::AllocateInStream { stream, allocation: id }
             | Call::FreeInStream { stream, allocation: id } => self.elsewhere(*stream, &whole(*id)),
             Call::Renew(id) => match self.allocation(*id).place {
-                Place::Device(_) => Some("a GPU's memory".to_owned()),
+                Place::Device(_) => Some("GPU memory".to_owned()),
                 Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
                 Place::Host(memory) => Some(format!("{memory} memory")),
             }
-            .map(|kind| format!("renews `{}`, which is {kind}", self.name(*id))),
+            .map(|kind| format!("renews `{}`, but it is {kind}", self.name(*id))),
             _ => None,
         }
     }
@@ -141,8 +143,8 @@ impl Program {
         let problem = (!fits).then(|| {
             let ends = [from, to].map(|end| self.name(end.allocation));
             format!(
-                "copies {way} from `{}` to `{}`, which is not the way between the host and the \
-                 GPU of its stream",
+                "copies {way} from `{}` to `{}`, but these are not in host memory and on the \
+                 stream's GPU, in this order",
                 ends[0], ends[1]
             )
         });
@@ -152,7 +154,7 @@ impl Program {
     /// A copy of managed memory.
     fn managed(&self, slice: &Slice) -> Option<String> {
         let name = self.name(slice.allocation);
-        let problem = || format!("copies `{name}`, which is managed and moves by itself");
+        let problem = || format!("copies `{name}`, but managed memory moves by itself");
         self.place(slice).is_managed().then(problem)
     }
 
@@ -166,7 +168,7 @@ impl Program {
         let [(from, _), (to, _)] = sides.as_slice() else { return None };
         from.overlaps(to).then(|| {
             let name = self.name(from.slice.allocation);
-            format!("copies `{name}` onto bytes that it copies from")
+            format!("copies `{name}` onto itself: source and target overlap")
         })
     }
 
@@ -199,7 +201,7 @@ impl Program {
         let DeviceId(device) = self.device_of(stream);
         (self.place(slice) != Place::Device(DeviceId(device))).then(|| {
             let name = self.name(slice.allocation);
-            format!("works in stream {} on `{name}`, which is not on GPU {device}", stream.0)
+            format!("uses `{name}` in stream {}, but it is not on GPU {device}", stream.0)
         })
     }
 
@@ -207,11 +209,13 @@ impl Program {
     fn out_of_place(&self, call: &Call, in_body: bool, current: &mut DeviceId) -> Option<String> {
         match call {
             Call::Replay { .. } if !in_body => {
-                Some("launches a graph, which only the body does".to_owned())
+                Some("launches a graph in the setup; only the body can".to_owned())
             }
-            Call::Free(_) | Call::Unpin(_) | Call::FreeInStream { .. } if !in_body => {
-                Some("gives back memory of the set-up, which stays for all passes".to_owned())
-            }
+            Call::Free(_) | Call::Unpin(_) | Call::FreeInStream { .. } if !in_body => Some(
+                "frees or unpins memory in the setup; memory from the setup stays for all \
+                      runs"
+                    .to_owned(),
+            ),
             Call::Use(device) => {
                 *current = *device;
                 None
@@ -222,7 +226,10 @@ impl Program {
                 let DeviceId(device) = of_stream.or(call.facts().device)?;
                 let is_elsewhere = in_body && device != current.0;
                 let problem = || {
-                    format!("is about GPU {device}, and the context is that of GPU {}", current.0)
+                    format!(
+                        "is for GPU {device}, but the current context is that of GPU {}",
+                        current.0
+                    )
                 };
                 is_elsewhere.then(problem)
             }
@@ -242,8 +249,10 @@ impl Program {
             let first = *recorders[event.0].get_or_insert(device);
             (first != device).then(|| {
                 let (event, here, there) = (event.0, device.0, first.0);
-                let what =
-                    format!("records event {event} on GPU {here}, and GPU {there} does, too");
+                let what = format!(
+                    "records event {event} on GPU {here}, but it is also recorded on \
+                             GPU {there}"
+                );
                 Problem::of_call(part, at, what)
             })
         })
@@ -254,7 +263,7 @@ impl Program {
         let mut used = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
         let moving = used.find(|id| taken.contains(id))?;
         let name = self.name(moving);
-        Some(format!("`{name}`, which each pass takes or pins anew, cannot be captured"))
+        Some(format!("`{name}` cannot be captured, because every run allocates or pins it again"))
     }
 
     /// A graph with calls that cannot be captured.
@@ -299,5 +308,5 @@ const fn whole(allocation: AllocationId) -> Slice {
 
 fn lengths_differ(from: &Slice, to: &Slice) -> Option<String> {
     let (from, to) = (from.length, to.length);
-    (from != to).then(|| format!("copies {from} to where {to} have room"))
+    (from != to).then(|| format!("copies {from} to a range of {to}"))
 }

@@ -15,7 +15,7 @@ use crate::units::Bytes;
 const MOST_BYTES: u64 = 1 << 50;
 
 /// The hazard check compares each stream with each.
-const MOST_STREAMS: usize = 1024;
+pub const MOST_STREAMS: usize = 1024;
 
 impl Program {
     /// Checks that the program names only what is there, and does not contradict itself. Programs
@@ -34,7 +34,7 @@ impl Program {
             let dangling = self.parts().into_iter().find_map(|(part, calls)| {
                 calls.iter().enumerate().find_map(|(at, call)| {
                     let problem = self.dangling(call, calls.len() - at - 1)?;
-                    Some(Problem::of_call(part, at, format!("names {problem}")))
+                    Some(Problem::of_call(part, at, format!("uses {problem}")))
                 })
             });
             dangling.or_else(|| self.contradiction())
@@ -51,22 +51,22 @@ impl Program {
             let bytes = allocation.bytes.get();
             if bytes == 0 {
                 let name = &allocation.name;
-                return Some(format!("allocations[{at}], `{name}`, has no bytes"));
+                return Some(format!("allocations[{at}], `{name}`, is empty"));
             }
             sum = sum.saturating_add(bytes);
         }
         let most = Bytes::new(MOST_BYTES);
-        (sum > MOST_BYTES).then(|| format!("its allocations take more than {most} together"))
+        (sum > MOST_BYTES).then(|| format!("its allocations exceed {most} in total"))
     }
 
     fn wrong_with_streams(&self) -> Option<String> {
         let streams = self.streams.len();
         if streams > MOST_STREAMS {
-            return Some(format!("it has {streams} streams; {MOST_STREAMS} are the most"));
+            return Some(format!("it has {streams} streams; the limit is {MOST_STREAMS}"));
         }
         let calls = self.setup.len() + self.body.len();
         if self.events > calls {
-            return Some(format!("it has {} events for {calls} calls", self.events));
+            return Some(format!("it has {} events but only {calls} calls", self.events));
         }
         let is_used = |device| self.streams.iter().any(|stream| stream.device == DeviceId(device));
         let of_streams = self.streams.iter().enumerate().find_map(|(at, stream)| {
@@ -74,7 +74,12 @@ impl Program {
             let device = stream.device.0;
             let gap =
                 if device < streams { (0..device).find(|&one| !is_used(one)) } else { Some(0) };
-            gap.map(|_| format!("streams[{at}] is of GPU {device}, and GPUs before have no stream"))
+            gap.map(|_| {
+                format!(
+                    "streams[{at}] is on GPU {device}, but GPUs before it have no \
+                                 stream"
+                )
+            })
         });
         of_streams.or_else(|| {
             let devices = self.devices().max(1);
@@ -84,7 +89,7 @@ impl Program {
             };
             let at = (0..self.allocations.len()).find(elsewhere)?;
             let name = &self.allocations[at].name;
-            Some(format!("allocations[{at}], `{name}`, is on a GPU that no stream is of"))
+            Some(format!("allocations[{at}], `{name}`, is on a GPU without a stream"))
         })
     }
 
@@ -93,7 +98,7 @@ impl Program {
         let Facts { allocation, from, to, rows, step, own, event, device, .. } = call.facts();
         let too_long = || match call {
             Call::Replay { calls, .. } if *calls > left => {
-                Some(format!("{calls} calls of a graph, and {left} calls follow"))
+                Some(format!("{calls} calls in a graph, but only {left} follow"))
             }
             _ => None,
         };
@@ -112,22 +117,35 @@ impl Program {
 
     pub(super) fn no_device(&self, id: DeviceId) -> Option<String> {
         let devices = self.devices();
-        (id.0 >= devices).then(|| format!("GPU {} of {devices}, counted from 0", id.0))
+        (id.0 >= devices)
+            .then(|| format!("GPU {}, but the {devices} GPUs are numbered from 0", id.0))
     }
 
     fn no_stream(&self, id: StreamId) -> Option<String> {
         let streams = self.streams.len();
-        (id.0 >= streams).then(|| format!("stream {} of {streams}, counted from 0", id.0))
+        (id.0 >= streams).then(|| {
+            format!(
+                "stream {}, but the {streams} streams are numbered \
+                                           from 0",
+                id.0
+            )
+        })
     }
 
     fn no_event(&self, id: EventId) -> Option<String> {
-        (id.0 >= self.events).then(|| format!("event {} of {}, counted from 0", id.0, self.events))
+        (id.0 >= self.events)
+            .then(|| format!("event {}, but the {} events are numbered from 0", id.0, self.events))
     }
 
     fn no_allocation(&self, id: AllocationId) -> Option<String> {
         let allocations = self.allocations.len();
-        (id.0 >= allocations)
-            .then(|| format!("allocation {} of {allocations}, counted from 0", id.0))
+        (id.0 >= allocations).then(|| {
+            format!(
+                "allocation {}, but the {allocations} allocations are numbered \
+                              from 0",
+                id.0
+            )
+        })
     }
 
     pub(super) fn no_bytes(&self, slice: &Slice) -> Option<String> {
@@ -139,10 +157,12 @@ impl Program {
         let end = first.get().checked_add(length.get());
         if end.is_none_or(|end| end > allocation.bytes.get()) {
             let (from, bytes) = (first.get(), allocation.bytes);
-            return Some(format!("{length} from byte {from} on of `{name}`, which has {bytes}"));
+            return Some(format!(
+                "{length} starting at byte {from} of `{name}`, which has {bytes}"
+            ));
         }
         let first = first.get();
-        (length == Bytes::ZERO).then(|| format!("no bytes, from byte {first} on, of `{name}`"))
+        (length == Bytes::ZERO).then(|| format!("an empty range at byte {first} of `{name}`"))
     }
 
     /// What of a kernel's memory is no row of `f32`.
@@ -152,13 +172,13 @@ impl Program {
         let name = &self.allocation(slice.allocation).name;
         let (from, bytes) = (first.get(), length.get());
         (!is_whole(first) || !is_whole(length))
-            .then(|| format!("{bytes} bytes from byte {from} on of `{name}`: {WHOLE}"))
+            .then(|| format!("{bytes} bytes starting at byte {from} of `{name}`, but {WHOLE}"))
     }
 
     fn no_step(&self, step: &Step) -> Option<String> {
         let (has, wants) = (step.inputs.len(), step.kernel.inputs());
         if has != wants {
-            return Some(format!("{has} inputs of `{}`, which takes {wants}", step.kernel));
+            return Some(format!("{has} inputs for `{}`, which takes {wants}", step.kernel));
         }
         let problem =
             step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
@@ -170,10 +190,10 @@ impl Program {
 fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
     let Rows { row, pitch } = rows;
     if let Some(pitch) = pitch.into_iter().find(|&pitch| pitch < row) {
-        return Some(format!("rows of {row}, each {pitch} behind the one before"));
+        return Some(format!("rows of {row} at a smaller pitch, {pitch}"));
     }
     if row == Bytes::ZERO {
-        return Some("rows without bytes".to_owned());
+        return Some("empty rows".to_owned());
     }
     let spans = [(from, pitch[0]), (to, pitch[1])];
     let rows = spans.map(|(slice, pitch)| {
@@ -182,11 +202,14 @@ fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
     });
     (rows[0].is_none() || rows[0] != rows[1]).then(|| {
         let [from, to] = [from.length, to.length];
-        format!("rows of {row} that do not make {from} here and {to} there")
+        format!(
+            "rows of {row}, but a source of {from} and a target of {to} do not have the \
+                 same whole number of rows"
+        )
     })
 }
 
-const WHOLE: &str = "a kernel takes whole elements of 4 bytes";
+const WHOLE: &str = "kernels work on whole elements of 4 bytes";
 
 /// Arguments that the kernel does not take, and sizes that do not fit it.
 fn no_kernel(step: &Step) -> Option<String> {
@@ -198,17 +221,17 @@ fn no_kernel(step: &Step) -> Option<String> {
         && extent.check(f64::from(arguments.extent)).is_none()
     {
         let (name, found) = (extent.name, arguments.extent);
-        return Some(format!("{name} = {found} of `{kernel}`, which takes {extent}"));
+        return Some(format!("{name} = {found} for `{kernel}`, which takes {extent}"));
     }
     let halo = kernel.halo(arguments);
     if *lead > halo {
         return Some(format!(
-            "{lead} elements in front of an output of `{kernel}`: {halo} at most"
+            "{lead} elements before the output of `{kernel}`, which reads at most {halo}"
         ));
     }
     let (output, grain) = (step.output.length.as_f32_count(), kernel.grain(arguments));
     let misfit = |what: &str, found: u64, wanted: String| {
-        Some(format!("{found} elements as {what} of `{kernel}`, which wants {wanted}"))
+        Some(format!("{found} elements as {what} of `{kernel}`, which needs {wanted}"))
     };
     let results = kernel.results(arguments);
     let least = match kernel.shape() {
@@ -235,7 +258,7 @@ fn no_kernel(step: &Step) -> Option<String> {
     let in_place = |input: &&Slice| *input == &step.output && kernel.works_in_place() && *lead == 0;
     let mut inputs = step.inputs.iter();
     if inputs.any(|input| input.overlaps(&step.output) && !in_place(&input)) {
-        return Some(format!("an input of `{kernel}` that the output overwrites"));
+        return Some(format!("an input of `{kernel}` that overlaps with its output"));
     }
     let workspace = step.workspace?.length.as_f32_count();
     let needs = Grid::workspace(*kernel, arguments).filter(|&needs| workspace < needs)?;

@@ -160,7 +160,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
         return Err("the legacy default stream cannot be captured".to_owned());
     }
     if program.thread_count() > 1 {
-        return Err("calls of several host threads cannot be captured".to_owned());
+        return Err("calls by several host threads cannot be captured".to_owned());
     }
     if program.devices() > 1 {
         return Err("graphs over several GPUs are not calibrated".to_owned());
@@ -170,7 +170,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     let mut rest = program.body.split_off(end);
     rest.retain(|call| !waits(call));
     if rest.iter().any(|call| call.stream().is_some()) {
-        return Err("the host waits in the middle of it, which cannot be captured".to_owned());
+        return Err("a wait of the host in the middle cannot be captured".to_owned());
     }
     for call in &program.body {
         capturable(&program, call)?;
@@ -179,7 +179,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     used.sort_unstable();
     used.dedup();
     let [origin, others @ ..] = &used[..] else {
-        return Err("nothing of it runs on the device".to_owned());
+        return Err("nothing in it runs on the device".to_owned());
     };
     let stream = *origin;
     let mut event = || {

@@ -10,13 +10,13 @@ use super::value::Program;
 pub enum Hazard {
     /// Two calls touch the same bytes of an allocation, one of them writes, and nothing orders
     /// them.
-    #[error("calls {first} and {second} both use `{allocation}` and nothing orders them")]
+    #[error("calls {first} and {second} both use `{allocation}`, but nothing orders them")]
     Unordered { first: usize, second: usize, allocation: String },
     /// The body ends before the last call of a lane is known to be done.
-    #[error("the body ends, and nothing has waited for call {last}, the last on stream {stream}")]
+    #[error("the body ends without waiting for call {last}, the last one on stream {stream}")]
     Unfinished { last: usize, stream: usize },
     /// Two host threads use one stream or event, and nothing says which call comes first.
-    #[error("two host threads make calls {first} and {second}, and nothing says which comes first")]
+    #[error("two host threads make calls {first} and {second} in undefined order")]
     Unissued { first: usize, second: usize, shared: Shared },
 }
 

@@ -13,7 +13,7 @@ impl Program {
     pub(super) fn no_own_step(&self, step: &OwnStep) -> Option<String> {
         let Some(kernel) = self.kernels.get(step.kernel) else {
             return Some(format!(
-                "kernel {} of {}, counted from 0",
+                "kernel {}, but the {} kernels are numbered from 0",
                 step.kernel,
                 self.kernels.len()
             ));
@@ -27,7 +27,7 @@ impl Program {
         let mut names = BTreeSet::new();
         let twice = self.kernels.iter().find(|kernel| !names.insert(&kernel.name));
         if let Some(kernel) = twice {
-            return Some(format!("kernels: two are called `{}`", kernel.name).into());
+            return Some(format!("kernels: two have the name `{}`", kernel.name).into());
         }
         let costs = |kernel: &OwnKernel| kernel.costs().find_map(OwnCost::problem);
         let wrong = self.kernels.iter().find_map(|kernel| Some((&kernel.name, costs(kernel)?)));
@@ -39,7 +39,7 @@ impl Program {
         let is_there = |slice: &&Slice| matches!(self.place(slice), Place::Host(_));
         step.slices().find(|slice| !is_there(slice)).map(|slice| {
             let name = &self.allocation(slice.allocation).name;
-            format!("computes on the host with `{name}`, which is a GPU's memory")
+            format!("uses `{name}` on the host, but it is GPU memory")
         })
     }
 

@@ -84,7 +84,7 @@ impl Program {
             Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } => {
                 let life = &mut lives[id.0];
                 if life.state.is_there() {
-                    let what = format!("allocates `{}`, which is there already", name(id));
+                    let what = format!("allocates `{}`, which is already allocated", name(id));
                     return says(what).map(|one| one.and(life.state.since(), "allocated"));
                 }
                 let in_stream = matches!(call, Call::AllocateInStream { .. });
@@ -98,11 +98,11 @@ impl Program {
                 problem
             }
             Call::Unpin(id) if lives[id.0].pinned_by.is_none() => {
-                let what = format!("unpins `{}`, which no call before has pinned", name(id));
+                let what = format!("unpins `{}`, which no earlier call has pinned", name(id));
                 says(what).map(|one| one.and(lives[id.0].unpinned_by, "unpinned"))
             }
             Call::Pin(id) if lives[id.0].pinned_by.is_some() => {
-                let what = format!("pins `{}`, which is pinned already", name(id));
+                let what = format!("pins `{}`, which is already pinned", name(id));
                 says(what).map(|one| one.and(lives[id.0].pinned_by, "pinned"))
             }
             _ => {
@@ -112,7 +112,7 @@ impl Program {
                     return match lives[missing.0].state {
                         State::Freed { by } => says(format!("uses `{name}` after it was freed"))
                             .map(|one| one.and(Some(by), "freed")),
-                        _ => says(format!("uses `{name}`, which nothing has allocated before")),
+                        _ => says(format!("uses `{name}`, which no earlier call has allocated")),
                     };
                 }
                 match call {
@@ -135,8 +135,10 @@ impl Program {
             return problem(format!("frees `{name}`, a buffer of the scenario"));
         }
         match life.state {
-            State::Absent => problem(format!("frees `{name}`, which nothing has allocated before")),
-            State::Freed { by } => problem(format!("frees `{name}`, which was freed before"))
+            State::Absent => {
+                problem(format!("frees `{name}`, which no earlier call has allocated"))
+            }
+            State::Freed { by } => problem(format!("frees `{name}`, which is already freed"))
                 .map(|one| one.and(Some(by), "freed")),
             State::There { .. } if life.pinned_by.is_some() => {
                 problem(format!("frees `{name}` while it is pinned"))
@@ -144,11 +146,11 @@ impl Program {
             }
             State::There { since, in_stream: taken } if taken != in_stream => {
                 let [how, other] = if taken {
-                    ["in a stream", "not in one"]
+                    ["in a stream", "outside one"]
                 } else {
-                    ["not in a stream", "in one"]
+                    ["outside a stream", "in one"]
                 };
-                problem(format!("`{name}` is allocated {how} and freed {other}"))
+                problem(format!("`{name}` is allocated {how} but freed {other}"))
                     .map(|one| one.and(since, "allocated"))
             }
             State::There { .. } => None,
@@ -160,7 +162,7 @@ impl Program {
         call.stream()?;
         let mut uses = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
         let id = uses.find(|id| pins.contains(id) && lives[id.0].pinned_by.is_none())?;
-        let what = format!("uses `{}` outside of where it is pinned", self.name(id));
+        let what = format!("uses `{}` while it is not pinned", self.name(id));
         Some(Problem::from(what).and(lives[id.0].unpinned_by, "unpinned"))
     }
 
@@ -171,21 +173,23 @@ impl Program {
             (false, State::There { since, .. }, _) => (
                 since,
                 "allocates",
-                " in every pass, and none gives it back: free it in the pass, or allocate it in \
-                 `setup`",
+                " in every run without freeing it: free it in the run, or allocate it in `setup`",
             ),
-            (true, State::Freed { by }, _) => {
-                (Some(by), "frees", ", and the next pass has none: allocate it in the pass, too")
-            }
+            (true, State::Freed { by }, _) => (
+                Some(by),
+                "frees",
+                ", so the next run does not have it: also allocate it in \
+                                     the run",
+            ),
             (_, _, (None, Some(at))) => (
                 Some(at),
                 "pins",
-                " in every pass, and none unpins it: unpin it in the pass, or pin it in `setup`",
+                " in every run without unpinning it: unpin it in the run, or pin it in `setup`",
             ),
             (_, _, (Some(_), None)) => (
                 after.unpinned_by,
                 "unpins",
-                ", and the next pass needs it pinned: pin it in the pass, too",
+                ", but the next run needs it pinned: also pin it in the run",
             ),
             _ => return None,
         };

@@ -21,13 +21,17 @@ mod operands;
 mod order;
 mod own_step;
 mod problem;
+mod process;
+mod results;
 pub mod spelled;
+mod stated;
 mod threads;
 mod value;
 
 pub use any_step::AnyStep;
 pub use call::{Call, Facts};
 pub use capacity::{DoesNotFit, Whose, check_fits};
+pub use dangling::MOST_STREAMS;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
@@ -37,5 +41,7 @@ pub use operands::{
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
+pub use process::{Process, ProcessState, StateReason};
+pub use results::Results;
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

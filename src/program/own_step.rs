@@ -77,10 +77,10 @@ impl OwnStep {
             return Some(format!("0 elements of `{name}`"));
         }
         if let Some((number, _)) = self.numbers.iter().find(|(_, value)| !value.is_finite()) {
-            return Some(format!("`{number}` of `{name}`, which is no number"));
+            return Some(format!("`{number}` of `{name}`, which is not a finite number"));
         }
         if let Some(problem) = self.geometry.as_ref().and_then(Geometry::problem) {
-            return Some(format!("a launch of `{name}` that no GPU can make: {problem}"));
+            return Some(format!("a launch of `{name}` that is impossible on any GPU: {problem}"));
         }
         let is_there = |parameter: &Parameter| match *parameter {
             Parameter::Reads(at) => at < self.reads.len(),
@@ -90,7 +90,7 @@ impl OwnStep {
             _ => true,
         };
         if let Some(at) = self.parameters.iter().position(|one| !is_there(one)) {
-            return Some(format!("parameter {at} of `{name}`, which the launch does not have"));
+            return Some(format!("parameter {at} of `{name}`, which is missing from the launch"));
         }
         match kernel.gpu {
             GpuSide::Code(_) if self.geometry.is_none() => {
@@ -104,11 +104,14 @@ impl OwnStep {
     fn wrong_product(&self, of: ProductType) -> Option<String> {
         let Some(shape) = self.product() else {
             let most = ProductShape::MOST;
-            return Some(format!("a product without `rows`, `inner`, `columns` from 1 to {most}"));
+            return Some(format!(
+                "a product whose `rows`, `inner` and `columns` are not all \
+                                 between 1 and {most}"
+            ));
         };
         let (has, wants) = ([self.reads.len(), self.writes.len()], [2, 1]);
         if has != wants {
-            return Some(format!("a product of {} factors into {} results", has[0], has[1]));
+            return Some(format!("a product with {} factors and {} results", has[0], has[1]));
         }
         let slices = self.slices().map(|slice| slice.length);
         let misfit = slices.zip(shape.bytes(of)).find(|(has, wants)| has != wants);
@@ -116,13 +119,13 @@ impl OwnStep {
             let ProductShape { rows, inner, columns } = shape;
             let (has, wants) = (has.get(), wants.get());
             format!(
-                "a matrix of {has} bytes where a product of {rows} x {inner} and {inner} x \
-                 {columns} elements of {of} has {wants}"
+                "a matrix of {has} bytes, but a product of {rows} x {inner} and {inner} x \
+                 {columns} elements of {of} needs {wants}"
             )
         });
         let overlaps = || self.reads.iter().any(|read| read.overlaps(&self.writes[0]));
         misfit.or_else(|| {
-            overlaps().then(|| "a product that overwrites one of its factors".to_owned())
+            overlaps().then(|| "a product whose result overlaps with one of its factors".to_owned())
         })
     }
 }

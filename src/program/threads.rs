@@ -33,30 +33,30 @@ impl Program {
     pub(super) fn wrong_threads(&self) -> Option<Problem> {
         let (calls, named) = (self.body.len(), self.threads.len());
         if named != 0 && named != calls {
-            return Some(format!("threads: there are {named} for {calls} calls").into());
+            return Some(format!("threads: {named} entries for {calls} calls").into());
         }
         let threads = self.thread_count();
         if threads > MOST_THREADS {
-            let what = format!("threads: there are {threads}; {MOST_THREADS} are the most");
+            let what = format!("threads: {threads}; the limit is {MOST_THREADS}");
             return Some(what.into());
         }
         let mut next = ThreadId::MAIN.0;
         for thread in &self.threads {
             if thread.0 > next + 1 {
-                let what = format!("threads: {} calls before {} does", thread.0, next + 1);
+                let what = format!("threads: {} appears before {} does", thread.0, next + 1);
                 return Some(what.into());
             }
             next = next.max(thread.0);
         }
         let waits = |call: &Call| matches!(call, Call::SynchronizeThread(_));
         if let Some(at) = self.setup.iter().position(waits) {
-            let what = "waits for a thread, and the main thread makes all of the set-up";
+            let what = "waits for a thread in the setup, which only the main thread runs";
             return Some(Problem::of_call(Part::Setup, at, what));
         }
         let wrong_wait = self.body.iter().enumerate().find_map(|(at, call)| {
             let Call::SynchronizeThread(awaited) = *call else { return None };
             if usize::from(awaited.0) >= self.thread_count() {
-                let what = format!("waits for host thread {}, which makes no call", awaited.0);
+                let what = format!("waits for host thread {}, which makes no calls", awaited.0);
                 return Some(Problem::of_call(Part::Body, at, what));
             }
             let itself = awaited == self.thread_of(at);
@@ -69,7 +69,7 @@ impl Program {
     fn wrong_capture(&self, graph: &Graph) -> Option<Problem> {
         let launching = self.thread_of(graph.launch);
         let at = graph.calls.clone().find(|&at| self.thread_of(at) != launching)?;
-        let what = "is in a graph that another host thread launches";
+        let what = "is in a graph launched by another host thread";
         Some(Problem::of_call(Part::Body, at, what))
     }
 }

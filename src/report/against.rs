@@ -1,12 +1,13 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use super::answer::Answer;
-use super::evaluation::{Assessment, Evaluation};
+use super::brief::said;
+use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
-use super::verdict::Verdict;
 use super::words::{date, plural, signed_percent};
+use crate::findings::{Answer, Assessment, Verdict, titled};
 use crate::units::Span;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// An earlier evaluation, as far as it is compared with.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,6 +25,8 @@ struct EarlierProfile {
 #[derive(Debug, Clone, Deserialize)]
 struct Earlier {
     scenario: String,
+    #[serde(default)]
+    part: Option<String>,
     runs: u64,
     verdict: EarlierVerdict,
     plans: Vec<EarlierPlan>,
@@ -32,7 +35,7 @@ struct Earlier {
 #[derive(Debug, Clone, Deserialize)]
 struct EarlierVerdict {
     answer: Answer,
-    pass_answer: Answer,
+    run_answer: Answer,
 }
 
 /// Plans are in order, the fastest first.
@@ -42,13 +45,25 @@ struct EarlierPlan {
     predicted_ns: Span,
 }
 
+impl Earlier {
+    fn title(&self) -> String {
+        titled(&self.scenario, self.part.as_deref())
+    }
+}
+
 impl Baseline {
     /// Reads what `hallway evaluate --format json` wrote.
     ///
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "evaluation")
+        let baseline: Self = super::read_json(text, "an evaluation")?;
+        let mut names = BTreeSet::new();
+        let twice = baseline.scenarios.iter().find(|one| !names.insert((&one.scenario, &one.part)));
+        match twice {
+            Some(twice) => Err(format!("it has the scenario `{}` twice", twice.scenario)),
+            None => Ok(baseline),
+        }
     }
 }
 
@@ -58,7 +73,7 @@ impl Evaluation {
     pub fn against(mut self, (path, baseline): (&str, &Baseline), limits: Limits) -> Self {
         let now = &self.scenarios;
         let compared = now.iter().filter_map(|one| {
-            let before = baseline.scenarios.iter().find(|old| old.scenario == one.scenario)?;
+            let before = baseline.scenarios.iter().find(|old| old.title() == one.title())?;
             Some(compared(before, one, &limits))
         });
         let compared: Vec<Compared> = compared.collect();
@@ -66,18 +81,20 @@ impl Evaluation {
         let rest = |names: Vec<String>| -> Vec<String> {
             names.into_iter().filter(|name| !is_compared(name)).collect()
         };
-        let only_before = rest(baseline.scenarios.iter().map(|one| one.scenario.clone()).collect());
-        let only_now = rest(now.iter().map(|one| one.scenario.clone()).collect());
+        let only_before = rest(baseline.scenarios.iter().map(Earlier::title).collect());
+        let only_now = rest(now.iter().map(Assessment::title).collect());
         let failed = compared
             .iter()
             .flat_map(|one| one.failures.iter().map(move |why| format!("{}: {why}", one.scenario)));
         let mut failures: Vec<String> = failed.collect();
         if compared.is_empty() {
-            failures.push("nothing is compared: no scenario is in both evaluations".to_owned());
+            failures.push(
+                "nothing to compare: the two evaluations have no scenario in common".to_owned(),
+            );
         }
         if limits.missing {
-            let gone = only_before.iter().map(|name| format!("{name}: it is not evaluated now"));
-            let new = only_now.iter().map(|name| format!("{name}: the baseline does not have it"));
+            let gone = only_before.iter().map(|name| format!("{name}: only in the baseline"));
+            let new = only_now.iter().map(|name| format!("{name}: not in the baseline"));
             failures.extend(gone.chain(new));
         }
         let differences = self.differences(baseline);
@@ -97,17 +114,17 @@ impl Evaluation {
             |time: Option<u64>| time.map_or_else(String::new, |at| format!(" of {}", date(at)));
         let profile = is_other.then(|| {
             format!(
-                "The baseline is by another calibration: of {gpu}{}, and this one of {}{}.",
+                "The baseline uses another calibration: {gpu}{}; this evaluation uses {}{}.",
                 day(*calibration_unix_time),
                 self.profile.gpu,
                 day(self.profile.calibration_unix_time)
             )
         });
         let runs = self.scenarios.iter().filter_map(|now| {
-            let before = baseline.scenarios.iter().find(|old| old.scenario == now.scenario)?;
+            let before = baseline.scenarios.iter().find(|old| old.title() == now.title())?;
             (before.runs != now.runs).then(|| {
                 let (many, name) = (plural(before.runs, "run"), &now.scenario);
-                format!("`{name}` was a program of {many} there, and has {} here.", now.runs)
+                format!("`{name}` had {many} in the baseline; now it has {}.", now.runs)
             })
         });
         profile.into_iter().chain(runs).collect()
@@ -116,9 +133,9 @@ impl Evaluation {
 
 fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     let (first, fastest) = (before.plans.first(), now.plans.first());
-    let Verdict { answer, pass_answer, .. } = now.verdict;
+    let Verdict { answer, run_answer, .. } = now.verdict;
     let mut one = Compared {
-        scenario: now.scenario.clone(),
+        scenario: now.title(),
         before_ns: first.map(|plan| plan.predicted_ns),
         now_ns: fastest.map(|plan| plan.predicted_ns),
         plan_before: first.map(|plan| plan.plan.clone()),
@@ -131,11 +148,11 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
     if limits.verdict {
         let of = [
             ("", before.verdict.answer, answer),
-            (" of one pass", before.verdict.pass_answer, pass_answer),
+            (" for a single run", before.verdict.run_answer, run_answer),
         ];
         let turned = of.into_iter().find(|(_, before, now)| before != now);
         one.failures.extend(turned.map(|(what, before, now)| {
-            format!("the verdict{what} was {}, and is {}", before.said(), now.said())
+            format!("the verdict{what} changed from {} to {}", said(before), said(now))
         }));
     }
     one
@@ -144,12 +161,12 @@ fn compared(before: &Earlier, now: &Assessment, limits: &Limits) -> Compared {
 fn slower_than(one: &Compared, limit: f64) -> Option<String> {
     let before = one.before_ns?;
     let (Some(now), Some(change)) = (one.now_ns, one.change()) else {
-        return Some(format!("a pass took {before}, and no plan can be predicted now"));
+        return Some(format!("a run took {before}, but no plan can be predicted now"));
     };
     (change > limit).then(|| {
         let plan = one.plan_now.as_deref().unwrap_or_default();
         format!(
-            "the fastest plan, `{plan}`, takes {now}, {} on {before}; {} is allowed",
+            "the fastest plan, `{plan}`, takes {now}, {} compared with {before}; the limit is {}",
             signed_percent(change),
             signed_percent(limit)
         )

@@ -30,12 +30,15 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
     }
     let count = found.pairs.len() as u64;
     let share = found.share().map_or_else(String::new, |share| {
-        format!(", {} of them inside each other's 95% intervals", fine_percent(share))
+        format!("; {} agree within their 95% intervals", fine_percent(share))
     });
     text += &format!("\n{}{share}.\n", plural(count, "parameter"));
     if !found.unpaired.is_empty() {
         let unpaired = plural(found.unpaired.len() as u64, "parameter");
-        text += &format!("{unpaired} left out: not in both, or measured in one pass only.\n");
+        text += &format!(
+            "{unpaired} not compared: in only one profile, or measured in only one \
+                          pass.\n"
+        );
     }
     folded(&text, width)
 }

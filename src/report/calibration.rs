@@ -58,9 +58,9 @@ fn pages(profile: &Profile) -> String {
     if users.is_empty() {
         return String::new();
     }
-    let huge = policy.huge.as_deref().unwrap_or("not shown by the system");
+    let huge = policy.huge.as_deref().unwrap_or("not reported by the system");
     let (bytes, users) = (policy.bytes, users.join(", "));
-    format!("New memory costs, for each page of {bytes}: {users} (huge pages: {huge}).\n")
+    format!("First use of new memory, per page of {bytes}: {users} (huge pages: {huge}).\n")
 }
 
 /// How far off predictions were for the plans that were run during the calibration.
@@ -73,12 +73,12 @@ fn tried(accuracy: Option<&Accuracy>) -> String {
     let inside = percent(*coverage);
     let alone = repeatability.map_or_else(String::new, |apart| {
         let apart = fine_percent(apart);
-        format!(" By themselves they differ by {apart} from one half of their passes to the other.")
+        format!(" The two halves of their own runs differ by {apart}.")
     });
     let plans = plural(*trials as u64, "plan");
     format!(
-        "Tried on {plans} of small random workloads: {median} off in the median, 95% by at most \
-         {most}, and {inside} within their 90% ranges.{alone}\n"
+        "Tested on {plans} of small random workloads: median error {median}, 95th percentile \
+         {most}; {inside} are within their ranges.{alone}\n"
     )
 }
 
@@ -109,10 +109,10 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
     found.filter_map(|((direction, alone), shared)| {
         let (alone, shared) = (alone?, shared.as_ref()?);
         let best = shared.at_best_per_byte_ns.map(|longer| alone.slowed(longer));
-        let best = best.map_or_else(String::new, |best| format!(", at best at {best}"));
+        let best = best.map_or_else(String::new, |best| format!(" ({best} at best)"));
         let usual = alone.slowed(shared.per_byte_ns);
         Some(format!(
-            "While others go the other way, large {direction} copies go at {usual}{best}."
+            "With copies in the other direction, large {direction} copies run at {usual}{best}."
         ))
     })
 }
@@ -120,7 +120,8 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
 fn interference(found: &Interference) -> String {
     let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
     format!(
-        "Beside {}, {direction} copies take {} times as long, and it takes {} times as long.",
+        "Next to {}, {direction} copies take {} times as long; the other work takes {} times as \
+         long.",
         load.name(),
         times(*copy_slowdown),
         times(*load_slowdown)
@@ -142,10 +143,10 @@ fn state(profile: &Profile) -> String {
     }
     let all = plural(*measurements as u64, "measurement");
     if *disturbed == 0 {
-        return text + &format!("None of {all} was disturbed.\n");
+        return text + &format!("Disturbed: 0 of {all}.\n");
     }
     let share = percent(*disturbed as f64 / (*measurements).max(1) as f64);
-    text += &format!("{disturbed} of {all} ({share}) were disturbed:\n");
+    text += &format!("Disturbed: {disturbed} of {all} ({share}):\n");
     for (reason, count) in reasons {
         writeln!(text, "  {count} by {reason}").expect("a string takes everything");
     }
@@ -156,12 +157,13 @@ fn in_words(state: &Condition) -> String {
     let said = [
         state.sm_mhz.map(|mhz| format!("SM clock {mhz} MHz")),
         state.memory_mhz.map(|mhz| format!("memory clock {mhz} MHz")),
-        state.temperature.map(|degrees| format!("{degrees} degrees Celsius")),
+        state.temperature.map(|degrees| format!("{degrees} \u{b0}C")),
         state.power_state.map(|number| format!("power state P{number}")),
         state.pcie_generation.map(|number| format!("PCIe generation {number}")),
         state.pcie_width.map(|lanes| format!("{lanes} lanes")),
-        (!state.throttled.is_empty()).then(|| format!("held by {}", state.throttled.join(", "))),
+        (!state.throttled.is_empty())
+            .then(|| format!("throttled by {}", state.throttled.join(", "))),
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
-    if said.is_empty() { "the device does not say".to_owned() } else { said.join(", ") }
+    if said.is_empty() { "not reported by the device".to_owned() } else { said.join(", ") }
 }

@@ -5,13 +5,13 @@ use super::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Every mistake in some files.
+/// Every mistake in the given files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Checked {
-    /// The files, in the order in which they were named.
+    /// The files, in the order given.
     pub files: Vec<CheckedFile>,
-    /// How many mistakes there are in all of them.
+    /// Total number of mistakes.
     pub mistakes: usize,
 }
 
@@ -19,26 +19,26 @@ pub struct Checked {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CheckedFile {
-    /// Its path, as it was named.
+    /// Its path, as given.
     pub file: String,
-    /// What it was taken for.
+    /// The kind of file that it was checked as.
     pub kind: FileKind,
-    /// What is wrong with it. Empty where nothing is.
+    /// Its mistakes. Empty if there are none.
     pub errors: Vec<Problem>,
 }
 
-/// What a file is.
+/// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
-    /// A workload.
+    /// A scenario.
     Scenario,
-    /// A fitted machine.
+    /// The profile of a machine.
     Profile,
-    /// Samples, as `hallway calibrate` writes them.
+    /// Samples written by `hallway calibrate`.
     Samples,
-    /// A table of times taken elsewhere.
+    /// A table of times measured with other tools.
     Table,
 }
 
@@ -56,8 +56,8 @@ impl Checked {
     /// In one line how it went.
     pub fn summary(&self) -> String {
         let are = |number: usize| match number {
-            1 => "1 file is fine".to_owned(),
-            number => format!("{number} files are fine"),
+            1 => "1 file is valid".to_owned(),
+            number => format!("{number} files are valid"),
         };
         let wrong = self.files.iter().filter(|file| !file.errors.is_empty()).count();
         if wrong == 0 {

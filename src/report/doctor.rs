@@ -6,33 +6,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// What this machine has of what hallway needs.
+/// What hallway needs, and what this machine has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Diagnosis {
-    /// What was looked at, in a fixed order.
+    /// The findings, in a fixed order.
     pub findings: Vec<Finding>,
-    /// The GPUs that the driver shows.
+    /// The GPUs that are visible to the driver.
     pub gpus: Vec<GpuFound>,
 }
 
-/// One thing that was looked at.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Finding {
-    /// What was looked at.
+    /// What was checked.
     pub what: String,
-    /// How it is.
+    /// Its state.
     pub state: State,
     /// What was found.
     pub found: String,
-    /// What it costs, where something is missing or in the way.
+    /// The consequence, if something is missing or may disturb measurements.
     pub cost: Option<String>,
     /// What to do about it.
     pub fix: Option<String>,
 }
 
-/// How something is.
+/// The state of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -41,7 +41,7 @@ pub enum State {
     Ok,
     /// Nothing is missing, but measurements may suffer.
     Attention,
-    /// It is missing, and something does not work without it.
+    /// Something is missing, and a command does not work without it.
     Missing,
 }
 
@@ -49,23 +49,24 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GpuFound {
-    /// Its number, counted from 0, as `--gpu` takes it.
+    /// Its number for `--gpu`, counted from 0.
     pub index: usize,
-    /// What the driver calls it.
+    /// Its name, as reported by the driver.
     pub name: String,
-    /// What tells it from all others. `null` where NVML does not tell.
+    /// Its unique id. `null` if NVML does not report it.
     pub uuid: Option<String>,
-    /// All its memory.
+    /// Size of its memory.
     pub memory_bytes: Bytes,
-    /// How much of it is free.
+    /// Size of its free memory.
     pub free_bytes: Option<Bytes>,
     /// Compute capability, such as `9.0`.
     pub compute_capability: String,
-    /// Speed and width of the link. `null` where the system does not show it.
+    /// Speed and width of its link. `null` if the system does not report it.
     pub link: Option<String>,
-    /// NUMA nodes of the host that are next to it, such as `0-1`. `null` where NVML does not tell.
+    /// NUMA nodes of the host that it is attached to, such as `0-1`. `null` if NVML does not report
+    /// them.
     pub numa_nodes: Option<String>,
-    /// Processes on it besides this one. `null` where NVML does not tell.
+    /// Number of other processes on it. `null` if NVML does not report it.
     pub other_processes: Option<usize>,
 }
 

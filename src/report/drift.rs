@@ -31,11 +31,11 @@ pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
     let (same, changed) = (count(DriftAnswer::Same), count(DriftAnswer::Changed));
     let sums = format!("{same} same, {changed} changed, {} unsure", count(DriftAnswer::Unsure));
     let advice = if changed > 0 {
-        "The machine is not what it was: calibrate it again."
+        "The machine has changed: calibrate it again."
     } else if same == 0 {
-        "Too little to tell: calibrate again to be sure."
+        "The measurements are too noisy to tell: calibrate again to be sure."
     } else {
-        "Nothing shows that the machine has changed."
+        "No sign that the machine has changed."
     };
     let quantities = plural(found.len() as u64, "time");
     let rows: Vec<_> = found.iter().map(row).collect();

@@ -1,59 +1,42 @@
-//! An evaluation for the terminal: the answer first, then the ranking behind it.
+//! An evaluation for the terminal: a first screen with the answer, how sure it is, the plans that
+//! matter and why; all the rest on request.
 
-use super::Origin;
-use super::answer::Answer;
-use super::assessed_plan::AssessedPlan;
-use super::evaluation::{Assessment, Evaluation, LeftOut, Simplest, Threshold};
-use super::host_thread::HeldBy;
-use super::table::{Column, table};
-use super::wins::stretch;
-use super::words::{
-    columns, count, fine_count, folded, percent, plural, quoted, range, signed_percent, times,
+use super::evaluation::Evaluation;
+use super::said::{
+    Line, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held, reasons,
 };
-use crate::machine::Side;
+use super::table::{Column, table};
+use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
+use crate::findings::{AssessedPlan, Assessment};
 use crate::units::Span;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeSet;
 
-/// How much of a ranking to show.
+/// How much of an evaluation to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// The fastest plans, and the best of every family and kind of host memory.
+    /// One screen for each scenario: the answer, the plans that matter and the main reasons.
+    Screen,
+    /// All that is known, with the fastest plans and the best of every family and kind of memory.
     Notable,
+    /// All that is known, with every plan.
     All,
 }
 
+/// Lines of a terminal, and how many of them a first screen leaves for the prompt.
+const SCREEN: usize = 24;
+const PROMPT: usize = 1;
+/// Plans in the table of a first screen: the most, and the fewest that are shown even if there is
+/// little room.
+const MOST_ROWS: usize = 8;
+const FEWEST_ROWS: usize = 4;
+/// Lines of reasons on a first screen.
+const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
-/// How many plans of a group are named; the rest is counted.
-const NAMED: usize = 3;
-
-/// Where ranges come from.
-pub(super) fn ranges(draws: usize, trials: usize, profile: &Origin) -> String {
-    let draws = plural(draws as u64, "draw");
-    let margins = match profile.model_error {
-        _ if trials > 0 => format!(", with margins of {}", plural(trials as u64, "trial")),
-        Some(error) => format!(
-            ", with margins of {}: no plans were tried on this machine, and predictions are as \
-             far off on others",
-            percent(error)
-        ),
-        None => " alone: no plans were tried on the machine, so they are too narrow".to_owned(),
-    };
-    format!("Ranges   90% of {draws} from the profile's scatter{margins}")
-}
-
-/// Where the ranges of a profile without trials come from, as a sentence.
-pub(super) fn without_trials(model_error: Option<f64>) -> String {
-    let ranges = match model_error {
-        Some(error) => format!(
-            "ranges have margins of {}, as far as predictions are off on others.",
-            percent(error)
-        ),
-        None => "ranges are of its scatter alone, and too narrow.".to_owned(),
-    };
-    format!("No plans were tried on this machine, so {ranges}")
-}
+/// Reasons that come before doubts about the machine's own measurements.
+const COME_FIRST: [&str; 6] = ["No room", "Unknown", "Each run", "Limit", "Why", "Break-even"];
+/// Columns that a label takes, with the gap behind it.
+const LABEL: usize = 17;
 
 impl Evaluation {
     /// The report, as wide as it needs to be.
@@ -61,55 +44,209 @@ impl Evaluation {
         self.text_within(rows, None)
     }
 
-    /// The report in lines of at most so many columns, if a number is given.
+    /// The report in lines of at most this many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
-        let mut text = format!("{}\n", self.profile);
-        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, &self.profile));
-        if let Some(context) = self.context_ns {
-            let pays = "that has not used the GPU before pays for a context";
-            let _ = writeln!(text, "Process  one {pays}, {context}: programs below include it");
-        }
-        for assessment in &self.scenarios {
-            text.push('\n');
-            text.push_str(&assessment.text(rows, width));
-        }
-        text.extend(self.gate.iter().map(|gate| gate.text(width)));
-        folded(&text, width)
+        let same = |one: &Assessment, next: &Assessment| one.scenario == next.scenario;
+        let scenarios = self.scenarios.chunk_by(same).map(|parts| match (parts, rows) {
+            ([one], Rows::Screen) => self.screen(one, width),
+            (_, Rows::Screen) => self.screen_of_parts(parts, width),
+            (_, Rows::Notable | Rows::All) => {
+                let overview =
+                    if parts.len() > 1 { overview(parts, width) + "\n" } else { String::new() };
+                let parts = parts.iter().map(|one| self.details(one, rows, width));
+                overview + &parts.collect::<Vec<_>>().join("\n")
+            }
+        });
+        let mut text = scenarios.collect::<Vec<_>>().join("\n");
+        text += &match rows {
+            Rows::Screen => folded(&self.footer(), width),
+            Rows::Notable | Rows::All => format!("\n{}", folded(&self.basis(), width)),
+        };
+        text.extend(self.gate.iter().map(|gate| folded(&gate.text(width), width)));
+        text
     }
-}
 
-impl Assessment {
-    fn text(&self, rows: Rows, width: Option<usize>) -> String {
-        let mut text = heading(&self.scenario, &self.question, width);
-        let _ = writeln!(text, "\n{}\n", self.verdict.sentence);
-        let shown = self.shown(rows);
-        if !shown.is_empty() {
-            let _ = writeln!(text, "{}", ranking(&shown, self.runs, width));
+    /// The title, the answer and how sure it is.
+    fn head(&self, one: &Assessment, width: Option<usize>) -> String {
+        let title = match &one.part {
+            Some(_) => folded(&one.title(), width),
+            None => title(one, width),
+        };
+        let said = format!("{}\n{}", answer(one), how_sure(self, one));
+        format!("{title}\n{}", folded(&said, width))
+    }
+
+    /// What fits on one screen.
+    fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
+        let head = self.head(one, width);
+        let rest = columns_of(&self.footer(), width) + PROMPT;
+        let mut below = Vec::new();
+        for reason in self.all_reasons(one) {
+            let lines = labelled(&reason, width);
+            if below.len() + lines.len() <= MOST_REASONS {
+                below.extend(lines);
+            }
         }
-        text.extend(self.what_if_table(width));
-        let notes = [
-            self.hidden(shown.len()),
-            self.tie_note(),
-            self.simplest_note(),
-            self.host_note(),
-            self.path_note(),
-        ];
-        let notes = notes.into_iter().flatten().chain(self.setup_notes());
-        for note in notes.chain(self.break_even_note()).chain(self.limit_notes()) {
-            let _ = writeln!(text, "{note}");
+        let tables = (FEWEST_ROWS..=MOST_ROWS).rev().map(|rows| match one.to_show(rows) {
+            shown if shown.is_empty() => String::new(),
+            shown => brief(one, &shown, width) + "\n",
+        });
+        // A blank line follows the head.
+        let room = SCREEN.saturating_sub(head.lines().count() + 1 + below.len() + rest);
+        let mut tables = tables;
+        let fewest = one.to_show(FEWEST_ROWS);
+        let table = tables.find(|table| table.lines().count() <= room);
+        let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
+        // The reasons that come last give way if the plans leave no room for them.
+        let room = (SCREEN - rest).saturating_sub(head.lines().count() + 1 + table.lines().count());
+        below.truncate(room);
+        let below = below.iter().map(|line| format!("{line}\n"));
+        let mut text = format!("{head}\n{table}{}", below.collect::<String>());
+        text.extend(one.what_if_table(width).map(|table| format!("\n{table}")));
+        text
+    }
+
+    /// The answers to all parts of a scenario on one screen, and the plans of all of them.
+    fn screen_of_parts(&self, parts: &[Assessment], width: Option<usize>) -> String {
+        let sure = folded(&format!("How sure: {}.", ranges_held(self)), width);
+        let plans: Vec<(&Assessment, &AssessedPlan)> =
+            parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
+        let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
+        let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
+        let unknown = unknown.flat_map(|line| labelled(&line, width));
+        let unknown: String = unknown.map(|line| format!("{line}\n")).collect();
+        let gap = if unknown.is_empty() { "" } else { "\n" };
+        format!("{}{sure}\n{table}{gap}{unknown}", overview(parts, width))
+    }
+
+    /// All reasons, and what makes the machine's own measurements doubtful.
+    fn all_reasons(&self, one: &Assessment) -> Vec<Line> {
+        let copies = |plan: &&AssessedPlan| plan.busy.h2d + plan.busy.d2h > 0.0;
+        let unsteady = self.unsteady_link.filter(|_| one.plans.iter().any(|plan| copies(&plan)));
+        let unsteady = unsteady.map(|link| Line { label: "Link", text: link.sentence() });
+        let mut lines = reasons(one);
+        let first = lines.iter().take_while(|line| COME_FIRST.contains(&line.label)).count();
+        lines.splice(first..first, unsteady);
+        lines
+    }
+
+    /// All that is known.
+    fn details(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
+        let mut text = self.head(one, width) + "\n";
+        let shown = one.shown(rows);
+        if !shown.is_empty() {
+            text += &full(one, &shown, width);
+            let hidden = one.plans.len() - shown.len();
+            if hidden > 0 {
+                let plans = plural(hidden as u64, "slower plan");
+                text += &format!("{plans} hidden; `--all` shows them.\n");
+            }
+            text.push('\n');
+        }
+        text.extend(one.what_if_table(width).map(|table| table + "\n"));
+        let lines = self.all_reasons(one).into_iter();
+        let lines = lines.chain(about_sizes(one)).chain(about_plans(one));
+        let lines = lines.chain(once(one)).chain(limits(one));
+        let mut said = BTreeSet::new();
+        for line in lines {
+            if said.insert((line.label, line.text.clone())) {
+                text += &labelled(&line, width).join("\n");
+                text.push('\n');
+            }
         }
         text
     }
 
-    /// What limits what the answer says.
-    pub(super) fn limit_notes(&self) -> Vec<String> {
-        let left_out = [
-            left_out("No such plan", &self.refused),
-            left_out("Not predicted", &self.unknown),
-            left_out("Set-up not predicted", &self.unknown_setup),
-        ];
-        let lines = left_out.iter().flatten().flat_map(|text| text.lines().map(str::to_owned));
-        [self.untried_note(), self.on_request_note()].into_iter().flatten().chain(lines).collect()
+    /// Where the answer comes from, in a line.
+    fn footer(&self) -> String {
+        let origin = &self.profile;
+        let day = origin.calibrated.as_ref().map(|day| format!(", calibrated {day}"));
+        format!("\n{}{}. `--details` shows the rest.\n", origin.gpu, day.unwrap_or_default())
+    }
+
+    /// What the answers rest on.
+    fn basis(&self) -> String {
+        let context = self.context_ns.map(|time| {
+            let how = match self.context_in_new_process {
+                true => "measured in new processes",
+                false => "measured next to another context, which is faster than in a new process",
+            };
+            format!("Process  a new one pays {time} for a CUDA context ({how})\n")
+        });
+        format!("{}\n{}\n{}", self.profile, self.how_ranges(), context.unwrap_or_default())
+    }
+
+    /// How ranges were made.
+    fn how_ranges(&self) -> String {
+        ranges(self.draws, self.ranges.map_or(0, |ranges| ranges.trials), self.profile.model_error)
+    }
+}
+
+/// How ranges were made.
+pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> String {
+    let widened = match model_error {
+        _ if trials > 0 => format!(", widened by {}", plural(trials as u64, "calibration trial")),
+        Some(error) => {
+            format!(", widened by {}: no plan was tried on this machine", percent(error))
+        }
+        None => ": no plan was tried on this machine, so they are too narrow".to_owned(),
+    };
+    format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))
+}
+
+/// The scenario's name and question.
+fn title(one: &Assessment, width: Option<usize>) -> String {
+    let question =
+        if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
+    folded(&format!("{}{question}", one.scenario), width)
+}
+
+/// The answers to all parts of a scenario that compare something, or lack something.
+fn overview(parts: &[Assessment], width: Option<usize>) -> String {
+    let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
+    let answers = parts.iter().filter(says_more).map(|one| {
+        let part = one.part.as_deref().unwrap_or_default();
+        folded(&format!("{part}: {}", answer(one)), width)
+    });
+    let why = format!(
+        "The programs leave {} different results; only those with the same result are compared.",
+        parts.len()
+    );
+    let answers: String = answers.collect();
+    format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
+}
+
+fn columns_of(text: &str, width: Option<usize>) -> usize {
+    folded(text, width).lines().count()
+}
+
+/// A labelled sentence in lines that fit.
+fn labelled(line: &Line, width: Option<usize>) -> Vec<String> {
+    let most = width.map_or(usize::MAX, |width| width.saturating_sub(LABEL).max(1));
+    let pieces = wrapped(&line.text, most);
+    let labels = std::iter::once(line.label).chain(std::iter::repeat(""));
+    labels.zip(pieces).map(|(label, piece)| format!("{label:<LABEL$}{piece}")).collect()
+}
+
+impl Assessment {
+    /// The plans that an answer names, and the fastest ones, up to a number of them.
+    fn to_show(&self, most: usize) -> Vec<&AssessedPlan> {
+        let verdict = &self.verdict;
+        let compared = [&verdict.run, &verdict.program, &self.without_pinning, &self.gpu_alone];
+        let compared = compared.into_iter().flatten();
+        let named = compared.flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
+        let mut named = named.flatten().filter_map(|one| self.plan(&one.plan));
+        // The contenders of one run, the fastest, and then the other contenders.
+        let contenders: Vec<&AssessedPlan> = named.by_ref().take(2).collect();
+        let order = contenders.into_iter().chain(self.plans.first()).chain(named);
+        let mut shown: Vec<&AssessedPlan> = Vec::new();
+        for plan in order.chain(&self.plans) {
+            if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {
+                shown.push(plan);
+            }
+        }
+        shown.sort_by_key(|plan| plan.rank);
+        shown
     }
 
     pub(super) fn shown(&self, rows: Rows) -> Vec<&AssessedPlan> {
@@ -121,215 +258,115 @@ impl Assessment {
         self.plans.iter().filter(notable).collect()
     }
 
-    fn hidden(&self, shown: usize) -> Option<String> {
-        let hidden = self.plans.len().saturating_sub(shown);
-        let plans = if hidden == 1 { "plan" } else { "plans" };
-        (hidden > 0).then(|| format!("{hidden} slower {plans} hidden; `--all` shows them."))
+    /// The plan's place, marked if it is the plan to choose and not the first.
+    fn rank_of(&self, plan: &AssessedPlan) -> String {
+        let is_chosen = self.winner.as_ref() == Some(&plan.plan) && plan.rank > 1;
+        format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
     }
 
-    fn tie_note(&self) -> Option<String> {
-        let ties = self.plans.iter().any(|plan| plan.ties_with_fastest);
-        ties.then(|| "`tie`: scatter leaves open whether this plan or plan 1 is faster.".to_owned())
-    }
-
-    /// Said only where giving up a little time saves streams, events or pinned memory.
-    fn simplest_note(&self) -> Option<String> {
-        let Simplest { within, plan, streams, events, pinned_bytes } = self.simplest.as_ref()?;
-        let is_it = |one: &&AssessedPlan| one.plan == *plan;
-        let time = self.plans.iter().find(is_it)?.predicted_ns;
-        let of = |number: usize, one: &str| plural(number as u64, one);
-        let is_other = self.winner.as_ref() != Some(plan);
-        is_other.then(|| {
-            format!(
-                "Simplest within {} of the fastest: `{plan}`, {time}, with {}, {} and {} of pinned \
-                 memory.",
-                percent(*within),
-                of(*streams, "stream"),
-                of(*events, "event"),
-                pinned_bytes,
-            )
-        })
-    }
-
-    /// The plan on the GPU that the verdict names.
-    pub(super) fn best_on_gpu(&self) -> Option<&AssessedPlan> {
-        let name = self.verdict.gpu_plan.as_ref()?;
-        self.plans.iter().find(|plan| plan.plan == *name)
-    }
-
-    /// For how long the best plan on the GPU holds the host thread, and the best one with pageable
-    /// memory, whose copies are asynchronous by name only.
-    pub(super) fn host_note(&self) -> Option<String> {
-        let best = self.best_on_gpu()?;
-        let is_pageable = |plan: &&AssessedPlan| {
-            plan.side != Side::Cpu
-                && matches!(plan.host_thread.held_by, HeldBy::Staging | HeldBy::WaitingCopies)
-        };
-        let pageable = self.plans.iter().find(is_pageable).filter(|plan| plan.plan != best.plan);
-        let said = std::iter::once(best).chain(pageable);
-        let said = said.map(|plan| plan.host_thread.sentence(&plan.plan, plan.predicted_ns));
-        Some(said.collect::<Vec<_>>().join(" "))
-    }
-
-    /// What the time of the best plan on the GPU consists of.
-    fn path_note(&self) -> Option<String> {
-        let plan = self.best_on_gpu()?;
-        let path = &plan.critical_path;
-        let mut parts = [
-            (path.host, "host"),
-            (path.h2d, "H2D"),
-            (path.kernels, "kernels"),
-            (path.d2h, "D2H"),
-            (path.p2p, "P2P"),
-            (path.gaps, "hand-overs and latencies"),
-        ];
-        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let part = |(share, what): &(f64, &str)| format!("{} {what}", percent(*share));
-        let said: Vec<String> = parts.iter().filter(|part| part.0 >= 0.005).map(part).collect();
-        let others = match self.least_ns {
-            Some(least) => format!("no schedule of these tasks takes less than {least}"),
-            None => "other plans may take less".to_owned(),
-        };
-        Some(format!(
-            "Critical path of `{}`: {}. In its own order, its calls take at least {}; {others}.",
-            plan.plan,
-            said.join(", "),
-            plan.lower_bound_ns
-        ))
-    }
-
-    fn untried_note(&self) -> Option<String> {
-        let untried = self.untried.as_ref().filter(|names| !names.is_empty())?;
-        let names = quoted(untried).join(" or ");
-        Some(format!("No trial had {names} in it: its ranges are as wide as other kernels'."))
-    }
-
-    fn on_request_note(&self) -> Option<String> {
-        let names = quoted(&self.on_request).join(", ");
-        (!names.is_empty()).then(|| {
-            format!(
-                "Not tried unasked, since few measured runs were scored against their predictions: \
-                 {names}; `families` in [plans] asks for them."
-            )
-        })
-    }
-
-    pub(super) fn break_even_note(&self) -> Option<String> {
-        let found = self.break_even.as_ref().filter(|_| self.no_room.len() < 2)?;
-        Some(found.sentence(self.verdict.pass_answer == Answer::Tie))
+    /// What the mark in front of a plan means, if there is one.
+    fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
+        let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
+        let ties = shown.iter().any(|plan| plan.ties_with_fastest);
+        let marked = marked.then_some("* to choose: the simplest of those that tie");
+        let ties = ties.then_some("tie: too close to call");
+        let said: Vec<&str> = marked.into_iter().chain(ties).collect();
+        (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
     }
 }
 
-impl Threshold {
-    fn sentence(&self, ties_here: bool) -> String {
-        let Self { gpu_wins, buffer, elements, .. } = self;
-        let [from, to] = self.tried.map(count);
-        let bounded: Option<Vec<String>> =
-            gpu_wins.iter().map(|wins| stretch(wins, &fine_count)).collect();
-        let mut said = vec![match bounded.as_deref() {
-            None => format!(
-                "The best of the plans tried on the GPU beats the CPU in a pass at every size of \
-                 `{buffer}` from {from} to {to} elements."
-            ),
-            Some([]) => format!(
-                "None of the plans tried on the GPU beats the CPU in a pass at any size of \
-                 `{buffer}` from {from} to {to} elements."
-            ),
-            Some(sizes) => format!(
-                "Of the plans tried, one on the GPU wins a pass where `{buffer}` has {} elements; \
-                 here it has {}.",
-                sizes.join(", or "),
-                fine_count(*elements as f64)
-            ),
-        }];
-        if ties_here {
-            said.push("Here, scatter leaves it open.".to_owned());
-        }
-        for (side, too_large) in [("GPU", self.too_large_for_gpu), ("CPU", self.too_large_for_cpu)]
-        {
-            said.extend(too_large.map(|from| {
-                let from = count(from);
-                format!("From about {from} on, none of those on the {side} fits into memory.")
-            }));
-        }
-        if !self.fixed.is_empty() {
-            said.push(format!("(Size kept: {}.)", quoted(&self.fixed).join(", ")));
-        }
-        said.join(" ")
-    }
-}
-
-/// A scenario's name, underlined, and its question.
-pub(super) fn heading(scenario: &str, question: &str, width: Option<usize>) -> String {
-    let line = "─".repeat(columns(scenario).min(width.unwrap_or(usize::MAX)));
-    let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
-    format!("{scenario}\n{line}\n{question}")
-}
-
-/// The table of plans. Where it is too wide, columns go in the order of their numbers: how busy
-/// lanes are, set-up, the whole program; then, with names folded, what bounds the plan, how it
-/// compares with the best one, and its range. Rank, name and time always stay.
-fn ranking(plans: &[&AssessedPlan], runs: u64, width: Option<usize>) -> String {
+/// The table of the first screen.
+fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
     let header = [
         Column::number("#"),
         Column::words("plan"),
         Column::number("one run"),
-        Column::number("90% range").if_folded(3),
-        Column::number("vs best").if_folded(2),
-        Column::number("host").if_room(1),
-        Column::number("H2D").if_room(1),
-        Column::number("kern").if_room(1),
-        Column::number("D2H").if_room(1),
-        Column::words("bound by").if_folded(1),
-        Column::number("set-up").if_room(2),
-        Column::number(&format!("and {}", plural(runs, "run"))).if_room(3),
+        Column::number("range").if_folded(3),
+        Column::number("vs fastest").if_folded(2),
+        Column::words("limited by").if_folded(1),
     ];
     let row = |plan: &&AssessedPlan| {
         vec![
-            plan.rank.to_string(),
+            one.rank_of(plan),
             plan.plan.clone(),
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
-            against_best(plan),
-            percent(plan.host_thread.held),
-            percent(plan.busy.h2d),
-            percent(plan.busy.kernels),
-            percent(plan.busy.d2h),
-            plan.bottleneck.to_string(),
-            time(plan.setup_ns),
+            against_fastest(plan),
+            bound_by(plan.bottleneck),
+        ]
+    };
+    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
+}
+
+/// The plans of several parts, which have no order among them.
+fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> String {
+    let runs = plans.first().map_or(1, |(one, _)| one.runs);
+    let header = [
+        Column::words("plan"),
+        Column::number("one run"),
+        Column::number("range").if_folded(3),
+        Column::words("limited by").if_folded(2),
+        Column::number(&plural(runs, "run")).if_folded(1),
+    ];
+    let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
+        vec![
+            plan.plan.clone(),
+            plan.predicted_ns.to_string(),
+            range(plan.low_ns, plan.high_ns),
+            bound_by(plan.bottleneck),
             time(plan.program_ns),
         ]
     };
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
 }
 
+/// The table of all that is known. If it is too wide, columns go in the order of their numbers: how
+/// busy lanes are, set-up, the whole program; then, with names folded, what limits the plan, how it
+/// compares with the fastest one, and its range. Rank, name and time always stay.
+fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
+    let header = [
+        Column::number("#"),
+        Column::words("plan"),
+        Column::number("one run"),
+        Column::number("range").if_folded(3),
+        Column::number("vs fastest").if_folded(2),
+        Column::number("host").if_room(1),
+        Column::number("H2D").if_room(1),
+        Column::number("kern").if_room(1),
+        Column::number("D2H").if_room(1),
+        Column::words("limited by").if_folded(1),
+        Column::number("set-up").if_room(2),
+        Column::number(&format!("and {}", plural(one.runs, "run"))).if_room(3),
+    ];
+    let row = |plan: &&AssessedPlan| {
+        vec![
+            one.rank_of(plan),
+            plan.plan.clone(),
+            plan.predicted_ns.to_string(),
+            range(plan.low_ns, plan.high_ns),
+            against_fastest(plan),
+            percent(plan.host_thread.held),
+            percent(plan.busy.h2d),
+            percent(plan.busy.kernels),
+            percent(plan.busy.d2h),
+            bound_by(plan.bottleneck),
+            time(plan.setup_ns),
+            time(plan.program_ns),
+        ]
+    };
+    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
+    table(&header, &rows, width) + &one.legend(plans).unwrap_or_default()
+}
+
 pub(super) fn time(known: Option<Span>) -> String {
     known.map_or_else(|| "unknown".to_owned(), |time| time.to_string())
 }
 
-pub(super) fn against_best(plan: &AssessedPlan) -> String {
+pub(super) fn against_fastest(plan: &AssessedPlan) -> String {
     match plan.relative {
-        _ if plan.rank == 1 => "best".to_owned(),
+        _ if plan.rank == 1 => "fastest".to_owned(),
         ..1.995 if plan.ties_with_fastest => format!("tie {}", signed_percent(plan.relative - 1.0)),
         ..1.995 => signed_percent(plan.relative - 1.0),
         _ => format!("{} x", times(plan.relative)),
     }
-}
-
-/// One line for each reason, with the plans that it rules out.
-fn left_out(what: &str, missing: &[LeftOut]) -> Option<String> {
-    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for LeftOut { plan, reason } in missing {
-        groups.entry(reason).or_default().push(plan);
-    }
-    let line = |(reason, plans): (&str, Vec<&str>)| {
-        let named = quoted(plans.iter().take(NAMED));
-        let more = match plans.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{what}: {}{more}: {reason}", named.join("; "))
-    };
-    let lines: Vec<String> = groups.into_iter().map(line).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod repeats;
+mod times;
 mod words;
 
 use super::table::{Column, table};
@@ -11,9 +12,11 @@ use crate::program::{Call, Place, Program, ThreadId};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::Ranked;
+use crate::timeline::Timeline;
 use repeats::Piece;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use times::{LEGEND, TimeColumns, where_it_goes};
 
 /// How much of a plan's calls to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,33 +26,63 @@ pub enum Calls {
     All,
 }
 
-/// What a plan does, the memory it needs, what waits for what, and its calls: in lines of at most
-/// so many columns, if a number is given.
-pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
+/// What of a predicted pass to show.
+#[derive(Debug, Clone, Copy)]
+pub enum Timed<'t> {
+    /// Nothing: no machine is known.
+    No,
+    /// Where its time goes. The timeline is that of the machine without scatter.
+    Divided(&'t Timeline),
+    /// That, and when each call is made and done.
+    Listed(&'t Timeline),
+}
+
+/// What a plan does, where its time goes, what waits for what, the memory it needs, and its calls:
+/// in lines of at most so many columns, if a number is given.
+pub fn explain(
+    workload: &Workload,
+    plan: &Plan,
+    (shown, timed): (Calls, Timed<'_>),
+    width: Option<usize>,
+) -> String {
     let what_it_does = words::what_it_does(workload, plan);
     let program = &plan.program;
     let names = Names::of(program);
     let mut text = format!("{}\n\n", program.label);
     text += &section("What it does", &what_it_does);
+    if let Timed::Divided(timeline) | Timed::Listed(timeline) = timed {
+        text += &section("Where the time goes", &where_it_goes(program, timeline));
+    }
     text += &section("What waits for what", &words::what_waits(program));
     let _ = write!(text, "Memory\n\n{}", memory(workload, program, &names, width));
     if !program.setup.is_empty() {
         let _ = write!(text, "\nSet-up, once: {}\n\n", plural(program.setup.len() as u64, "call"));
-        text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), shown);
+        text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), (shown, None));
     }
     let calls = plural(program.body.len() as u64, "call");
-    let _ = write!(text, "\nEach pass: {calls}\n\n");
-    text += &listing(program, &names, (&program.body, |at| program.thread_of(at)), shown);
-    text += "\nThat is how scenarios spell calls out. A range such as x[0..4 MiB] is of bytes, the \
-             end not\nincluded. `--program FILE` writes a scenario with all of them.\n";
+    let _ = write!(text, "\nEach run: {calls}\n\n");
+    let columns = match timed {
+        Timed::Listed(timeline) => Some(TimeColumns::new(program, timeline)),
+        Timed::No | Timed::Divided(_) => None,
+    };
+    if let Some(columns) = &columns {
+        text += LEGEND;
+        text += &columns.head(program.body.len().to_string().len());
+    }
+    let calls = (&program.body[..], |at| program.thread_of(at));
+    text += &listing(program, &names, calls, (shown, columns.as_ref()));
+    text += "\nCalls are written as in scenarios. A range such as x[0..4 MiB] is in bytes and \
+             excludes its end.\n`--program FILE` writes a scenario with all calls.\n";
     folded(&text, width)
 }
 
-/// What a plan was predicted to take that is explained because it is the one to choose.
-pub fn prediction(winner: &Ranked) -> String {
-    let (low, high) = winner.forecast.interval();
-    let time = with_range(winner.makespan(), low, high);
-    format!("The plan to choose for a pass, which is predicted to take {time}:\n\n")
+/// What a plan was predicted to take that is explained because it is the one to choose, of all or
+/// of those on the GPU.
+pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
+    let (low, high) = chosen.forecast.interval();
+    let time = with_range(chosen.makespan(), low, high);
+    let of = if of_gpu { "The fastest plan on the GPU" } else { "The chosen plan" };
+    format!("{of}, predicted to take {time} per run:\n\n")
 }
 
 fn section(title: &str, sentences: &[String]) -> String {
@@ -67,7 +100,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
                 Some(buffer) => format!("buffer `{}` of the scenario", buffer.name),
                 None => format!("buffer {} of another scenario", id.0),
             },
-            None => "the plan's own".to_owned(),
+            None => "the plan".to_owned(),
         };
         let kind = (names.without_number(allocation), allocation.bytes, whose);
         let count = kinds.entry(kind.clone()).or_default();
@@ -87,10 +120,10 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
     let of = [words("name"), words("where"), number("size"), words("whose")];
     let mut text = table(&of, &rows, width);
     let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
-    let device = if program.devices() > 1 { "on each GPU at most" } else { "on the GPU" };
+    let device = if program.devices() > 1 { "at most on each GPU" } else { "on the GPU" };
     let _ = writeln!(
         text,
-        "\nIn all: {host} of host memory, {pinned} of it pinned; {} {device}.",
+        "\nTotal: {host} of host memory, {pinned} of it pinned; {} {device}.",
         program.device_bytes()
     );
     text
@@ -108,7 +141,7 @@ fn listing(
     program: &Program,
     names: &Names,
     (calls, thread_of): (&[Call], impl Fn(usize) -> ThreadId),
-    shown: Calls,
+    (shown, columns): (Calls, Option<&TimeColumns>),
 ) -> String {
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
@@ -124,11 +157,12 @@ fn listing(
         let _ = match piece {
             Piece::Call(at) => {
                 let call = calls::line(names, (&calls[at], thread_of(at)), recorded[at]);
-                writeln!(text, "{:>width$}  {call}", at + 1)
+                let times = columns.map_or_else(String::new, |columns| columns.row(at));
+                writeln!(text, "{:>width$}{times}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(
                 text,
-                "{:>width$}  calls {} to {}: the {} before come again {} (`--all` shows them)",
+                "{:>width$}  calls {} to {}: repeat the {} above {} (`--all` shows them)",
                 "...",
                 calls.start + 1,
                 calls.end,

@@ -1,43 +1,43 @@
 //! How an evaluation stands to an earlier one.
 
-use super::answer::Answer;
+use super::brief::{in_a_word, in_cell};
 use super::table::{Column, table};
-use super::what_if::in_cell;
 use super::words::{percent, quoted, signed_percent};
+use crate::findings::Answer;
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What fails a check against an earlier evaluation.
+/// What makes a comparison with an earlier evaluation fail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Limits {
-    /// By what share the fastest plan may become slower.
+    /// The share by which the fastest plan may become slower.
     pub slower: Option<f64>,
-    /// Whether another verdict fails.
+    /// Whether a changed verdict is a failure.
     pub verdict: bool,
-    /// Whether a scenario that only one of the two has fails.
+    /// Whether a scenario that is in only one of the two evaluations is a failure.
     pub missing: bool,
 }
 
-/// How some scenarios stand to an earlier evaluation of them.
+/// The comparison with an earlier evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Gate {
     /// Path of the earlier evaluation.
     pub baseline: String,
-    /// What fails.
+    /// The limits of the comparison.
     pub limits: Limits,
-    /// The scenarios that both have.
+    /// The scenarios in both evaluations.
     pub compared: Vec<Compared>,
-    /// Scenarios that only the earlier evaluation has.
+    /// Scenarios that are only in the earlier evaluation.
     pub only_before: Vec<String>,
-    /// Scenarios that only this one has.
+    /// Scenarios that are only in this evaluation.
     pub only_now: Vec<String>,
-    /// What was asked otherwise then, in words: of another machine, or for other numbers of runs.
+    /// Differences in what was asked, in words: another machine, or other numbers of runs.
     pub differences: Vec<String>,
-    /// Everything that fails, in words. Empty if the check holds.
+    /// All failures, in words. Empty if there are none.
     pub failures: Vec<String>,
 }
 
@@ -47,19 +47,19 @@ pub struct Gate {
 pub struct Compared {
     /// Its name.
     pub scenario: String,
-    /// Time of a pass of the fastest plan, before.
+    /// Time of a run of the fastest plan, before.
     pub before_ns: Option<Span>,
-    /// Time of a pass of the fastest plan, now.
+    /// Time of a run of the fastest plan, now.
     pub now_ns: Option<Span>,
     /// Name of the fastest plan before.
     pub plan_before: Option<String>,
     /// Name of the fastest plan now.
     pub plan_now: Option<String>,
-    /// The verdict of a whole program, before.
+    /// The verdict for all runs, before.
     pub verdict_before: Answer,
-    /// The verdict of a whole program, now.
+    /// The verdict for all runs, now.
     pub verdict_now: Answer,
-    /// Why it fails, in words. Empty if it does not.
+    /// Its failures, in words. Empty if there are none.
     pub failures: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Gate {
             Column::words("result"),
         ];
         let rows: Vec<Vec<String>> = self.compared.iter().map(Compared::cells).collect();
-        let mut text = format!("\nAgainst {} ({}):\n\n", self.baseline, self.limits.words());
+        let mut text = format!("\nCompared with {} ({}):\n\n", self.baseline, self.limits.words());
         text += &table(&header, &rows, width);
         for (names, what) in
             [(&self.only_before, "Only in the baseline"), (&self.only_now, "Not in the baseline")]
@@ -93,11 +93,11 @@ impl Limits {
     fn words(&self) -> String {
         let slower = self
             .slower
-            .map(|share| format!("the fastest plan is slower by more than {}", percent(share)));
-        let verdict = self.verdict.then(|| "the verdict differs".to_owned());
+            .map(|share| format!("the fastest plan is more than {} slower", percent(share)));
+        let verdict = self.verdict.then(|| "the verdict changes".to_owned());
         let missing = self.missing.then(|| "a scenario is missing".to_owned());
         let said: Vec<String> = [slower, verdict, missing].into_iter().flatten().collect();
-        format!("fails if {}", said.join(", or if "))
+        format!("fails if {}", said.join(" or "))
     }
 }
 
@@ -109,7 +109,7 @@ impl Compared {
     }
 
     fn cells(&self) -> Vec<String> {
-        let (before, now) = (self.verdict_before.in_a_word(), self.verdict_now.in_a_word());
+        let (before, now) = (in_a_word(self.verdict_before), in_a_word(self.verdict_now));
         let arrow = |before: &str, now: &str| match before == now {
             true => now.to_owned(),
             false => format!("{before} -> {now}"),

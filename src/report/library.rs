@@ -30,12 +30,20 @@ pub fn library(width: Option<usize>) -> String {
     let rows: Vec<_> = Kernel::ALL.into_iter().map(row).collect();
     let notes = [
         "",
-        "Arguments stand with the value that they have where a task does not say, and the",
-        "floating-point operations are with that. What is read all of comes on top of the bytes.",
-        "Any task but a transposition may have a `split`.",
-        "",
+        "Arguments show their defaults, which are also used for the floating-point operations.",
+        "Inputs that are read whole (\"all of\") are not counted in the bytes.",
     ];
-    folded(&(table(&header, &rows, width) + &notes.join("\n")), width)
+    let by_elements: Vec<String> = Kernel::ALL
+        .into_iter()
+        .filter(|one| one.goes_by_elements())
+        .map(|one| format!("`{one}`"))
+        .collect();
+    let cut = format!(
+        "\nPlans split tasks that run {} into chunks unless they have `split = \"none\"`. Other \
+         tasks are split if they have a `split`, except `transpose`, which cannot be split.\n",
+        by_elements.join(", ")
+    );
+    folded(&(table(&header, &rows, width) + &notes.join("\n") + &cut), width)
 }
 
 /// `x and its neighbours; all of weights: taps`
@@ -54,7 +62,7 @@ fn reads(kernel: Kernel) -> String {
 
 fn writes(kernel: Kernel) -> String {
     match (kernel.shape(), kernel.extent()) {
-        (Shape::Map, _) => "as many".to_owned(),
+        (Shape::Map, _) => "as many as it reads".to_owned(),
         (Shape::Reduction, Some(extent)) => extent.name.to_owned(),
         (Shape::Reduction, None) => "1".to_owned(),
     }

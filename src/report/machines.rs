@@ -1,27 +1,27 @@
 //! Several machines, asked the same question.
 
 use super::Origin;
-use super::evaluation_text::heading;
-use super::in_brief::InBrief;
+use super::brief::{cells, in_cell};
+use super::heading::heading;
 use super::table::{Column, table};
-use super::what_if::in_cell;
 use super::words::{folded, plural, quoted};
+use crate::findings::InBrief;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// What several machines make of some scenarios.
+/// A comparison of several machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Machines {
-    /// The machines, in the order in which they were named.
+    /// The machines, in the order given.
     pub machines: Vec<Machine>,
-    /// Seed of the draws behind every range.
+    /// Seed for the random draws behind the ranges.
     pub seed: u64,
-    /// Number of draws behind every range.
+    /// Number of random draws behind the ranges.
     pub draws: usize,
-    /// The scenarios, in the order in which they were named.
+    /// The scenarios, in the order given.
     pub scenarios: Vec<SideBySide>,
 }
 
@@ -33,7 +33,7 @@ pub struct Machine {
     pub name: String,
     /// Its profile.
     pub profile: Origin,
-    /// What an hour on it costs, in whatever currency `--price` was given in.
+    /// Price of an hour, in the currency of `--price`.
     pub price_per_hour: Option<f64>,
 }
 
@@ -43,20 +43,20 @@ pub struct Machine {
 pub struct SideBySide {
     /// Its name.
     pub scenario: String,
-    /// What it asks.
+    /// Its question.
     pub question: String,
-    /// Passes over the workload in a whole program.
+    /// Number of runs that share one set-up.
     pub runs: u64,
-    /// One answer for each machine, in their order.
+    /// One answer per machine, in the same order.
     pub answers: Vec<OnMachine>,
-    /// The machine with the fastest program. Of a pass, if a machine that has a plan has no
-    /// program of a known time.
+    /// The machine with the shortest total time; if a total is unknown, the machine with the
+    /// fastest single run.
     pub fastest: Option<String>,
-    /// The machine on which a program costs least. `null` without prices.
+    /// The machine on which all runs together cost least. `null` without prices.
     pub cheapest: Option<String>,
 }
 
-/// The answer of one machine.
+/// The answer for one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OnMachine {
@@ -64,8 +64,8 @@ pub struct OnMachine {
     pub machine: String,
     #[serde(flatten)]
     pub answer: InBrief,
-    /// What a whole program of `runs` passes costs. `null` where the machine has no price or the
-    /// program's time is not known.
+    /// Cost of all `runs` with their set-up. `null` if the machine has no price or the total time
+    /// is unknown.
     pub cost: Option<f64>,
 }
 
@@ -105,9 +105,8 @@ impl SideBySide {
         self.cheapest.as_ref()?;
         let without = self.answers.iter().filter(|one| one.cost.is_none());
         let names = quoted(without.map(|one| &one.machine));
-        let what = "no price, or no known time of a program";
-        (!names.is_empty())
-            .then(|| format!("Not compared by cost, for {what}: {}.", names.join(", ")))
+        let what = "without a price or a predicted time";
+        (!names.is_empty()).then(|| format!("Not compared by cost ({what}): {}.", names.join(", ")))
     }
 
     fn text(&self, width: Option<usize>) -> String {
@@ -118,8 +117,8 @@ impl SideBySide {
             Column::words("verdict"),
             Column::words("winner"),
             Column::number("one run"),
-            Column::number("90% range").if_folded(2),
-            Column::words("bound by").if_folded(1),
+            Column::number("range").if_folded(2),
+            Column::words("limited by").if_folded(1),
             Column::number("CPU").if_room(1),
             Column::number("GPU").if_room(1),
             Column::number(&format!("set-up and {many}")),
@@ -130,7 +129,7 @@ impl SideBySide {
         let row = |one: &OnMachine| {
             let OnMachine { machine, answer, cost } = one;
             let mut row = vec![machine.clone()];
-            row.extend(answer.cells());
+            row.extend(cells(answer));
             row.extend([answer.cpu_ns, answer.gpu_ns, answer.program_ns].map(in_cell));
             if is_priced {
                 row.push(cost.map_or_else(|| "-".to_owned(), money));
@@ -167,7 +166,7 @@ impl Machines {
         for Machine { name, profile, price_per_hour } in &self.machines {
             let _ = write!(text, "{name}\n{profile}\n");
             if let Some(price) = price_per_hour {
-                let _ = writeln!(text, "Price    {price} an hour");
+                let _ = writeln!(text, "Price    {price} per hour");
             }
             text.push('\n');
         }

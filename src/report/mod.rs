@@ -5,12 +5,10 @@
 
 mod against;
 mod agreement;
-mod answer;
-mod assessed_plan;
+mod brief;
 mod calibration;
 mod checked;
 mod coincide;
-mod deciding_time;
 mod doctor;
 mod drawn;
 mod drift;
@@ -18,19 +16,17 @@ mod evaluation;
 mod evaluation_text;
 mod explain;
 mod gate;
-mod host_thread;
+mod heading;
 mod html;
-mod in_brief;
-mod lanes;
 mod library;
 mod machines;
 mod origin;
 mod palette;
 mod paper;
-mod pass_in_words;
 mod plot;
 mod problem;
-mod setup_notes;
+mod said;
+mod scores;
 mod sureness;
 mod swept;
 mod swept_text;
@@ -38,32 +34,27 @@ mod table;
 mod ticks;
 mod timeline_row;
 mod trace;
-mod verdict;
 mod verification;
 mod verification_by_kind;
 mod verification_text;
-mod what_if;
 mod what_if_text;
+mod why;
 mod wins;
 mod words;
 
+pub use crate::cost::Bottleneck;
 pub use against::Baseline;
 pub use agreement::agreement;
-pub use answer::Answer;
-pub use assessed_plan::{AssessedPlan, Busy, PinningPrices, TakenPrices};
 pub use calibration::calibration;
 pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use evaluation::{Assessment, Evaluation, LeftOut, NoRoom, Simplest, Threshold};
+pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
-pub use explain::{Calls, explain, prediction};
+pub use explain::{Calls, Timed, explain, prediction};
 pub use gate::{Compared, Gate, Limits};
-pub use host_thread::{HeldBy, HostThread};
 pub use html::{Review, Subject, review};
-pub use in_brief::InBrief;
-pub use lanes::Bottleneck;
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
 pub use origin::Origin;
@@ -72,15 +63,15 @@ pub use plot::{
     sweep as drawn_sweep,
 };
 pub use problem::{Failed, FilePosition, Problem, ProblemKind};
-pub use sureness::{sureness, unsteady_link};
+pub use scores::Scores;
+pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
-pub use verdict::Verdict;
 pub use verification::{
     Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
     ScoredPlan, ScoredScenario, Verification,
 };
-pub use what_if::{Turning, WhatIf};
+pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};
 
 use serde::Serialize;
@@ -89,7 +80,7 @@ use serde_json::{Map, Value};
 
 /// Version of every JSON form. It goes up when a key changes its meaning or goes away, not when
 /// one is added.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A report as JSON, with what every JSON form begins with. Each type is compiled for this value
 /// alone, not for every way to write one.
@@ -110,17 +101,18 @@ fn versioned(report: &impl Serialize) -> Value {
 /// If it is something else, or of another version, with the reason in words.
 fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     match value.get("schema_version").and_then(Value::as_u64) {
         Some(version) if version == u64::from(SCHEMA_VERSION) => {}
         Some(version) => {
             return Err(format!(
-                "it has schema version {version}; this hallway reads version {SCHEMA_VERSION}"
+                "it has schema version {version}, but this hallway reads version {SCHEMA_VERSION}"
             ));
         }
         None => return Err("it has no `schema_version`".to_owned()),
     }
-    serde_json::from_value(value).map_err(|error| format!("it is no {what}: {error}"))
+    // From the text, for a value has only the last of two equal keys.
+    serde_json::from_str(text).map_err(|error| format!("it is not {what}: {error}"))
 }
 
 /// The pretty JSON form of a report, with a newline at its end.

@@ -1,5 +1,6 @@
 //! The machine that a report is about, and its profile.
 
+use super::verification::ErrorFigures;
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};
@@ -8,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The profile behind a report. Keys are stable, and what nobody said is `null`.
+/// The profile behind a report. Keys are stable; unknown values are `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Origin {
@@ -22,7 +23,7 @@ pub struct Origin {
     pub driver: Option<String>,
     /// Name of the CPU.
     pub cpu: Option<String>,
-    /// Threads that the CPU side of kernels ran on.
+    /// Number of threads on which the CPU versions of kernels ran.
     pub cpu_threads: Option<usize>,
     /// Start of the calibration in seconds since 1970.
     pub calibration_unix_time: Option<u64>,
@@ -31,11 +32,14 @@ pub struct Origin {
     /// How much of the machine the calibration measured.
     #[serde(default)]
     pub extent: CalibrationExtent,
-    /// How many measurements were taken while the device's clocks were other than usual, and of how
-    /// many in all; `null` where clocks were not watched.
+    /// Number of measurements that were taken while the device's clocks were not as usual, and the
+    /// total number. `null` if clocks were not monitored.
     pub disturbed: Option<(usize, usize)>,
-    /// How far off predictions are on machines where plans were tried, as a share; `null` where
-    /// plans were tried on this one, or where nothing is known of it.
+    /// How predictions did for the plans that were run on this machine. `null` if none were scored.
+    #[serde(default)]
+    pub scored: Option<ErrorFigures>,
+    /// Error of predictions on machines where plans were tested, as a share. `null` if plans were
+    /// tested on this machine, or if the error is unknown.
     #[serde(default)]
     pub model_error: Option<f64>,
     /// Profiles of other machines from which costs were borrowed.
@@ -61,6 +65,7 @@ impl Origin {
             calibrated: time.map(date),
             extent: machine.extent,
             disturbed: watched.map(|watched| (watched.disturbed, watched.measurements)),
+            scored: None,
             model_error: profile.model_error,
             borrowed_from: profile.borrowed.iter().map(|one| one.from.clone()).collect(),
         }
@@ -73,10 +78,14 @@ impl fmt::Display for Origin {
         let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
         match self.extent {
             CalibrationExtent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
-            CalibrationExtent::Quick => writeln!(f, "Profile  {path}, calibrated{day}, quickly")?,
+            CalibrationExtent::Quick => writeln!(
+                f,
+                "Profile  {path}, calibrated{day} with \
+                                                     --quick"
+            )?,
             CalibrationExtent::Elsewhere => {
                 let on = if day.is_empty() { "" } else { " on" };
-                writeln!(f, "Profile  {path}, of samples taken elsewhere{on}{day}")?;
+                writeln!(f, "Profile  {path}, fitted to a table of samples{on}{day}")?;
             }
         }
         let [link, cpu] =
@@ -86,12 +95,16 @@ impl fmt::Display for Origin {
             write!(f, ", {threads} threads")?;
         }
         if !self.borrowed_from.is_empty() {
-            write!(f, "\nBorrowed what its samples lack, from {}", self.borrowed_from.join(", "))?;
+            write!(
+                f,
+                "\nBorrowed costs that the samples lack, from {}",
+                self.borrowed_from.join(", ")
+            )?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),
             Some((disturbed, all)) => {
-                write!(f, "\nClocks   other than usual in {disturbed} of {all} measurements")
+                write!(f, "\nClocks   not as usual in {disturbed} of {all} measurements")
             }
         }
     }

@@ -17,19 +17,20 @@ pub(super) fn on_paper(profile: &Profile, width: Option<usize>) -> String {
     let [down, up] = Direction::BOTH.map(|direction| profile.link_rate(direction));
     let (Some(link), Some(down), Some(up)) = (link, down, up) else { return String::new() };
     let mut rows = vec![
-        row("bits on the wire", [link.raw(); 2].map(rate), &link.to_string()),
+        row("raw bit rate", [link.raw(); 2].map(rate), &link.to_string()),
         row("after line coding", [link.on_paper(); 2].map(rate), coding(link)),
     ];
     for payload in PAYLOADS {
         // What a device reads comes in completions, what it writes goes in requests.
         let data = [true, false].map(|comes| rate(link.with_packets(payload.into(), comes)));
         let [comes, goes] = [true, false].map(|comes| link.overhead(comes));
-        let why = format!("{comes:.0} and {goes:.0} bytes of header and framing for each packet");
+        let why = format!("{comes:.0} and {goes:.0} bytes of header and framing per packet");
         rows.push(row(&format!("in packets of {payload} B"), data, &why));
     }
     let shares = [down, up].map(|rate| rate.bytes_per_second() / 1e9 / link.on_paper());
     let why = format!(
-        "{} and {} of paper: acknowledgements, flow control, requests, and the host's memory",
+        "{} and {} of the bandwidth on paper: acknowledgements, flow control, requests and host \
+         memory",
         percent(shares[0]),
         percent(shares[1])
     );
@@ -39,13 +40,13 @@ pub(super) fn on_paper(profile: &Profile, width: Option<usize>) -> String {
         let rates = [root.down_bytes_per_second, root.up_bytes_per_second];
         let rates = rates.map(|rate| rate.map_or_else(|| "-".to_owned(), |one| one.to_string()));
         let what = format!("{} GPUs together", root.devices);
-        rows.push(row(&what, rates, "their links meet at the root and in the host's memory"));
+        rows.push(row(&what, rates, "shared root and host memory"));
     }
     let header = [
         Column::words("link, one direction"),
         Column::number("H2D"),
         Column::number("D2H"),
-        Column::words("what takes the rest").if_folded(1),
+        Column::words("lost to").if_folded(1),
     ];
     table(&header, &rows, width)
 }
@@ -65,15 +66,15 @@ pub(super) fn between_gpus(profile: &Profile) -> Option<String> {
     let nvlink = NvLinks::of(&profile.machine.gpu).filter(|_| to_host.is_some_and(|it| low > it));
     let over = nvlink.map_or_else(String::new, |links| {
         format!(
-            ", {} of the {} that {} links of NVLink {} carry on paper: packet headers and flow \
-             control take the rest",
+            ", {} of the {} on paper for {} links of NVLink {}; the rest is lost to packet \
+             headers and flow control",
             percent(low / links.on_paper()),
             rate(links.on_paper()),
             links.count,
             links.generation
         )
     });
-    Some(format!("Large copies from one GPU to another go at {range}{over}."))
+    Some(format!("Large copies from one GPU to another run at {range}{over}."))
 }
 
 /// Bytes per nanosecond in words.
@@ -98,5 +99,9 @@ fn beside(profile: &Profile, alone: [Bandwidth; 2]) -> Option<Vec<String>> {
     let [down, up] = Direction::BOTH.map(|direction| profile.shared(direction).ok());
     let rates = [alone[0].slowed(down?.per_byte_ns), alone[1].slowed(up?.per_byte_ns)];
     let rates = rates.map(|rate| rate.to_string());
-    Some(row("both ways at once", rates, "requests and acknowledgements of the other direction"))
+    Some(row(
+        "both directions at once",
+        rates,
+        "requests and acknowledgements of the other direction",
+    ))
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What stands on standard error, on one line, where JSON was asked for and the command failed.
+/// Printed as one line on standard error if JSON was requested and the command failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Failed {
@@ -18,26 +18,28 @@ pub struct Failed {
 pub struct Problem {
     /// The exit code.
     pub code: u8,
-    /// Whose fault it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// What is wrong, without the place.
+    /// What is wrong, without its place in the file.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Where it is, if it is at one place of a file.
+    /// Its place, if it is at one place in a file.
     pub place: Option<FilePosition>,
 }
 
-/// Whose fault it is.
+/// The kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// The arguments are wrong.
     Usage,
-    /// A file or a value is wrong, or a place cannot be written.
+    /// A file or a value is wrong, or a file cannot be written.
     Input,
-    /// There is no GPU, or something of CUDA is missing, and the command needs it.
+    /// There is no answer to what was asked.
+    Unanswered,
+    /// The command needs a GPU or a part of CUDA that is missing.
     NoGpu,
     /// The GPU or the machine failed.
     Machine,
@@ -49,11 +51,11 @@ pub enum ProblemKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FilePosition {
-    /// Path of the file, as it was named.
+    /// Path of the file, as given.
     pub file: String,
     /// Counted from 1.
     pub line: usize,
-    /// In characters, counted from 1. `null` where only the line is known.
+    /// In characters, counted from 1. `null` if only the line is known.
     pub column: Option<usize>,
 }
 

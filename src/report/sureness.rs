@@ -1,8 +1,11 @@
 //! How sure a profile is, in a line.
 
-use super::words::{fine_percent, plural};
+use super::words::{fine_percent, percent, plural};
 use crate::profile::Profile;
 use crate::stats::median;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How many of the least sure kinds are named.
@@ -26,7 +29,8 @@ pub fn sureness(profile: &Profile) -> String {
     }
     let all: Vec<f64> = of_kinds.values().flatten().copied().collect();
     let Some(middle) = median(&all) else {
-        return "How sure each parameter is was not measured: that takes two passes.".to_owned();
+        return "Unknown: intervals of the parameters, which need a calibration in two passes."
+            .to_owned();
     };
     let medians = of_kinds.into_iter().filter_map(|(kind, shares)| Some((kind, median(&shares)?)));
     let mut medians: Vec<(String, f64)> = medians.collect();
@@ -37,35 +41,48 @@ pub fn sureness(profile: &Profile) -> String {
         .collect();
     let without = match parameters.len() - known {
         0 => String::new(),
-        some => format!("; {} measured in one pass only", plural(some as u64, "parameter")),
+        some => format!("; {} measured in only one pass", plural(some as u64, "parameter")),
     };
     format!(
-        "95% intervals: \u{b1}{} in the median; widest: {}{without}.",
+        "95% intervals: median \u{b1}{}; widest: {}{without}.",
         fine_percent(middle),
         worst.join(", ")
     )
 }
 
-/// A warning if the two passes of a calibration found different rates for large copies: then
-/// something else used the link, and predictions of copies are no better than that.
-pub fn unsteady_link(profile: &Profile) -> Option<String> {
-    let widths = &profile.intervals.as_ref()?.half_widths;
-    let rates = [
-        ("H2D", "link.down_bytes_per_second", profile.link.down_bytes_per_second?),
-        ("D2H", "link.up_bytes_per_second", profile.link.up_bytes_per_second?),
-    ];
-    let shares = rates.map(|(way, name, rate)| {
-        let width = widths.get(name).and_then(|widths| widths.first()).copied().unwrap_or_default();
-        (way, width / rate.bytes_per_second())
-    });
-    let words = shares.map(|(way, share)| format!("{way} \u{b1}{}", fine_percent(share)));
-    shares.iter().any(|&(_, share)| share > STEADY).then(|| {
+/// By how much the rates of large copies differed between the two passes of a calibration, as shares
+/// of the rates: something else used the link meanwhile, and predictions of copies are no better.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct UnsteadyLink {
+    /// Of copies to the device.
+    pub h2d: f64,
+    /// Of copies to the host.
+    pub d2h: f64,
+}
+
+impl UnsteadyLink {
+    /// `None` if both passes found about the same rates, or if there was one pass.
+    pub fn of(profile: &Profile) -> Option<Self> {
+        let widths = &profile.intervals.as_ref()?.half_widths;
+        let share = |name: &str, rate: f64| {
+            let width = widths.get(name).and_then(|widths| widths.first()).copied();
+            width.unwrap_or_default() / rate
+        };
+        let (down, up) = (profile.link.down_bytes_per_second?, profile.link.up_bytes_per_second?);
+        let h2d = share("link.down_bytes_per_second", down.bytes_per_second());
+        let d2h = share("link.up_bytes_per_second", up.bytes_per_second());
+        (h2d > STEADY || d2h > STEADY).then_some(Self { h2d, d2h })
+    }
+
+    /// What was seen, and what to do.
+    pub fn sentence(self) -> String {
         format!(
-            "Large copies took other times in one pass than in the other ({}): something else used \
-             the link. Calibrate again.",
-            words.join(", ")
+            "busy during calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
+            percent(self.h2d),
+            percent(self.d2h)
         )
-    })
+    }
 }
 
 /// Relative width from which on a link counts as unsteady. On quiet hosts of H200s, rates were

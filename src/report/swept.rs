@@ -1,10 +1,9 @@
 //! What a sweep found: the answer at each value of a number, and where it turns.
 
 use super::Origin;
-use super::answer::Answer;
-use super::in_brief::InBrief;
-use super::lanes::{Bottleneck, bottleneck};
+use crate::cost::Bottleneck;
 use crate::families::Strategy;
+use crate::findings::{Answer, InBrief};
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -12,42 +11,43 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Everything that is said about sweeps on one machine: of one number, in each of some scenarios.
+/// Sweeps of one number in one or more scenarios, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepReport {
-    /// The profile that predictions are made from.
+    /// The profile behind the predictions.
     pub profile: Origin,
     /// Digest of the profile.
     pub profile_digest: String,
-    /// Seed of the draws behind every range.
+    /// Seed for the random draws behind the ranges.
     pub seed: u64,
-    /// Number of draws behind every range.
+    /// Number of random draws behind the ranges.
     pub draws: usize,
-    /// Trials that decided how wide ranges are.
+    /// Number of calibration trials that set the width of the ranges.
     pub trials: usize,
-    /// Which of the values are here, where several processes share them. `null`: all.
+    /// The parts of the values that are included, if several processes share a sweep. `null`: all
+    /// values.
     pub parts: Option<Parts>,
-    /// One for each scenario, in the order in which they were named.
+    /// One sweep per scenario, in the order given.
     pub sweeps: Vec<Sweeping>,
 }
 
-/// Some of several parts of a sweep.
+/// A selection of the parts of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Parts {
     /// Their numbers, counted from 1.
     pub numbers: BTreeSet<usize>,
-    /// How many there are in all.
+    /// Total number of parts.
     pub of: usize,
 }
 
-/// What a number counts, and so how it is said.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Things that are counted, or a plain number.
+    /// A count, or a number without a unit.
     Number,
     Bytes,
     Nanoseconds,
@@ -59,29 +59,29 @@ pub enum Unit {
 pub struct Sweeping {
     /// Its name.
     pub scenario: String,
-    /// What it asks.
+    /// Its question.
     pub question: String,
     /// Digest of the scenario's file.
     pub scenario_digest: String,
-    /// The number that is varied.
+    /// The number that is swept.
     pub key: String,
-    /// What its values are.
+    /// The unit of its values.
     pub unit: Unit,
-    /// What is counted, such as ``elements of `x` ``. `null`: the key says it.
+    /// What the number counts, such as ``elements of `x` ``. `null`: as the key says.
     pub counted: Option<String>,
-    /// How many elements make a row, where tasks take whole rows and elements are varied.
+    /// Number of elements in a row, if elements are swept and tasks process whole rows.
     pub row: Option<u64>,
-    /// The scenario's own value, if it has one.
+    /// The value in the scenario, if it has one.
     pub here: Option<Setting>,
-    /// Whether times are of whole programs, with first use and set-up, rather than of one pass.
+    /// True if times are totals with first use and set-up; false if they are of a single run.
     pub of_programs: bool,
-    /// All values, also those of other parts.
+    /// All values, including those of other parts.
     pub values: Vec<Setting>,
-    /// What is said at each value.
+    /// The answer at each value.
     pub points: Vec<SweptPoint>,
     /// The changes of the winner between two values.
     pub turns: Vec<Turn>,
-    /// Where the GPU wins. Empty if it does so at no value that was tried.
+    /// The values at which the GPU wins. Empty if it wins at none that was tried.
     pub gpu_wins: Vec<Wins>,
 }
 
@@ -93,15 +93,15 @@ pub struct SweptPoint {
     pub value: Setting,
     #[serde(flatten)]
     pub brief: InBrief,
-    /// The plan to choose on the CPU.
+    /// The chosen plan on the CPU.
     pub cpu: Option<SideTime>,
-    /// The plan to choose that is not the CPU's alone.
+    /// The chosen plan among those that use a GPU.
     pub gpu: Option<SideTime>,
-    /// Why nothing can be predicted of a side, or of both, where it cannot.
+    /// Why a side, or both, cannot be predicted, if so.
     pub unknown: Option<String>,
 }
 
-/// A plan of one side with the time that is compared.
+/// A plan of one side, with the time that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SideTime {
@@ -109,12 +109,12 @@ pub struct SideTime {
     pub plan: String,
     /// Its time.
     pub predicted_ns: Span,
-    /// Lower end of the range that holds the true time nine times out of ten.
+    /// Lower end of the predicted range.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// What bounds it in a pass.
-    pub bottleneck: Bottleneck,
+    /// What limits a run of the plan. `null` if that was not looked for.
+    pub bottleneck: Option<Bottleneck>,
 }
 
 impl SweptPoint {
@@ -124,7 +124,7 @@ impl SweptPoint {
         let side = |on_cpu| {
             let best = swept.best(on_cpu)?;
             let [predicted_ns, low_ns, high_ns] = swept.time(best)?;
-            let bottleneck = bottleneck(&best.plan.program, &best.forecast.timeline);
+            let bottleneck = best.bottleneck();
             Some(SideTime { plan: best.plan.name(), predicted_ns, low_ns, high_ns, bottleneck })
         };
         let (cpu, gpu) = (side(true), side(false));
@@ -149,7 +149,7 @@ impl SweptPoint {
 
     /// The answer to what is asked: about a pass, or a program.
     pub fn answer(&self, of_programs: bool) -> Answer {
-        if of_programs { self.brief.answer } else { self.brief.pass_answer }
+        if of_programs { self.brief.answer } else { self.brief.run_answer }
     }
 
     /// The plan to choose, by the time that is compared.
@@ -182,7 +182,7 @@ impl SweepReport {
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "sweep")
+        super::read_json(text, "a sweep")
     }
 
     /// The JSON form, with a newline at its end.
@@ -205,10 +205,10 @@ impl SweepReport {
     /// If it is of other sweeps, or a part that is here already.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
-            return Err("a whole sweep needs no other part".to_owned());
+            return Err("one of them is already a complete sweep".to_owned());
         };
         if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
-            return Err(format!("both hold part {twice} of {}", mine.of));
+            return Err(format!("both contain part {twice} of {}", mine.of));
         }
         let head = |report: &Self| {
             let bare = |sweep: &Sweeping| {
@@ -222,8 +222,8 @@ impl SweepReport {
             (Self { profile, parts: None, sweeps, ..report.clone() }, parts)
         };
         if head(self) != head(&other) {
-            return Err("they are parts of different sweeps: profile, scenario, seed, draws, \
-                        values and the number of parts must be the same"
+            return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
+                        values and number of parts must be the same"
                 .to_owned());
         }
         for (mine, theirs) in self.sweeps.iter_mut().zip(other.sweeps) {

@@ -1,12 +1,14 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
-use super::answer::Answer;
-use super::evaluation_text::heading;
+use super::brief::in_a_word;
 use super::evaluation_text::ranges;
+use super::heading::heading;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, table};
 use super::wins::stretch;
-use super::words::{fine_count, folded, plural, range, times, times_as_long};
+use super::words::{bound_by, fine_count, folded, plural, range, times};
+use crate::findings::Answer;
+use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};
 use serde::Serialize;
@@ -36,7 +38,7 @@ impl Sweeping {
     /// Where the GPU wins, in a sentence.
     pub fn sentence(&self) -> String {
         let noun = self.noun();
-        let what = if self.of_programs { "a program" } else { "a pass" };
+        let what = if self.of_programs { "over a whole program" } else { "in one run" };
         let known: Vec<&SweptPoint> =
             self.points.iter().filter(|point| point.cpu.is_some() && point.gpu.is_some()).collect();
         let (Some(first), Some(last)) = (known.first(), known.last()) else {
@@ -55,11 +57,13 @@ impl Sweeping {
             _ => format!("value tried{both}, from {from} to {to}{noun}"),
         };
         let mut said = match stretches.as_deref() {
-            None if known.len() == 1 => format!("The GPU wins {what} at {tried}."),
-            None => format!("The GPU wins {what} at every {tried}."),
-            Some([]) if known.len() == 1 => format!("The GPU does not win {what} at {tried}."),
-            Some([]) => format!("The GPU wins {what} at no {tried}."),
-            Some(all) => format!("The GPU wins {what} with {}{noun}.", all.join(", or ")),
+            None if known.len() == 1 => format!("The GPU is faster {what} at {tried}."),
+            None => format!("The GPU is faster {what} at every {tried}."),
+            Some([]) if known.len() == 1 => {
+                format!("The GPU is not faster {what} at {tried}.")
+            }
+            Some([]) => format!("The GPU is faster {what} at no {tried}."),
+            Some(all) => format!("The GPU is faster {what} {}{noun}.", all.join(" and ")),
         };
         if let Some(row) = self.row {
             let turns = self.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
@@ -84,21 +88,21 @@ impl Sweeping {
             Column::words("faster"),
             Column::words("plan"),
             Column::number(time),
-            Column::number("90% range").if_folded(2),
+            Column::number("range").if_folded(2),
             Column::number("CPU").if_room(2),
             Column::number("GPU").if_room(2),
             Column::words("GPU is").if_room(1),
-            Column::words("bound by").if_folded(1),
+            Column::words("limited by").if_folded(1),
         ];
         let row = |point: &SweptPoint| {
             let winner = point.winner(self.of_programs);
             let time = |side: &Option<SideTime>| {
                 side.as_ref().map_or("-".to_owned(), |side| side.predicted_ns.to_string())
             };
-            let bound = winner.map(|side| side.bottleneck.to_string());
+            let bound = winner.map(|side| bound_by(side.bottleneck));
             vec![
                 self.unit.say(point.value.0),
-                point.answer(self.of_programs).in_a_word().to_owned(),
+                in_a_word(point.answer(self.of_programs)).to_owned(),
                 winner.map_or("-".to_owned(), |side| side.plan.clone()),
                 winner.map_or("-".to_owned(), |side| side.predicted_ns.to_string()),
                 winner.map_or("-".to_owned(), |side| range(side.low_ns, side.high_ns)),
@@ -143,7 +147,7 @@ impl SweepReport {
     /// The report in lines of at most so many columns, if a number is given.
     pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
-        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, &self.profile));
+        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, self.profile.model_error));
         if let Some(parts) = &self.parts {
             let numbers: Vec<String> = parts.numbers.iter().map(usize::to_string).collect();
             let _ = writeln!(text, "Parts    {} of {}", numbers.join(", "), parts.of);
@@ -207,7 +211,7 @@ impl<'a> Row<'a> {
             predicted_ns: time(winner),
             low_ns: low(winner),
             high_ns: high(winner),
-            bottleneck: winner.map(|side| side.bottleneck.to_string()),
+            bottleneck: winner.map(|side| bound_by(side.bottleneck)),
             cpu_plan: plan(cpu),
             cpu_ns: time(cpu),
             cpu_low_ns: low(cpu),

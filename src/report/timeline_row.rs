@@ -1,6 +1,6 @@
 //! The rows of a timeline: host threads, and the engines of each GPU.
 
-use super::host_thread::HostThread;
+use crate::findings::HostThread;
 use crate::program::spelled::Names;
 use crate::program::{Program, ThreadId};
 use crate::timeline::{Activity, Lane, Timeline, busy};

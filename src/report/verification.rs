@@ -18,29 +18,29 @@ pub const P95_ERROR_LIMIT: f64 = 0.10;
 /// Largest regret in any scenario: by which share the chosen plan may be slower than the fastest.
 pub const REGRET_LIMIT: f64 = 0.03;
 
-/// Predictions beside runs for some scenarios on one machine.
+/// Predictions compared with measured runs on one machine.
 ///
-/// These names are the keys of the JSON form; they are stable. Times end in
-/// `_ns` and are whole nanoseconds; errors and shares are fractions, not percent. Every key is
-/// always there: what is not known, or does not apply, is `null` and never a number.
+/// The keys are stable. Times end in `_ns` and are whole nanoseconds; errors and shares are
+/// fractions, not percentages. Every key is always present: values that are unknown or do not apply
+/// are `null`, never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Verification {
-    /// The profile that predictions are made from.
+    /// The profile behind the predictions.
     pub profile: Origin,
-    /// A digest of the profile, the plans and their predictions, made before anything ran.
+    /// Digest of the profile, the plans and their predictions, computed before anything ran.
     pub predictions: Option<String>,
-    /// The scenarios, in the order in which they were named.
+    /// The scenarios, in the order given.
     pub scenarios: Vec<ScoredScenario>,
-    /// Over the plans of all scenarios.
+    /// Errors over the plans of all scenarios.
     pub overall: Option<ErrorFigures>,
-    /// Over the plans of each kind, and then of all, beside three baselines.
+    /// Errors over the plans of each kind and of all, compared with three simpler predictions.
     pub kinds: Vec<KindFigures>,
-    /// What must hold, and whether it does.
+    /// The checks, and whether they passed.
     pub checks: Vec<Check>,
 }
 
-/// One scenario: predictions beside runs.
+/// One scenario: predictions compared with runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ScoredScenario {
@@ -50,14 +50,14 @@ pub struct ScoredScenario {
     pub plans: Vec<ScoredPlan>,
     /// Errors over its plans.
     pub errors: Option<ErrorFigures>,
-    /// The plan that was predicted to be the fastest.
+    /// The plan predicted to be fastest.
     pub predicted_winner: Option<String>,
-    /// The plan that was measured to be the fastest.
+    /// The plan measured to be fastest.
     pub measured_winner: Option<String>,
-    /// By which share the chosen plan is slower than the fastest one measured.
+    /// The share by which the chosen plan was slower than the fastest one measured.
     pub regret: Option<f64>,
-    /// Whether CPU, GPU or both was called right; `null` where the CPU alone was not tried, or
-    /// nothing else was.
+    /// True if the verdict (CPU, GPU or both) was right. `null` if no plan on the CPU alone was
+    /// run, or no other plan.
     pub verdict_right: Option<bool>,
 }
 
@@ -67,27 +67,28 @@ pub struct ScoredScenario {
 pub struct ScoredPlan {
     /// Name of the plan.
     pub plan: String,
-    /// Who computes.
+    /// The processors that compute.
     pub side: Side,
-    /// Predicted time of one pass.
+    /// Predicted time of one run.
     pub predicted_ns: Span,
-    /// Lower end of the range that the prediction gave with 90% confidence.
+    /// Lower end of the predicted range.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// Median of the measured passes.
+    /// Median time of the measured runs.
     pub measured_ns: Span,
-    /// Robust relative spread of the passes. `null` for a single pass.
+    /// Robust relative spread of the measured runs. `null` if there is only one.
     pub spread: Option<f64>,
-    /// How many passes were measured.
+    /// Number of measured runs.
     pub passes: usize,
-    /// How many passes do not count because something else used the core of the issuing thread.
+    /// Number of runs that are not counted because something else used the core of the calling
+    /// thread.
     pub passes_beside: usize,
-    /// Relative error of the prediction, positive where it was too slow.
+    /// Relative error of the prediction; positive if the prediction was too long.
     pub error: f64,
 }
 
-/// A summary of prediction errors. `median`, `p95` and `worst` are of absolute relative errors.
+/// A summary of prediction errors. `median`, `p95` and `worst` are absolute relative errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ErrorFigures {
@@ -95,15 +96,15 @@ pub struct ErrorFigures {
     pub plans: usize,
     /// Median of the absolute relative errors.
     pub median: f64,
-    /// 95% quantile of the absolute relative errors.
+    /// 95th percentile of the absolute relative errors.
     pub p95: f64,
     /// Largest absolute relative error.
     pub worst: f64,
-    /// Share of the measurements inside their predicted range.
+    /// Share of the measurements within their predicted ranges.
     pub coverage: f64,
 }
 
-/// Errors over the plans of one kind, beside those of three simpler predictions.
+/// Errors over the plans of one kind, compared with those of three simpler predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindFigures {
@@ -112,24 +113,24 @@ pub struct KindFigures {
     pub kind: String,
     /// Errors over these plans.
     pub errors: ErrorFigures,
-    /// Median of the absolute relative errors of a textbook's rule of thumb: what the kernels take,
-    /// and the copied bytes at 12 GB/s.
+    /// Median of the absolute relative errors of a textbook rule of thumb: kernel times plus copied
+    /// bytes at 12 GB/s.
     pub textbook: f64,
-    /// Median of the absolute relative errors of a prediction without overlap: the sum of what each
-    /// call takes.
+    /// Median of the absolute relative errors of a prediction without overlap: the sum of the times
+    /// of all calls.
     pub one_by_one: f64,
     /// Median of the absolute relative errors of a prediction with perfect overlap: the time for
-    /// which the busiest resource works.
+    /// which the busiest resource is busy.
     pub busiest: f64,
 }
 
-/// Something that must hold, and whether it does.
+/// A check, and whether it passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Check {
-    /// Whether it holds.
+    /// Whether it passed.
     pub passed: bool,
-    /// What was checked, and the figure that was found.
+    /// What was checked, with the value found.
     pub what: String,
 }
 
@@ -164,19 +165,22 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
     let missing = scenarios.iter().filter(|scenario| scenario.plans.is_empty());
     checks.extend(missing.map(|scenario| Check {
         passed: false,
-        what: format!("no run fits a plan of {}: verify it on the GPU again", scenario.scenario),
+        what: format!(
+            "no run of {} matches one of its plans: verify it on the GPU again",
+            scenario.scenario
+        ),
     }));
     if let Some(errors) = overall {
         let plans = errors.plans;
         checks.push(at_most("median error", errors.median, MEDIAN_ERROR_LIMIT, plans));
-        checks.push(at_most("95% quantile of errors", errors.p95, P95_ERROR_LIMIT, plans));
+        checks.push(at_most("95th percentile of errors", errors.p95, P95_ERROR_LIMIT, plans));
     }
     let regrets = scenarios.iter().filter_map(|one| Some((one.regret?, one.scenario.as_str())));
     if let Some((regret, scenario)) = regrets.max_by(|one, other| one.0.total_cmp(&other.0)) {
         let (found, limit) = (fine_percent(regret), fine_percent(REGRET_LIMIT));
         checks.push(Check {
             passed: regret <= REGRET_LIMIT,
-            what: format!("largest regret is {found}, in {scenario} (at most {limit})"),
+            what: format!("largest regret: {found}, in {scenario} (limit: {limit})"),
         });
     }
     checks.extend(called_right(scenarios));
@@ -187,7 +191,7 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
 pub(super) fn called_right(scenarios: &[ScoredScenario]) -> Option<Check> {
     let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
     let (right, all) = (verdicts.iter().filter(|&&right| right).count(), verdicts.len());
-    let what = format!("GPU or CPU is called right in {right} of {all}");
+    let what = format!("correct verdicts (GPU or CPU): {right} of {all}");
     (all > 0).then_some(Check { passed: right == all, what })
 }
 
@@ -195,7 +199,7 @@ fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {
     let (shown, allowed) = (fine_percent(found), fine_percent(limit));
     Check {
         passed: found <= limit,
-        what: format!("{what} is {shown} over {plans} plans (at most {allowed})"),
+        what: format!("{what}: {shown} over {plans} plans (limit: {allowed})"),
     }
 }
 

@@ -21,9 +21,9 @@ fn columns() -> [Column; 9] {
     ]
 }
 
-const BASELINES: &str = "\
-The last columns are median errors of simpler predictions: kernels, and bytes at 12 GB/s; all \
-calls one after another; and the busiest resource alone.\n";
+const BASELINES: &str = "The last columns show median errors of simpler predictions: kernels \
+                         plus bytes at 12 GB/s; all calls one after another; and the busiest \
+                         resource alone.\n";
 
 fn row(of: &KindFigures) -> Vec<String> {
     let KindFigures { kind, errors, textbook, one_by_one, busiest } = of;
@@ -68,8 +68,8 @@ impl Verification {
             let [median, p95, worst] = [median, p95, worst].map(fine_percent);
             let _ = writeln!(
                 text,
-                "{bullet}regret over {} workloads is {median} in the median, its 95% quantile \
-                 {p95}, at most {worst}",
+                "{bullet}regret over {} workloads: median {median}, 95th percentile {p95}, \
+                 maximum {worst}",
                 regrets.len()
             );
         }

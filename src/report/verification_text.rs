@@ -1,6 +1,6 @@
 //! A verification for the terminal and for a README.
 
-use super::evaluation_text::heading;
+use super::heading::heading;
 use super::table::{Column, markdown_table, table};
 use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};
@@ -55,8 +55,8 @@ impl Verification {
         }
         let share = percent(beside as f64 / all as f64);
         format!(
-            "{beside} of {all} passes ({share}) do not count: something else used the core of the \
-             thread that issues calls.\n"
+            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
+             used the core of the calling thread.\n"
         )
     }
 
@@ -72,12 +72,12 @@ impl Verification {
             [] => String::new(),
             [only] => {
                 let only = signed_percent(only);
-                format!("{bullet}the plan on the CPU is off by {only}\n")
+                format!("{bullet}error of the plan on the CPU: {only}\n")
             }
             [low, .., high] => {
                 let [low, high] = [low, high].map(signed_percent);
-                let most = format!("{low} to {high}, in the median by {middle}");
-                format!("{bullet}plans on the CPU are off by {most}\n")
+                let most = format!("{low} to {high}, median {middle}");
+                format!("{bullet}errors of plans on the CPU: {most}\n")
             }
         }
     }
@@ -122,7 +122,7 @@ fn scenario_row(scenario: &ScoredScenario) -> Vec<String> {
     row.push(name(&scenario.predicted_winner));
     let is_same = scenario.predicted_winner == scenario.measured_winner;
     row.push(match &scenario.measured_winner {
-        Some(_) if is_same => "the same".to_owned(),
+        Some(_) if is_same => "same".to_owned(),
         winner => name(winner),
     });
     row.push(scenario.regret.map(fine_percent).unwrap_or_default());
@@ -147,7 +147,7 @@ fn cells(plans: &[ScoredPlan], width: Option<usize>) -> String {
     let header = [
         Column::words("plan"),
         Column::number("predicted"),
-        Column::number("90% range").if_folded(1),
+        Column::number("range").if_folded(1),
         Column::number("measured"),
         Column::number("spread").if_room(1),
         Column::number("error"),

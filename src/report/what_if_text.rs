@@ -1,33 +1,13 @@
 //! A table of what would be, beside what is.
 
-use super::evaluation::Assessment;
-use super::in_brief::InBrief;
+use super::brief::{cells, in_cell};
 use super::table::{Column, table};
-use super::what_if::{Turning, WhatIf, in_cell};
-use super::words::{plural, signed_percent, times, times_as_long};
+use super::words::{folded, plural, signed_percent, times};
+use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
 use crate::units::Span;
 use crate::what_if::SEARCHED;
 
 impl Assessment {
-    /// Says what the answer would be if something were different.
-    #[must_use]
-    pub fn varied(mut self, today: InBrief, what_if: Vec<WhatIf>) -> Self {
-        self.today = Some(today).filter(|_| !what_if.is_empty());
-        self.what_if = what_if;
-        self
-    }
-
-    /// What the answers to what-if take for granted, each once.
-    pub(super) fn assumptions(&self) -> Vec<&str> {
-        let mut said: Vec<&str> = Vec::new();
-        for assumption in self.what_if.iter().flat_map(|one| &one.assumptions) {
-            if !said.contains(&assumption.as_str()) {
-                said.push(assumption);
-            }
-        }
-        said
-    }
-
     /// A table of what would be, under today's answer.
     pub(super) fn what_if_table(&self, width: Option<usize>) -> Option<String> {
         let today = self.today.as_ref()?;
@@ -42,18 +22,18 @@ impl Assessment {
             Column::words("verdict"),
             Column::words("winner"),
             Column::number("one run"),
-            Column::number("90% range").if_room(3),
+            Column::number("range").if_room(3),
             Column::number("vs today"),
             Column::number("CPU").if_room(1),
             Column::number("GPU").if_room(2),
-            Column::words("bound by").if_folded(1),
+            Column::words("limited by").if_folded(1),
             Column::words("turns").if_folded(2),
         ];
         if has_programs {
             header.push(Column::number(&format!("and {}", plural(self.runs, "run"))));
         }
         let row = |change: &str, brief: &InBrief, turns: String| {
-            let [verdict, winner, time, range, bound] = brief.cells();
+            let [verdict, winner, time, range, bound] = cells(brief);
             let against = against(brief.predicted_ns, today.predicted_ns);
             let sides = [brief.cpu_ns, brief.gpu_ns].map(in_cell);
             let change = change.to_owned();
@@ -66,7 +46,7 @@ impl Assessment {
         };
         let mut rows = vec![row("as it is", today, String::new())];
         rows.extend(self.what_if.iter().map(|one| {
-            let turns = one.turning.as_ref().map_or_else(|| "-".to_owned(), Turning::words);
+            let turns = one.turning.as_ref().map_or_else(|| "-".to_owned(), turns);
             row(&one.change, &one.answer, turns)
         }));
         let mut text = table(&header, &rows, width);
@@ -81,11 +61,11 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "Ranges are as wide as those of today's machine. `turns`: the factor beyond which the \
-             other side wins a pass, of 1/{}x to {most}x.\n",
+            "Ranges are as wide as on today's machine. `turns`: the factor below or above which the \
+             other side is faster in one run, within 1/{}x to {most}x.",
             1.0 / least
         );
-        Some(format!("{text}{ends}\n"))
+        Some(text + &folded(&ends, width))
     }
 }
 
@@ -98,5 +78,27 @@ pub(super) fn against(time: Option<Span>, today: Option<Span>) -> String {
         0.5..1.995 => signed_percent(ratio - 1.0),
         ..0.5 => format!("1/{} x", times(1.0 / ratio.max(1e-9))),
         _ => format!("{} x", times(ratio)),
+    }
+}
+
+/// The factor beyond which the other side is faster.
+pub(super) fn turns(turning: &Turning) -> String {
+    let side = match turning.to {
+        Some(Answer::Gpu) => "GPU",
+        _ => "CPU",
+    };
+    match turning.at {
+        Some(at) if at < 1.0 => format!("{side} below {}x", factor(at)),
+        Some(at) => format!("{side} above {}x", factor(at)),
+        None => "never".to_owned(),
+    }
+}
+
+/// Two significant digits.
+fn factor(factor: f64) -> String {
+    match factor {
+        ..0.0995 => format!("{factor:.3}"),
+        ..9.95 => format!("{factor:.2}"),
+        _ => format!("{factor:.0}"),
     }
 }

@@ -19,9 +19,9 @@ pub(super) fn stretch(wins: &Wins, say: &dyn Fn(f64) -> String) -> Option<String
     let until = wins.until.map(|until| end(until, wins.until_range));
     match (from, until) {
         (None, None) => None,
-        (Some(from), None) => Some(format!("about {from} and more")),
-        (None, Some(until)) => Some(format!("up to about {until}")),
-        (Some(from), Some(until)) => Some(format!("about {from} to {until}")),
+        (Some(from), None) => Some(format!("above {from}")),
+        (None, Some(until)) => Some(format!("below {until}")),
+        (Some(from), Some(until)) => Some(format!("from {from} to {until}")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How figures are put into words.
 
+use crate::cost::Bottleneck;
 use crate::units::Span;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -21,6 +22,11 @@ pub(super) fn with_range(middle: Span, low: Span, high: Span) -> String {
         [low, "to", high, same] if same == unit => format!("{middle} ({low} to {high})"),
         _ => format!("{middle} ({range})"),
     }
+}
+
+/// What bounds a plan, in a cell of a table.
+pub(super) fn bound_by(bottleneck: Option<Bottleneck>) -> String {
+    bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string())
 }
 
 /// A share as a whole percentage: `97%`.
@@ -47,9 +53,12 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// How many times as long one takes as the other. A kernel may be stated to take no time at all.
-pub(super) fn times_as_long(one: Span, other: Span) -> f64 {
-    one.nanos_f64().max(1.0) / other.nanos_f64().max(1.0)
+/// `1.3 times as long`, or `2.3% longer` for less than a tenth.
+pub(super) fn longer(ratio: f64) -> String {
+    match ratio {
+        ..1.0995 => format!("{} longer", fine_percent(ratio - 1.0)),
+        _ => format!("{} times as long", times(ratio)),
+    }
 }
 
 /// About two significant digits: `256`, `12 k`, `1.3 M`.
@@ -181,17 +190,4 @@ pub fn date(unix_time: u64) -> String {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day_of_month:02}")
-}
-
-/// The first sentence of a text, and the rest. Names in backquotes may have points in them, so a
-/// sentence ends only outside of them, where a blank follows.
-pub(super) fn first_sentence(text: &str) -> (&str, &str) {
-    let mut quoted = false;
-    for (at, letter) in text.char_indices() {
-        quoted ^= letter == '`';
-        if !quoted && letter == '.' && text[at + 1..].starts_with(' ') {
-            return (&text[..=at], text[at + 1..].trim_start());
-        }
-    }
-    (text, "")
 }

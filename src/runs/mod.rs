@@ -99,8 +99,8 @@ pub struct RunSet {
 }
 
 /// How to get runs in place of some that cannot be used.
-const AGAIN: &str = "move it away, and make it anew with `hallway verify` without --recorded, on \
-                     the profile's machine";
+const AGAIN: &str = "move the file and run `hallway verify` on the profile's machine, without \
+                     --recorded";
 
 /// What every version of the format has.
 #[derive(Deserialize)]
@@ -118,9 +118,9 @@ pub enum RunsError {
     Write { path: String, source: std::io::Error },
     #[error("{path}:{place}: not a file of runs: {problem}")]
     Parse { path: String, place: Place, problem: String },
-    #[error("{path} ends early, at {place}: part of the file is missing")]
+    #[error("{path} is incomplete: it ends at {place}")]
     EndsEarly { path: String, place: Place },
-    #[error("{path} has runs of format {found}; this hallway reads format {FORMAT}")]
+    #[error("{path} has format {found}, but this hallway reads format {FORMAT}")]
     Format { path: String, found: u32 },
     #[error("{path}: {problem}")]
     Content { path: String, problem: String },
@@ -179,7 +179,9 @@ impl RunSet {
             |one: &Activity| one.start <= one.end && one.end.since_start().nanos() < 1 << 55;
         let timelines = self.traces.iter().map(|trace| &trace.timeline);
         if !timelines.flat_map(|timeline| &timeline.activities).all(is_stretch) {
-            return Some("an activity in `traces` ends before it starts, or never".to_owned());
+            return Some(
+                "an activity in `traces` ends before it starts, or does not end".to_owned(),
+            );
         }
         let mut seen = BTreeSet::new();
         let runs = self.runs.iter().map(|run| (run, false));
@@ -187,16 +189,16 @@ impl RunSet {
         runs.chain(reruns).find_map(|(run, is_again)| {
             let Run { plan, passes_ns, worst_error, .. } = run;
             if passes_ns.is_empty() || !passes_ns.iter().all(is_time) {
-                return Some(format!("the passes of `{plan}` are none, or no times"));
+                return Some(format!("the run of `{plan}` has no valid times"));
             }
             if !(0.0..=f64::from(TOLERANCE)).contains(worst_error) {
                 return Some(format!(
-                    "`worst_error` of `{plan}` is {worst_error}, and must be 0 to {TOLERANCE}: its \
-                     output was wrong, or the file was changed"
+                    "`worst_error` of `{plan}` is {worst_error}, but must be 0 to {TOLERANCE}: \
+                     its output was wrong, or the file was edited"
                 ));
             }
             let is_new = seen.insert((&run.identity, is_again));
-            (!is_new).then(|| format!("the run of `{plan}` is there twice"))
+            (!is_new).then(|| format!("there are two runs of `{plan}`"))
         })
     }
 
@@ -226,13 +228,16 @@ impl RunSet {
     /// In words, if the runs do not belong together.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         if self.scenario != other.scenario {
-            return Err(format!("they are of `{}` and of `{}`", self.scenario, other.scenario));
+            return Err(format!(
+                "they are for different scenarios, `{}` and `{}`",
+                self.scenario, other.scenario
+            ));
         }
         if self.calibration_unix_time != other.calibration_unix_time {
-            return Err("they belong to two calibrations".to_owned());
+            return Err("they belong to different calibrations".to_owned());
         }
         if let Some(twice) = other.runs.iter().find(|run| self.run_of(&run.identity).is_some()) {
-            return Err(format!("both have a run of `{}`", twice.plan));
+            return Err(format!("both contain a run of `{}`", twice.plan));
         }
         self.runs.extend(other.runs);
         self.reruns.extend(other.reruns);

@@ -53,18 +53,18 @@ impl TimedCall {
             Self::Launch => "a launch",
             Self::Multiply => "a launch by cuBLAS",
             Self::Transform => "a launch by cuFFT",
-            Self::CopyIn => "an H2D copy's call",
-            Self::CopyOut => "a D2H copy's call",
+            Self::CopyIn => "an H2D copy call",
+            Self::CopyOut => "a D2H copy call",
             Self::Clear => "clearing",
             Self::LaunchAndRecord => "a launch and a record",
             Self::WaitAndLaunch => "a wait and a launch",
             Self::Record => "a record",
             Self::Wait => "a wait",
             Self::Synchronize => "a synchronisation",
-            Self::PeerCopy => "a P2P copy's call",
-            Self::UseDevice => "going to another GPU's context",
-            Self::CopyOnDevice => "a D2D copy's call",
-            Self::CopyRows => "the call of a copy of rows",
+            Self::PeerCopy => "a P2P copy call",
+            Self::UseDevice => "switching to another GPU's context",
+            Self::CopyOnDevice => "a D2D copy call",
+            Self::CopyRows => "a call to copy rows",
             Self::AllocateInStream => "allocating in a stream",
             Self::FreeInStream => "freeing in a stream",
         }
@@ -97,13 +97,13 @@ pub(super) fn in_turn(
     call: Option<TimedCall>,
     one_stream: bool,
 ) -> fmt::Result {
-    let calls = call.map_or("a turn of calls", TimedCall::name);
+    let calls = call.map_or("a sequence of calls", TimedCall::name);
     write!(f, "host cost of {calls} among others{}", across(!one_stream))
 }
 
 pub(super) fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Result {
     match copy {
-        Some(direction) => write!(f, "host cost of a launch beside {direction} copies"),
-        None => f.write_str("host cost of a launch beside no copies"),
+        Some(direction) => write!(f, "host cost of a launch during {direction} copies"),
+        None => f.write_str("host cost of a launch without copies"),
     }
 }

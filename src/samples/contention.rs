@@ -45,7 +45,7 @@ impl Load {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "a memory-bound kernel",
-            Self::Cpu => "CPU threads that stream through memory",
+            Self::Cpu => "CPU threads that stream from memory",
         }
     }
 }
@@ -88,15 +88,15 @@ pub(super) fn both_ways(
     bytes: Bytes,
     footprint: Bytes,
 ) -> fmt::Result {
-    copy(f, way, bytes, &format!("{}, round {footprint}", beside(true)))
+    copy(f, way, bytes, &format!("{}, cycling through {footprint}", beside(true)))
 }
 
 pub(super) const fn beside(both: bool) -> &'static str {
-    if both { " beside the other way" } else { "" }
+    if both { " with copies in the other direction" } else { "" }
 }
 
 pub(super) const fn beside_kernel(kernel: bool) -> &'static str {
-    if kernel { " beside a kernel" } else { " beside no kernel" }
+    if kernel { " during a kernel" } else { " without a kernel" }
 }
 
 pub(super) fn beside_load(
@@ -107,8 +107,8 @@ pub(super) fn beside_load(
 ) -> fmt::Result {
     let load = load.name();
     match of {
-        Side::Copy => write!(f, "{direction} copy of {bytes} beside {load}"),
-        Side::Load => write!(f, "{load} beside {direction} copies of {bytes}"),
+        Side::Copy => write!(f, "{direction} copy of {bytes} during {load}"),
+        Side::Load => write!(f, "{load} during {direction} copies of {bytes}"),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn refetched(
     waiting: (usize, u64),
 ) -> fmt::Result {
     match waiting {
-        (0, _) => write!(f, "H2D copy of {bytes} with no kernel waiting"),
+        (0, _) => write!(f, "H2D copy of {bytes} with no kernels waiting"),
         (streams, kernels) => {
             write!(
                 f,

@@ -115,7 +115,7 @@ impl Definition {
         let (key, amount, possible) =
             self.amounts.iter().find(|(_, amount, possible)| !possible.contains(amount))?;
         let (least, most) = (possible.start(), possible.end());
-        Some(format!("`{key}` is {amount}, and must be {least} to {most}"))
+        Some(format!("`{key}` is {amount}, but must be {least} to {most}"))
     }
 
     /// Whether it takes the CPU and its memory.

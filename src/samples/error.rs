@@ -21,12 +21,12 @@ pub enum SamplesError {
     #[error("{path}: {problem}")]
     End { path: String, problem: String },
     #[error(
-        "{path}: lines {first} and {again} are the same measurement, and so are {pairs} pairs of \
-         lines: samples given twice seem twice as sure"
+        "{path}: lines {first} and {again} are the same measurement, one of {pairs} such pairs; \
+         duplicates would make intervals too narrow"
     )]
     Twice { path: String, first: usize, again: usize, pairs: usize },
     #[error(
-        "{path} has samples of format {found}; this hallway reads formats {EARLIEST} to \
+        "{path} has samples of format {found}, but this hallway reads formats {EARLIEST} to \
          {FORMAT}"
     )]
     Format { path: String, found: u32 },
@@ -40,21 +40,24 @@ impl Diagnostic for SamplesError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         Some(Box::new(match self {
             Self::File { .. } => {
-                "give the path of what `hallway calibrate` wrote, or of a table (.csv)"
+                "pass the path of samples written by `hallway calibrate`, or of a table (.csv)"
             }
             Self::Line { .. } => {
-                "put that line right, or calibrate again; a table's name ends in .csv"
+                "correct this line, or calibrate again; the name of a table must end in .csv"
             }
             Self::End { .. } => {
-                "calibrate again. Of a calibration that was interrupted, hallway keeps a file that \
-                 is called `samples.partial.jsonl`, which may end anywhere"
+                "calibrate again. Samples of an interrupted calibration are in \
+                 `samples.partial.jsonl`, which may be incomplete"
             }
             Self::Twice { .. } => {
-                "leave one of each out, and let the last line count the lines before it"
+                "remove one of each pair, and correct the number of lines in the last line"
             }
-            Self::Format { .. } => "calibrate again, or fit them with the hallway that took them",
-            Self::Empty { .. } => "calibrate again, or give the path of other samples",
-            Self::Table { .. } => "`hallway fit --help` shows how a table looks",
+            Self::Format { .. } => {
+                "calibrate again, or fit them with the version of hallway \
+                                    that took them"
+            }
+            Self::Empty { .. } => "calibrate again, or pass the path of other samples",
+            Self::Table { .. } => "`hallway fit --help` shows an example of a table",
         }))
     }
 }

@@ -173,12 +173,12 @@ impl Samples {
             None => return Err(wrong(files::ends_early("{\"end_after_lines\":..}"))),
             Some((before, said)) if before != said => {
                 return Err(wrong(format!(
-                    "{said} lines should stand before its end, and there are {before}: part of the \
-                     file is missing or there twice"
+                    "its last line says that there are {said} lines before it, but there are \
+                     {before}: lines are missing or duplicated"
                 )));
             }
             Some(_) if lines.next().is_some() => {
-                return Err(wrong("it goes on behind its end".to_owned()));
+                return Err(wrong("it continues after its end".to_owned()));
             }
             Some(_) => {}
         }

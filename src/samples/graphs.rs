@@ -51,6 +51,6 @@ pub(super) fn graph_rows(
     awaited: bool,
 ) -> fmt::Result {
     let waits = if waits { ", waiting for H2D copies" } else { "" };
-    let awaited = if awaited { ", awaited by D2H copies" } else { "" };
+    let awaited = if awaited { ", with D2H copies waiting for them" } else { "" };
     write!(f, "rows of {kernels} kernels in a graph{waits}{awaited}")
 }

@@ -1,5 +1,7 @@
 //! Kinds of memory management.
 
+use super::definition::{Definition, Work};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A kind of memory management.
@@ -95,14 +97,14 @@ impl MemoryWork {
         }
     }
 
-    /// Whether all threads do it.
-    pub(super) const fn is_of_team(self) -> bool {
-        matches!(
+    pub(super) fn definition(self, bytes: Bytes) -> Definition {
+        let by_team = matches!(
             self,
             Self::FirstTouchTeam
                 | Self::SecondTouchTeam
                 | Self::CombinedReadTeam
                 | Self::CombinedWriteTeam
-        )
+        );
+        Definition::new(Work::Memory).bytes(bytes).by_team(by_team)
     }
 }

@@ -1,7 +1,7 @@
 //! What a measurement can be of. Samples that no calibration takes would make a profile all the
 //! same, with answers that nobody should get.
 
-use super::{Measurement, Trial};
+use super::{Measurement, Stop, Trial};
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -25,11 +25,12 @@ pub(super) fn measurement(one: &Measurement) -> Result<(), String> {
     if one.count == 0 {
         return Err(wrong("`count`"));
     }
-    if one.times.is_empty() {
-        return Err("`times` are none: leave the line out".to_owned());
+    // A calibration writes a line without times for what cannot be had on its machine.
+    if one.times.is_empty() && one.stop != Stop::Capped {
+        return Err("`times` is empty: remove the line".to_owned());
     }
     if one.times.contains(&Span::ZERO) {
-        return Err("`times` has one of 0 ns: nothing takes no time".to_owned());
+        return Err("`times` contains 0 ns, which is impossible".to_owned());
     }
     if !one.times.iter().chain(&one.beside).all(is_time) {
         return Err(wrong("`times` and `beside`"));
@@ -43,7 +44,7 @@ fn is_time(time: &Span) -> bool {
 }
 
 fn wrong(what: &str) -> String {
-    format!("{what} should be numbers above 0, times of less than 10^12 ns")
+    format!("{what} must be positive numbers, and times less than 10^12 ns")
 }
 
 /// The first two measurements that are one, by their places, and how many pairs there are: of the

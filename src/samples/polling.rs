@@ -6,8 +6,8 @@ pub const MEANWHILE: [[bool; 2]; 4] = [[false, false], [false, true], [true, fal
 pub(super) const fn meanwhile(copies: [bool; 2]) -> &'static str {
     match copies {
         [false, false] => "",
-        [true, false] => ", H2D copies meanwhile",
-        [false, true] => ", D2H copies meanwhile",
-        [true, true] => ", copies both ways meanwhile",
+        [true, false] => ", during H2D copies",
+        [false, true] => ", during D2H copies",
+        [true, true] => ", during copies in both directions",
     }
 }

@@ -139,7 +139,7 @@ impl Provenance {
         let wrong = counts.into_iter().find(|(_, count, range)| !range.contains(count));
         let wrong = wrong.map(|(key, count, range)| {
             let (least, most) = range.into_inner();
-            (key, format!("`{key}` is {count}, and must be {least} to {most}"))
+            (key, format!("`{key}` is {count}, but must be {least} to {most}"))
         });
         wrong.or_else(|| self.unprintable())
     }
@@ -166,7 +166,7 @@ impl Provenance {
         ];
         words.into_iter().find_map(|(key, word)| {
             let code = code_point(unprintable(word?)?);
-            Some((key, format!("`{key}` has the character {code}, which cannot be printed")))
+            Some((key, format!("`{key}` contains the unprintable character {code}")))
         })
     }
 
@@ -190,11 +190,11 @@ impl Provenance {
         };
         let there = fields(&alike).into_iter();
         let differing = there.filter(|(key, there)| differs(there, &here[key]));
-        differing.map(|(key, there)| format!("{key}: {there} there, {} here", here[&key])).collect()
+        differing.map(|(key, there)| format!("{key}: was {there}, is {}", here[&key])).collect()
     }
 }
 
-/// How much was measured.
+/// The extent of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -202,8 +202,8 @@ pub enum CalibrationExtent {
     /// Every size, in two passes.
     #[default]
     Full,
-    /// Fewer sizes, and what belongs to the CPU only once.
+    /// Fewer sizes, and CPU measurements only once.
     Quick,
-    /// Whatever a table has: hallway did not measure it.
+    /// The contents of a table, not measured by hallway.
     Elsewhere,
 }

@@ -296,6 +296,11 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is measured in processes that are started for it.
+    pub fn is_of_new_process(&self) -> bool {
+        matches!(self, Self::Setup { step } if SetupStep::IN_NEW_PROCESS.contains(step))
+    }
+
     /// Everything about it but how it is probed and what is fitted to it.
     pub fn definition(&self) -> Definition {
         let is = Definition::new;
@@ -303,7 +308,8 @@ impl Quantity {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
-            Self::IdleCall { .. } | Self::Setup { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            Self::IdleCall { .. } | Self::Crossing { .. } => is(Work::Waiting),
+            Self::Setup { step } => step.definition(),
             Self::MemoryBeside { .. } | Self::Node { .. } => is(Work::Waiting),
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
@@ -346,9 +352,7 @@ impl Quantity {
             Self::Handed { elements, .. } => {
                 is(Work::Computing).size("elements", *elements).by_team(true)
             }
-            Self::Memory { work, bytes } => {
-                is(Work::Memory).bytes(*bytes).by_team(work.is_of_team())
-            }
+            Self::Memory { work, bytes } => work.definition(*bytes),
             Self::Transfer { bytes, .. } | Self::Beside { bytes, .. } => {
                 is(Work::Together).bytes(*bytes)
             }

@@ -54,7 +54,7 @@ pub(super) fn trip(
     };
     let links: Vec<OperationKind> = std::iter::once(first).chain(next).collect();
     let place = if in_graph { " in a graph" } else { "" };
-    write!(f, "{} of a trip of {}, the first of {size}{place}", part.name(), named(&links))
+    write!(f, "{} in a round trip of {}, the first of {size}{place}", part.name(), named(&links))
 }
 
 pub(super) fn late_trip(
@@ -64,5 +64,5 @@ pub(super) fn late_trip(
     part: TripPart,
 ) -> fmt::Result {
     trip(f, first, Some(next), (part, false))?;
-    f.write_str(", well under way")
+    f.write_str(", in steady state")
 }

@@ -71,8 +71,8 @@ fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
 fn misshapen(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => format!(
-            "{len} fields, but {expected_len} columns are named; \
-             a column that a row has no use for is left empty between its commas"
+            "{len} fields for {expected_len} columns; leave the fields of unused columns empty \
+             between their commas"
         ),
         _ => error.to_string(),
     }
@@ -82,16 +82,16 @@ fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
     let known = known_columns();
     for (at, name) in columns.iter().enumerate() {
         if !known.contains(&name) {
-            return Err(format!("no column is called `{name}`; there are {}", listed(&known)));
+            return Err(format!("unknown column `{name}`; the columns are {}", listed(&known)));
         }
         if columns.iter().take(at).any(|before| before == name) {
-            return Err(format!("the column `{name}` is named twice; leave one out"));
+            return Err(format!("the column `{name}` appears twice; remove one"));
         }
     }
     if columns.iter().any(|name| name == "seconds") {
         Ok(())
     } else {
-        Err("no column `seconds`; name the columns in the first line".to_owned())
+        Err("no column `seconds`; the first line must name the columns".to_owned())
     }
 }
 
@@ -100,14 +100,14 @@ impl Row<'_> {
         let filled = SORTS.iter().filter(|(column, _)| self.get(column).is_some());
         let [(sort, goes_along)] = filled.collect::<Vec<_>>()[..] else {
             let sorts = listed(&SORTS.map(|(column, _)| column));
-            return Err(format!("a row says one thing: fill in one of {sorts}, not more"));
+            return Err(format!("a row is for one measurement: fill in exactly one of {sorts}"));
         };
         let is_foreign =
             |column: &&str| column != sort && *column != "seconds" && !goes_along.contains(column);
         if let Some(foreign) =
             known_columns().into_iter().filter(is_foreign).find(|c| self.get(c).is_some())
         {
-            return Err(format!("column `{foreign}`: leave it empty in a row of a `{sort}`"));
+            return Err(format!("column `{foreign}`: leave it empty in a row with `{sort}`"));
         }
         let quantity = match *sort {
             "path" => self.copy()?,
@@ -127,8 +127,11 @@ impl Row<'_> {
         if path == Path::BetweenDevices {
             return self.peer_copy();
         }
-        self.leave_empty(&["from", "to"], "only of P2P copies")?;
-        let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
+        self.leave_empty(&["from", "to"], "only for P2P copies")?;
+        let bytes = self.bytes("bytes")?.ok_or(
+            "column `bytes`: empty; write a number such as \
+                                                1048576",
+        )?;
         if let Some(several) = self.of_several_streams(path, bytes)? {
             return Ok(several);
         }
@@ -138,7 +141,7 @@ impl Row<'_> {
             return self.transfer(Some(direction), bytes);
         }
         if memory == Memory::Pageable {
-            self.leave_empty(&["concurrent", "gpu", "gpus"], "only of pinned memory")?;
+            self.leave_empty(&["concurrent", "gpu", "gpus"], "only for pinned memory")?;
             let complete = match self.get("until") {
                 None => true,
                 Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
@@ -146,7 +149,7 @@ impl Row<'_> {
             let footprint = self.footprint(bytes)?;
             return Ok(Quantity::Staged { direction, bytes, footprint, complete });
         }
-        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
+        self.leave_empty(&["until", "footprint"], "only for pageable memory")?;
         if self.get("gpus").is_some() {
             return self.concurrent(direction, bytes);
         }
@@ -157,7 +160,7 @@ impl Row<'_> {
         if !self.is_beside_the_other(direction)? {
             return self.on(Quantity::Copy { direction, bytes, registered: false });
         }
-        self.leave_empty(&["gpu"], "only of copies with nothing beside them")?;
+        self.leave_empty(&["gpu"], "only for copies with nothing concurrent")?;
         Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH })
     }
 
@@ -169,15 +172,18 @@ impl Row<'_> {
         match self.one_of("concurrent", &PATHS)? {
             Path::ToOrFromHost(other) if other != direction => Ok(true),
             _ => Err(format!(
-                "column `concurrent`: copies of one direction run one after the other; write the \
-                 other direction than {direction}, or nothing"
+                "column `concurrent`: copies in the same direction do not run concurrently; \
+                 write the direction opposite to {direction}, or leave it empty"
             )),
         }
     }
 
     fn kernel(&self) -> Result<Quantity, String> {
         let kernel = self.one_of("kernel", &Kernel::ALL.map(|kernel| (kernel.name(), kernel)))?;
-        let elements: u64 = self.whole("elements")?.ok_or("column `elements`: nothing there")?;
+        let elements: u64 = self.whole("elements")?.ok_or(
+            "column `elements`: empty; write a \
+                                                           number such as 1048576",
+        )?;
         let variant = Variant { kernel, extent: self.extent(kernel)? };
         let grain = kernel.grain(&variant.arguments());
         if !elements.is_multiple_of(grain) {
@@ -189,14 +195,14 @@ impl Row<'_> {
         };
         if !on_cpu {
             if self.get("footprint").is_some() {
-                return Err("column `footprint`: only of the CPU; leave it empty".into());
+                return Err("column `footprint`: only for the CPU; leave it empty".into());
             }
             if self.get("concurrent").is_some() {
                 return self.kernel_beside(variant, elements);
             }
             return self.on(Quantity::Kernel { variant, elements });
         }
-        self.leave_empty(&["gpu", "concurrent"], "only of a GPU")?;
+        self.leave_empty(&["gpu", "concurrent"], "only for a GPU")?;
         let own = Bytes::new(variant.bytes(elements));
         let footprint = self.footprint(own)?;
         Ok(Quantity::Twin { variant, elements, footprint })
@@ -206,8 +212,8 @@ impl Row<'_> {
     fn footprint(&self, own: Bytes) -> Result<Bytes, String> {
         match self.bytes("footprint")? {
             Some(less) if less < own => Err(format!(
-                "column `footprint`: {less} is less than the {own} that are used at once; write \
-                 as much or more, or leave it empty"
+                "column `footprint`: {less} is less than the {own} that one repetition uses; \
+                 write at least that much, or leave it empty"
             )),
             footprint => Ok(footprint.unwrap_or(own)),
         }
@@ -219,14 +225,17 @@ impl Row<'_> {
         let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);
         for name in names.filter(|&name| own.is_none_or(|own| own.name != name)) {
             if self.get(name).is_some() {
-                return Err(format!("column `{name}`: `{kernel}` has none; leave it empty"));
+                return Err(format!(
+                    "column `{name}`: `{kernel}` has no such argument; leave it \
+                                    empty"
+                ));
             }
         }
         let Some(own) = own else { return Ok(0) };
         let such_as = format!("write {own}, such as {}", own.default);
         let text = self.needs(own.name, &such_as)?;
         let number = text.parse().ok().and_then(|number| own.check(number));
-        number.ok_or_else(|| format!("column `{}`: `{text}` is not it; {such_as}", own.name))
+        number.ok_or_else(|| format!("column `{}`: `{text}` is not valid; {such_as}", own.name))
     }
 
     fn operation(&self) -> Result<Quantity, String> {
@@ -240,7 +249,7 @@ impl Row<'_> {
         if self.get("waiting").is_some() {
             return self.polled(to);
         }
-        self.leave_empty(&["concurrent"], "only of kernels while others are `waiting`")?;
+        self.leave_empty(&["concurrent"], "only for kernels with others `waiting`")?;
         let across = match self.get("streams") {
             None => false,
             Some(_) => {
@@ -251,7 +260,9 @@ impl Row<'_> {
         };
         if self.get("after").is_none() {
             if across {
-                return Err("column `streams`: one operation is in one stream".into());
+                return Err(
+                    "column `streams`: a single operation is in one stream; leave it empty".into(),
+                );
             }
             return Ok(Quantity::RoundTrip { links: vec![to], across, long: false });
         }

@@ -87,17 +87,17 @@ impl TransferPath {
             Self::MappedRead => "kernel reading mapped memory",
             Self::MappedWrite => "kernel writing mapped memory",
             Self::MappedBoth => "kernel reading and writing mapped memory",
-            Self::ManagedFault => "kernel faulting managed memory in",
+            Self::ManagedFault => "kernel faulting in managed memory",
             Self::ManagedPrefetchIn => "H2D prefetch of managed memory",
             Self::ManagedPrefetchOut => "D2H prefetch of managed memory",
             Self::ManagedResident => "kernel reading resident managed memory",
-            Self::ManagedFaultOut => "CPU faulting managed memory back",
+            Self::ManagedFaultOut => "CPU faulting back managed memory",
             Self::ManagedOnHost => "CPU reading managed memory",
             Self::ManagedPrefetchInCall => "call of an H2D prefetch",
             Self::ManagedPrefetchOutCall => "call of a D2H prefetch",
-            Self::WrittenByOne => "H2D copy of what one thread has just written",
-            Self::WrittenByAll => "H2D copy of what all threads have just written",
-            Self::WrittenLongAgo => "H2D copy of what was written long ago",
+            Self::WrittenByOne => "H2D copy of data just written by one thread",
+            Self::WrittenByAll => "H2D copy of data just written by all threads",
+            Self::WrittenLongAgo => "H2D copy of data written long ago",
         }
     }
 }

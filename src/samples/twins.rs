@@ -55,12 +55,12 @@ pub(super) fn handed(
     let who = match taker {
         Taker::One => "one thread",
         Taker::Team => "all threads",
-        Taker::TeamBehindHelpers => "all threads behind helpers",
+        Taker::TeamBehindHelpers => "all threads, started by helpers",
     };
     let what = match part {
-        Handing::Nothing => "their own data",
-        Handing::Read => "reading what others wrote",
-        Handing::Written => "writing what others read",
+        Handing::Nothing => "on their own data",
+        Handing::Read => "reading data written by others",
+        Handing::Written => "writing data read by others",
     };
     write!(f, "a kernel of {elements} elements by {who}, {what}")
 }

@@ -5,8 +5,8 @@ use crate::files::Fault;
 use std::ops::Range;
 
 /// Every table, and whether there may be several.
-const TABLES: [(&str, bool); 4] =
-    [("buffer", true), ("task", true), ("limits", false), ("plans", false)];
+const TABLES: [(&str, bool); 5] =
+    [("buffer", true), ("task", true), ("limits", false), ("plans", false), ("process", false)];
 
 /// What to write for a table.
 fn fix(key: &str, repeated: bool) -> String {
@@ -32,26 +32,20 @@ pub(super) fn mixed_up(text: &str) -> Option<Fault> {
         };
         if repeated {
             let single = of(1).next()?;
-            return Some(wrong(
-                single,
-                format!("`[{key}]` is one table, where there may be several"),
-            ));
+            return Some(wrong(single, format!("`[{key}]` must be a list of tables")));
         }
         if let Some(double) = of(2).next() {
-            return Some(wrong(
-                double,
-                format!("`[[{key}]]` is a list of tables, where there is one"),
-            ));
+            return Some(wrong(double, format!("`[[{key}]]` must be a single table")));
         }
         let (first, again) = (of(1).next()?, of(1).nth(1)?);
         Some(
             Fault::new(
-                format!("`[{key}]` is there twice"),
+                format!("`[{key}]` appears twice"),
                 again.span.clone(),
-                "again here",
-                format!("write all of its keys below one `[{key}]`"),
+                "second table",
+                format!("put all of its keys below one `[{key}]`"),
             )
-            .and(first.span.clone(), "first here"),
+            .and(first.span.clone(), "first table"),
         )
     })
 }

@@ -5,7 +5,9 @@ use super::error::{Faults, ScenarioError};
 use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
+use super::long::check_length;
 use super::plan_memory::PlanMemory;
+use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
@@ -96,6 +98,9 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let kernels = raw.kernels.iter().map(kernel);
     let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     for program in &raw.programs {
+        if let Some(result) = &program.result {
+            faults.keep(name(result));
+        }
         // Two of one name are told where the program is expanded, where buffers are known, too.
         let memory = program.memory.iter().map(|memory| &memory.name);
         for spanned in memory.chain(program.streams.iter().map(|stream| &stream.name)) {
@@ -103,6 +108,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         }
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
+    let process = faults.keep(process(&raw.process, &raw.buffers));
     let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
     let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
     let (buffers, batches, runs) =
@@ -118,7 +124,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let programs = programs(&raw, (&buffers, batches), &kernels, faults)?;
     if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
-            format!("the scenario `{}` has no task and no program", raw.name),
+            format!("the scenario `{}` has no tasks and no programs", raw.name),
             raw.name.span(),
             "computes nothing",
             "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
@@ -135,14 +141,19 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         tasks,
         limits,
         plans,
+        process: process?,
         programs,
+        results: results(&raw),
+        part: None,
         name: raw.name.get_ref().clone(),
         question: raw.question.get_ref().clone(),
         batches,
         runs,
         buffers,
+        files: kernels.iter().flat_map(|kernel| kernel.files.iter().cloned()).collect(),
     };
-    faults.keep(calls(&raw, &workload)).map(|()| workload)
+    faults.keep(calls(&raw, &workload))?;
+    faults.keep(check_length(&raw, &workload)).map(|()| workload)
 }
 
 /// The programs over the buffers.
@@ -167,6 +178,15 @@ fn programs(
     programs.collect::<Vec<_>>().into_iter().collect()
 }
 
+/// What programs are said to leave, by their names.
+fn results(raw: &RawScenario) -> BTreeMap<String, String> {
+    let said = raw.programs.iter().filter_map(|program| {
+        let result = program.result.as_ref()?.get_ref().clone();
+        Some((program.name.get_ref().clone(), result))
+    });
+    said.collect()
+}
+
 fn name(name: &Spanned<String>) -> Result<(), Fault> {
     let Some(problem) = name_problem(name.get_ref()) else { return Ok(()) };
     Err(Fault::new(
@@ -174,7 +194,8 @@ fn name(name: &Spanned<String>) -> Result<(), Fault> {
         name.span(),
         "not a name",
         format!(
-            "write 1 to {LONGEST_NAME} visible characters and no slash, such as \"image-batches\""
+            "use 1 to {LONGEST_NAME} printable characters without slashes, such as \
+             \"image-batches\""
         ),
     ))
 }
@@ -184,10 +205,10 @@ fn question(question: &Spanned<String>) -> Result<(), Fault> {
     let Some(character) = files::unprintable(question.get_ref()) else { return Ok(()) };
     let code = files::code_point(character);
     Err(Fault::new(
-        format!("`question` has the character {code}, which cannot be printed"),
+        format!("`question` contains the unprintable character {code}"),
         question.span(),
-        "not to be printed",
-        "write one line of visible characters",
+        "unprintable",
+        "write a single line of printable characters",
     ))
 }
 
@@ -201,10 +222,10 @@ fn unique_names<'a>(
     for (place, spanned) in names.enumerate() {
         faults.keep(name(spanned));
         if let Some((first, _)) = places.get_key_value(spanned) {
-            let message = format!("two {kind}s have the `name` `{spanned}`");
-            let help = format!("give each {kind} a name of its own");
-            let fault = Fault::new(message, spanned.span(), "named again here", help);
-            faults.note(fault.and(first.span(), "first named here"));
+            let message = format!("two {kind}s have the same `name`, `{spanned}`");
+            let help = format!("give each {kind} a distinct name");
+            let fault = Fault::new(message, spanned.span(), "same name", help);
+            faults.note(fault.and(first.span(), "first used here"));
             continue;
         }
         places.insert(spanned, place);
@@ -216,7 +237,7 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let elements = positive(&format!("`elements` of buffer `{}`", raw.name), &raw.elements)?;
     if let (Some(host), RawHome::Device | RawHome::Scratch) = (&raw.host, raw.home) {
         return Err(Fault::new(
-            format!("buffer `{}` has the key `host`, but its home is not the host", raw.name),
+            format!("buffer `{}` has the key `host`, but its `home` is not `\"host\"`", raw.name),
             host.span(),
             "describes host memory",
             "remove `host`, or set `home = \"host\"`",
@@ -231,9 +252,9 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
     let needed = raw.needed.as_ref();
     if let (Some(needed), RawHome::Device | RawHome::Scratch) = (needed, raw.home) {
         return Err(Fault::new(
-            format!("buffer `{}` has the key `needed`, but its home is not the host", raw.name),
+            format!("buffer `{}` has the key `needed`, but its `home` is not `\"host\"`", raw.name),
             needed.span(),
-            "nothing of it crosses",
+            "never copied",
             "remove `needed`, or set `home = \"host\"`",
         ));
     }
@@ -260,8 +281,8 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
     Err(Fault::new(
         format!(
-            "with the `elements` of buffer `{}`, all batches of all buffers together are larger \
-             than any memory",
+            "with the `elements` of buffer `{}`, the batches of all buffers together exceed any \
+             memory",
             buffer.name
         ),
         raw.elements.span(),
@@ -277,11 +298,10 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "use fewer `iterations`, `batches` or `chunks`: together they may come to {MOST} \
-             calls, counting 3 around the launches of each piece; a smaller number gives the same \
-             answer"
+            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, counting 3 \
+             besides the launches of each piece; smaller numbers give the same answer"
         );
-        let message = format!("a plan would make {calls} calls, too many to simulate");
+        let message = format!("a plan would have {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)
     };
     if workload.calls(1) > MOST {
@@ -317,7 +337,7 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
             format!("`{key}`: {error}"),
             text.span(),
             "not an amount of memory",
-            "write a number and one of the units B, KiB, MiB, GiB, TiB, kB, MB, GB, TB",
+            "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
         )
     })
 }

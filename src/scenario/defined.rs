@@ -36,12 +36,12 @@ pub(super) fn check_needed(
     for (id, buffer) in buffers.iter().enumerate() {
         let in_place = |task: &Task| task.uses_in_place(BufferId(id));
         if !is_written(id) && !is_read(id) && buffer.needed.is_some() {
-            let help = "take it out: a program says itself what it copies";
-            return Err(fault(raw, id, "is for tasks, and none uses it", help));
+            let help = "remove it: a program spells out what it copies";
+            return Err(fault(raw, id, "has no effect, because no task uses the buffer", help));
         }
         if buffer.needed.is_some() && tasks.iter().any(in_place) {
-            let help = "let the task write to another buffer, and say what is needed of each";
-            let problem = "may be of its contents before or behind, as a task updates it in place";
+            let help = "let the task write to another buffer, and set `needed` for each";
+            let problem = "is ambiguous, because a task updates the buffer in place";
             return Err(fault(raw, id, problem, help));
         }
         let needed = buffer.needed.filter(|_| !is_written(id));
@@ -80,8 +80,8 @@ fn computed(
             continue;
         }
         if task.reads_whole(input) || !is_map {
-            let problem = format!("is not all, and task `{}` uses all of it", task.name);
-            let help = "take `needed` out";
+            let problem = format!("is only a part, but task `{}` uses the whole buffer", task.name);
+            let help = "remove `needed`";
             return Err(fault(raw, lacking.0, &problem, help));
         }
         let inner = ranges.iter().filter_map(|range| narrowed(range, (grain, halo), length));
@@ -135,11 +135,12 @@ fn check_result(
         return Ok(());
     }
     let (result, task) = (&buffer.name, &task.name);
-    let problem = format!("is not enough: task `{task}` makes all that is needed of `{result}`");
-    let help = format!(
-        "say in `needed` of `{result}` what is wanted of it, or add here the elements that it \
-         depends on"
+    let problem = format!(
+        "is too small: task `{task}` needs more of it to compute what is \
+                           needed of `{result}`"
     );
+    let help =
+        format!("reduce `needed` of `{result}`, or add the elements that it depends on here");
     Err(fault(raw, lacking.0, &problem, &help).and(raw.buffers[id.0].name.span(), "needed here"))
 }
 

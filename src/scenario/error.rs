@@ -48,9 +48,7 @@ impl ScenarioError {
 impl Diagnostic for ScenarioError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         Some(match self {
-            Self::Unreadable { .. } => {
-                Box::new("give the path of a TOML file in UTF-8 that you may read")
-            }
+            Self::Unreadable { .. } => Box::new("pass the path of a readable TOML file in UTF-8"),
             Self::Invalid { help, .. } => Box::new(help),
         })
     }
@@ -71,24 +69,28 @@ impl Diagnostic for ScenarioError {
 }
 
 impl Fault {
-    fn in_file(self, name: &str, text: &str) -> ScenarioError {
+    /// `file` is what is shown of the text: it must do nothing to a terminal.
+    fn in_file(self, file: &Arc<NamedSource<String>>, text: &str) -> ScenarioError {
         let labels: Vec<LabeledSpan> = self
             .labels
             .into_iter()
             .map(|(span, label)| LabeledSpan::new_with_span(Some(label), within_line(text, span)))
             .collect();
         let Place { line, column } = Place::at(text, labels.first().map_or(0, LabeledSpan::offset));
-        // What is shown of the file must do nothing to a terminal.
-        let shown = without_controls(text);
         ScenarioError::Invalid {
             message: without_controls(&self.message),
             line,
             column,
-            file: Arc::new(NamedSource::new(name, shown).with_language("TOML")),
+            file: file.clone(),
             labels,
             help: without_controls(&self.help),
         }
     }
+}
+
+/// A file as it is shown.
+fn shown(name: &str, text: &str) -> Arc<NamedSource<String>> {
+    Arc::new(NamedSource::new(name, without_controls(text)).with_language("TOML"))
 }
 
 /// Every mistake that was found, in the order in which they were.
@@ -121,7 +123,7 @@ impl Faults {
         let mut faults = self.0.into_iter();
         let first = faults.next()?;
         if !is_unknown(&first) {
-            return Some(first.in_file(name, text));
+            return Some(first.in_file(&shown(name, text), text));
         }
         let all = faults.filter(is_unknown).fold(first, |mut all, next| {
             all.message += &format!("; {}", next.message);
@@ -129,11 +131,12 @@ impl Faults {
             all.labels.extend(next.labels);
             all
         });
-        Some(all.in_file(name, text))
+        Some(all.in_file(&shown(name, text), text))
     }
 
     pub fn in_file(self, name: &str, text: &str) -> Vec<ScenarioError> {
-        self.0.into_iter().map(|fault| fault.in_file(name, text)).collect()
+        let file = shown(name, text);
+        self.0.into_iter().map(|fault| fault.in_file(&file, text)).collect()
     }
 }
 

@@ -40,10 +40,10 @@ pub(super) fn check_flow(
             (None, []) if is_used(id) => {}
             (None, []) => faults.note(unused(raw, id)),
             (None, [reader, ..]) if starts_empty => {
-                faults.note(empty_input(raw, id, *reader, "a buffer nobody writes"));
+                faults.note(empty_input(raw, id, *reader, "which no task writes"));
             }
             (Some(writer), readers) if starts_empty && readers.contains(&writer) => {
-                let problem = "which is empty before this task";
+                let problem = "which is still empty at this point";
                 faults.note(empty_input(raw, id, writer, problem));
             }
             (Some(writer), []) if scratch => faults.note(never_read(raw, id, writer)),
@@ -64,8 +64,8 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
             let fault = Fault::new(
                 format!("tasks `{one}` and `{other}` write the same buffer"),
                 raw.tasks[place].writes.span(),
-                "written again here",
-                "give each task a buffer of its own in `writes`",
+                "also written here",
+                "give each task its own buffer in `writes`",
             );
             faults.note(fault.and(raw.tasks[first].writes.span(), "first written here"));
         }
@@ -79,9 +79,10 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
 fn written_and_shared(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
     let (buffer, task) = (&raw.buffers[buffer], &raw.tasks[writer]);
     let shared = buffer.shared.as_ref().map_or(buffer.name.span(), crate::files::Spanned::span);
-    let message = format!("task `{}` writes `{}`, which all batches share", task.name, buffer.name);
-    let help = "take `shared` out, so that each batch has its own, or write to another buffer";
-    Fault::new(message, shared, "only read", help).and(task.writes.span(), "written here")
+    let message =
+        format!("task `{}` writes `{}`, which is shared by all batches", task.name, buffer.name);
+    let help = "remove `shared` so that each batch has its own, or write to another buffer";
+    Fault::new(message, shared, "read-only", help).and(task.writes.span(), "written here")
 }
 
 fn unused(raw: &RawScenario, buffer: usize) -> Fault {
@@ -90,7 +91,7 @@ fn unused(raw: &RawScenario, buffer: usize) -> Fault {
         format!("no task uses buffer `{name}`"),
         name.span(),
         "never used",
-        "remove it, or name it in `reads` or `writes` of a task",
+        "remove it, or name it in the `reads` or `writes` of a task",
     )
 }
 
@@ -103,10 +104,10 @@ fn empty_input(raw: &RawScenario, buffer: usize, reader: usize, problem: &str) -
         None => ("scratch memory", "set `home = \"host\"`"),
     };
     Fault::new(
-        format!("task `{}` `reads` buffer `{name}`, {problem}", task.name),
+        format!("task `{}` reads buffer `{name}`, {problem}", task.name),
         read.map_or_else(|| task.reads.span(), crate::files::Spanned::span),
-        "no contents to read",
-        format!("let another task write `{name}` first, or {fix}"),
+        "nothing to read",
+        format!("have another task write `{name}` first, or {fix}"),
     )
     .and(name.span(), format!("{kind} starts empty"))
 }
@@ -206,14 +207,15 @@ fn cycle(
     let is_named =
         |name: &str| around.iter().any(|one| raw.tasks[one.index()].name.get_ref() == name);
     if let Some(name) = after.into_iter().find(|name| is_named(name.get_ref())) {
-        let message = format!("tasks {} each wait for the next one, in a circle", names.join(", "));
-        let help = "take this out, or let one of them read a buffer that none of them writes";
+        let message = format!("tasks {} wait for each other in a cycle", names.join(", "));
+        let help = "remove this `after`, or have one of the tasks read a buffer that none of \
+                    them writes";
         return Fault::new(message, name.span(), "waits for itself", help);
     }
     Fault::new(
-        format!("tasks {} each read what the next one writes, in a circle", names.join(", ")),
+        format!("tasks {} read each other's results in a cycle", names.join(", ")),
         raw.tasks[first.index()].reads.span(),
         "waits for itself",
-        "let one of them read a buffer that none of them writes",
+        "have one of them read a buffer that none of them writes",
     )
 }

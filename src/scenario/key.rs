@@ -220,7 +220,7 @@ impl Key {
     }
 
     fn lost(&self) -> Fault {
-        let message = format!("the scenario has no place for `{self}`");
-        Fault::new(message, 0..0, "not here", "vary another key")
+        let message = format!("the scenario has no `{self}`");
+        Fault::new(message, 0..0, "not here", "sweep another key")
     }
 }

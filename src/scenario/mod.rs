@@ -13,9 +13,11 @@ mod error;
 mod family_name;
 mod graph;
 mod key;
+mod long;
 mod needed;
 mod own_task;
 mod plan_memory;
+mod process;
 mod raw;
 mod read;
 #[cfg(feature = "schema")]

@@ -95,8 +95,17 @@ impl Needed {
             Some(from) => match u64::try_from(*from.get_ref()) {
                 Ok(first) if first < elements => first,
                 _ => {
-                    let message = format!("begins at element {from}, and there are {elements}");
-                    return wrong(from.span(), "outside", message, "write one from 0 on");
+                    let message = format!(
+                        "begins at element {from}, but the buffer has \
+                                           {elements}"
+                    );
+                    return wrong(
+                        from.span(),
+                        "outside",
+                        message,
+                        "write an element from 0 to \
+                                                                   the last one",
+                    );
                 }
             },
             None => 0,
@@ -113,25 +122,32 @@ impl Needed {
                 ((of as f64 * share.get_ref()).ceil() as u64).clamp(1, of)
             }
             (None, Some(share)) => {
-                let message = format!("has the `share` {share}");
-                return wrong(share.span(), "no share", message, "write one above 0, up to 1.0");
+                let message = format!("has a `share` of {share}");
+                return wrong(
+                    share.span(),
+                    "out of range",
+                    message,
+                    "write a share above 0 and \
+                                                                     up to 1.0",
+                );
             }
             _ => {
-                let message = "needs one of `elements` and `share`".to_owned();
+                let message = "needs either `elements` or `share`".to_owned();
                 let help = "write `elements = 1000`, or `share = 0.1` for the first tenth";
-                return wrong(raw.span(), "how many?", message, help);
+                return wrong(raw.span(), "size missing", message, help);
             }
         };
         let Some(pitch) = pitch else {
             if let Some(rows) = rows {
-                let message = "has `rows`, but no `pitch`".to_owned();
-                let help = "add `pitch`: elements from the start of a row to the start of the next";
-                return wrong(rows.span(), "how far apart?", message, help);
+                let message = "has `rows` but no `pitch`".to_owned();
+                let help = "add `pitch`, the number of elements from the start of one row to \
+                            the start of the next";
+                return wrong(rows.span(), "pitch missing", message, help);
             }
             return Self::of_range(first, row, elements).map_or_else(
                 || {
                     let message = format!(
-                        "ends at element {}, and there are {elements}",
+                        "ends at element {}, but the buffer has {elements}",
                         first.saturating_add(row)
                     );
                     wrong(raw.span(), "too many", message, "write fewer `elements`")
@@ -145,11 +161,17 @@ impl Needed {
             None => most.unwrap_or(1),
         };
         if row > pitch {
-            let message = format!("has rows of {row} elements at a pitch of {pitch}");
-            return wrong(raw.span(), "rows overlap", message, "write a `pitch` of at least a row");
+            let message = format!("has rows of {row} elements, wider than its pitch of {pitch}");
+            return wrong(
+                raw.span(),
+                "rows overlap",
+                message,
+                "make the `pitch` at least as \
+                                                               large as a row",
+            );
         }
         if most.is_none_or(|most| rows > most) {
-            let message = format!("has {rows} rows, which end beyond the {elements} elements");
+            let message = format!("has {rows} rows, which extend beyond the {elements} elements");
             return wrong(raw.span(), "too many", message, "write fewer `rows` or `elements`");
         }
         Ok(match row == pitch {

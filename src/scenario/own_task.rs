@@ -1,7 +1,7 @@
 //! Checks a task that runs a kernel of the user's own.
 
 use super::raw::RawTask;
-use super::task::Scope;
+use super::task::{Scope, may_be_cut};
 use super::values::count;
 use super::{OwnWork, Task, TaskKernel};
 use crate::files::{Fault, Spanned};
@@ -38,7 +38,7 @@ impl Scope<'_> {
             writes,
             after: self.after(raw)?,
             iterations: iterations.unwrap_or(1),
-            splittable: raw.split.is_some(),
+            splittable: may_be_cut(raw, false),
             on_cpu: raw.on.is_some(),
         };
         self.goes_along(raw, &task)?;
@@ -58,10 +58,13 @@ impl Scope<'_> {
             None => (usize::from(key == "writes"), usize::MAX),
         };
         if !(least..=most).contains(&has) {
-            let message = format!("`{key}` of task `{}` names {has} buffers", raw.name);
+            let message = format!("`{key}` of task `{}` lists {has} buffers", raw.name);
             let kernel = raw.kernel.get_ref();
             let label = format!("kernel `{kernel}` {key} {least}");
-            let help = format!("name as many buffers in `{key}` as the kernel has, in its order");
+            let help = format!(
+                "list the buffers in `{key}` in the kernel's order, one for each \
+                                of its own"
+            );
             return Err(Fault::new(message, names.span(), label, help));
         }
         names.get_ref().iter().map(|name| self.find(name)).collect()
@@ -79,14 +82,28 @@ impl Scope<'_> {
     fn goes_along(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         let kernel = &raw.kernel;
         if !task.kernel.can_be_cut() {
-            let Some(split) = &raw.split else { return Ok(()) };
+            let Some(split) = raw.split.as_ref().filter(|one| one.get_ref().along().is_some())
+            else {
+                return Ok(());
+            };
             let message = format!(
-                "task `{}` has a `split`, but kernel `{kernel}` does not say that it can be cut",
+                "task `{}` has a `split`, but kernel `{kernel}` is not declared to be splittable",
                 raw.name
             );
-            let help = "leave `split` out, or list in `elementwise` of the kernel what it goes \
-                        along";
-            return Err(Fault::new(message, split.span(), "stays whole", help));
+            let help = "remove `split`, or list the arguments to be split in the kernel's \
+                        `elementwise`";
+            return Err(Fault::new(message, split.span(), "cannot be split", help));
+        }
+        let in_place = task.writes.iter().find(|&&id| task.uses_in_place(id));
+        if let (Some(id), 1..) = (in_place, task.kernel.halo()) {
+            let name = &self.raw_buffers[id.0].name;
+            let message = format!(
+                "task `{}` reads and writes `{name}`, but kernel `{kernel}` has a halo",
+                raw.name
+            );
+            let help = "write to another buffer: elements would be overwritten while others \
+                        still read them";
+            return Err(Fault::new(message, raw.writes.span(), "in place", help));
         }
         let elements = |id: BufferId| self.buffers[id.0].elements;
         let inputs = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
@@ -97,13 +114,16 @@ impl Scope<'_> {
         };
         let [one, other] = [task.output(), other].map(|id| &self.raw_buffers[id.0]);
         let message = format!(
-            "task `{}` goes along the {length} elements of `{}` and the {} of `{}`",
-            raw.name, one.name, other.elements, other.name
+            "task `{}` is elementwise, but `{}` has {length} elements and `{}` has {}",
+            raw.name, one.name, other.name, other.elements
         );
-        let help = format!("kernel `{kernel}` is elementwise: give both the same `elements`");
+        let help = format!(
+            "kernel `{kernel}` is elementwise: give both buffers the same \
+                            `elements`"
+        );
         let label = format!("differs from `{}`", one.name);
         Err(Fault::new(message, other.elements.span(), label, help)
-            .and(kernel.span(), "goes along"))
+            .and(kernel.span(), "elementwise"))
     }
 
     /// The kernel's rules make a launch of the whole.
@@ -128,6 +148,6 @@ fn written_once(raw: &RawTask) -> Result<(), Fault> {
     let again = raw.writes.get_ref().iter().find(|name| !seen.insert(name.get_ref()));
     again.map_or(Ok(()), |again| {
         let message = format!("task `{}` writes `{again}` twice", raw.name);
-        Err(Fault::new(message, again.span(), "again", "name each buffer once"))
+        Err(Fault::new(message, again.span(), "again", "list each buffer once"))
     })
 }

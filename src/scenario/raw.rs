@@ -6,12 +6,16 @@
 #[cfg(feature = "schema")]
 use super::schema;
 use crate::files::Spanned;
+use crate::program::ProcessState;
 use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -38,45 +42,47 @@ pub(super) struct RawScenario {
     #[serde(rename = "schema_version")]
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     _schema_version: i64,
-    /// Name of the scenario. Reports, pictures and files with measured runs carry it.
+    /// Name of the scenario, used in reports, plots and the names of files with measured runs.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
-    /// What the scenario asks, in one line. Reports show it above the answer.
+    /// The question that the scenario asks, in one line. Reports show it above the answer.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub question: Spanned<String>,
-    /// Independent repetitions of all tasks, each with host data of its own. A plan may overlap
-    /// them. Default: 1.
+    /// Number of independent repetitions of all tasks, each with its own host data. A plan may
+    /// overlap them. Default: 1.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub batches: Option<Spanned<i64>>,
-    /// How many times a program goes over the whole workload. Set-up is paid once, so it is
-    /// spread over this many passes. Default: 100.
+    /// Number of times the whole workload is run. Set-up is paid once and spread over this many
+    /// runs. Default: 100.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub runs: Option<Spanned<i64>>,
     /// The arrays that tasks read and write: one `[[buffer]]` table for each.
     #[serde(default, rename = "buffer")]
     pub buffers: Vec<RawBuffer>,
-    /// The kernels to run: one `[[task]]` table for each, in any order. A task runs after the
-    /// tasks that write what it reads.
+    /// The kernels to run: one `[[task]]` table for each, in any order. A task runs after the tasks
+    /// whose results it reads.
     #[serde(default, rename = "task")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub tasks: Vec<RawTask>,
-    /// Programs that are spelled out call by call: one `[[program]]` table for each. They are
-    /// predicted and run as they stand, beside the plans for the tasks.
+    /// Programs spelled out call by call: one `[[program]]` table for each. They are predicted and
+    /// run as written, next to the plans for the tasks.
     #[serde(default, rename = "program")]
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub programs: Vec<RawProgram>,
-    /// Kernels of one's own, which tasks run and programs launch and compute: one `[[kernel]]`
-    /// table for each.
+    /// Your own kernels, for tasks and programs: one `[[kernel]]` table for each.
     #[serde(default, rename = "kernel")]
     pub kernels: Vec<RawKernel>,
-    /// What a plan may use of the machine. Default: all of it.
+    /// Limits on what plans may use of the machine. Default: none.
     #[serde(default)]
     pub limits: RawLimits,
-    /// Which plans to consider. Default: a broad choice.
+    /// Which plans to consider. Default: a broad selection.
     #[serde(default)]
     pub plans: RawPlans,
+    /// The process that runs the programs. Default: a new one.
+    #[serde(default)]
+    pub process: RawProcess,
 }
 
 /// An array of numbers.
@@ -85,34 +91,35 @@ pub(super) struct RawScenario {
 #[serde(deny_unknown_fields, expecting = "a [[buffer]] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Buffer"))]
 pub(super) struct RawBuffer {
-    /// Name of the buffer, by which tasks refer to it. No two buffers share one.
+    /// Name by which tasks refer to the buffer. Must be unique.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
-    /// Type of an element. The kernels of the library work on `f32`. Programs copy any type.
+    /// Element type. Library kernels work on `f32`; programs can copy any type.
     #[serde(rename = "type")]
     pub element_type: ElementType,
     /// Number of elements in one batch.
     #[cfg_attr(feature = "schema", schemars(with = "i64", range(min = 1)))]
     pub elements: Spanned<i64>,
-    /// Where the contents are before the workload, and must be after it.
+    /// Where the contents are before the workload and have to be after it.
     pub home: RawHome,
-    /// Whether all batches read the same contents, such as weights: they are there once, and cross
-    /// once in a pass. Only for inputs that no task writes. Default: each batch has its own.
+    /// True if all batches read the same contents, such as weights: they are stored once and copied
+    /// once per run. Only for inputs that no task writes. Default: false.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub shared: Option<Spanned<bool>>,
-    /// Which elements of each batch have to cross between host and device: of a result, those that
-    /// the host needs; of an input, those that tasks use. Tasks still compute all. Only for
-    /// `home = "host"`, and not for what is updated in place. Default: all of them.
+    /// The elements of each batch that have to be copied between host and device: for a result,
+    /// those that the host needs; for an input, those that tasks use. Tasks still compute all
+    /// elements. Only for `home = "host"`, and not for buffers that are updated in place. Default:
+    /// all elements.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawNeeded>"))]
     pub needed: Option<Spanned<RawNeeded>>,
-    /// How the host holds the buffer. Only for `home = "host"`.
+    /// The kind and state of the host memory. Only for `home = "host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
 }
 
-/// A part of a buffer: one range, or rows of equal length that lie apart.
+/// A part of a buffer: one range, or rows of equal length at a fixed pitch.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { elements = 1000 }")]
@@ -122,25 +129,26 @@ pub(super) struct RawNeeded {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub from: Option<Spanned<i64>>,
-    /// How many elements: of all, or of each row.
+    /// Number of elements, in total or per row.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub elements: Option<Spanned<i64>>,
-    /// Instead of `elements`: the share of all, or of each row, above 0 and up to 1.
+    /// Instead of `elements`: a share of the buffer, or of each row, above 0 and up to 1.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub share: Option<Spanned<f64>>,
-    /// Elements from the start of a row to the start of the next. Default: there is one row.
+    /// Number of elements from the start of one row to the start of the next. Default: a single
+    /// row.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub pitch: Option<Spanned<i64>>,
-    /// How many rows. Default: as many as there are.
+    /// Number of rows. Default: as many as fit.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub rows: Option<Spanned<i64>>,
 }
 
-/// Where a buffer is at home.
+/// Where a buffer starts and has to end.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -150,34 +158,34 @@ pub(super) enum RawHome {
     Host,
     /// In the memory of the GPU, before and after the workload.
     Device,
-    /// Nowhere: an intermediate that nobody needs before or after.
+    /// Nowhere: an intermediate result that is not needed before or after the workload.
     Scratch,
 }
 
-/// How the host holds a buffer.
+/// The host memory of a buffer.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { memory = \"pinned\" }")]
 #[cfg_attr(feature = "schema", schemars(rename = "Host"))]
 pub(super) struct RawHost {
-    /// Kind of host memory. Default: `pageable`. Plans may pin pageable memory; that is part of
-    /// their set-up.
+    /// Kind of host memory. Plans may pin pageable memory as part of their set-up. Default:
+    /// `pageable`.
     pub memory: Option<BufferMemory>,
     /// Whether the memory was in use before. Default: `reused`.
     pub state: Option<HostState>,
 }
 
-/// A kind of host memory that a buffer may live in.
+/// A kind of host memory.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", schemars(rename = "HostMemory"))]
 pub(super) enum BufferMemory {
-    /// Ordinary memory: the driver stages copies through pinned memory of its own.
+    /// Ordinary memory: the driver stages copies through its own pinned memory.
     Pageable,
     /// Page-locked: the copy engine reads and writes it directly.
     Pinned,
-    /// Page-locked, and left out by the CPU's caches: it writes fast and reads very slowly.
+    /// Page-locked and not cached by the CPU: fast to write, very slow to read.
     WriteCombined,
 }
 
@@ -188,7 +196,8 @@ pub(super) enum BufferMemory {
 pub(super) enum HostState {
     /// The program keeps the memory from one run to the next.
     Reused,
-    /// New for every run, so that its pages are touched for the first time. Only for outputs.
+    /// Newly allocated for every run, so that its pages are touched for the first time. Only for
+    /// outputs.
     Fresh,
 }
 
@@ -198,38 +207,41 @@ pub(super) enum HostState {
 #[serde(deny_unknown_fields, expecting = "a [[task]] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Task", transform = schema::by_kernel))]
 pub(super) struct RawTask {
-    /// Name of the task. No two tasks share one.
+    /// Name of the task. Must be unique.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
-    /// Which kernel runs: of the library (`hallway kernels` lists them) or of a `[[kernel]]` table.
+    /// The kernel to run: one from the library (listed by `hallway kernels`) or from a `[[kernel]]`
+    /// table.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::kernel"))]
     pub kernel: Spanned<String>,
-    /// Names of the buffers that the kernel reads, in the order in which it takes them.
+    /// Names of the buffers that the kernel reads, in the order of its parameters.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub reads: Spanned<Vec<Spanned<String>>>,
-    /// Name of the buffer that the kernel writes: exactly one, but for kernels of a `[[kernel]]`
-    /// table, which may write several.
+    /// Names of the buffers that the kernel writes: exactly one for a library kernel, one or more
+    /// for a kernel from a `[[kernel]]` table.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
-    /// Names of tasks that this one runs after, besides those that write what it reads. Default:
-    /// none.
+    /// Names of further tasks that have to finish before this one starts, apart from those whose
+    /// results it reads. Default: none.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub after: Vec<Spanned<String>>,
-    /// How many times the kernel runs. Each run reads what the one before wrote. One of a
-    /// `[[kernel]]` table runs again on the same memory. Default: 1.
+    /// Number of times the kernel is launched. Each launch reads the previous one's output; a
+    /// kernel from a `[[kernel]]` table works on the same memory again. Default: 1.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
     #[serde(default)]
     pub iterations: Option<Spanned<i64>>,
-    /// Scalar arguments. Which ones there are depends on the kernel. Those of a kernel of a
-    /// `[[kernel]]` table are the numbers that its rules name.
+    /// Scalar arguments, which depend on the kernel. For a kernel from a `[[kernel]]` table, they
+    /// are the numbers that its rules use.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::arguments"))]
     pub arguments: BTreeMap<Spanned<String>, Spanned<f64>>,
-    /// `"cpu"` keeps the task on the CPU, also in plans in which the GPU has the others. Default:
-    /// it is where its plan has it.
+    /// `"cpu"` keeps the task on the CPU, even in plans that run the other tasks on the GPU.
+    /// Default: each plan decides.
     pub on: Option<On>,
-    /// Allows plans to cut the task into chunks. Default: it stays whole.
+    /// Whether plans may split the task into chunks: `{ along = "elements" }` allows it, `"none"`
+    /// forbids it. Default: a task may be split if its kernel is an element-wise library kernel;
+    /// other tasks are not split.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
@@ -239,26 +251,76 @@ pub(super) struct RawTask {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum On {
-    /// On the CPU: it prepares what the GPU gets, or goes on with what comes back.
+    /// On the CPU, for example to prepare data for the GPU or to process its results.
     Cpu,
 }
 
-/// How a task may be cut into chunks.
+/// Whether a task may be split into chunks.
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Split", untagged))]
+pub(super) enum RawSplit {
+    Not(NoSplit),
+    Along(RawAlong),
+}
+
+impl RawSplit {
+    /// How it is split.
+    pub const fn along(&self) -> Option<&RawAlong> {
+        match self {
+            Self::Not(_) => None,
+            Self::Along(along) => Some(along),
+        }
+    }
+}
+
+// An untagged enum of serde would not say which key of a table is wrong.
+impl<'de> Deserialize<'de> for RawSplit {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawSplit;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"none\" or a table such as { along = \"elements\" }")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
+                NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
+                RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+/// The task is not split.
+#[derive(Deserialize, Clone, Copy)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum NoSplit {
+    /// The task is not split.
+    None,
+}
+
+/// How a task may be split into chunks.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a table such as { along = \"elements\" }")]
-#[cfg_attr(feature = "schema", schemars(rename = "Split"))]
-pub(super) struct RawSplit {
-    /// What is cut.
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "AlongElements"))]
+pub(super) struct RawAlong {
+    /// What is split.
     #[serde(rename = "along")]
     _along: Along,
-    /// Neighbours that each chunk reads beyond its own elements, on each side, in one iteration.
-    /// The kernel decides; the key is here so that the file can state it. Default: the kernel's.
+    /// Number of neighbours that a chunk reads on each side in one iteration. This is fixed by the
+    /// kernel; if given, it must match. Default: the kernel's halo.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
 }
 
-/// What is cut. All buffers have one dimension.
+/// What is split. All buffers are one-dimensional.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -267,22 +329,22 @@ enum Along {
     Elements,
 }
 
-/// What a plan may use of the machine.
+/// Limits on what plans may use of the machine.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [limits] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Limits"))]
 pub(super) struct RawLimits {
-    /// Memory of each GPU, such as `"8 GiB"`. Default: all that the GPU has.
+    /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     #[serde(default)]
     pub device_memory: Option<Spanned<String>>,
-    /// Pinned host memory, such as `"512 MiB"`. Default: all that the host has.
+    /// Pinned host memory to use, such as `"512 MiB"`. Default: all host memory.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     #[serde(default)]
     pub pinned_memory: Option<Spanned<String>>,
-    /// Threads of the plan on the CPU. A profile only predicts the number that it was calibrated
-    /// with. Default: that number.
+    /// Number of threads for the plan on the CPU. A profile can only predict the number that it was
+    /// calibrated with. Default: that number.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::threads"))]
     #[serde(default)]
     pub cpu_threads: Option<Spanned<i64>>,
@@ -294,17 +356,36 @@ pub(super) struct RawLimits {
 #[serde(deny_unknown_fields, expecting = "a [plans] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
-    /// Families of plans. Default: all of them but `staged`, `packed`, `hybrid`, `zero-copy` and
+    /// Families of plans. Default: all except `staged`, `packed`, `hybrid`, `zero-copy` and
     /// `managed`.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,
-    /// Numbers of pieces into which plans cut each batch. Default: powers of two up to 64.
+    /// Numbers of chunks to split each batch into. Default: powers of two up to 64.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
     pub chunks: Vec<Spanned<i64>>,
-    /// How plans hold data that is pageable. Default: `pinned`, and `pageable` for a few of them.
+    /// What plans do with data in pageable memory. With `pageable` alone, no plan pins memory or
+    /// allocates pinned memory of its own. Default: `pinned`, and `pageable` for a few plans.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,
+}
+
+/// The process that runs the programs.
+#[derive(Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(deny_unknown_fields, expecting = "a [process] table")]
+#[cfg_attr(feature = "schema", schemars(rename = "Process"))]
+pub(super) struct RawProcess {
+    /// Whether the process has used the GPU before, which decides what plans and programs pay once
+    /// in addition to their set-up. Default: `running` if a buffer has `home = "device"` and there
+    /// is no `start`, otherwise `new`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ProcessState>"))]
+    pub state: Option<Spanned<ProcessState>>,
+    /// Time that a new process takes to load a framework, such as `"4 s"`. Plans and programs that
+    /// use a GPU pay it once, on top of the context; those on the CPU do not. Not allowed with
+    /// `state = "running"`. Default: none.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub start: Option<Spanned<String>>,
 }

@@ -6,7 +6,9 @@
 use super::brackets;
 use super::error::Faults;
 use super::key::Key;
-use super::raw::{RawBuffer, RawLimits, RawPlans, RawScenario, RawTask, SCHEMA_VERSION};
+use super::raw::{
+    RawBuffer, RawLimits, RawPlans, RawProcess, RawScenario, RawTask, SCHEMA_VERSION,
+};
 use crate::files::{self, Fault, Spanned, TomlError, nearest, unknown};
 use crate::program::spelled::{RawKernel, RawProgram};
 use serde::Deserialize;
@@ -14,6 +16,10 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
+
+/// Mistakes of one table that are told at once. After so many, the next would not help any more,
+/// and each takes another look at the whole table.
+const MOST_MISTAKES: usize = 50;
 
 /// Looked at first: a file of another version would otherwise be blamed for its new keys.
 #[derive(Deserialize)]
@@ -44,10 +50,10 @@ pub(super) fn read<'i>(
     let document = faults.keep(files::parse(text).map_err(|error| {
         brackets::mixed_up(text).unwrap_or_else(|| {
             Fault::new(
-                format!("this is not TOML: {}", error.message),
+                format!("not valid TOML: {}", error.message),
                 error.span,
-                "cannot be read",
-                "correct the syntax here or just before; https://toml.io/en/v1.0.0 describes it",
+                "syntax error",
+                "correct the syntax here or just before; see https://toml.io/en/v1.0.0",
             )
         })
     }))?;
@@ -57,13 +63,10 @@ pub(super) fn read<'i>(
     let version = version.schema_version;
     if *version.get_ref() != SCHEMA_VERSION {
         faults.note(Fault::new(
-            format!(
-                "`schema_version` {} is not read by this version of hallway",
-                version.get_ref()
-            ),
+            format!("this version of hallway cannot read `schema_version` {}", version.get_ref()),
             version.span(),
             "unknown version",
-            format!("only version {SCHEMA_VERSION} is read: set `schema_version = 1`"),
+            format!("set `schema_version = {SCHEMA_VERSION}`, the only supported version"),
         ));
         return None;
     }
@@ -77,6 +80,7 @@ pub(super) fn read<'i>(
     let kernels = list::<RawKernel>(&mut document, "kernel", faults);
     let limits = table::<RawLimits>(&mut document, "limits", faults);
     let plans = table::<RawPlans>(&mut document, "plans", faults);
+    let process = table::<RawProcess>(&mut document, "process", faults);
     let mut scenario: Option<RawScenario> = decode(document, span, "", faults);
     let (has_all_buffers, has_all_tasks) = (buffers.is_some(), tasks.is_some());
     let has_all_programs = programs.is_some() && kernels.is_some();
@@ -87,6 +91,7 @@ pub(super) fn read<'i>(
         scenario.kernels = kernels.unwrap_or_default();
         scenario.limits = limits.unwrap_or_default();
         scenario.plans = plans.unwrap_or_default();
+        scenario.process = process.unwrap_or_default();
     }
     faults.sort();
     Some(Reading { scenario, has_all_buffers, has_all_tasks, has_all_programs })
@@ -139,7 +144,7 @@ fn table<T: DeserializeOwned + Default>(
     }
     // serde would say so in puzzling words.
     let (message, fix) =
-        (format!("`{key}` is not a single table"), format!("write `[{key}]`, once"));
+        (format!("`{key}` is not a single table"), format!("write a single `[{key}]`"));
     faults.note(Fault::new(message, span, "wrong type", fix));
     None
 }
@@ -154,7 +159,7 @@ fn decode<T: DeserializeOwned>(
 ) -> Option<T> {
     let mut taken = BTreeSet::new();
     let mut is_whole = true;
-    loop {
+    for _ in 0..MOST_MISTAKES {
         let error = match files::decode_table(table.clone(), span.clone()) {
             Ok(found) => return is_whole.then_some(found),
             Err(error) => error,
@@ -173,6 +178,7 @@ fn decode<T: DeserializeOwned>(
         faults.note(fault_of(&error, within));
         taken.insert(take_out(&mut table, &error.span)?);
     }
+    None
 }
 
 /// Takes the innermost entry around a place out of a table; its key.
@@ -240,7 +246,7 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));
     let help = match message.rsplit_once("expected ") {
         Some((_, expected)) => format!("write {expected} here"),
-        None => "write a value of the type that this key takes".to_owned(),
+        None => "write a value of the key's type".to_owned(),
     };
     Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
 }

@@ -56,6 +56,6 @@ impl Source {
         let changed = Workload::changed(&name, &self.text, Some((key, &key.literal(value))));
         // A value that the file does not have has no place there.
         let has_place = key.here.is_some();
-        changed.map_err(|error| error.with_value(&format!("`{key}` at {value}"), has_place))
+        changed.map_err(|error| error.with_value(&format!("`{key} = {value}`"), has_place))
     }
 }

@@ -44,7 +44,7 @@ impl Scope<'_> {
             writes: self.writes(raw)?,
             after: self.after(raw)?,
             iterations: iterations(raw, kernel)?,
-            splittable: raw.split.is_some(),
+            splittable: may_be_cut(raw, kernel.goes_by_elements()),
             on_cpu: raw.on.is_some(),
         };
         split_where_possible(raw, kernel)?;
@@ -72,8 +72,8 @@ impl Scope<'_> {
                 unknown("task", name.get_ref(), name.span(), &known().collect::<Vec<_>>())
             });
             if name.get_ref() == raw.name.get_ref() {
-                let message = format!("task `{name}` is to run `after` itself");
-                return Err(Fault::new(message, name.span(), "itself", "take it out"));
+                let message = format!("task `{name}` cannot run `after` itself");
+                return Err(Fault::new(message, name.span(), "itself", "remove it"));
             }
             found
         };
@@ -93,10 +93,10 @@ impl Scope<'_> {
         if reads.len() != kernel.inputs() {
             let buffers = buffers_in_words(kernel.inputs());
             return Err(Fault::new(
-                format!("`reads` of task `{}` names {}", raw.name, buffers_in_words(reads.len())),
+                format!("`reads` of task `{}` lists {}", raw.name, buffers_in_words(reads.len())),
                 raw.reads.span(),
                 format!("kernel `{kernel}` reads {buffers}"),
-                format!("name {buffers} in `reads`"),
+                format!("list {buffers} in `reads`"),
             ));
         }
         reads.iter().map(|name| self.find(name)).collect()
@@ -106,10 +106,10 @@ impl Scope<'_> {
         match raw.writes.get_ref().as_slice() {
             [name] => Ok(vec![self.find(name)?]),
             names => Err(Fault::new(
-                format!("`writes` of task `{}` names {} buffers", raw.name, names.len()),
+                format!("`writes` of task `{}` lists {} buffers", raw.name, names.len()),
                 raw.writes.span(),
-                "every kernel writes one buffer",
-                "name one buffer in `writes`",
+                "library kernels write one buffer",
+                "list one buffer in `writes`",
             )),
         }
     }
@@ -121,10 +121,10 @@ impl Scope<'_> {
         let Some(&BufferId(id)) = other else { return Ok(()) };
         let name = &self.raw_buffers[id].name;
         let message = format!("task `{}` uses `{name}`, whose elements are not `f32`", raw.name);
-        let help = "set `type = \"f32\"`, or spell out a `[[program]]`: its copies and its own \
+        let help = "set `type = \"f32\"`, or write a `[[program]]`, whose copies and own \
                     kernels take any type";
         Err(Fault::new(message, raw.kernel.span(), "works on `f32`", help)
-            .and(name.span(), "of another type"))
+            .and(name.span(), "not `f32`"))
     }
 
     /// Inputs that are read element by element consist of whole rows.
@@ -138,8 +138,8 @@ impl Scope<'_> {
             let name = &buffer.name;
             return Err(Fault::new(
                 format!(
-                    "task `{}` reads the {} elements of `{name}`, but with {extent} kernel \
-                     `{kernel}` takes them {grain} at a time",
+                    "task `{}` reads the {} elements of `{name}`, but kernel `{kernel}` with \
+                     {extent} processes {grain} at a time",
                     raw.name, buffer.elements
                 ),
                 self.raw_buffers[id.0].elements.span(),
@@ -162,8 +162,8 @@ impl Scope<'_> {
                 let (operand, extent) = (kernel.operands()[input], said(of));
                 return Err(Fault::new(
                     format!(
-                        "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, which \
-                         are {wanted} elements with {extent}, but it has {}",
+                        "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, \
+                         which needs {wanted} elements with {extent}, but it has {}",
                         raw.name, buffer.elements
                     ),
                     self.raw_buffers[id.0].elements.span(),
@@ -185,7 +185,7 @@ impl Scope<'_> {
         let words = if gives == 1 { "one element".to_owned() } else { format!("{gives} elements") };
         let fault = Fault::new(
             format!(
-                "kernel `{kernel}` of task `{}` gives {words}, but buffer `{}` has {}",
+                "kernel `{kernel}` of task `{}` produces {words}, but buffer `{}` has {}",
                 raw.name, output.name, output.elements
             ),
             self.raw_buffers[task.output().0].elements.span(),
@@ -220,7 +220,8 @@ impl Scope<'_> {
             output_size,
             format!("differs from `{}`", input.name),
             format!(
-                "kernel `{}` writes one element for each one read: give both the same `elements`",
+                "kernel `{}` writes one element per element read: give both buffers the same \
+                 `elements`",
                 of.0
             ),
         )
@@ -247,7 +248,7 @@ fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
         let number = *value.get_ref();
         let refuse = |rule: String, help: String| {
             let message =
-                format!("`{name}` of task `{}` is {number:?}, and must be {rule}", raw.name);
+                format!("`{name}` of task `{}` is {number:?}, but must be {rule}", raw.name);
             Fault::new(message, value.span(), "out of range", help)
         };
         arguments.set(kernel, name.get_ref(), number).map_err(|problem| match problem {
@@ -257,7 +258,7 @@ fn arguments(raw: &RawTask, kernel: Kernel) -> Result<Arguments, Fault> {
             }
             NotTaken::Extent(extent) => refuse(extent.to_string(), format!("write {extent}")),
             NotTaken::Factor => {
-                refuse("finite as an f32".to_owned(), "write a number such as 2.0".to_owned())
+                refuse("a finite f32".to_owned(), "write a number such as 2.0".to_owned())
             }
         })?;
     }
@@ -271,8 +272,8 @@ fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
         Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => Err(Fault::new(
             format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated"),
             given.span(),
-            "its output is not an input again",
-            "leave `iterations` out",
+            "its output cannot be its next input",
+            "remove `iterations`",
         )),
         _ => Ok(iterations),
     }
@@ -285,34 +286,48 @@ fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result
     Err(Fault::new(
         format!("task `{}` reads and `writes` the same buffer", raw.name),
         raw.writes.span(),
-        format!("kernel `{kernel}` does not work in place"),
-        "write to a second buffer",
+        format!("kernel `{kernel}` cannot work in place"),
+        "write to another buffer",
     )
     .and(raw.reads.span(), "read here"))
 }
 
 fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
     match &raw.split {
-        Some(split) if !kernel.can_be_cut() => Err(Fault::new(
-            format!("task `{}` has a `split`, but kernel `{kernel}` cannot be cut", raw.name),
-            split.span(),
-            "every piece of its output needs all of its input",
-            "leave `split` out",
-        )),
+        Some(split) if split.get_ref().along().is_some() && !kernel.can_be_cut() => {
+            Err(Fault::new(
+                format!("task `{}` has a `split`, but kernel `{kernel}` cannot be split", raw.name),
+                split.span(),
+                "every output element depends on the whole input",
+                "remove `split`",
+            ))
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether plans may cut a task: as it says, or else by what its kernel is.
+pub(super) fn may_be_cut(raw: &RawTask, unasked: bool) -> bool {
+    raw.split.as_ref().map_or(unasked, |split| split.get_ref().along().is_some())
 }
 
 /// The kernel decides on the halo. A scenario may state it for its readers, if it is right.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel.name(), task.kernel.halo());
-    match raw.split.as_ref().and_then(|split| split.get_ref().halo.as_ref()) {
-        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => Err(Fault::new(
-            format!("`halo` of task `{}` is {halo}", raw.name),
-            halo.span(),
-            format!("kernel `{kernel}` has a halo of {has}"),
-            format!("write `halo = {has}`, or leave it out"),
-        )),
+    let along = raw.split.as_ref().and_then(|split| split.get_ref().along());
+    match along.and_then(|along| along.halo.as_ref()) {
+        Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => {
+            let fault = Fault::new(
+                format!("`halo` of task `{}` is {halo}", raw.name),
+                halo.span(),
+                format!("kernel `{kernel}` has a halo of {has}"),
+                format!("write `halo = {has}`, or remove it"),
+            );
+            Err(match task.kernel.own() {
+                Some(_) => fault.or("set `halo` in its `[[kernel]]`"),
+                None => fault,
+            })
+        }
         _ => Ok(()),
     }
 }

@@ -67,10 +67,10 @@ impl TaskKernel {
     }
 
     /// How many neighbours on each side an output element depends on, in one iteration.
-    pub const fn halo(&self) -> u64 {
+    pub fn halo(&self) -> u64 {
         match self {
             Self::Library { kernel, arguments } => kernel.halo(arguments),
-            Self::Own(_) => 0,
+            Self::Own(work) => work.declared.kernel.elementwise.as_ref().map_or(0, |one| one.halo),
         }
     }
 
@@ -88,6 +88,12 @@ impl TaskKernel {
             Self::Library { kernel, .. } => kernel.can_be_cut(),
             Self::Own(work) => work.declared.kernel.elementwise.is_some(),
         }
+    }
+
+    /// Whether it is cut if the task does not say. For a kernel of the user's own, nobody knows
+    /// what that would do to its code.
+    pub fn is_cut_unasked(&self) -> bool {
+        self.library().is_some_and(|(kernel, _)| kernel.goes_by_elements())
     }
 
     /// Whether all its buffers may grow and shrink together: rules of a user's own kernel that

@@ -5,7 +5,7 @@ use crate::files::name_problem;
 /// What a new scenario looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
-    /// Batches from the host go through a few kernels.
+    /// Batches from the host feed a step of a model.
     Loader,
     /// One task.
     Kernel,

@@ -9,7 +9,7 @@ pub(super) const LARGEST_COUNT: i64 = 1_000_000;
 pub(super) fn positive(what: &str, value: &Spanned<i64>) -> Result<u64, Fault> {
     u64::try_from(*value.get_ref()).ok().filter(|&value| value > 0).ok_or_else(|| {
         Fault::new(
-            format!("{what} is {value}, and must be at least 1"),
+            format!("{what} is {value}, but must be at least 1"),
             value.span(),
             "too small",
             "write a whole number of 1 or more",
@@ -31,7 +31,7 @@ pub(super) fn at_most(
     let Some(value) = value else { return Ok(None) };
     if *value.get_ref() > most {
         return Err(Fault::new(
-            format!("{what} is {value}, and must be at most {most}"),
+            format!("{what} is {value}, but must be at most {most}"),
             value.span(),
             "too large",
             format!("write a whole number from 1 to {most}"),

@@ -4,11 +4,13 @@ use super::family_name::FamilyName;
 use super::needed::Needed;
 use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
-use crate::kernels::Shape;
+use crate::kernels::{GpuSide, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
-use crate::program::{BufferId, Program};
+use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Index of a task in [`Workload::tasks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,8 +30,16 @@ pub struct Workload {
     pub tasks: Vec<Task>,
     /// Programs over the buffers that the scenario spells out, call by call.
     pub programs: Vec<Program>,
+    /// By a program's name, the result that the scenario says it leaves.
+    pub results: BTreeMap<String, String>,
+    /// Which of the scenario's contests it is, if there are several.
+    pub part: Option<String>,
     pub limits: Limits,
     pub plans: PlanChoice,
+    /// The files that its kernels were read from.
+    pub files: Vec<PathBuf>,
+    /// The process that runs the programs.
+    pub process: Process,
 }
 
 /// An array that tasks and programs read and write.
@@ -116,9 +126,17 @@ pub struct Task {
 }
 
 impl Task {
-    /// Neighbours on each side that an output element depends on, over all iterations.
+    /// Neighbours on each side that an output element depends on, over all iterations. A kernel of
+    /// the user's own reads the same in each.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo() * self.iterations
+        self.kernel.halo() * if self.kernel.own().is_some() { 1 } else { self.iterations }
+    }
+
+    /// Why plans may not cut it, if so.
+    pub fn stays_whole(&self) -> Option<String> {
+        let why =
+            if self.kernel.is_cut_unasked() { "has `split = \"none\"`" } else { "has no `split`" };
+        (!self.splittable).then(|| format!("task `{}` {why}", self.name))
     }
 
     /// Whether an output element may depend on all of an input, by its place in
@@ -160,6 +178,18 @@ pub struct PlanChoice {
     pub memory: Vec<PlanMemory>,
 }
 
+impl PlanChoice {
+    /// Whether plans are to hold data in this way, by the scenario's word.
+    pub fn holds(&self, memory: PlanMemory) -> bool {
+        self.memory.contains(&memory)
+    }
+
+    /// Whether plans may pin memory, or take pinned memory, for data that is pageable.
+    pub fn may_pin(&self) -> bool {
+        self.memory.is_empty() || self.memory.iter().any(|one| *one != PlanMemory::Pageable)
+    }
+}
+
 impl From<&Limits> for Capacities {
     fn from(limits: &Limits) -> Self {
         Self { device: limits.device_memory, pinned: limits.pinned_memory, host: None }
@@ -184,6 +214,12 @@ impl Workload {
         (launches + AROUND).saturating_mul(self.batches).saturating_mul(chunks)
     }
 
+    /// The scenario's name, with the part that it is.
+    pub fn title(&self) -> String {
+        let part = self.part.as_ref().map(|part| format!(", {part}"));
+        format!("{}{}", self.name, part.unwrap_or_default())
+    }
+
     /// Whether the scenario spells a program out, rather than that it does the tasks.
     pub fn spells_out(&self, program: &Program) -> bool {
         self.programs.contains(program)
@@ -192,6 +228,22 @@ impl Workload {
     /// Whether a task runs a kernel of the user's own.
     pub fn has_own_kernels(&self) -> bool {
         self.tasks.iter().any(|task| task.kernel.own().is_some())
+    }
+
+    /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.
+    /// They are taken to fill the GPU, so that nothing runs beside them.
+    pub fn kernels_without_grid(&self) -> BTreeSet<&str> {
+        let of_tasks = self.tasks.iter().filter(|task| !task.on_cpu);
+        let of_tasks = of_tasks.filter_map(|task| task.kernel.own()).map(|work| &work.declared);
+        let of_tasks = of_tasks.filter(|one| !one.has_grid()).map(|one| &one.kernel);
+        let of_programs = self.programs.iter().flat_map(|program| {
+            let launched = program.body.iter().filter(|call| call.is_launch());
+            let steps = launched.filter_map(|call| call.facts().own);
+            steps.filter(|step| step.geometry.is_none()).map(|step| program.own_kernel(step))
+        });
+        let all = of_tasks.chain(of_programs);
+        let is_stated = |kernel: &&OwnKernel| matches!(kernel.gpu, GpuSide::Cost(_));
+        all.filter(is_stated).map(|kernel| kernel.name.as_str()).collect()
     }
 
     pub fn buffer(&self, id: BufferId) -> &Buffer {

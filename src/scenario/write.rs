@@ -2,8 +2,8 @@
 
 use super::{Buffer, Home, Limits, Workload};
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Place, Program, spelled};
-use crate::units::Bytes;
+use crate::program::{BufferId, Place, Process, Program, StateReason, spelled};
+use crate::units::{Bytes, Span};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ impl Workload {
     /// A scenario with the buffers that a program uses, and the program call by call. Read again,
     /// it is predicted and run as the program is.
     pub fn spelled_out(&self, program: &Program) -> String {
-        let Self { name, question, batches, runs, limits, .. } = self;
+        let Self { name, question, batches, runs, limits, process, .. } = self;
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!("schema_version = 1\nname = {}\n", quoted(name));
         let _ = writeln!(text, "question = {}", quoted(question));
@@ -26,8 +26,9 @@ impl Workload {
             }
             let _ = writeln!(text, "{}", table(&buffer));
         }
-        let limits = table_of_limits(limits);
-        text + &limits + &spelled::write_kernels(program) + &spelled::write(program)
+        let has_home_on_device = used.iter().any(|&id| self.buffer(id).home == Home::Device);
+        let tables = table_of_process(process, has_home_on_device) + &table_of_limits(limits);
+        text + &tables + &spelled::write_kernels(program) + &spelled::write(program)
     }
 }
 
@@ -52,6 +53,23 @@ fn table(buffer: &Buffer) -> String {
         "[[buffer]]\nname = {name}\ntype = {element_type}\nelements = {elements}\nhome = {home}\n\
          {shared}"
     )
+}
+
+/// Nothing where the rest of the file says the same.
+fn table_of_process(process: &Process, has_home_on_device: bool) -> String {
+    let Process { state, reason, start } = process;
+    let is_implied = match reason {
+        StateReason::Default => !has_home_on_device,
+        StateReason::AtHomeOnDevice(_) => has_home_on_device,
+        StateReason::Stated => false,
+    };
+    // A running process has paid for its start, and the key would be refused.
+    let starts = process.is_new() && *start > Span::ZERO;
+    if is_implied && !starts {
+        return String::new();
+    }
+    let start = if starts { format!("start = \"{} ns\"\n", start.nanos()) } else { String::new() };
+    format!("[process]\nstate = \"{state}\"\n{start}\n")
 }
 
 fn table_of_limits(limits: &Limits) -> String {

@@ -166,9 +166,7 @@ impl Decoder<'_> {
         let victims = self.on_device[device].arena.victims(bytes, next_use);
         let too_large = || {
             let limit = self.schedule.memory;
-            Impossible::TooLarge(format!(
-                "what one task uses is more than {limit} of device memory"
-            ))
+            Impossible::TooLarge(format!("one task needs more than {limit} of device memory"))
         };
         for victim in victims.ok_or_else(too_large)? {
             for &id in &self.graph.items_in[victim] {

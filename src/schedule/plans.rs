@@ -9,7 +9,7 @@ use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, c
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::scenario::Workload;
+use crate::scenario::{PlanMemory, Workload};
 use crate::units::Bytes;
 use rayon::prelude::*;
 
@@ -76,8 +76,9 @@ pub fn schedule(workload: &Workload, profile: &Profile, choice: &Choice) -> Sche
     scheduled
 }
 
-/// Plans that copy pinned memory, and one that copies pageable memory. If there is too little
-/// memory to pin, they all copy pageable memory, which the driver stages.
+/// Plans that copy pinned memory, and one that copies pageable memory, if the scenario does not say
+/// which of both. If there is too little memory to pin, they all copy pageable memory, which the
+/// driver stages.
 fn plans_of_either_memory(
     workload: &Workload,
     profile: &Profile,
@@ -87,13 +88,25 @@ fn plans_of_either_memory(
     let with = |memory, choice: &Choice| {
         Setting { workload, profile, memory, devices, with_cpu }.plans(choice)
     };
+    let asked = &workload.plans;
+    let may_hold = |memory| asked.memory.is_empty() || asked.holds(memory);
+    let [pinned, pageable] = [PlanMemory::Pinned, PlanMemory::Pageable].map(may_hold);
+    if !pinned && pageable {
+        return with(HostMemory::Pageable, choice);
+    }
+    if !pinned {
+        let strategy = Strategy::plain(ByTask::SIMPLEST, HostMemory::Pinned);
+        let reason = "task schedules use `pinned` or `pageable` memory throughout, but `memory` \
+                      under `[plans]` lists neither";
+        return Err(Refusal { strategy, reason: reason.to_owned(), is_too_large: false });
+    }
     let mut found = match with(HostMemory::Pinned, choice) {
-        Err(refusal) if refusal.is_too_large => {
+        Err(refusal) if refusal.is_too_large && pageable => {
             return with(HostMemory::Pageable, choice).map_err(|_| refusal);
         }
         pinned => pinned?,
     };
-    if choice.budget > 0 && devices == 1 {
+    if choice.budget > 0 && devices == 1 && pageable {
         let chunks = vec![found[0].strategy.family.chunks()];
         let quick = Choice { chunks, budget: 0, ..choice.clone() };
         found.extend(with(HostMemory::Pageable, &quick).unwrap_or_default());

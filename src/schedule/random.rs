@@ -43,7 +43,7 @@ pub fn random_schedule(
     let rare = random.random_bool(0.5);
     let is_kept = |node: &Node| workload.task(node.task).on_cpu;
     if graph.nodes.iter().any(|node| is_kept(node) && !node.may_be_on_cpu) {
-        return Err("a task that stays on the CPU cannot be cut like this".to_owned());
+        return Err("a task that stays on the CPU cannot be split like this".to_owned());
     }
     let on = graph.nodes.iter().map(|node| {
         let on_cpu =

@@ -25,8 +25,8 @@ impl Search<'_> {
     /// If none of them can be made and predicted.
     pub fn starts(&mut self) -> Result<Vec<Valued>, Impossible> {
         let mut why = Impossible::Other(match self.without_price() {
-            Some(task) => format!("the profile does not know what task `{task}` takes"),
-            None => "no task can be on a GPU".to_owned(),
+            Some(task) => format!("the profile lacks the time of task `{task}`"),
+            None => "no task can run on a GPU".to_owned(),
         });
         let mut found: Vec<Valued> = Vec::new();
         for (order, on) in self.listed() {

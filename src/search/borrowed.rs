@@ -3,6 +3,8 @@
 use crate::profile::{BorrowedCosts, Profile};
 use crate::program::Program;
 use crate::simulate::makespan;
+use crate::units::Span;
+use rayon::prelude::*;
 
 /// How much of a plan's time is borrowed costs of one kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,24 +14,82 @@ pub struct BorrowedShare {
     pub from: String,
     /// The share of the time of a pass.
     pub share: f64,
+    /// For the plan to choose on each side, and each program that the scenario spells out, what a
+    /// pass takes if these costs are as far off as they are between machines.
+    pub plans: Vec<BorrowedRange>,
+    /// Whether another of these plans is then the fastest.
+    pub changes_fastest: bool,
+}
+
+/// What a pass takes if borrowed costs of one kind are off, all alike, by as much as nine machines
+/// in ten differ in them at most: see [`BorrowedCosts::range`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct BorrowedRange {
+    /// Name of the plan.
+    pub plan: String,
+    /// As predicted.
+    pub time: Span,
+    /// The least and the most of the times with these costs as low, and as high.
+    pub low: Span,
+    pub high: Span,
 }
 
 /// By how much borrowed costs are raised to see what a plan's time does: little enough that
 /// operations keep their order, and enough that rounding to nanoseconds does not matter.
 const RAISED: f64 = 1.25;
 
-/// What hangs on borrowed costs, over the plans given: the largest share of each kind.
-pub(super) fn borrowed(plans: &[&Program], profile: &Profile) -> Vec<BorrowedShare> {
-    let time =
-        |program: &Program, profile: &Profile| Some(makespan(program, profile).ok()?.nanos_f64());
-    let groups = profile.borrowed_costs().map(|(lender, group)| {
-        let raised = profile.scaled(&group.parameters, RAISED);
-        let share = |program: &&Program| {
-            let (usual, longer) = (time(program, profile)?, time(program, &raised)?);
-            Some((longer - usual) / (RAISED - 1.0) / usual)
+/// What hangs on borrowed costs, over the plans given with their names and predicted times: the
+/// largest share of each kind, and how far each time moves.
+pub(super) fn borrowed(
+    plans: &[(String, Span, &Program)],
+    profile: &Profile,
+) -> Vec<BorrowedShare> {
+    let times = |profile: &Profile| -> Times {
+        let time = |(.., program): &(String, Span, &Program)| {
+            Some(makespan(program, profile).ok()?.nanos_f64().max(1.0))
         };
-        let share = plans.iter().filter_map(share).fold(0.0, f64::max).min(1.0);
-        BorrowedShare { costs: group.costs, from: lender.from.clone(), share }
+        plans.par_iter().map(time).collect()
+    };
+    let usual = times(profile);
+    let groups = profile.borrowed_costs().map(|(lender, group)| {
+        let scaled = |factor| times(&profile.scaled(&group.parameters, factor));
+        let share = usual.iter().zip(scaled(RAISED)).filter_map(|(usual, longer)| {
+            let usual = (*usual)?;
+            Some((longer? - usual) / (RAISED - 1.0) / usual)
+        });
+        let share = share.fold(0.0, f64::max).min(1.0);
+        let [low, high] = group.costs.range().map(scaled);
+        // In proportion, since the prediction is that of the middle draw.
+        let moved = |ends: &Times| -> Times {
+            let predicted = plans.iter().map(|(_, time, _)| time.nanos_f64());
+            let moved = predicted
+                .zip(&usual)
+                .zip(ends)
+                .map(|((time, usual), end)| Some(time * (*end)? / (*usual)?));
+            moved.collect()
+        };
+        let predicted: Times = plans.iter().map(|(_, time, _)| Some(time.nanos_f64())).collect();
+        let (low, high) = (moved(&low), moved(&high));
+        let range = |(at, (name, time, _)): (usize, &(String, Span, &Program))| {
+            let [one, other] = [low[at]?, high[at]?].map(Span::from_nanos_f64);
+            let (low, high) = (one.min(other).min(*time), one.max(other).max(*time));
+            Some(BorrowedRange { plan: name.clone(), time: *time, low, high })
+        };
+        BorrowedShare {
+            costs: group.costs,
+            from: lender.from.clone(),
+            share,
+            plans: plans.iter().enumerate().filter_map(range).collect(),
+            changes_fastest: [&low, &high].iter().any(|ends| fastest(ends) != fastest(&predicted)),
+        }
     });
     groups.collect()
+}
+
+/// Nanoseconds of each plan, where it can be predicted.
+type Times = Vec<Option<f64>>;
+
+fn fastest(times: &Times) -> Option<usize> {
+    let known = times.iter().enumerate().filter_map(|(at, time)| Some((at, (*time)?)));
+    known.min_by(|one, other| one.1.total_cmp(&other.1)).map(|(at, _)| at)
 }

@@ -256,7 +256,7 @@ impl Race<'_> {
         self.done.add(plan.program.body.len() as u64);
         let makespan = makespan(&plan.program, self.profile);
         let is_known = self.knows_cpu || !(self.all_use_cpu || plan.uses_cpu());
-        let side = self.side(plan.program.computes_on_cpu());
+        let side = self.side(plan.is_on_cpu());
         match makespan {
             Ok(_) if !is_known => side.is_unknown = true,
             Ok(time) => {

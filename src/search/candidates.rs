@@ -2,8 +2,8 @@
 
 use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
 use crate::machine::{HostMemory, Side};
-use crate::program::Program;
-use crate::scenario::{FamilyName, Home, PlanMemory, Workload};
+use crate::program::{Call, Process, Program};
+use crate::scenario::{FamilyName, Home, PlanMemory, Task, Workload};
 use rayon::prelude::*;
 
 /// Numbers of chunks to try where the scenario does not say.
@@ -40,13 +40,21 @@ impl Plan {
         self.program.computes_on_cpu() || self.strategy.is_some_and(shares)
     }
 
-    /// Who computes.
+    /// Who does the work. A program that the scenario spells out is the CPU's only if it does
+    /// without the GPU, and both have a part in one that computes on the CPU and uses the GPU.
     pub fn side(&self) -> Side {
-        match (self.program.computes_on_cpu(), self.uses_cpu()) {
-            (true, _) => Side::Cpu,
-            (false, true) => Side::Both,
-            (false, false) => Side::Gpu,
+        let program = &self.program;
+        match self.strategy {
+            Some(strategy) if strategy.is_on_cpu() => Side::Cpu,
+            Some(strategy) if strategy.family.shares_with_cpu() => Side::Both,
+            None if !program.needs_device() => Side::Cpu,
+            None if program.body.iter().any(Call::is_compute) => Side::Both,
+            Some(_) | None => Side::Gpu,
         }
+    }
+
+    pub fn is_on_cpu(&self) -> bool {
+        self.side() == Side::Cpu
     }
 
     /// What runs know its program by: see [`Program::identity`].
@@ -67,6 +75,8 @@ pub struct Candidates {
     pub cpu_threads: Option<usize>,
     /// Whether the CPU has tasks in all plans.
     pub keeps_tasks_on_cpu: bool,
+    /// The process that runs any of them.
+    pub process: Process,
 }
 
 impl Candidates {
@@ -74,8 +84,8 @@ impl Candidates {
     pub(super) fn none(workload: &Workload) -> Self {
         let cpu_threads = workload.limits.cpu_threads;
         let keeps_tasks_on_cpu = workload.tasks.iter().any(|task| task.on_cpu);
-        let (plans, refused) = (Vec::new(), Vec::new());
-        Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu }
+        let (plans, refused, process) = (Vec::new(), Vec::new(), workload.process.clone());
+        Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu, process }
     }
 
     /// Builds the plans of families.
@@ -140,16 +150,22 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
         is_asked_for && !tried.iter().any(|strategy| strategy.family.name() == family.name())
     };
     let refusal = |family: Family| {
-        let reason = if family.devices() > 1 && gpus.is_empty() {
-            "several GPUs are to be calibrated together first".to_owned()
+        let is_without_memory = !workload.plans.memory.is_empty()
+            && memories(workload, family, typical_of(&chunk_counts(workload))).is_empty();
+        let reason = if is_without_memory {
+            "it needs pinned memory, but `memory` under `[plans]` does not list `pinned`".to_owned()
+        } else if family.devices() > 1 && gpus.is_empty() {
+            "first, several GPUs have to be calibrated together".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
-            "no number of `chunks` can be shared out evenly to the GPUs".to_owned()
-        } else if workload.batches == 1 && !workload.tasks.iter().all(|task| task.splittable) {
-            "there is one batch, and a task without `split` keeps it whole".to_owned()
+            "no number of `chunks` can be divided evenly among the GPUs".to_owned()
+        } else if let (1, Some(why)) =
+            (workload.batches, workload.tasks.iter().find_map(Task::stays_whole))
+        {
+            format!("there is only one batch, and {why}")
         } else {
             format!(
-                "pieces would be too few to overlap, or have fewer than {SMALLEST_PIECE} \
-                 elements; `chunks` under `[plans]` says how many to cut, whatever their size"
+                "there would be too few chunks to overlap, or chunks of fewer than \
+                 {SMALLEST_PIECE} elements; to try them anyway, set `chunks` under `[plans]`"
             )
         };
         let strategy = Strategy::plain(family, HostMemory::Pinned);
@@ -180,6 +196,11 @@ pub(super) fn chunk_counts(workload: &Workload) -> Vec<u64> {
     CHUNKS.into_iter().filter(sensible).collect()
 }
 
+/// The middle one of some numbers of chunks.
+pub(super) fn typical_of(chunks: &[u64]) -> u64 {
+    chunks.get(chunks.len() / 2).copied().unwrap_or(1)
+}
+
 /// What to try, whether or not it can be done.
 pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     let (chunks, asked) = (chunk_counts(workload), &workload.plans.families);
@@ -197,7 +218,7 @@ pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
         chunks.iter().map(move |&chunks| Division::OverGpus { chunks, devices })
     });
     let divisions = std::iter::once(Division::Whole).chain(cut).chain(over_gpus);
-    let typical = chunks.get(chunks.len() / 2).copied().unwrap_or(1);
+    let typical = typical_of(&chunks);
     let mut strategies = Vec::new();
     for division in divisions {
         let mut families = Family::choices(workload, division);
@@ -223,18 +244,39 @@ pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
 /// pinned memory; the other way never pays.
 fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<(HostMemory, bool)> {
     let usual = usual_memories(workload, family, typical);
-    let asked = &workload.plans.memory;
-    if asked.is_empty() || family.is_on_cpu() || !family.tries_pinned() {
-        return usual.into_iter().map(|memory| (memory, false)).collect();
+    let plain = |kinds: Vec<HostMemory>| kinds.into_iter().map(|memory| (memory, false)).collect();
+    let asked = &workload.plans;
+    if asked.memory.is_empty() {
+        return plain(usual);
     }
+    if family.takes_pinned() && !asked.may_pin() {
+        return Vec::new();
+    }
+    if family.is_on_cpu() {
+        // Where it copies nothing, it pins nothing.
+        let copies = usual != [HostMemory::Pageable];
+        let pageable = !copies || asked.holds(PlanMemory::Pageable);
+        let kinds =
+            [(HostMemory::Pageable, pageable), (HostMemory::Pinned, copies && asked.may_pin())];
+        return plain(
+            kinds.into_iter().filter(|(_, is_due)| *is_due).map(|(kind, _)| kind).collect(),
+        );
+    }
+    if !family.tries_pinned() {
+        return plain(usual);
+    }
+    let has_pageable =
+        workload.buffers.iter().any(|one| one.home == Home::Host(HostMemory::Pageable));
+    let tries_pageable =
+        family.tries_pageable(typical) || !has_pageable || asked.families.contains(&family.name());
     let held = |memory: &PlanMemory| match memory {
         PlanMemory::Pageable => (HostMemory::Pageable, false),
         PlanMemory::Pinned => (HostMemory::Pinned, false),
         PlanMemory::PinnedEachPass => (HostMemory::Pinned, true),
         PlanMemory::WriteCombined => (HostMemory::WriteCombined, false),
     };
-    let held = asked.iter().map(held);
-    held.filter(|(memory, _)| *memory != HostMemory::Pageable || usual.contains(memory)).collect()
+    let held = asked.memory.iter().map(held);
+    held.filter(|(memory, _)| *memory != HostMemory::Pageable || tries_pageable).collect()
 }
 
 fn usual_memories(workload: &Workload, family: Family, typical: u64) -> Vec<HostMemory> {

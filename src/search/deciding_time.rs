@@ -29,7 +29,7 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
     let mut found: Vec<DecidingTime> = Vec::new();
     for (plan, _) in &ranking.unknown {
         let program = &plan.program;
-        let on_cpu = program.computes_on_cpu();
+        let on_cpu = plan.is_on_cpu();
         let (mine, other) = match on_cpu {
             true => (ranking.fastest_on_cpu(), ranking.fastest_on_gpu()),
             false => (ranking.fastest_on_gpu(), ranking.fastest_on_cpu()),
@@ -82,7 +82,7 @@ fn turn(
 ) -> Result<Option<Span>, ()> {
     let takes = |each: Span| {
         let mut stated = program.clone();
-        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0 };
+        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0, range: None };
         match on {
             Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
             Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),

@@ -32,7 +32,7 @@ pub fn rank_finalists(
     };
     let times: Vec<Option<Span>> =
         candidates.plans.par_iter().map(|plan| time(&plan.program)).collect();
-    let sides = candidates.plans.iter().map(|plan| plan.program.computes_on_cpu());
+    let sides = candidates.plans.iter().map(Plan::is_on_cpu);
     let timed: Vec<(bool, Option<Span>)> = sides.zip(times).collect();
     let best = |side: bool| {
         let times = timed.iter().filter(|(of, _)| *of == side).filter_map(|(_, time)| *time);

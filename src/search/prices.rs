@@ -8,6 +8,7 @@ use crate::program::{
 use crate::scenario::{Buffer, Home, Limits, Task, Workload};
 use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// A task of one batch by itself, with its data on the device.
 pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
@@ -30,7 +31,11 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
         tasks: vec![Task { after: Vec::new(), reads, writes, ..task.clone() }],
         limits: Limits::default(),
         plans: workload.plans.clone(),
+        process: workload.process.clone(),
         programs: Vec::new(),
+        results: BTreeMap::new(),
+        part: None,
+        files: Vec::new(),
     }
 }
 
@@ -51,6 +56,7 @@ pub(super) fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Opt
             memory(Place::Device(DeviceId::FIRST)),
         ],
         streams: vec![StreamTraits::default()],
+        stream_names: Vec::new(),
         events: 0,
         kernels: Vec::new(),
         threads: Vec::new(),

@@ -4,15 +4,17 @@ use super::borrowed::{BorrowedShare, borrowed};
 use super::candidates::{Candidates, Plan};
 use super::simplicity::Simplicity;
 use crate::cost::{
-    CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken, unpinned,
+    Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
+    unpinned,
 };
 use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
-use crate::program::Program;
-use crate::simulate::{Forecast, Tally, forecast_finalists, makespan};
+use crate::program::{Process, Program};
+use crate::simulate::{Forecast, Gains, Tally, forecast_finalists, gains, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// A plan with its forecast.
 #[derive(Debug, Clone)]
@@ -33,23 +35,33 @@ pub struct Ranked {
     pub unpinned: Option<Span>,
     /// The least that the body's calls take in the order that this plan has them in.
     pub bound: Span,
+    /// What a pass gains if prices are halved, and so what bounds it. `None` of a plan that has
+    /// lost early, unless it is the fastest of its family.
+    pub gains: Option<Gains>,
 }
 
 impl Ranked {
-    /// From how many passes on pinning takes less time than it saves, if it ever does.
+    /// From how many passes on pinning, with unpinning at the end, takes less time than it saves,
+    /// if it ever does.
     pub fn pinning_pays_from(&self) -> Option<u64> {
-        let register = self.pinning.as_ref()?.register?.nanos();
+        let costs = self.pinning.as_ref()?.costs()?.nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
-        Some(register.checked_div(saved)? + 1)
+        Some(costs.checked_div(saved)? + 1)
     }
 
     /// From how many passes on memory that set-up takes, and pins, costs less time than it saves,
-    /// if it ever does.
+    /// if it ever does. Giving it back at the end is part of the cost.
     pub fn taking_pays_from(&self) -> Option<u64> {
-        let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), |pinning| pinning.register)?;
-        let costs = (self.taken.as_ref()?.costs? + pinning).nanos();
+        let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), Pinning::costs)?;
+        let taken = self.taken.as_ref()?;
+        let costs = (taken.costs? + taken.gives_back.unwrap_or_default() + pinning).nanos();
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
         Some(costs.checked_div(saved)? + 1)
+    }
+
+    /// What bounds a pass, if that was looked for.
+    pub fn bottleneck(&self) -> Option<Bottleneck> {
+        self.gains.as_ref().map(Gains::bottleneck)
     }
 
     /// Predicted time of one pass over the body.
@@ -63,19 +75,36 @@ impl Ranked {
         Some(self.first_use.known + *self.setup.as_ref().ok()?)
     }
 
-    /// What a process pays in all that goes over the body `runs` times, if set-up is known.
+    /// What a process pays in all that goes over the body `runs` times. `None` if set-up is not
+    /// known, or if that is longer than can be counted.
     pub fn program(&self, runs: u64) -> Option<Span> {
-        Some(self.before_first_pass()? + self.makespan() * runs)
+        let all = self.before_first_pass()? + self.makespan() * runs;
+        (all < Span::LONGEST).then_some(all)
     }
 
     pub fn is_cpu(&self) -> bool {
-        self.plan.program.computes_on_cpu()
+        self.plan.is_on_cpu()
     }
 
     /// Whether scatter leaves open which of two programs of `runs` passes is faster.
-    fn program_ties_with(&self, other: &Self, runs: u64) -> bool {
+    pub fn program_ties_with(&self, other: &Self, runs: u64) -> bool {
         let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
         self.forecast.ties_over(&other.forecast, before, runs)
+    }
+
+    /// The share of draws in which one run is faster than the other's.
+    pub fn is_faster_in(&self, other: &Self) -> f64 {
+        let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
+        pairs().filter(|(mine, theirs)| mine < theirs).count() as f64
+            / pairs().count().max(1) as f64
+    }
+
+    /// The share of draws in which a program of `runs` is faster than the other.
+    pub fn program_is_faster_in(&self, other: &Self, runs: u64) -> f64 {
+        let [mine, theirs] = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
+        let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
+        let faster = pairs().filter(|&(&a, &b)| mine + a * runs < theirs + b * runs).count();
+        faster as f64 / pairs().count().max(1) as f64
     }
 }
 
@@ -105,11 +134,13 @@ impl From<Refusal> for Refused {
 /// Scatter leaves open which of some plans is the fastest, and the seed of the draws decides
 /// their order. So the plan to choose is not the first of them but the one that is
 /// [simplest](Simplicity) among all that tie with the fastest.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Ranking {
     pub plans: Vec<Ranked>,
     pub refused: Vec<Refused>,
     pub unknown: Vec<(Plan, Unknown)>,
+    /// The process that pays for first uses: the same for all plans.
+    pub process: Process,
     /// What hangs on costs that the profile has from another machine, of the fastest plan of each
     /// side. Nothing if it has none.
     pub borrowed: Vec<BorrowedShare>,
@@ -158,8 +189,13 @@ impl Ranking {
         simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
     }
 
+    /// A plan of which so many passes take longer than can be counted.
+    pub fn too_long_over(&self, runs: u64) -> Option<&Ranked> {
+        self.plans.iter().find(|ranked| ranked.makespan() * runs >= Span::LONGEST)
+    }
+
     /// The plan to choose for a program of so many passes, of those that `is_meant`. `None` if the
-    /// set-up of one of them is not known, for that one might win.
+    /// time of one of them is not known, for that one might win.
     pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.fastest_over(runs, &is_meant)?;
         let tied = |other: &&Ranked| {
@@ -181,9 +217,24 @@ impl Ranking {
         Some(gpu.program_ties_with(cpu, runs))
     }
 
+    /// Finds what bounds the plans, but for those that had lost before they had all their draws.
+    fn find_bounds(&mut self, profile: &Profile, draws: usize) {
+        let mut families = BTreeSet::new();
+        // Programs that a scenario spells out are of no family.
+        let mut is_first =
+            |plan: &Plan| plan.strategy.is_none_or(|one| families.insert(one.family.name()));
+        let meant = self.plans.iter_mut().filter(|ranked| {
+            let is_first = is_first(&ranked.plan);
+            is_first || ranked.forecast.draws.len() >= draws
+        });
+        meant.collect::<Vec<_>>().into_par_iter().for_each(|ranked| {
+            ranked.gains = gains(&ranked.plan.program, profile).ok();
+        });
+    }
+
     fn fastest_over(&self, runs: u64, is_meant: &impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let plans = || self.plans.iter().filter(|ranked| is_meant(ranked));
-        let known = plans().all(|ranked| ranked.setup.is_ok());
+        let known = plans().all(|ranked| ranked.program(runs).is_some());
         plans().filter(|_| known).min_by_key(|ranked| ranked.program(runs))
     }
 }
@@ -204,18 +255,24 @@ struct Priced {
     setup: Result<Span, Unknown>,
     first_use: FirstUse,
     pinning: Option<Pinning>,
+    taken: Option<Taken>,
     unpinned: Option<Span>,
 }
 
 impl Priced {
-    fn of(plan: &Plan, profile: &Profile) -> Self {
+    fn of(plan: &Plan, process: &Process, profile: &Profile) -> Self {
         let program = &plan.program;
         let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
         let unpinned = other.and_then(|other| makespan(&other, profile).ok());
+        // Other plans take next to nothing: what a reduction leaves in parts.
+        let takes =
+            |one: Strategy| one.family.is_on_request() || one.memory == HostMemory::WriteCombined;
+        let takes = plan.strategy.is_some_and(takes);
         Self {
             setup: setup_time(program, profile),
-            first_use: first_use(program, profile),
+            first_use: first_use(program, process, profile),
             pinning: pinning(program, profile),
+            taken: takes.then(|| taken(program, profile)).flatten(),
             unpinned,
         }
     }
@@ -224,15 +281,15 @@ impl Priced {
 /// By how much longer than the fastest of its side a plan takes that has lost.
 const LOST: f64 = 0.03;
 
-/// Whether each program is out of the race, given some draws of all of them: on its side, another
+/// Whether each plan is out of the race, given some draws of all of them: on its side, another
 /// one is clearly faster in the middle draw, and faster in all draws.
-fn have_lost(programs: &[&Program], draws: &[&[Span]]) -> Vec<bool> {
+fn have_lost(plans: &[Plan], draws: &[&[Span]]) -> Vec<bool> {
     let middle = |draws: &[Span]| {
         let mut draws = draws.to_vec();
         draws.sort_unstable();
         draws.get(draws.len() / 2).copied()
     };
-    let sides = programs.iter().map(|program| program.computes_on_cpu());
+    let sides = plans.iter().map(Plan::is_on_cpu);
     let all: Vec<_> = sides.zip(draws).map(|(side, draws)| (side, draws, middle(draws))).collect();
     let fastest = [false, true].map(|side| {
         let known = all.iter().filter(|(other, _, middle)| *other == side && middle.is_some());
@@ -265,20 +322,19 @@ pub fn rank_counted(
     let other_threads = candidates.other_threads(profile);
     let keeps_tasks_on_cpu = candidates.keeps_tasks_on_cpu;
     let refused = candidates.refused.into_iter().map(Refused::from).collect();
-    let mut ranking =
-        Ranking { plans: Vec::new(), refused, unknown: Vec::new(), borrowed: Vec::new() };
+    let mut ranking = Ranking { refused, process: candidates.process, ..Ranking::default() };
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
-    let lost = |draws: &[&[Span]]| have_lost(&programs, draws);
+    let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
     let forecasts = forecast_finalists(&programs, profile, (draws, seed), done, lost);
-    let priced = plans.par_iter().map(|plan| Priced::of(plan, profile));
+    let process = &ranking.process;
+    let priced = plans.par_iter().map(|plan| Priced::of(plan, process, profile));
     let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;
     for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {
-        let program = &plan.program;
         let uses_cpu = keeps_tasks_on_cpu || plan.uses_cpu();
         if let (Some(threads), true) = (other_threads, uses_cpu) {
-            let what = format!("CPU kernels on {threads} threads from times of {calibrated}");
+            let what = format!("CPU kernels on {threads} threads from times on {calibrated}");
             ranking.unknown.push((plan, Unknown::refused(what)));
             continue;
         }
@@ -286,13 +342,7 @@ pub fn rank_counted(
             Ok(forecast) => {
                 // The bound is of the machine without scatter, the forecast of the middle draw.
                 let bound = forecast.bound.min(forecast.makespan());
-                let Priced { setup, first_use, pinning, unpinned } = priced;
-                // Other plans take next to nothing: what a reduction leaves in parts.
-                let takes = |one: Strategy| {
-                    one.family.is_on_request() || one.memory == HostMemory::WriteCombined
-                };
-                let takes = plan.strategy.is_some_and(takes);
-                let taken = takes.then(|| taken(program, profile)).flatten();
+                let Priced { setup, first_use, pinning, taken, unpinned } = priced;
                 ranking.plans.push(Ranked {
                     plan,
                     forecast,
@@ -302,6 +352,7 @@ pub fn rank_counted(
                     taken,
                     unpinned,
                     bound,
+                    gains: None,
                 });
             }
             Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
@@ -309,7 +360,7 @@ pub fn rank_counted(
                 ranking.refused.push(Refused {
                     plan: plan.name(),
                     strategy: plan.strategy,
-                    on_cpu: program.computes_on_cpu(),
+                    on_cpu: plan.is_on_cpu(),
                     reason: error.to_string(),
                     is_too_large: true,
                 });
@@ -318,16 +369,24 @@ pub fn rank_counted(
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
     let pins_nothing =
-        |one: &&Ranked| !one.is_cpu() && one.pinning.is_none() && one.taken.is_none();
-    let fastest = ranking.plans.iter().find(pins_nothing).map(Ranked::makespan);
+        |one: &&Ranked| one.pinning.is_none() && one.taken.is_none() && !one.plan.program.pins();
+    let fastest = [false, true].map(|on_cpu| {
+        let side = ranking.plans.iter().filter(|one| one.is_cpu() == on_cpu);
+        side.filter(pins_nothing).map(Ranked::makespan).next()
+    });
     for ranked in &mut ranking.plans {
         let prepares = ranked.pinning.is_some() || ranked.taken.is_some();
         if prepares && ranked.plan.strategy.is_some() {
-            ranked.unpinned = fastest;
+            ranked.unpinned = fastest[usize::from(ranked.is_cpu())];
         }
     }
+    ranking.find_bounds(profile, draws);
     let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
-    let chosen = chosen.into_iter().flatten().map(|ranked| &ranked.plan.program);
+    let mut chosen: Vec<&Ranked> = chosen.into_iter().flatten().collect();
+    chosen.extend(ranking.plans.iter().filter(|ranked| ranked.plan.strategy.is_none()));
+    let mut names = BTreeSet::new();
+    let chosen = chosen.into_iter().filter(|ranked| names.insert(ranked.plan.name()));
+    let chosen = chosen.map(|one| (one.plan.name(), one.makespan(), &one.plan.program));
     ranking.borrowed = borrowed(&chosen.collect::<Vec<_>>(), profile);
     ranking
 }

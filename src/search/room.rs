@@ -21,7 +21,7 @@ pub fn shortages(workload: &Workload, ranking: &Ranking, profile: &Profile) -> V
     let of_side = |on_cpu: bool| {
         let others = ranking.plans.iter().map(|ranked| &ranked.plan);
         let mut others = others.chain(ranking.unknown.iter().map(|(plan, _)| plan));
-        if others.any(|plan| plan.program.computes_on_cpu() == on_cpu) {
+        if others.any(|plan| plan.is_on_cpu() == on_cpu) {
             return None;
         }
         let too_large = ranking.refused.iter().filter(|refusal| refusal.is_too_large);
@@ -54,8 +54,12 @@ fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
         return None;
     }
     if let Some(whole) = workload.tasks.iter().find(|task| !task.splittable) {
-        let can_be_cut = whole.kernel.can_be_cut();
-        return can_be_cut.then(|| format!("let task `{}` be cut, with `split`", whole.name));
+        let name = &whole.name;
+        let way_out = match whole.kernel.is_cut_unasked() {
+            true => format!("remove `split = \"none\"` from task `{name}`"),
+            false => format!("give task `{name}` a `split`"),
+        };
+        return whole.kernel.can_be_cut().then_some(way_out);
     }
     let asked = &workload.plans.families;
     let saving = Family::all().into_iter().filter(|family| family.saves_device_memory());

@@ -1,6 +1,6 @@
 //! Plans by task, beside those of families.
 
-use super::candidates::{Candidates, Plan, chunk_counts, same_program};
+use super::candidates::{Candidates, Plan, chunk_counts, same_program, typical_of};
 use crate::profile::Profile;
 use crate::scenario::{FamilyName, Workload};
 use crate::schedule::{Choice, schedule};
@@ -49,8 +49,7 @@ fn shares_with_cpu(workload: &Workload) -> bool {
 
 /// The middle one of the numbers of chunks to try.
 pub(super) fn typical_chunks(workload: &Workload) -> u64 {
-    let counts = chunk_counts(workload);
-    counts.get(counts.len() / 2).copied().unwrap_or(1)
+    typical_of(&chunk_counts(workload))
 }
 
 /// Numbers of chunks to try.

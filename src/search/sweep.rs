@@ -61,7 +61,7 @@ impl Swept {
             return Some(pass);
         }
         let before = plan.before_first_pass()?;
-        Some(pass.map(|time| before + time * self.runs))
+        plan.program(self.runs).map(|_| pass.map(|time| before + time * self.runs))
     }
 
     fn sides(&self) -> Option<[(&Ranked, Span); 2]> {

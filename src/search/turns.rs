@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
-/// A value of a number that is varied. As JSON, it is whole if it can be.
+/// A value of a number that is swept. In JSON, it is a whole number if possible.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
@@ -30,32 +30,32 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-/// Values at which the GPU wins. An end that is left out is the end of what was tried.
+/// A range of values in which the GPU wins. A missing end is the end of the values tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Wins {
-    /// The smallest value. `null`: the smallest that was tried.
+    /// The smallest value. `null`: the smallest value tried.
     pub from: Option<Setting>,
-    /// The largest value. `null`: the largest that was tried.
+    /// The largest value. `null`: the largest value tried.
     pub until: Option<Setting>,
-    /// Between which values `from` may lie, as ranges of times have it. `null` is an end that lies
-    /// beyond what was tried.
+    /// The values between which `from` may be, given the ranges of times. An end that is `null` is
+    /// beyond the values tried.
     pub from_range: Option<[Option<Setting>; 2]>,
-    /// Between which values `until` may lie.
+    /// The values between which `until` may be.
     pub until_range: Option<[Option<Setting>; 2]>,
 }
 
-/// A change of the winner between two values that were tried.
+/// A change of the winner between two values tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Turn {
-    /// The last value that was tried before it.
+    /// The last value tried before the change.
     pub after: Setting,
-    /// About where it is: the first value that was looked at with the new winner.
+    /// Its approximate position: the first value examined at which the new winner leads.
     pub at: Setting,
-    /// From where on the new winner may lead. `null`: from below all that was tried.
+    /// The smallest value at which the new winner may already lead. `null`: below all values tried.
     pub earliest: Option<Setting>,
-    /// Up to where the old winner may lead. `null`: beyond all that was tried.
+    /// The largest value at which the old winner may still lead. `null`: beyond all values tried.
     pub latest: Option<Setting>,
 }
 

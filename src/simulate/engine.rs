@@ -7,6 +7,7 @@ mod threads;
 use super::channels::Channels;
 use super::copies::{Copies, QueuedCopy};
 use super::engines::EngineView;
+use super::horizon::within_horizon;
 use super::host::{Blocked, Host};
 use super::multiprocessors::Multiprocessors;
 use super::observer::{Cause, Done, Observer, Recorder};
@@ -47,7 +48,8 @@ enum Event {
 /// If the profile does not know what one of the calls costs, or the program does not
 /// fit its machine.
 pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, CompileError> {
-    Ok(Simulator::default().timeline(&CompiledProgram::new(program, profile)?))
+    let timeline = Simulator::default().timeline(&CompiledProgram::new(program, profile)?);
+    within_horizon(timeline.makespan).map(|_| timeline)
 }
 
 /// Like [`simulate`], of the time alone that a pass takes. That is quicker.
@@ -55,7 +57,7 @@ pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, Compil
 /// # Errors
 /// As [`simulate`].
 pub fn makespan(program: &Program, profile: &Profile) -> Result<Span, CompileError> {
-    Ok(Simulator::default().makespan(&CompiledProgram::new(program, profile)?))
+    within_horizon(Simulator::default().makespan(&CompiledProgram::new(program, profile)?))
 }
 
 /// The discrete-event engine. It keeps its memory from one program to the next.
@@ -80,7 +82,8 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// The time that one pass over the program takes.
+    /// The time that one pass over the program takes; [`Span::LONGEST`] if it goes on after
+    /// [`Instant::HORIZON`].
     pub fn makespan(&mut self, compiled: &CompiledProgram<'_>) -> Span {
         if compiled.is_plain {
             self.run::<true>(compiled, &mut ())
@@ -89,7 +92,8 @@ impl Simulator {
         }
     }
 
-    /// Everything that happens in one pass over the program.
+    /// Everything that happens in one pass over the program until [`Instant::HORIZON`]. If it goes
+    /// on after that, it takes [`Span::LONGEST`].
     pub fn timeline(&mut self, compiled: &CompiledProgram<'_>) -> Timeline {
         let mut recorder = Recorder::default();
         let makespan = self.run::<false>(compiled, &mut recorder);
@@ -128,14 +132,18 @@ impl Simulator {
                 self.copies.fill::<PLAIN>(compiled, self.now);
             }
             let next = next.min(self.copies.next);
-            if next == Instant::NEVER {
+            if next > Instant::HORIZON {
+                if next != Instant::NEVER {
+                    return Span::LONGEST;
+                }
                 break;
             }
             self.now = next;
             self.step::<_, PLAIN>(compiled, observer);
         }
         assert!(self.has_made_all(compiled), "a checked plan runs to its end");
-        self.now.max(self.host.reached).since_start()
+        let end = self.now.max(self.host.reached);
+        if end > Instant::HORIZON { Span::LONGEST } else { end.since_start() }
     }
 
     /// Handles everything that is due now: ends before beginnings.

@@ -3,13 +3,14 @@
 
 use super::bound::bound;
 use super::engine::Simulator;
+use super::horizon::within_horizon;
 use super::tally::Tally;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
 use crate::profile::Profile;
-use crate::program::Program;
+use crate::program::{Program, ThreadId};
 use crate::stats::quantile;
-use crate::timeline::Timeline;
-use crate::units::Span;
+use crate::timeline::{Activity, Lane, Timeline, busy};
+use crate::units::{Instant, Span};
 use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -33,9 +34,40 @@ pub struct Forecast {
     /// By how much both ends of the range are moved, from the calibration's trials of programs of
     /// this kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
+    /// How much of the prediction is stated: the time on the critical path of calls whose time the
+    /// user states. No margin applies to it.
+    pub stated: Span,
+    /// What the main host thread does in a pass, on the machine without scatter: of a draw, it would
+    /// be that of an arbitrary host where most of the time passes elsewhere.
+    pub main_thread: MainThread,
     /// The least that the body's calls take in their order, on the machine without scatter: see
     /// [`lower_bound`](super::lower_bound).
     pub bound: Span,
+}
+
+/// What the host thread that begins and ends a pass does.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MainThread {
+    /// The share of the pass that it spends inside calls; synchronisations do not count.
+    pub held: f64,
+    /// When the last of these calls has returned.
+    pub free_after: Span,
+}
+
+impl MainThread {
+    fn of(program: &Program, timeline: &Timeline) -> Self {
+        let is_held = |activity: &&Activity| {
+            let waits = program.body[activity.call].facts().only_waits;
+            !waits && program.thread_of(activity.call) == ThreadId::MAIN
+        };
+        let calls = || timeline.lane(Lane::Host).filter(is_held);
+        let held = busy(calls().map(|call| (call.start, call.end)));
+        let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);
+        Self {
+            held: held.nanos_f64() / timeline.makespan.nanos_f64().max(1.0),
+            free_after: free_after.since_start(),
+        }
+    }
 }
 
 impl Forecast {
@@ -53,9 +85,9 @@ impl Forecast {
         let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
         let moved = |end: f64, outwards: f64| {
             let inwards = middle + (end - middle) * (1.0 + self.margin);
-            let end =
-                if self.margin < 0.0 { inwards } else { end * (outwards * self.margin).exp() };
-            Span::from_nanos_f64(end)
+            let stated = self.stated.nanos_f64().min(end);
+            let outwards = stated + (end - stated) * (outwards * self.margin).exp();
+            Span::from_nanos_f64(if self.margin < 0.0 { inwards } else { outwards })
         };
         (moved(low, -1.0), moved(high, 1.0))
     }
@@ -74,7 +106,8 @@ impl Forecast {
         let leads: Vec<f64> = pairs.map(|(&mine, &theirs)| lead(mine, theirs)).collect();
         let end = |q: f64| quantile(&leads, q).unwrap_or(middle);
         let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
-        let (mine, theirs) = (self.margin, other.margin);
+        let (mine, theirs) =
+            (self.margin_over(before[0], runs), other.margin_over(before[1], runs));
         let widest = mine.max(theirs);
         if widest < 0.0 {
             let inwards = |end: f64| middle + (end - middle) * (1.0 + widest);
@@ -84,8 +117,19 @@ impl Forecast {
         (low - margin, high + margin)
     }
 
-    /// Whether the draws leave open which of the two is faster: neither is faster in nine draws of
-    /// ten. Without draws, whether both take equally long.
+    /// The margin of `runs` passes behind something that takes as long as `before`, on the scale of
+    /// all of that time: it does not apply to what is stated.
+    fn margin_over(&self, before: Span, runs: u64) -> f64 {
+        if self.stated == Span::ZERO || self.margin < 0.0 {
+            return self.margin;
+        }
+        let all = (before + self.makespan() * runs).nanos_f64().max(1.0);
+        let stated = ((self.stated * runs).nanos_f64() / all).min(1.0);
+        (stated + (1.0 - stated) * self.margin.exp()).ln()
+    }
+
+    /// Whether it is open which of the two is faster: neither is faster in nine draws of ten, or
+    /// they differ by so little that nobody could tell. Without draws, that alone counts.
     pub fn ties_with(&self, other: &Self) -> bool {
         self.ties_over(other, [Span::ZERO; 2], 1)
     }
@@ -93,10 +137,16 @@ impl Forecast {
     /// Whether the draws do not settle which of two programs is faster that go `runs` times
     /// through this body and the other, each after something that takes as long as `before`.
     pub fn ties_over(&self, other: &Self, before: [Span; 2], runs: u64) -> bool {
-        let order =
-            |mine: Span, theirs: Span| (before[0] + mine * runs).cmp(&(before[1] + theirs * runs));
-        if self.draws.is_empty() {
-            return order(self.makespan(), other.makespan()) == Ordering::Equal;
+        let all = |mine: Span, theirs: Span| [before[0] + mine * runs, before[1] + theirs * runs];
+        let order = |mine: Span, theirs: Span| {
+            let [mine, theirs] = all(mine, theirs);
+            mine.cmp(&theirs)
+        };
+        let [mine, theirs] = all(self.makespan(), other.makespan());
+        let (less, more) = (mine.min(theirs), mine.max(theirs));
+        let is_unseen = (more - less).nanos_f64() <= UNSEEN * more.nanos_f64();
+        if is_unseen || self.draws.is_empty() {
+            return is_unseen;
         }
         // Of one of them there may be fewer draws.
         let pairs = || self.draws.iter().zip(&other.draws);
@@ -107,6 +157,10 @@ impl Forecast {
         (most as f64) < SETTLED * pairs().len() as f64
     }
 }
+
+/// Two programs whose times differ by no more than this share are as good as equal: passes of one
+/// and the same program differ by ten times as much (see `repeatability` in a profile).
+const UNSEEN: f64 = 0.001;
 
 /// The share of draws that settles which of two programs is faster.
 const SETTLED: f64 = 0.9;
@@ -193,6 +247,17 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     begun.into_par_iter().map(|one| one.finish((profile, seed), done)).collect()
 }
 
+/// How much of a pass is stated: the time on the critical path of calls whose time the user states.
+fn stated_time(program: &Program, timeline: &Timeline) -> Span {
+    let stated: Vec<bool> = program.body.iter().map(|call| program.is_stated(call)).collect();
+    if !stated.contains(&true) {
+        return Span::ZERO;
+    }
+    let path = timeline.critical_path();
+    let on_path = path.segments.iter().filter(|segment| stated[segment.activity.call]);
+    on_path.map(|segment| segment.time).sum()
+}
+
 /// A forecast that is under way.
 struct Begun<'p> {
     program: &'p Program,
@@ -217,7 +282,7 @@ impl<'p> Begun<'p> {
         let Ok(before) = makespans else { return };
         let calls = program.body.len();
         let makespan = |simulator: &mut Simulator, draw: &Draw| {
-            let makespan = simulator.makespan(&draw.compile(program, analysis)?);
+            let makespan = within_horizon(simulator.makespan(&draw.compile(program, analysis)?))?;
             done.add(calls as u64);
             Ok(makespan)
         };
@@ -242,15 +307,20 @@ impl<'p> Begun<'p> {
         let mut ranks: Vec<usize> = (0..draws.len()).collect();
         ranks.sort_by_key(|&number| draws[number]);
         let mut simulator = Simulator::default();
+        let without_scatter = simulator.timeline(&usual);
+        let main_thread = MainThread::of(program, &without_scatter);
         let timeline = match ranks.get(ranks.len() / 2) {
             Some(&middle) => {
+                drop(without_scatter);
                 let middle = Draw::new(profile, middle, seed);
                 simulator.timeline(&middle.compile(program, &analysis)?)
             }
-            None => simulator.timeline(&usual),
+            None => without_scatter,
         };
+        within_horizon(timeline.makespan)?;
         done.add(program.body.len() as u64);
-        let margin = profile.margin(program, timeline.makespan);
-        Ok(Forecast { timeline, draws, margin, bound })
+        let stated = stated_time(program, &timeline);
+        let margin = profile.margin(program, timeline.makespan.saturating_sub(stated));
+        Ok(Forecast { timeline, draws, margin, stated, main_thread, bound })
     }
 }

@@ -16,7 +16,9 @@ mod delays;
 mod engine;
 mod engines;
 mod forecast;
+mod gains;
 mod hand_overs;
+mod horizon;
 mod host;
 pub mod links;
 mod multiprocessors;
@@ -29,5 +31,8 @@ mod tally;
 
 pub use bound::{Demand, demands, lower_bound, times_alone};
 pub use engine::{Simulator, makespan, simulate};
-pub use forecast::{DRAWS, Forecast, forecast, forecast_all, forecast_counted, forecast_finalists};
+pub use forecast::{
+    DRAWS, Forecast, MainThread, forecast, forecast_all, forecast_counted, forecast_finalists,
+};
+pub use gains::{Gain, Gains, gains};
 pub use tally::Tally;

@@ -323,7 +323,9 @@ impl Device {
         };
         let BatchOf::Part { blocks: before, .. } = &mut batch.of else { return false };
         let later = end.since(*other).nanos();
-        *other = *other + Span::from_nanos(later * blocks / (*before + blocks));
+        let all = *before + blocks;
+        let share = later.checked_mul(blocks).map_or(later / all * blocks, |sum| sum / all);
+        *other = *other + Span::from_nanos(share);
         let parts = batch.parts / *before * blocks;
         *before += blocks;
         batch.parts += parts;

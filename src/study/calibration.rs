@@ -9,7 +9,7 @@ use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::profile::{Accuracy, Profile, ProfileError};
-use crate::samples::{Provenance, Quantity, Recorder, Samples, SamplesError};
+use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SamplesError};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::{ControlFlow, Range};
@@ -38,7 +38,7 @@ pub enum Phase {
 /// Why a calibration did not end. What was measured is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    #[error("no calibration was interrupted here: there is no {}", path.display())]
+    #[error("there is no interrupted calibration to continue: {} does not exist", path.display())]
     NothingToResume { path: PathBuf },
     #[error("cannot continue {}: {why}", path.display())]
     CannotResume { path: PathBuf, why: String },
@@ -63,6 +63,8 @@ pub struct Calibration<'a> {
     /// What an interrupted calibration measured; nothing at first.
     so_far: Samples,
     folder: PathBuf,
+    /// What comes for the first time in new processes: it is in no pass of the schedule.
+    first_uses: Vec<Measurement>,
 }
 
 impl<'a> Calibration<'a> {
@@ -74,7 +76,15 @@ impl<'a> Calibration<'a> {
     /// A calibration that has measured nothing yet, of the machine that
     /// [`provenance`](crate::calibrate::provenance) describes.
     pub fn new(machine: Provenance, (device, team): (&'a Device, &'a Team), folder: &Path) -> Self {
-        Self { device, team, so_far: Samples::none(machine), folder: folder.to_owned() }
+        let (so_far, folder) = (Samples::none(machine), folder.to_owned());
+        Self { device, team, so_far, folder, first_uses: Vec::new() }
+    }
+
+    /// With what [`first_uses`](crate::calibrate::first_uses) measured before the device was
+    /// opened. Without, that stays unknown.
+    #[must_use]
+    pub fn with_first_uses(self, first_uses: Vec<Measurement>) -> Self {
+        Self { first_uses, ..self }
     }
 
     /// Where samples grow until there are all.
@@ -129,7 +139,8 @@ impl<'a> Calibration<'a> {
         along: &mut dyn FnMut(Phase) -> ControlFlow<()>,
     ) -> Result<Samples, CalibrationError> {
         let growing = self.growing();
-        let Self { device, team, so_far: mut samples, .. } = self;
+        let Self { device, team, so_far: mut samples, first_uses, .. } = self;
+        let unwritten = |source| CalibrationError::CannotWrite { path: growing.clone(), source };
         let schedule = Schedule::new(&samples.machine);
         let mut trials = Trials::new(&samples.machine, device, team);
         for pass in 0..schedule.passes() {
@@ -145,8 +156,11 @@ impl<'a> Calibration<'a> {
                 }
             })?;
         }
-        let finished = trials.finish(samples, recorder);
-        finished.map_err(|source| CalibrationError::CannotWrite { path: growing, source })
+        for measurement in first_uses {
+            recorder.add(&measurement).map_err(unwritten)?;
+            samples.measurements.push(measurement);
+        }
+        trials.finish(samples, recorder).map_err(unwritten)
     }
 }
 
@@ -165,6 +179,8 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     if !differences.is_empty() {
         return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
     }
+    // Those that resume have measured these again.
+    samples.measurements.retain(|one| !one.quantity.is_of_new_process());
     let done = Schedule::new(&samples.machine).done(&samples.measurements);
     let (_, whole) =
         done.map_err(|error| CalibrationError::CannotResume { path, why: error.to_string() })?;

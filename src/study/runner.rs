@@ -106,12 +106,15 @@ impl<'p> Job<'p> {
         let kept = PartialRuns::load(&path)?;
         let time = |kept: &PartialRuns| kept.set.calibration_unix_time;
         let why = if time(&kept) != time(&self.kept) {
-            "the runs there belong to another calibration".to_owned()
+            "the existing runs belong to another calibration".to_owned()
         } else if kept.predictions != self.kept.predictions {
             let (there, here) = (&kept.predictions, &self.kept.predictions);
-            format!("the predictions before them were {there}, and are {here} now")
+            format!("the predictions were {there} then, but are {here} now")
         } else if kept.set.scenario != self.kept.set.scenario {
-            format!("it has runs of `{}`, not of `{}`", kept.set.scenario, self.kept.set.scenario)
+            format!(
+                "it contains runs of `{}`, not of `{}`",
+                kept.set.scenario, self.kept.set.scenario
+            )
         } else {
             self.kept = kept;
             return Ok(self.kept.rounds.values().sum());

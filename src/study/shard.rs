@@ -61,7 +61,9 @@ impl FromStr for Shard {
         let parts = text.split_once('/');
         let numbers = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let shard = numbers.and_then(|(number, of)| Self::new(number, of));
-        shard.ok_or_else(|| "write the number of the part and of all, such as 3/16".to_owned())
+        shard.ok_or_else(|| {
+            "write the part's number and the number of parts, such as 3/16".to_owned()
+        })
     }
 }
 

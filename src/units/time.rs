@@ -1,9 +1,12 @@
 //! Points in time and lengths of time, as two types that cannot be mixed up.
+//!
+//! Both end at 292 years, what a signed number of 64 bits holds in nanoseconds. Sums and products
+//! that would be longer are [`Span::LONGEST`]: nothing wraps.
 
 use super::{ParseError, number_and_unit};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -15,27 +18,36 @@ use std::str::FromStr;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", schemars(inline))]
-pub struct Span(u64);
+pub struct Span(#[serde(deserialize_with = "within_longest")] u64);
+
+/// The most nanoseconds.
+const MOST: u64 = i64::MAX as u64;
+
+fn within_longest<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    u64::deserialize(from).map(|nanos| nanos.min(MOST))
+}
 
 impl Span {
     pub const ZERO: Self = Self(0);
+    /// 292 years. It also stands for all that is longer.
+    pub const LONGEST: Self = Self(MOST);
 
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(if nanos < MOST { nanos } else { MOST })
     }
 
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros * 1_000)
+        Self::from_nanos(micros.saturating_mul(1_000))
     }
 
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self::from_nanos(millis.saturating_mul(1_000_000))
     }
 
     /// Rounds to the nearest nanosecond.
     ///
     /// # Panics
-    /// If `seconds` is negative, not finite, or longer than about 292 years.
+    /// If `seconds` is negative or no number.
     pub fn from_seconds_f64(seconds: f64) -> Self {
         Self::from_nanos_f64(seconds * 1e9)
     }
@@ -43,11 +55,12 @@ impl Span {
     /// Rounds to the nearest nanosecond.
     ///
     /// # Panics
-    /// If `nanos` is negative, not finite, or 9.2e18 or more.
+    /// If `nanos` is negative or no number.
     pub fn from_nanos_f64(nanos: f64) -> Self {
-        assert!((0.0..9.2e18).contains(&nanos), "a span of {nanos} ns");
+        assert!(nanos >= 0.0, "a span of {nanos} ns");
         // This runs for every simulated event. Adding a half and truncating rounds without a call
-        // into the mathematics library, and processors convert signed integers in one step.
+        // into the mathematics library, and processors convert signed integers in one step. What is
+        // too large for one becomes the largest.
         Self((nanos + 0.5) as i64 as u64)
     }
 
@@ -56,12 +69,26 @@ impl Span {
     }
 
     pub fn nanos_f64(self) -> f64 {
-        // A signed integer converts in one step, and no plan lasts 292 years.
+        // A signed integer converts in one step, and no span is longer than one holds.
         self.0 as i64 as f64
     }
 
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-9
+    }
+
+    /// In whole years, for spans of many.
+    pub fn in_years(self) -> String {
+        const YEAR: f64 = 365.25 * Span::DAY;
+        format!("{} years", (self.nanos_f64() / YEAR) as u64)
+    }
+
+    /// The span to the nanosecond, in the largest unit of which it is a whole number: `1500 us`.
+    pub fn exactly(self) -> String {
+        let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+        let is_whole = |size: u64| self.0 > 0 && self.0.is_multiple_of(size);
+        let (unit, size) = units.into_iter().find(|&(_, size)| is_whole(size)).unwrap_or(("ns", 1));
+        format!("{} {unit}", self.0 / size)
     }
 
     /// The difference, or zero if `other` is longer.
@@ -72,34 +99,36 @@ impl Span {
 
 impl From<std::time::Duration> for Span {
     fn from(duration: std::time::Duration) -> Self {
-        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+        u64::try_from(duration.as_nanos()).map_or(Self::LONGEST, Self::from_nanos)
     }
 }
 
 impl Add for Span {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        // Two of the longest fit into 64 bits.
+        Self::from_nanos(self.0 + other.0)
     }
 }
 
 impl AddAssign for Span {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
 impl Sub for Span {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
+        debug_assert!(other <= self, "a span is never negative");
+        self.saturating_sub(other)
     }
 }
 
 impl Mul<u64> for Span {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
-        Self(self.0 * times)
+        Self::from_nanos(self.0.saturating_mul(times))
     }
 }
 
@@ -122,8 +151,7 @@ impl FromStr for Span {
 }
 
 impl Span {
-    /// Nanoseconds of a day: the longest time that a scenario states, or a call is predicted to
-    /// take. Sums of as many calls as a program can have stay within what a span holds.
+    /// Nanoseconds of a day: the longest time that a scenario states.
     pub const DAY: f64 = 86_400e9;
 
     /// The nanoseconds in a text such as `"3.5 ms"`, or a part of one in `"0.2 ns"`.
@@ -131,7 +159,7 @@ impl Span {
     /// # Errors
     /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
     pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
-        let expected = "a time such as \"3.5 ms\" or \"20 us\", of a day at most";
+        let expected = "a time such as \"3.5 ms\" or \"20 us\", up to a day";
         let error = || ParseError { text: text.to_owned(), expected };
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
         let nanos = match unit {
@@ -165,16 +193,18 @@ impl fmt::Display for Span {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct Instant(u64);
+pub struct Instant(#[serde(deserialize_with = "within_longest")] u64);
 
 impl Instant {
     pub const START: Self = Self(0);
     /// Later than everything that happens.
     pub const NEVER: Self = Self(u64::MAX);
+    /// What comes later than this is not simulated: half of the longest span.
+    pub const HORIZON: Self = Self(MOST / 2);
 
     /// The time since the start of the timeline.
     pub const fn since_start(self) -> Span {
-        Span(self.0)
+        Span::from_nanos(self.0)
     }
 
     /// The time since `earlier`.
@@ -182,7 +212,7 @@ impl Instant {
     /// # Panics
     /// If `earlier` is later.
     pub fn since(self, earlier: Self) -> Span {
-        Span(self.0.checked_sub(earlier.0).expect("time runs forwards"))
+        Span::from_nanos(self.0.checked_sub(earlier.0).expect("time runs forwards"))
     }
 
     /// The point in time `span` before this one, or the start of the timeline if that would be
@@ -196,6 +226,7 @@ impl Instant {
 impl Add<Span> for Instant {
     type Output = Self;
     fn add(self, span: Span) -> Self {
-        Self(self.0 + span.0)
+        debug_assert!(self != Self::NEVER, "nothing comes after never");
+        Self(self.0.saturating_add(span.0).min(MOST))
     }
 }

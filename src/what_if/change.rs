@@ -1,6 +1,7 @@
 //! Changes, as a user writes them.
 
 use crate::machine::{HostMemory, PcieLink};
+use crate::program::ProcessState;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +26,8 @@ pub enum Change {
     Memory(HostMemory),
     /// The machine has so many GPUs like the first.
     Gpus(usize),
+    /// The process that runs the programs has used the GPU before, or has not.
+    Process(ProcessState),
 }
 
 /// What can be scaled.
@@ -95,7 +98,7 @@ impl fmt::Display for Knob {
 /// Everything that can be changed, for messages.
 const KNOBS: &str = "link, h2d, d2h, multiprocessors, threads, kernels, kernel.NAME, launch, \
                      setup, setup.pin, setup.allocate, setup.streams, setup.events, \
-                     setup.graphs, setup.context, setup.module, memory or gpus";
+                     setup.graphs, setup.context, setup.module, memory, process or gpus";
 
 impl Knob {
     fn named(name: &str) -> Option<Self> {
@@ -141,8 +144,11 @@ impl Knob {
         let digits = value.strip_suffix('x').or((value == "0").then_some("0"));
         let factor = digits.and_then(|digits| digits.parse::<f64>().ok());
         let factor = factor.filter(|factor| factor.is_finite()).ok_or_else(|| {
-            let or_number = if self.is_counted() { ", or a whole number of them" } else { "" };
-            format!("`{value}` is no factor for `{self}`: write one such as `0.5x`{or_number}")
+            let or_number = if self.is_counted() { ", or a whole number" } else { "" };
+            format!(
+                "`{value}` is not a factor for `{self}`: write a factor such as \
+                     `0.5x`{or_number}"
+            )
         })?;
         let (least, most) = if self.is_capacity() { (0.001, 1000.0) } else { (0.0, 1000.0) };
         if (least..=most).contains(&factor) {
@@ -163,7 +169,7 @@ impl FromStr for Change {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            format!("`{text}` is no change: write one such as `link=0.5x` or `memory=pinned`")
+            format!("`{text}` is not a change: write, for example, `link=0.5x` or `memory=pinned`")
         })?;
         let (name, value) = (name.trim(), value.trim());
         match name {
@@ -172,15 +178,19 @@ impl FromStr for Change {
                 "pageable" => Ok(Self::Memory(HostMemory::Pageable)),
                 _ => Err(format!("`memory` can be `pinned` or `pageable`, not `{value}`")),
             },
+            "process" => match value {
+                "new" => Ok(Self::Process(ProcessState::New)),
+                "running" => Ok(Self::Process(ProcessState::Running)),
+                _ => Err(format!("`process` can be `new` or `running`, not `{value}`")),
+            },
             "gpus" => match value.parse() {
                 Ok(count @ 1..=MOST_GPUS) => Ok(Self::Gpus(count)),
                 _ => Err(format!("`gpus` can be 1 to {MOST_GPUS}, not `{value}`")),
             },
             "link" if value.starts_with("gen") => value.parse().map(Self::Link),
             _ => {
-                let knob = Knob::named(name).ok_or_else(|| {
-                    format!("`{name}` is nothing that can be changed: name {KNOBS}")
-                })?;
+                let knob = Knob::named(name)
+                    .ok_or_else(|| format!("`{name}` cannot be changed: use {KNOBS}"))?;
                 knob.change(value)
             }
         }
@@ -202,7 +212,7 @@ impl FromStr for Variation {
         let mut names = BTreeSet::new();
         let name = |change: &'_ str| change.split('=').next().unwrap_or_default().trim().to_owned();
         if let Some(twice) = text.split(',').map(name).find(|name| !names.insert(name.clone())) {
-            return Err(format!("`{twice}` is changed twice: leave one out"));
+            return Err(format!("`{twice}` is changed twice: remove one of the changes"));
         }
         Ok(Self { text: text.to_owned(), changes })
     }

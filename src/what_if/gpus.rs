@@ -20,7 +20,7 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     let missing = most + 1..=count;
     let rate = |direction: Direction| {
         let rate = profile.link_rate(direction).ok_or_else(|| {
-            format!("the profile does not know how fast large {direction} copies are")
+            format!("the profile lacks the bandwidth of large {direction} copies")
         })?;
         Ok::<_, String>((direction, rate.bytes_per_second()))
     };
@@ -51,9 +51,9 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     }
     profile.multi_gpu.use_device.get_or_insert(Estimate::new(0.0, 0.0));
     varied.assume(
-        "Each further GPU is like the first and has a link like its own; the root carries all \
-         links in full, and going from one GPU's context to another's costs the host nothing. \
-         Plans that copy between GPUs stay unpredicted.",
+        "Each additional GPU is like the first and has its own, equal link; the root carries \
+         all links at full speed, and switching between the GPUs' contexts costs no host time. \
+         Plans that copy between GPUs are not predicted.",
     );
     Ok(())
 }

@@ -18,7 +18,10 @@ pub(super) fn scale(varied: &mut Varied, name: Option<&str>, factor: f64) -> Res
         if !known.contains(name) {
             let known: Vec<String> = known.iter().map(|one| format!("`{one}`")).collect();
             let known = known.join(", ");
-            return Err(format!("the scenario runs no kernel `{name}`; it has {known}"));
+            return Err(format!(
+                "the scenario does not use kernel `{name}`; its kernels are \
+                                {known}"
+            ));
         }
     }
     let is_meant = |one: &str| name.is_none_or(|name| name == one);
@@ -84,7 +87,7 @@ pub(super) fn scale_cost(cost: &mut OwnCost, factor: f64) {
             *flops_per_element *= factor;
             *bytes_per_element *= factor;
         }
-        OwnCost::Stated { fixed, per_element } => {
+        OwnCost::Stated { fixed, per_element, .. } => {
             *fixed *= factor;
             *per_element *= factor;
         }

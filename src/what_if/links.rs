@@ -87,7 +87,7 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
     let profile = &mut varied.profile;
     let way = |direction: Direction| {
         let rate = profile.link_rate(direction).ok_or_else(|| {
-            format!("the profile does not know how fast large {direction} copies are")
+            format!("the profile lacks the bandwidth of large {direction} copies")
         })?;
         let per_byte = 1e9 / rate.bytes_per_second();
         Ok::<_, String>(Way { per_byte, factor: capacities.of(direction) })
@@ -105,8 +105,7 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
     peers(profile, ways);
     if profile.gpu_counts().iter().any(|&devices| devices > 1) {
         varied.assume(
-            "What several GPUs copy together is bounded by the root and the host's memory, as \
-             today.",
+            "Copies of several GPUs together are limited by the root and host memory, as before.",
         );
     }
     Ok(())

@@ -10,8 +10,7 @@ use crate::units::Bytes;
 pub(super) fn set(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
     let workload = &mut varied.workload;
     if workload.tasks.is_empty() {
-        return Err("a program that is spelled out says itself which memory it uses: change \
-                    `memory` in the scenario"
+        return Err("the memory of a program is spelled out: change its `memory` in the scenario"
             .to_owned());
     }
     for buffer in &mut workload.buffers {

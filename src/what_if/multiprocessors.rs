@@ -38,7 +38,7 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) {
         }
     });
     varied.assume(
-        "Kernels take as many times as long as each multiprocessor has more blocks to run; those \
-         that the GPU's memory bounds may change less.",
+        "The time of kernels is proportional to the number of blocks per multiprocessor; \
+         kernels bound by GPU memory may change less.",
     );
 }

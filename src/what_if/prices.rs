@@ -46,6 +46,10 @@ pub(super) fn scale_setup(profile: &mut Profile, price: SetupPrice, factor: f64)
     }
     let setup = &mut profile.setup;
     let made = [
+        (SetupPrice::Context, &mut setup.new_context),
+        (SetupPrice::Module, &mut setup.new_module),
+        (SetupPrice::Module, &mut setup.first_launch),
+        (SetupPrice::Module, &mut setup.next_kernel),
         (SetupPrice::Streams, &mut setup.stream),
         (SetupPrice::Events, &mut setup.event),
         (SetupPrice::Context, &mut setup.context),

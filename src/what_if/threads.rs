@@ -39,7 +39,7 @@ impl Threads {
 pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     let now = varied.profile.machine.cpu_threads;
     if now == 0 {
-        return Err("the profile does not say how many threads the CPU has".to_owned());
+        return Err("the profile lacks the number of CPU threads".to_owned());
     }
     let then = (now as f64 * factor).round().max(1.0);
     let threads = Threads { now: now as f64, then: (now as f64 * factor).max(1.0) };
@@ -62,11 +62,11 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     let mut own = own.chain(tasks.map(|work| &work.declared.kernel));
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(
-        "Work that all threads share is assumed to follow Amdahl's law, from the times of one \
-         thread and of all. Where threads share cores, the last ones gain less.",
+        "Work on all threads follows Amdahl's law, fitted to the times on one thread and on \
+         all. If threads share cores, the last ones gain less.",
     );
     if has_command {
-        varied.assume("The scenario's own commands on the CPU take as long as today.");
+        varied.assume("The scenario's CPU commands take as long as before.");
     }
     Ok(())
 }

@@ -27,6 +27,10 @@ pub fn vary(
         match change {
             Change::Gpus(count) => devices = Some(*count),
             Change::Memory(kind) => memory::set(&mut varied, *kind)?,
+            Change::Process(state) => {
+                let process = &mut varied.workload.process;
+                *process = std::mem::take(process).in_state(*state);
+            }
             Change::Times(..) | Change::Count(..) | Change::Link(_) => {
                 if let Some((knob, factor)) = scaling(change, &machine)?
                     && factor != 1.0
@@ -60,21 +64,21 @@ pub(super) fn scaling(
                 _ => machine.multiprocessors as usize,
             };
             if now == 0 {
-                return Err(format!("the profile does not say how many {knob} the machine has"));
+                return Err(format!("the profile lacks the machine's number of {knob}"));
             }
             Some((knob.clone(), *count as f64 / now as f64))
         }
         Change::Link(link) => {
             let now = PcieLink::noted(&machine.link).ok_or_else(|| {
                 format!(
-                    "the profile does not say what its machine's link is (it has \"{}\"): give a \
+                    "the profile does not name the machine's link (it has \"{}\"): use a \
                      factor, such as link=0.5x",
                     machine.link
                 )
             })?;
             Some((Knob::Link, link.on_paper() / now.on_paper()))
         }
-        Change::Memory(_) | Change::Gpus(_) => None,
+        Change::Memory(_) | Change::Gpus(_) | Change::Process(_) => None,
     })
 }
 

@@ -218,7 +218,7 @@ fn a_kernel_that_faults_or_never_ends_does_not_end_the_calibration_unsaid() {
             (
                 "endless",
                 "__global__ void k(volatile float* x) { while (x[0] < 2.0f) {} }",
-                "did not end within 15 s",
+                "did not finish within 15 s",
             ),
             ("typo", "__global__ void k(float* x) { x[0] = y; }", "k.cu(1)"),
         ] {

@@ -32,7 +32,7 @@ fn programs() -> impl Iterator<Item = Program> {
 }
 
 /// A workload with the buffers that a program holds.
-fn around(program: &Program) -> Workload {
+pub fn around(program: &Program) -> Workload {
     let mut workload = simple(Kernel::Scale, 4096, "");
     let held = program.allocations.iter().filter_map(|one| one.holds.map(|id| (id, one)));
     let held: BTreeMap<BufferId, &Allocation> = held.collect();
@@ -67,7 +67,7 @@ fn around(program: &Program) -> Workload {
 
 /// What a program may do, and nobody who spells one out means to do: wait for nothing, and renew
 /// memory that is pinned.
-const NOT_SPELLED_OUT: [&str; 2] = ["no call before records an event", "is not pageable memory"];
+const NOT_SPELLED_OUT: [&str; 2] = ["no earlier call records an event `", "is not pageable memory"];
 
 #[test]
 fn each_has_a_text_and_computes_the_same_in_any_order() {
@@ -197,9 +197,12 @@ fn the_executor_refuses_what_it_cannot_run() {
         plan.body.insert(0, Call::Allocate(AllocationId(2)));
     };
     refused(&own, "body[0] allocates `own` in every pass, and none gives it back");
-    refused(&|plan| plan.body.push(Call::Pin(AllocationId(0))), "pins `x`, which is not written");
+    refused(
+        &|plan| plan.body.push(Call::Pin(AllocationId(0))),
+        "pins `x`, but it is not declared as pinned",
+    );
     refused(&|plan| plan.allocations[1].holds = None, "has no memory for `out`");
     refused(&|plan| plan.allocations[0].holds = Some(BufferId(7)), "that `simple` does not have");
     let pinned = |plan: &mut Program| plan.allocations[0].place = Place::Host(HostMemory::Pinned);
-    refused(&pinned, "`x` that it is where the scenario does not have it");
+    refused(&pinned, "has `x` in another kind of memory than the scenario");
 }

@@ -4,7 +4,7 @@
 use super::machines::machine;
 use hallway::calibrate::{OtherSchedule, Schedule};
 use hallway::fit::fit;
-use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, Stop};
+use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SetupStep, Stop};
 use hallway::study::{CalibrationError, interrupted};
 use hallway::units::Span;
 use std::io::Write;
@@ -74,6 +74,20 @@ fn load(text: &[u8]) -> Result<Samples, String> {
     Samples::load(&path).map_err(|error| error.to_string())
 }
 
+/// A machine may have no room for a second context.
+#[test]
+fn what_cannot_be_had_is_a_line_without_times() {
+    let steps = [SetupStep::Context, SetupStep::Module].map(|step| Quantity::Setup { step });
+    let unknown = |of: Quantity| Measurement::new(of, 1, Vec::new(), Stop::Capped);
+    let measurements: Vec<Measurement> = steps.into_iter().map(unknown).collect();
+    let samples = load(&written(measurements.clone())).expect("it was written by a calibration");
+    assert_eq!(samples.measurements, measurements);
+    // Of everything else, a line without times is a mistake.
+    let torn = Measurement { stop: Stop::Settled, ..measurements[0].clone() };
+    let error = load(&written(vec![torn, measurements[1].clone()])).expect_err("no times");
+    assert!(error.contains("`times` is empty"), "{error}");
+}
+
 #[test]
 fn a_last_line_may_be_torn_anywhere_and_no_other() {
     let (measurements, _) = first(&machine().machine, 4);
@@ -107,6 +121,11 @@ fn an_interrupted_calibration_resumes_behind_its_last_whole_probe() {
     std::fs::write(&growing, text).expect("written");
     let found = resume(&here).expect("it goes on");
     assert_eq!(found.measurements, measurements[..pair[0]]);
+    // What was measured in new processes belongs to no place in the order, and is measured again.
+    let steps = SetupStep::IN_NEW_PROCESS.map(|step| measured(&Quantity::Setup { step }));
+    let with_new = [&measurements[..pair[0]], &steps[..]].concat();
+    std::fs::write(&growing, written(with_new)).expect("written");
+    assert_eq!(resume(&here).expect("it goes on").measurements, measurements[..pair[0]]);
     let other = Provenance { seed: here.seed + 1, ..here.clone() };
     let refused = resume(&other).expect_err("another order").to_string();
     assert!(refused.starts_with("cannot continue") && refused.contains("seed"), "{refused}");
@@ -169,7 +188,7 @@ fn another_machine_is_told_by_what_differs() {
     let later = Provenance { unix_time: 7, link: "2.5 GT/s PCIe x16".to_owned(), ..here.clone() };
     assert!(later.differences(&here).is_empty());
     let other = Provenance { gpu: "Another".to_owned(), seed: 2, ..later };
-    let expected = ["gpu: \"Another\" there, \"Round Numbers 1000\" here", "seed: 2 there, 1 here"];
+    let expected = ["gpu: was \"Another\", is \"Round Numbers 1000\"", "seed: was 2, is 1"];
     assert_eq!(other.differences(&here), expected);
 }
 

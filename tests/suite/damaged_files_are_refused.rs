@@ -45,22 +45,22 @@ fn a_profile_with_a_number_that_is_none() {
     let text = committed("profile.toml");
     for (heading, key, value, message) in [
         ("[machine]", "multiprocessors", "0", "must be 1 to 10000"),
-        ("[calls.launch]", "ns", "nan", "numbers, and not below 0 or huge"),
-        ("[calls]", "launch_spread", "[]", "a factor above 0"),
-        ("[calls]", "launch_spread", "[[0.5, inf]]", "a factor above 0"),
-        ("[caches]", "staging_misses", "[]", "a share of misses, 0 to 1"),
-        ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "a share of misses, 0 to 1"),
-        ("[caches]", "twin_misses", "[[4.0, 1.5]]", "a share of misses, 0 to 1"),
+        ("[calls.launch]", "ns", "nan", "must be a time in nanoseconds"),
+        ("[calls]", "launch_spread", "[]", "positive factors"),
+        ("[calls]", "launch_spread", "[[0.5, inf]]", "positive factors"),
+        ("[caches]", "staging_misses", "[]", "shares of misses from 0 to 1"),
+        ("[caches]", "own_misses", "[[4.0, 0.0], [2.0, 1.0]]", "shares of misses from 0 to 1"),
+        ("[caches]", "twin_misses", "[[4.0, 1.5]]", "shares of misses from 0 to 1"),
+        ("[link.down_shared]", "per_copy_ns", "inf", "inf must be a number from 0 to 1e12"),
         (
-            "[link.down_shared]",
-            "per_copy_ns",
-            "inf",
-            "inf should be a number, and not below 0 or huge",
+            "[link]",
+            "down_bytes_per_second",
+            "-1.0",
+            "a bandwidth must be a positive number of bytes per second",
         ),
-        ("[link]", "down_bytes_per_second", "-1.0", "bytes per second above 0"),
-        ("[copy.time]", "scatter", "nan", "the scatter of a curve is a number"),
-        ("[copy.time]", "knots", "[[4.0, -1.0]]", "numbers not below 0"),
-        ("[copy.time]", "knots", "[[4.0, 1e17]]", "or huge in all of them"),
+        ("[copy.time]", "scatter", "nan", "must be a standard deviation"),
+        ("[copy.time]", "knots", "[[4.0, -1.0]]", "a curve needs at least one pair in `knots`"),
+        ("[copy.time]", "knots", "[[4.0, 1e17]]", "a curve needs at least one pair in `knots`"),
         ("[[accuracy.margin]]", "score", "700.0", "-1 to 10"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &edited(&text, heading, key, value));
@@ -83,15 +83,19 @@ fn a_profile_that_says_two_things_or_is_none() {
     let newer = text.replacen("schema_version = 1", "schema_version = 2\nnew = true", 1);
     let samples = "{\"hallway_samples\":2}".to_owned();
     for (text, message) in [
-        (twice("copy"), "two tables [[copy]] are about the same"),
+        (twice("copy"), "two [[copy]] tables describe the same thing; remove one"),
         (
             twice("latency.semaphore_polling.first_poll"),
-            "two tables [[latency.semaphore_polling.first_poll]] are about the same",
+            "two [[latency.semaphore_polling.first_poll]] tables describe the same thing; \
+             remove one",
         ),
-        (twice("link.refetches"), "two tables [[link.refetches]] are about the same"),
-        (twice("interference"), "two tables [[interference]] are about the same"),
-        (newer, "has schema version 2; this hallway reads version 1"),
-        (samples, "has samples, not a profile"),
+        (
+            twice("link.refetches"),
+            "two [[link.refetches]] tables describe the same thing; remove one",
+        ),
+        (twice("interference"), "two [[interference]] tables describe the same thing; remove one"),
+        (newer, "has schema version 2, but this hallway reads version 1"),
+        (samples, "contains samples, not a profile"),
     ] {
         let (_folder, path) = Folder::with("profile.toml", &text);
         let error = Profile::load(&path).expect_err(message).to_string();
@@ -114,13 +118,13 @@ fn samples_with_times_that_are_none() {
         format!("{}\n{line}\n{}\n{{\"end_after_lines\":3}}\n", lines[0], lines[launch])
     };
     for (text, message) in [
-        (with(launch, "count", "0"), ":2:1: not a line of samples: `count` should be"),
+        (with(launch, "count", "0"), ":2:1: not a line of samples: `count` must be"),
         (
             with(launch, "times", "[9223372036854775808]"),
             ":2:1: not a line of samples: `times` and",
         ),
         (with(launch, "times", "[-1]"), "not a line of samples: invalid value: integer `-1`"),
-        (with(trial, "passes", "[0,0]"), ":2:1: not a line of samples: `passes` should be"),
+        (with(trial, "passes", "[0,0]"), ":2:1: not a line of samples: `passes` must be"),
         (with(trial, "passes", "[-1]"), "not a line of samples: invalid value: integer `-1`"),
         (
             text.replacen("samples\":7", "samples\":8,\"of\":\"another kind\"", 1).replacen(
@@ -128,7 +132,7 @@ fn samples_with_times_that_are_none() {
                 "\"machines\"",
                 1,
             ),
-            "of format 8; this hallway reads formats 2 to 7",
+            "has samples of format 8, but this hallway reads formats 2 to 7",
         ),
     ] {
         let (_folder, path) = Folder::with("samples.jsonl", &text);
@@ -146,7 +150,7 @@ fn runs_without_passes() {
         let text = format!("{before}\"passes_ns\":[{passes}]{after}");
         let (_folder, path) = Folder::with("small-scale.json", &text);
         let error = RunSet::load(&path).expect_err(passes).to_string();
-        assert!(error.contains("are none, or no times"), "{error}");
+        assert!(error.contains("` has no valid times"), "{error}");
     }
 }
 
@@ -176,7 +180,7 @@ fn runs_of_a_path_or_with_a_timeline_of_another_plan() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && said.contains(message), "{said}");
     };
-    refused("call", 1_000_000, "`traces` has call 1000000 of");
+    refused("call", 1_000_000, ": `traces` refers to call 1000000 of `");
     refused("start", u64::MAX, "ends before it starts");
 }
 
@@ -204,5 +208,5 @@ fn a_table_may_begin_as_spreadsheets_begin_a_file() {
     let to = folder.0.path().join("profile.toml");
     let found = hallway(&["fit", "--output", to.to_str().expect("a name")], &path);
     let said = String::from_utf8_lossy(&found.stdout);
-    assert!(found.status.success() && said.contains("Quantities with only one time: 1."), "{said}");
+    assert!(found.status.success() && said.contains("Quantities measured only once: 1."), "{said}");
 }

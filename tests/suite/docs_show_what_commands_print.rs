@@ -1,5 +1,5 @@
-//! What the README and the pages of `docs` show is what the commands print, and their
-//! links lead somewhere.
+//! What the README, the log of measurements and the pages of `docs` show is what the commands
+//! print, and their links lead somewhere.
 //!
 //! `BLESS=1 cargo test --test suite docs_show` writes the pages again, with the output of now.
 

@@ -1,9 +1,11 @@
 //! Input that is almost right is refused with its place and the fix, or taken and said so; what
 //! cannot be written is refused before the work, and a kill leaves nothing behind.
 
+mod long_times;
 mod outputs;
 mod positions;
 mod profiles;
+mod quick_ends;
 mod runs;
 mod samples;
 mod scenarios;

@@ -102,6 +102,7 @@ pub fn machine() -> Profile {
             event: Some(time(400.0)),
             context: Some(time(100_000_000.0)),
             module: Some(time(2_000_000.0)),
+            ..SetupCosts::default()
         },
         staging: staging(),
         kernels: variants().map(kernel).collect(),
@@ -377,7 +378,7 @@ fn variants() -> impl Iterator<Item = Variant> {
     })
 }
 
-fn time(ns: f64) -> Estimate {
+pub fn time(ns: f64) -> Estimate {
     Estimate::new(ns, SCATTER)
 }
 

@@ -75,7 +75,7 @@ fn a_price_makes_the_cost_of_all_runs() {
     let table = evaluate(&[&TWO[..], &["--price", "h200=3.6"]].concat());
     let text = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(text.contains("costs") && text.contains("Cheapest: `h200`."), "{text}");
-    assert!(text.contains("no known time of a program: `one-h200`."), "{text}");
+    assert!(text.contains("without a price or a predicted time): `one-h200`."), "{text}");
     let twice = evaluate(&[&TWO[..], &["--price", "h200=2", "--price", "h200=3"]].concat());
     assert_eq!(twice.status.code(), Some(2));
 }
@@ -83,10 +83,13 @@ fn a_price_makes_the_cost_of_all_runs() {
 #[test]
 fn what_is_about_one_machine_is_refused() {
     for (more, says) in [
-        (&["--price", "h100=2"][..], "no machine is called `h100`"),
+        (&["--price", "h100=2"][..], "--price: no machine is named `h100`; the machines are"),
         (&["--price", "h200"][..], "h200=2.50"),
-        (&["--what-if", "link=2x"][..], "--what-if is about one machine"),
-        (&["--profile", "calibration/h200"][..], "two machines are called `h200`"),
+        (
+            &["--what-if", "link=2x"][..],
+            "--what-if works for a single machine, not for a comparison of",
+        ),
+        (&["--profile", "calibration/h200"][..], "two machines are named `h200`:"),
     ] {
         let output = evaluate(&[&TWO[..], more].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -170,7 +170,7 @@ fn a_stated_time_takes_as_long_as_it_says() {
 fn what_takes_more_than_a_day_is_not_predicted() {
     let kernel = costs("stated = { per_element = \"86400 s\" }");
     let error = simulate(&program(&kernel, &launch(1_000)), &machine()).expect_err("too long");
-    assert!(error.to_string().contains("kernels that take over a day"), "{error}");
+    assert!(error.to_string().contains("kernels that take more than a day"), "{error}");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn points_are_interpolated_and_end_where_nothing_follows_from_them() {
     let error = simulate(&program(&kernel, &launch(1 << 20)), &machine).expect_err("far off");
     let error = error.to_string();
     assert!(error.contains("the GPU's time of `k` above 3000 elements"), "{error}");
-    assert!(error.contains("the scenario does not say"), "{error}");
+    assert!(error.contains("the scenario lacks"), "{error}");
 }
 
 #[test]
@@ -291,8 +291,8 @@ fn what_is_only_priced_is_not_run() {
     let computes = "{ compute = \"k\", reads = [\"x\"], writes = [\"x\"], elements = 1 },\n\
                     { launch = \"scale\", reads = [\"d\"], writes = \"e\" },";
     for (calls, told) in [
-        (launch(10), "launches `k`, of which only the cost is known"),
-        (computes.to_owned(), "computes `k` on the CPU, for which hallway has no code"),
+        (launch(10), "launches `k`, but the scenario has only its cost, not its code"),
+        (computes.to_owned(), "runs `k` on the CPU, but hallway has no CPU code for it"),
     ] {
         let workload = workload(&kernel, &calls);
         let team = Team::new(1).expect("a thread");

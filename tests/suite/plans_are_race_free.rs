@@ -334,7 +334,7 @@ fn more_chunks_than_elements_are_refused() {
     ] {
         let refusal = build(&workload, pinned(family)).expect_err("an empty chunk");
         let text = refusal.to_string();
-        assert!(text.contains("6 chunks of a batch with fewer elements"), "{text}");
+        assert!(text.contains("a batch has too few elements for 6 chunks"), "{text}");
         assert!(text.starts_with(&family.name().to_string()), "{text}");
     }
 }
@@ -350,12 +350,12 @@ fn limits_are_refused_with_both_figures() {
     workload.limits.device_memory = Some(Bytes::new(8191));
     let refusal = build(&workload, pinned(Resident)).expect_err("too large");
     let text = refusal.to_string();
-    assert!(text.contains("needs 8 KiB of device memory and may use 8.0 KiB"), "{text}");
+    assert!(text.contains("needs 8 KiB of device memory, but can use only 8.0 KiB"), "{text}");
     workload.limits.device_memory = None;
     workload.limits.pinned_memory = Some(Bytes::kib(6));
     let refusal = build(&workload, pinned(Resident)).expect_err("too much pinned");
     let text = refusal.to_string();
-    assert!(text.contains("needs 8 KiB of pinned memory and may use 6 KiB"), "{text}");
+    assert!(text.contains("needs 8 KiB of pinned memory, but can use only 6 KiB"), "{text}");
     let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Resident) };
     build(&workload, pageable).expect("pageable memory has no limit");
     // Where device memory does not hold every chunk, a ring of buffers still fits.

@@ -2,15 +2,16 @@
 //! would build, predict or run it: with both figures, and with what to do about it.
 
 use super::machines::machine;
+use super::said;
 use super::workloads::{read, simple};
 use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::families::{Family, Resident, Strategy, build};
+use hallway::findings::Assessment;
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, HostMemory};
 use hallway::program::{Place, Program};
-use hallway::report::{Assessment, Evaluation, Origin, Rows};
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{BreakEven, candidates, rank, shortages};
 use hallway::simulate::{forecast, lower_bound, simulate};
@@ -58,12 +59,12 @@ fn limits_of_a_scenario_say_what_to_raise() {
     let text = resident(&workload).expect_err("8 KiB");
     assert_eq!(
         text,
-        "resident, pinned: needs 8 KiB of device memory and may use 6 KiB: raise \
-         `device_memory` in [limits], or make the buffers smaller"
+        "resident, pinned: needs 8 KiB of device memory, but can use only 6 KiB: raise \
+         `device_memory` in [limits] or use smaller buffers"
     );
     (workload.limits.device_memory, workload.limits.pinned_memory) = (None, Some(Bytes::kib(6)));
     let text = resident(&workload).expect_err("8 KiB");
-    assert!(text.ends_with("raise `pinned_memory` in [limits], or make the buffers smaller"));
+    assert!(text.ends_with("raise `pinned_memory` in [limits] or use smaller buffers"));
     // A refusal advises nothing that the plan does already or that the scenario rules
     // out.
     for refusal in candidates(&workload).refused {
@@ -82,8 +83,8 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
     simulate(&plan, &machine).expect("what the host has is not known");
 
     for (place, whole, expected) in [
-        (DEVICE, "device", "needs 8 KiB of device memory and may use 4 KiB, all that the"),
-        (PINNED, "host", "needs 8 KiB of pinned memory and may use 4 KiB, all that the"),
+        (DEVICE, "device", "needs 8 KiB of device memory, but can use only 4 KiB, all that the"),
+        (PINNED, "host", "needs 8 KiB of pinned memory, but can use only 4 KiB, all that the"),
     ] {
         assert_eq!(plan.bytes_in(place), just);
         let mut small = machine.clone();
@@ -108,7 +109,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         assert!(refused.reason.starts_with(&expected), "{refused:?}");
         // The CPU does not fit, either, into less host memory than its data takes.
         let on_cpu = ranking.refused.iter().find(|one| one.on_cpu);
-        let on_cpu = on_cpu.map(|one| one.reason.split(" and").next().expect("a beginning"));
+        let on_cpu = on_cpu.map(|one| one.reason.split(',').next().expect("a beginning"));
         let host_is_small = matches!(place, Place::Host(_));
         assert_eq!(on_cpu, host_is_small.then_some("needs 8 KiB of host memory"));
         assert!(ranking.best_on_cpu().is_some() != host_is_small && ranking.unknown.is_empty());
@@ -129,8 +130,8 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     let text = error.to_string();
     assert!(matches!(error, ExecuteError::DoesNotFit { .. }), "{text}");
     assert!(text.starts_with("`resident, pinned` needs "), "{text}");
-    assert!(text.contains(" of pinned memory and may use "), "{text}");
-    assert!(text.contains("all that the host has left: make the buffers"), "{text}");
+    assert!(text.contains(" of pinned memory, but can use only "), "{text}");
+    assert!(text.contains("all that is free on the host: use smaller buffers"), "{text}");
 }
 
 /// A plan whose steps are shared out uses all cores, so its passes are never set apart.
@@ -217,39 +218,35 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let [gpu] = found.no_room.as_slice() else { panic!("the CPU has room: {found:?}") };
     assert!(!gpu.on_cpu && gpu.memory == "device" && gpu.has_bytes == Bytes::kib(1), "{gpu:?}");
     assert!(gpu.needs_bytes > gpu.has_bytes && gpu.needs_bytes <= Bytes::kib(8), "{gpu:?}");
-    let sentence = &found.verdict.sentence;
-    for words in [
-        "None of the plans tried on the GPU fits into memory: `",
-        " of device memory and may use 1 KiB: ",
-    ] {
-        assert!(sentence.contains(words), "{sentence}");
-    }
-    assert!(sentence.ends_with("raise `device_memory` in [limits], or make the buffers smaller."));
+    let text = said::text(&found, &machine());
+    let line = said::the(&text, "No room");
+    let start = format!("no plan on the GPU fits; `{}` comes nearest: it needs ", gpu.plan);
+    assert!(line.starts_with(&start), "{line}");
+    assert!(line.contains(" of device memory, but can use only 1 KiB: "), "{line}");
+    assert!(line.ends_with("raise `device_memory` in [limits] or use smaller buffers"));
     // It also says what would fit if the scenario allowed it.
     workload.plans.families = vec![FamilyName::Cpu, FamilyName::Resident];
-    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
-    assert!(sentence.ends_with("; or add `buffered` to `families` in [plans]."), "{sentence}");
+    let way_out = |workload: &Workload| {
+        let found = assess(workload, Bytes::kib(64));
+        let text = said::text(&found, &machine());
+        let line = said::the(&text, "No room").to_owned();
+        assert!(line.ends_with(&found.no_room[0].reason), "{line}");
+        line
+    };
+    let line = way_out(&workload);
+    assert!(line.ends_with("; or add `buffered` to `families` in [plans]"), "{line}");
     workload.tasks[0].splittable = false;
-    let sentence = assess(&workload, Bytes::kib(64)).verdict.sentence;
-    assert!(sentence.contains("; or let task `") && sentence.ends_with("with `split`."));
+    let line = way_out(&workload);
+    assert!(line.contains("; or let task `") && line.ends_with("with `split`"), "{line}");
     // If neither side fits, it says what each of them lacks.
     let both = assess(&workload, Bytes::kib(4));
     assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);
-    let sentence = &both.verdict.sentence;
-    assert!(sentence.contains("`cpu`, which comes nearest, needs 8 KiB of host memory"));
-    let says_who_wins = |assessment: Assessment| {
-        let profile = Origin::new("profile.toml", &machine());
-        let scenarios = vec![assessment];
-        let evaluation = Evaluation {
-            profile,
-            seed: 1,
-            draws: 2,
-            trials: 0,
-            context_ns: None,
-            scenarios,
-            gate: None,
-        };
-        evaluation.text(Rows::All).contains("beats the CPU in a pass at any size")
+    let text = said::text(&both, &machine());
+    let lines = said::labelled(&text, "No room");
+    let cpu = "no plan on the CPU fits; `cpu` comes nearest: it needs 8 KiB of host memory";
+    assert!(lines.len() == 2 && lines[0].starts_with(cpu), "{lines:?}");
+    let says_who_wins = |assessment: &Assessment| {
+        !said::labelled(&said::text(assessment, &machine()), "Break-even").is_empty()
     };
-    assert!(says_who_wins(found) && !says_who_wins(both));
+    assert!(says_who_wins(&found) && !says_who_wins(&both));
 }

@@ -3,9 +3,10 @@
 //! at hand where the case states none. Each file names its source.
 
 use super::predicted::{PROFILE, ranked, repository};
+use hallway::cost::Bottleneck;
+use hallway::findings::Assessment;
 use hallway::fit::fit;
 use hallway::profile::Profile;
-use hallway::report::{Assessment, Bottleneck};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
@@ -194,7 +195,7 @@ fn case_26_a_copy_to_pageable_memory_holds_the_host() {
     assert!(pageable.host_thread.held > 0.99, "{:?}", pageable.host_thread);
     assert!(pinned.host_thread.held < 0.01, "{:?}", pinned.host_thread);
     for plan in [&pageable, &pinned] {
-        assert_eq!(plan.bottleneck, Bottleneck::Kernels);
+        assert_eq!(plan.bottleneck, Some(Bottleneck::Kernels));
         let milliseconds = plan.predicted_ns.nanos_f64() * 1e-6;
         assert!((milliseconds / 612.0 - 1.0).abs() < 0.05, "{milliseconds} ms");
     }

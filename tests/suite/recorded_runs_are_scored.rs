@@ -56,7 +56,7 @@ fn predictions_hold_against_the_recorded_runs() {
 
     let overall = verification.overall.expect("plans were scored");
     assert!(overall.median <= MEDIAN_ERROR, "median error {}", overall.median);
-    assert!(overall.p95 <= P95_ERROR, "95% quantile of errors {}", overall.p95);
+    assert!(overall.p95 <= P95_ERROR, "95th percentile of errors: {}", overall.p95);
     let plans = verification.scenarios.iter().flat_map(|one| &one.plans);
     let mut errors: Vec<f64> = plans
         .map(|plan| (plan.predicted_ns.nanos_f64() / plan.measured_ns.nanos_f64() - 1.0).abs())

@@ -7,19 +7,19 @@ mod set_up;
 mod unknowns;
 
 use super::machines::machine;
+use super::said;
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
 use hallway::cost::FirstUse;
+use hallway::findings::{Answer, Assessment, Verdict};
 use hallway::kernels::Kernel;
 use hallway::machine::Side;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
-use hallway::report::{
-    self, Answer, Assessment, Evaluation, Origin, Rows, Verdict, Verification, date,
-};
+use hallway::report::{self, Evaluation, Origin, Rows, Verification, date};
 use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
-use hallway::simulate::Forecast;
+use hallway::simulate::{Forecast, MainThread};
 use hallway::timeline::Timeline;
 use hallway::units::{Bytes, Span};
 
@@ -40,13 +40,21 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         let setup = if on_cpu { Span::ZERO } else { Span::from_millis(50) };
         Ranked {
             plan: plan.clone(),
-            forecast: Forecast { timeline, draws, margin: 0.0, bound: Span::ZERO },
+            forecast: Forecast {
+                timeline,
+                draws,
+                margin: 0.0,
+                stated: Span::ZERO,
+                main_thread: MainThread::default(),
+                bound: Span::ZERO,
+            },
             setup: Ok(setup),
             first_use: FirstUse::default(),
             pinning: None,
             taken: None,
             unpinned: None,
             bound: Span::ZERO,
+            gains: None,
         }
     };
     let mut plans: Vec<Ranked> = cpu
@@ -55,7 +63,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         .chain(gpu.map(|d| ranked(false, d)))
         .collect();
     plans.sort_by_key(Ranked::makespan);
-    Ranking { plans, refused: Vec::new(), unknown: Vec::new(), borrowed: Vec::new() }
+    Ranking { plans, ..Ranking::default() }
 }
 
 const SLOW: &[u64] = &[20_100, 20_200, 20_000, 20_150];
@@ -63,16 +71,14 @@ const FAST: &[u64] = &[5_920, 5_710, 6_110, 5_900];
 
 fn evaluation(workload: &Workload, ranking: &Ranking) -> Evaluation {
     let assessment = Assessment::new(workload, 1, ranking, Some(from(1_300_000)));
-    let profile = Origin::new("calibration/h200/profile.toml", &machine());
-    Evaluation {
-        profile,
-        seed: 1,
-        draws: 40,
-        trials: 0,
-        context_ns: None,
-        scenarios: vec![assessment],
-        gate: None,
-    }
+    said::evaluation(assessment, &machine())
+}
+
+/// What is said of so many runs that set-up decides nothing.
+fn after_set_up(ranking: &Ranking) -> (Verdict, String) {
+    let assessment = Assessment::new(&scaling(), 1_000_000, ranking, None);
+    let text = said::text(&assessment, &machine());
+    (assessment.verdict, said::answer(&text).to_owned())
 }
 
 #[test]
@@ -84,8 +90,9 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
         "D2H copy, registered",
         "D2D copy",
         "kernel reading mapped memory",
-        "kernel faulting managed memory in",
-        "Beside a memory-bound kernel, D2H copies take 1.1 times as long, and it takes 1.2",
+        "kernel faulting in managed memory",
+        "Next to a memory-bound kernel, D2H copies take 1.1 times as long; the other work takes \
+         1.2 times as long.",
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
@@ -97,7 +104,7 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
     profile.machine.nvml = Some("not found: nobody looked".to_owned());
     assert!(report::calibration(&profile, None).ends_with("NVML not found: nobody looked.\n"));
-    assert!(!report::calibration(&profile, None).contains("New memory"));
+    assert!(!report::calibration(&profile, None).contains("First use of new memory, per page of"));
     profile.machine.host_pages = Some(HostPages {
         bytes: Bytes::kib(4),
         huge: Some("madvise".to_owned()),
@@ -105,8 +112,8 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
         allocator: "as usual".to_owned(),
     });
     // A page has 1024 elements. The team takes 1 ns for each, and one thread 3.
-    let said = "New memory costs, for each page of 4 KiB: one thread 3.07 us, all threads 1.02 us \
-                (huge pages: madvise).\n";
+    let said = "First use of new memory, per page of 4 KiB: one thread 3.07 us, all threads \
+                1.02 us (huge pages: madvise).\n";
     assert!(report::calibration(&profile, None).contains(said));
     let state = |sm_mhz, temperature| {
         Some(Condition { sm_mhz: Some(sm_mhz), temperature, ..Condition::default() })
@@ -120,29 +127,29 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     });
     let text = report::calibration(&profile, None);
     for words in [
-        "Before: SM clock 1980 MHz, 41 degrees Celsius.\nAfter: SM clock 1965 MHz.\n",
-        "3 of 200 measurements (2%) were disturbed:\n  3 by software power cap\n",
+        "Before: SM clock 1980 MHz, 41 °C.\nAfter: SM clock 1965 MHz.\n",
+        "Disturbed: 3 of 200 measurements (2%):\n  3 by software power cap\n",
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
-    assert!(origin(&profile).ends_with("other than usual in 3 of 200 measurements"));
+    assert!(origin(&profile).ends_with("not as usual in 3 of 200 measurements"));
 }
 
 #[test]
 fn a_calibration_says_how_far_off_its_profile_is() {
     let mut profile = machine();
-    assert!(!report::calibration(&profile, None).contains("Tried"));
+    assert!(!report::calibration(&profile, None).contains("Tested on"));
     let (median_error, p95_error, coverage) = (0.0211, 0.0804, 0.917);
     let accuracy = |repeatability| {
         let margins = Vec::new();
         Accuracy { trials: 120, median_error, p95_error, repeatability, coverage, margins }
     };
-    let said = "Tried on 120 plans of small random workloads: 2.1% off in the median, 95% by at \
-                most 8.0%, and 92% within their 90% ranges.";
+    let said = "Tested on 120 plans of small random workloads: median error 2.1%, 95th \
+                percentile 8.0%; 92% are within their ranges.";
     profile.accuracy = Some(accuracy(None));
     assert!(report::calibration(&profile, None).contains(&format!("{said}\n")));
     profile.accuracy = Some(accuracy(Some(0.0149)));
-    let apart = "By themselves they differ by 1.5% from one half of their passes to the other.";
+    let apart = "The two halves of their own runs differ by 1.5%.";
     assert!(report::calibration(&profile, None).contains(&format!("{said} {apart}\n")));
 }
 
@@ -153,23 +160,26 @@ fn predicted(workload: &Workload) -> Ranking {
 
 #[test]
 fn the_gpu_wins_by_so_many_times() {
-    let verdict = Verdict::of(&ranking(Some(SLOW), Some(FAST)));
+    let (verdict, answer) = after_set_up(&ranking(Some(SLOW), Some(FAST)));
     assert_eq!(verdict.answer, Answer::Gpu);
     assert_eq!(
-        verdict.sentence,
-        "GPU wins: `round-trip, pageable` takes 5.92 ms (5.74 to 6.08), 3.4 times as fast as the \
-         CPU's 20.1 ms."
+        answer,
+        "Use the GPU: `round-trip, pageable` takes 5.92 ms a run; the CPU takes 20.1 ms, 3.4 times \
+         as long."
     );
+    let run = verdict.run.expect("both sides have a plan");
+    let range = [run.chosen.low_ns, run.chosen.high_ns].map(|end| end.to_string());
+    assert_eq!(range, ["5.74 ms", "6.08 ms"]);
 }
 
 #[test]
 fn the_cpu_wins_by_so_many_times() {
-    let verdict = Verdict::of(&ranking(Some(FAST), Some(SLOW)));
+    let (verdict, answer) = after_set_up(&ranking(Some(FAST), Some(SLOW)));
     assert_eq!(verdict.answer, Answer::Cpu);
     assert_eq!(
-        verdict.sentence,
-        "Stay on the CPU: it takes 5.92 ms (5.74 to 6.08), 3.4 times as fast as the best GPU \
-         plan, `round-trip, pageable` with 20.1 ms."
+        answer,
+        "Stay on the CPU: it takes 5.92 ms a run; the best plan on the GPU, `round-trip, \
+         pageable`, takes 20.1 ms, 3.4 times as long."
     );
 }
 
@@ -177,9 +187,9 @@ fn the_cpu_wins_by_so_many_times() {
 fn what_scatter_leaves_open_is_a_tie() {
     let other: &[u64] = &[5_930, 5_900, 5_950, 5_800];
     for (cpu, gpu) in [(FAST, other), (other, FAST), (FAST, FAST)] {
-        let verdict = Verdict::of(&ranking(Some(cpu), Some(gpu)));
-        assert_eq!(verdict.answer, Answer::Tie);
-        assert!(verdict.sentence.starts_with("A tie: `round-trip, pageable` takes"));
+        let (verdict, answer) = after_set_up(&ranking(Some(cpu), Some(gpu)));
+        assert_eq!((verdict.answer, verdict.run_answer), (Answer::Tie, Answer::Tie));
+        assert!(answer.starts_with("Either side will do: "), "{answer}");
     }
 }
 
@@ -192,7 +202,8 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
         draws[..count].fill(5_800);
         draws
     };
-    let answer = |cpu: &[u64], gpu: &[u64]| Verdict::of(&ranking(Some(cpu), Some(gpu))).answer;
+    let answer =
+        |cpu: &[u64], gpu: &[u64]| Verdict::of(&ranking(Some(cpu), Some(gpu)), 1).run_answer;
     for few in [0, 1, 17] {
         assert_eq!(answer(&same, &faster_in(few)), Answer::Tie, "{few} of 20");
         assert_eq!(answer(&faster_in(few), &same), Answer::Tie, "{few} of 20");
@@ -203,20 +214,24 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
 
 #[test]
 fn one_side_alone_is_no_victory() {
-    let verdict = Verdict::of(&ranking(None, Some(FAST)));
-    assert_eq!(verdict.answer, Answer::NothingToCompare);
-    assert!(verdict.sentence.starts_with("No plan on the CPU to compare with"));
-    let verdict = Verdict::of(&ranking(Some(FAST), None));
-    assert!(verdict.sentence.starts_with("No plan on the GPU to compare with"));
-    let verdict = Verdict::of(&ranking(None, None));
-    assert!(verdict.sentence.starts_with("No plan could be predicted"));
+    for (ranking, plan) in
+        [(ranking(None, Some(FAST)), "round-trip, pageable"), (ranking(Some(FAST), None), "cpu")]
+    {
+        let (verdict, answer) = after_set_up(&ranking);
+        assert_eq!(verdict.answer, Answer::NothingToCompare);
+        assert!(answer.starts_with(&format!("`{plan}` takes 5.92 ms a run, ")), "{answer}");
+        assert!(answer.ends_with("; there is nothing to compare it with."), "{answer}");
+    }
+    let (verdict, answer) = after_set_up(&ranking(None, None));
+    assert_eq!((verdict.answer, verdict.run), (Answer::NothingToCompare, None));
+    assert_eq!(answer, "No plan can be predicted.");
 }
 
 #[test]
 fn the_answer_comes_before_the_table() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    let answer = text.find("faster on the GPU").expect("an answer");
-    let table = text.find("bound by").expect("a table");
+    let answer = text.find("Stay on the CPU").expect("an answer");
+    let table = text.find("limited by").expect("a table");
     assert!(answer < table, "{text}");
     for words in ["Round Numbers 1000", "Round CPU", "calibration/h200/profile.toml", "2001-09-09"]
     {
@@ -227,11 +242,12 @@ fn the_answer_comes_before_the_table() {
 #[test]
 fn kernels_that_no_trial_had_are_named() {
     let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
-    assert!(!evaluation.text(Rows::All).contains("No trial"));
+    assert!(!evaluation.text(Rows::All).contains("no trial"));
     let kernels = [Kernel::Matmul, Kernel::Fft].into_iter();
     evaluation.scenarios[0] = evaluation.scenarios[0].clone().without_trials_of(kernels);
     let text = evaluation.text(Rows::All);
-    assert!(text.contains("No trial had `matmul` or `fft` in it"), "{text}");
+    let start = "no trial of the calibration contained `matmul` or `fft`: ";
+    assert!(said::the(&text, "Trials").starts_with(start), "{text}");
 }
 
 fn from(elements: u64) -> BreakEven {
@@ -264,9 +280,11 @@ fn what_is_left_out_is_said_with_the_reason() {
     let mut profile = machine();
     profile.twins.clear();
     let text = evaluation(&workload, &rank(candidates(&workload), &profile, 5, 1)).text(Rows::All);
-    for words in ["No such plan: `", " more: taking memory", "Not predicted: `cpu`; `"] {
-        assert!(text.contains(words), "no `{words}`: {text}");
-    }
+    let has = |label: &str, words: &str| {
+        assert!(said::labelled(&text, label).iter().any(|line| line.contains(words)), "{text}");
+    };
+    has("No such plan", " more: taking memory");
+    has("Not predicted", "`cpu`; `");
     let reason = "taking memory cannot be captured";
     assert_eq!(text.matches(reason).count(), 1, "said once for all: {text}");
 }
@@ -290,7 +308,7 @@ fn no_plan_at_all_is_a_report_too() {
     let nothing = ranking(None, None);
     let evaluation = evaluation(&scaling(), &nothing);
     for rows in [Rows::Notable, Rows::All] {
-        assert!(evaluation.text(rows).contains("No plan could be predicted"));
+        assert!(evaluation.text(rows).contains("No plan can be predicted"));
     }
     assert_eq!(serde_json::from_str::<Evaluation>(&evaluation.json()).expect("JSON"), evaluation);
 }
@@ -364,7 +382,7 @@ fn good_predictions_pass() {
     let verification = verification(&[right.clone(), right]);
     assert!(verification.passed(), "{}", verification.text());
     let text = verification.text();
-    for words in ["resident, pinned", "-1.0%", "median error is 0.7% over 4 plans (at most 3.0%)"] {
+    for words in ["resident, pinned", "-1.0%", "median error: 0.7% over 4 plans (limit: 3.0%)"] {
         assert!(text.contains(words), "no `{words}`: {text}");
     }
     assert!(!text.contains("FAIL"), "{text}");
@@ -379,27 +397,36 @@ fn passes_beside_others_are_counted() {
     let alone = cell("cpu", 2_000, 2_010);
     let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
     let text = verification(&[score(vec![alone.clone(), shared])]).text();
-    assert!(text.contains("20 of 200 passes (10%) do not count: something else"), "{text}");
-    assert!(!verification(&[score(vec![alone])]).text().contains("do not count"));
+    assert!(
+        text.contains("Not counted: 20 of 200 timed runs (10%), during which something"),
+        "{text}"
+    );
+    assert!(!verification(&[score(vec![alone])]).text().contains("Not counted"));
 }
 
 #[test]
 fn every_limit_is_a_check_of_its_own() {
     let cases = [
         // All within 4%, which is too much for the median alone.
-        (vec![cell("cpu", 2_080, 2_000), cell("a", 1_040, 1_000)], "median error is 4.0%"),
+        (
+            vec![cell("cpu", 2_080, 2_000), cell("a", 1_040, 1_000)],
+            "median error: 4.0% over 2 plans (limit:",
+        ),
         // One outlier in few plans.
         (
             vec![cell("cpu", 4_000, 4_000), cell("a", 1_000, 1_000), cell("b", 3_600, 3_000)],
-            "95% quantile of errors is 18.0%",
+            "95th percentile of errors: 18.0%",
         ),
         // The order is wrong by little, and the choice is 5% off.
         (
             vec![cell("cpu", 2_000, 2_000), cell("a", 1_000, 1_050), cell("b", 1_001, 1_000)],
-            "largest regret is 5.0%, in demo",
+            "largest regret: 5.0%, in demo (limit:",
         ),
         // The CPU was taken for faster, by next to nothing.
-        (vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)], "called right in 0 of 1"),
+        (
+            vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)],
+            "correct verdicts (GPU or CPU): 0 of 1",
+        ),
     ];
     for (cells, words) in cases {
         let verification = verification(&[score(cells)]);
@@ -415,6 +442,10 @@ fn every_limit_is_a_check_of_its_own() {
 fn runs_that_fit_no_plan_are_a_failure() {
     let verification = verification(&[score(Vec::new())]);
     assert!(!verification.passed());
-    assert!(verification.text().contains("no run fits a plan of demo"));
+    assert!(
+        verification
+            .text()
+            .contains("no run of demo matches one of its plans: verify it on the GPU")
+    );
     assert!(!verification.markdown().is_empty());
 }

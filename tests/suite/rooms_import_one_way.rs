@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 26] = [
+const ROOMS: [(&str, &[&str]); 27] = [
     ("units", &[]),
     ("files", &[]),
     ("stats", &[]),
@@ -41,13 +41,24 @@ const ROOMS: [(&str, &[&str]); 26] = [
             "profile", "cost", "simulate", "schedule",
         ],
     ),
-    ("what_if", &["units", "machine", "kernels", "samples", "profile", "scenario", "search"]),
+    (
+        "what_if",
+        &["units", "machine", "kernels", "program", "samples", "profile", "scenario", "search"],
+    ),
+    (
+        "findings",
+        &[
+            "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
+            "profile", "cost", "simulate", "search", "what_if",
+        ],
+    ),
     ("compare", &["units", "stats", "machine", "timeline", "profile"]),
     (
         "report",
         &[
             "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "samples", "profile", "runs", "cost", "simulate", "search", "what_if", "compare",
+            "samples", "profile", "runs", "cost", "simulate", "search", "what_if", "findings",
+            "compare",
         ],
     ),
     ("gpu", &["units", "machine", "kernels"]),
@@ -105,6 +116,7 @@ const ROOMS: [(&str, &[&str]); 26] = [
             "simulate",
             "search",
             "what_if",
+            "findings",
             "compare",
             "report",
             "gpu",

@@ -35,11 +35,15 @@ pub(super) fn example() -> String {
 }
 
 pub(super) fn ranked(buffers: &str, profile: &Profile) -> Ranking {
+    rank(candidates(&one_task(buffers)), profile, 3, 1)
+}
+
+pub(super) fn one_task(buffers: &str) -> Workload {
     let text = format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}\n[[task]]\nname = \"t\"\n\
          kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\nsplit = {{ along = \"elements\" }}"
     );
-    rank(candidates(&Workload::from_toml("w.toml", &text).expect("valid")), profile, 3, 1)
+    Workload::from_toml("w.toml", &text).expect("valid")
 }
 
 pub(super) fn buffers(elements: u64) -> String {
@@ -84,7 +88,10 @@ fn a_footprint_holds_what_is_used_at_once() {
     ] {
         let table = format!("{MACHINE}# cpu_threads = 4\n{table}");
         let error = read(&table).expect_err("less than its own");
-        assert!(error.contains(&format!("4 KiB is less than the {own} that are used")), "{error}");
+        assert!(
+            error.contains(&format!("4 KiB is less than the {own} that one repetition uses")),
+            "{error}"
+        );
     }
 }
 
@@ -294,8 +301,11 @@ fn what_is_wrong_in_a_table_is_said_with_its_line() {
         ("H2D,,4096,,,,,,1e-6", ["`memory`", "`pinned`, `pageable`"]),
         ("H2D,pinned,4096,H2D,,,,,1e-6", ["`concurrent`", "other direction"]),
         ("H2D,pageable,4096,D2H,,,,,1e-6", ["`concurrent`", "leave it empty"]),
-        ("H2D,pinned,4096,,launch,,,,1e-6", ["one thing", "`path`"]),
-        (",,,,,,,,1e-6", ["one thing", "`kernel`"]),
+        (
+            "H2D,pinned,4096,,launch,,,,1e-6",
+            ["a row is for one measurement: fill in exactly one of", "`path`"],
+        ),
+        (",,,,,,,,1e-6", ["a row is for one measurement: fill in exactly one of", "`kernel`"]),
         (",,4096,,launch,,,,1e-6", ["`bytes`", "leave it empty"]),
         (",,,,start,,,,1e-6", ["`call`", "`synchronize`"]),
         (",,,,,skale,,10,1e-6", ["`kernel`", "`scale`"]),
@@ -372,7 +382,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
     let error =
         one.kernel(Kernel::Convolution, &arguments, 1_000, &DeviceLocality::default()).unwrap_err();
-    assert!(error.what().contains("other `taps` than 9"), "{error}");
+    assert!(error.what().contains("with another `taps` than 9"), "{error}");
 }
 
 #[test]
@@ -384,7 +394,10 @@ fn what_is_wrong_above_a_table_is_said_with_its_line() {
         (MACHINE.replace("10", "many") + rows, ["t.CSV:2", "whole number"]),
         (MACHINE.replace("1 GiB", "1 Gib") + rows, ["t.CSV:3", "amount of memory"]),
         (format!("# gpu = Test\n{rows}"), ["t.CSV:1", "# device_memory = 141 GiB"]),
-        (format!("{MACHINE}bites,seconds\n"), ["t.CSV:4", "no column is called `bites`"]),
+        (
+            format!("{MACHINE}bites,seconds\n"),
+            ["t.CSV:4", "unknown column `bites`; the columns are"],
+        ),
         (format!("{MACHINE}bytes,bytes,seconds\n"), ["t.CSV:4", "twice"]),
         (format!("{MACHINE}bytes\n"), ["t.CSV:4", "no column `seconds`"]),
         (

@@ -4,15 +4,17 @@
 mod a_buffer;
 mod a_name;
 mod a_number;
+mod a_process;
 mod a_task;
 mod the_file;
 mod the_task_graph;
 
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
+use hallway::program::{Process, ProcessState, StateReason};
 use hallway::report::Drawn;
 use hallway::scenario::{FamilyName, Home, ScenarioError, Task, Workload};
-use hallway::units::Bytes;
+use hallway::units::{Bytes, Span};
 use miette::Diagnostic;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -68,6 +70,10 @@ cpu_threads = 16
 [plans]
 families = ["cpu", "by-engine"]
 chunks = [1, 4]
+
+[process]
+state = "new"
+start = "4 s"
 "#;
 
 fn read(text: &str) -> Result<Workload, ScenarioError> {
@@ -126,13 +132,16 @@ fn a_valid_scenario_becomes_a_workload() {
     assert_eq!(fresh, [false, false, true]);
     let [double, smooth] = workload.tasks.as_slice() else { panic!("two tasks") };
     let (_, arguments) = double.kernel.library().expect("of the library");
-    assert_eq!((arguments.a, double.iterations, double.splittable), (2.0, 1, false));
+    assert_eq!((arguments.a, double.iterations, double.splittable), (2.0, 1, true));
     assert_eq!((smooth.iterations, smooth.halo(), smooth.splittable), (4, 4, true));
     assert_eq!(smooth.reads, double.writes);
     assert_eq!(workload.limits.device_memory, Some(Bytes::mib(8192)));
     assert_eq!(workload.limits.cpu_threads, Some(16));
     assert_eq!(workload.plans.families, [FamilyName::Cpu, FamilyName::ByEngine]);
     assert_eq!(workload.plans.chunks, [1, 4]);
+    let Process { state, reason, start } = workload.process;
+    assert_eq!((state, reason), (ProcessState::New, StateReason::Stated));
+    assert_eq!(start, Span::from_millis(4_000));
 }
 
 #[test]
@@ -144,6 +153,7 @@ fn what_is_left_out_has_a_default() {
     assert_eq!((workload.batches, workload.runs), (1, 100));
     assert_eq!(workload.limits, Default::default());
     assert_eq!(workload.plans, Default::default());
+    assert_eq!(workload.process, Process::default());
     assert_eq!(workload.buffers[2].home, Home::Host(HostMemory::Pageable));
     assert!(!workload.buffers[2].fresh);
 }
@@ -178,7 +188,10 @@ fn a_file_that_cannot_be_read_is_named() {
     let error = Workload::load(&path).expect_err("not UTF-8");
     assert!(error.help().expect("a fix").to_string().contains("UTF-8"));
     let endless = Workload::load(Path::new("/dev/zero")).expect_err("it never ends");
-    assert!(endless.to_string().contains("beyond 4 MiB"), "{endless}");
+    assert!(
+        endless.to_string().contains("it is larger than 4 MiB, the limit for such files"),
+        "{endless}"
+    );
 }
 
 #[test]

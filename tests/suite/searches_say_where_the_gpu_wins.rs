@@ -3,9 +3,9 @@
 
 use super::workloads::{read, simple};
 use hallway::families::{ByEngine, Family, RoundTrip};
+use hallway::findings::{Answer, Verdict};
 use hallway::kernels::Kernel;
 use hallway::profile::Profile;
-use hallway::report::{Answer, Verdict};
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{Setting, Wins, break_even, candidates, rank};
 use hallway::units::Bytes;
@@ -40,13 +40,13 @@ fn break_even_agrees_with_the_verdict() {
             let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
             let here = workload.buffers.iter().map(|b| b.elements).max().expect("some");
             let gpu_wins = includes(&sizes, here);
-            let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
-            let answer = match verdict.answer {
+            let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
+            let answer = match verdict.run_answer {
                 Answer::Gpu | Answer::Both => true,
                 Answer::Cpu => false,
-                Answer::Tie | Answer::NothingToCompare => continue,
+                Answer::Plan | Answer::Tie | Answer::NothingToCompare => continue,
             };
-            assert_eq!(gpu_wins, answer, "{name}: {sizes:?}, {}", verdict.sentence);
+            assert_eq!(gpu_wins, answer, "{name}: {sizes:?}, {verdict:?}");
             told += 1;
         }
     }
@@ -63,12 +63,12 @@ fn break_even_agrees_with_the_verdict_where_times_jump() {
     let mut sides = [0; 2];
     for elements in [70_000, 74_000, 80_000, 1_100_000, 1_200_000, 1_400_000] {
         let workload = pipeline(elements);
-        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
+        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
         let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
         let gpu_wins = includes(&sizes, elements);
-        if matches!(verdict.answer, Answer::Gpu | Answer::Cpu) {
-            let said = verdict.answer == Answer::Gpu;
-            assert_eq!(gpu_wins, said, "{elements}: {sizes:?}, {}", verdict.sentence);
+        if matches!(verdict.run_answer, Answer::Gpu | Answer::Cpu) {
+            let said = verdict.run_answer == Answer::Gpu;
+            assert_eq!(gpu_wins, said, "{elements}: {sizes:?}, {verdict:?}");
             sides[usize::from(said)] += 1;
         }
     }
@@ -135,7 +135,11 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
     let more = "[plans]\nfamilies = [\"buffered\"]\nchunks = [2]";
     let found = candidates(&simple(Kernel::Scale, 1 << 20, more));
     let [refusal] = &found.refused[..] else { panic!("{:?}", found.refused) };
-    assert!(refusal.reason.contains("too few to overlap"), "{}", refusal.reason);
+    assert!(
+        refusal.reason.contains("there would be too few chunks to overlap, or chunks of fewer"),
+        "{}",
+        refusal.reason
+    );
     let more = "[plans]\nfamilies = [\"by-engine\", \"cpu\"]\nchunks = [2]";
     assert!(candidates(&simple(Kernel::Scale, 16, more)).refused.is_empty());
 }
@@ -151,8 +155,8 @@ fn break_even_says_nothing_where_one_side_is_missing() {
     let mut fewer_threads = simple(Kernel::Scale, 100_000, "");
     fewer_threads.limits.cpu_threads = Some(4);
     for workload in [whole, fewer_threads] {
-        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1));
-        assert_eq!(verdict.answer, Answer::NothingToCompare, "{}", verdict.sentence);
+        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
+        assert!(verdict.run.is_none_or(|run| !run.is_between_sides()));
         assert_eq!(break_even(&workload, &machine), None);
     }
 }
@@ -168,7 +172,7 @@ fn only_plans_with_too_many_calls_are_left_out() {
     let plans: Vec<String> = found.plans.iter().map(|plan| plan.name()).collect();
     assert_eq!(plans, [2, 4, 8, 16].map(name));
     let refused: Vec<String> = found.refused.iter().map(ToString::to_string).collect();
-    let said = "calls are more than the 16384 that are gone through: take fewer chunks";
+    let said = "calls exceed the limit of 16384: use fewer chunks";
     let too_long = [(32, 32_096), (64, 64_192)];
     assert_eq!(
         refused,

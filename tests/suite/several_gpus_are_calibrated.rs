@@ -227,7 +227,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
     );
     // Such samples cannot be resumed on a machine that shows fewer GPUs.
     let here = Provenance { devices: 1, peer_access: false, ..machine };
-    assert!(read.machine.differences(&here).iter().any(|text| text.contains("devices: 2 there")));
+    assert!(read.machine.differences(&here).iter().any(|text| text.contains("devices: was 2")));
     let telling = Schedule::telling(&read.machine);
     let is_between = |quantity: &&Quantity| matches!(quantity, Quantity::PeerCopy { .. });
     assert!(telling.quantities().flatten().any(|quantity| is_between(&quantity)));
@@ -248,7 +248,7 @@ fn the_search_knows_how_many_gpus_there_are() {
     workload.plans.families = vec![FamilyName::MultiGpu];
     let found = candidates_over(&workload, &[]);
     assert!(found.plans.is_empty());
-    assert!(found.refused[0].reason.contains("calibrated together first"));
+    assert!(found.refused[0].reason.contains("first, several GPUs have to be calibrated together"));
     // Only a buffer that every chunk reads whole can come from another GPU.
     let plans = candidates_over(&workload, &[2]).programs();
     let goes_between = |plan: &&Program| plan.label.contains("peers");
@@ -287,13 +287,19 @@ fn a_table_says_what_several_gpus_cost() {
     assert_eq!(profile.peer_copy(way, Bytes::mib(1)), Ok(Span::from_micros(5)));
     for (row, words) in [
         ("P2P,,1 MiB,,,,0,0,,,,,,,5e-6", "write another"),
-        ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "`to`: nothing there"),
-        ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`x` is no GPU's number"),
+        ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "column `to`: empty;"),
+        ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
         ("P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`memory`: not of P2P copies"),
         ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only of P2P copies"),
-        ("H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6", "write 2 or more"),
-        ("H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6", "`gpus`: only of pinned memory"),
-        (",,,,,,,,,copy-in,kernel,gpus,,,5e-6", "`gpus` is for a `kernel` after a `kernel`"),
+        (
+            "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
+            "column `gpus`: write the number of GPUs that copy at once, 2 or",
+        ),
+        ("H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6", "`gpus`: only for pinned memory"),
+        (
+            ",,,,,,,,,copy-in,kernel,gpus,,,5e-6",
+            "column `streams`: `gpus` is only for a `kernel` after a",
+        ),
     ] {
         let error = read(row).expect_err(row);
         assert!(error.contains(words), "{row}: {error}");

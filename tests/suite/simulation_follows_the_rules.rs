@@ -153,6 +153,9 @@ const DEVICE: AllocationId = AllocationId(2);
 /// Room in each allocation: 400 kB, so that the host's two fit into its caches.
 const ROOM: u64 = 100_000;
 
+/// Creating the streams and events of [`tiny`] takes this long.
+const HANDLES: u64 = 3 * 5_000 + 3 * 400;
+
 /// A plan with one allocation of each kind, whose body is written call by call.
 fn tiny(body: Vec<Call>) -> Program {
     let places =
@@ -168,6 +171,7 @@ fn tiny(body: Vec<Call>) -> Program {
         label: "of the test".to_owned(),
         allocations,
         streams: vec![StreamTraits::default(); 3],
+        stream_names: Vec::new(),
         events: 3,
         kernels: Vec::new(),
         setup: Vec::new(),

@@ -312,7 +312,7 @@ fn a_verify_that_is_killed_resumes() {
     let resumed = hallway(&[&arguments[..], &["--resume"]].concat(), folder.path());
     let resumed = { resumed }.output().expect("it runs");
     let shown = said(&resumed);
-    assert!(shown.contains("Predictions: ") && shown.contains("of 18 runs are there"), "{shown}");
+    assert!(shown.contains("Predictions: ") && shown.contains("of 18 runs are done"), "{shown}");
     assert!(!shown.contains("Resuming: 0 of"), "{shown}");
     assert!(growing(&path("runs")).is_empty());
     let scored = hallway(&[&arguments[..], &["--recorded"]].concat(), folder.path());
@@ -364,7 +364,7 @@ fn two_shards_merged_score_as_the_whole() {
     };
     let twice = merge(&["1", "2", "1"]);
     assert_eq!(twice.status.code(), Some(2), "{}", said(&twice));
-    assert!(said(&twice).contains("both have a run of"), "{}", said(&twice));
+    assert!(said(&twice).contains("both contain a run of `"), "{}", said(&twice));
     let merged = merge(&["2", "1"]);
     assert_eq!(merged.status.code(), Some(0), "{}", said(&merged));
     let scenarios = names.map(|name| root.join(format!("scenarios/{name}.toml")));

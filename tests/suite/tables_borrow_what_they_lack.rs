@@ -3,10 +3,11 @@
 //! what hangs on it.
 
 use super::predicted::repository;
-use super::samples_from_elsewhere::{buffers, example, ranked, read};
+use super::said;
+use super::samples_from_elsewhere::{buffers, example, one_task, ranked, read};
+use hallway::findings::Assessment;
 use hallway::fit::Like;
 use hallway::profile::{BorrowedCosts, Profile};
-use hallway::report::Verdict;
 use hallway::samples::table_template;
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
@@ -26,7 +27,7 @@ pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
 }
 
 /// What a case's machine is from what the case states alone.
-fn machine(table: &str) -> Profile {
+pub(super) fn machine(table: &str) -> Profile {
     let path = repository().join("tests/cases").join(table);
     let text = std::fs::read_to_string(path).expect("there");
     fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
@@ -217,23 +218,35 @@ fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
     assert_eq!(Profile::load(&path).expect("read"), like);
 }
 
+fn assessed(buffers: &str, profile: &Profile) -> Assessment {
+    Assessment::new(&one_task(buffers), 1, &ranked(buffers, profile), None)
+}
+
 #[test]
 fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let rates = example();
     let rates = rates.lines().filter(|line| !line.starts_with(",,,,,"));
     let rates: String = rates.map(|line| format!("{line}\n")).collect();
     let said = |elements| {
-        let verdict = Verdict::of(&ranked(&buffers(elements), &fitted(&rates, &likes())));
-        (verdict.borrowed, verdict.sentence)
+        let (workload, profile) = (buffers(elements), fitted(&rates, &likes()));
+        let assessment = assessed(&workload, &profile);
+        let text = said::text(&assessment, &profile);
+        (assessment.verdict.borrowed, said::the(&text, "Borrowed").to_owned())
     };
     // In microseconds, calls and hand-overs are much; in milliseconds, next to nothing.
-    let (_, small) = said(1 << 12);
-    assert!(small.contains("borrowed from calibration/h200") && small.contains('%'), "{small}");
+    let (borrowed, small) = said(1 << 12);
+    let from = format!("from {}: ", borrowed[0].from);
+    assert!(from.starts_with("from calibration/h200") && small.starts_with(&from), "{small}");
+    for one in borrowed.iter().filter(|one| one.changes_fastest) {
+        assert!(small.contains(one.costs.name()), "{one:?}: {small}");
+    }
     let (borrowed, large) = said(1 << 26);
-    assert!(large.contains("hardly matters"), "{large}");
+    assert!(large.ends_with("move no time by 2%"), "{large}");
     assert!(borrowed.iter().all(|one| one.share < 0.02), "{borrowed:?}");
-    let own = Verdict::of(&ranked(&buffers(1 << 26), &fitted(&example(), &[])));
-    assert!(own.borrowed.is_empty() && !own.sentence.contains("borrowed"), "{}", own.sentence);
+    let (workload, profile) = (buffers(1 << 26), fitted(&example(), &[]));
+    let own = assessed(&workload, &profile);
+    assert!(own.verdict.borrowed.is_empty());
+    assert!(said::labelled(&said::text(&own, &profile), "Borrowed").is_empty());
 }
 
 /// Another machine's parameters lie within the range of those that are borrowed, nine times of ten.

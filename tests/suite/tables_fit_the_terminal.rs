@@ -2,12 +2,14 @@
 //! `--help` states, and what decides stays.
 
 use super::predicted::{PROFILE, RANKED, ranked, repository};
+use super::said;
 use super::terminals::{read_along, terminal};
 use super::workloads::simple;
 use hallway::compare::{Cell, Score};
+use hallway::findings::Assessment;
 use hallway::kernels::Kernel;
 use hallway::profile::Handling;
-use hallway::report::{Assessment, Evaluation, Origin, Rows, Verification, library};
+use hallway::report::{Evaluation, Origin, RangesTried, Rows, Verification, library};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, break_even};
 use std::process::Command;
@@ -22,15 +24,12 @@ fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Eval
             workload.tasks.iter().take(1).filter_map(|task| Some(task.kernel.library()?.0)),
         )
     };
-    Evaluation {
-        profile: Origin::new("calibration/h200/profile.toml", &PROFILE),
-        seed: 1,
-        draws: 10,
-        trials: 120,
-        context_ns: PROFILE.setup.context.map(|context| context.span()),
-        scenarios: of.into_iter().map(assess).collect(),
-        gate: None,
-    }
+    let origin = Origin::new("calibration/h200/profile.toml", &PROFILE);
+    let scenarios = of.into_iter().map(assess).collect();
+    let mut found = Evaluation::new((origin, &PROFILE), (10, 1), scenarios);
+    let (median_error, p95_error, in_range) = (0.02, 0.08, 0.9);
+    found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
+    found
 }
 
 fn verification(of: &[(Workload, Ranking)]) -> Verification {
@@ -80,7 +79,7 @@ fn words(text: &str) -> Vec<&str> {
 fn no_line_of_an_evaluation_is_longer_than_the_terminal() {
     let evaluation = evaluation(&*RANKED);
     for width in WIDTHS {
-        for rows in [Rows::Notable, Rows::All] {
+        for rows in [Rows::Screen, Rows::Notable, Rows::All] {
             keeps_to(width, &evaluation.text_within(rows, Some(width)));
         }
     }
@@ -99,13 +98,14 @@ fn in_80_columns_all_that_decides_is_there() {
     for one in &*RANKED {
         let evaluation = evaluation([one]);
         let text = evaluation.text_within(Rows::All, Some(80));
-        let header = text.lines().find(|line| line.contains("vs best")).expect("a table");
-        for title in ["#", "plan", "one run", "90% range", "vs best", "bound by"] {
+        let header = text.lines().find(|line| line.contains("vs fastest")).expect("a table");
+        for title in ["#", "plan", "one run", "range", "vs fastest", "limited by"] {
             assert!(header.contains(title), "no `{title}`: {header}");
         }
         let joined = words(&text).join(" ");
         let assessment = &evaluation.scenarios[0];
-        assert!(joined.contains(&words(&assessment.verdict.sentence).join(" ")), "{text}");
+        let wide = evaluation.text(Rows::All);
+        assert!(joined.contains(&words(said::answer(&wide)).join(" ")), "{text}");
         let table: Vec<&str> = text.lines().skip_while(|line| *line != header).skip(2).collect();
         for plan in &assessment.plans {
             let rank = format!("{}  ", plan.rank);
@@ -120,7 +120,8 @@ fn in_80_columns_all_that_decides_is_there() {
             for word in plan.plan.split(' ') {
                 assert!(block.contains(word), "no `{word}` of `{}`: {block}", plan.plan);
             }
-            for cell in [plan.predicted_ns.to_string(), plan.bottleneck.to_string()] {
+            let limit = plan.bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string());
+            for cell in [plan.predicted_ns.to_string(), limit] {
                 assert!(block.contains(&cell), "no `{cell}`: {block}");
             }
         }
@@ -134,9 +135,9 @@ fn columns_go_in_the_stated_order() {
         &["host", "H2D", "kern", "D2H"],
         &["set-up"],
         &["and 100 runs"],
-        &["bound by"],
-        &["vs best"],
-        &["90% range"],
+        &["limited by"],
+        &["vs fastest"],
+        &["range"],
     ];
     let one = RANKED.iter().find(|(workload, _)| workload.name == "stencil-halo");
     let evaluation = evaluation(one);
@@ -158,7 +159,8 @@ fn without_a_width_nothing_is_left_out_or_folded() {
     let evaluation = evaluation(&*RANKED);
     let text = evaluation.text(Rows::All);
     for assessment in &evaluation.scenarios {
-        assert!(text.contains(&assessment.verdict.sentence));
+        let chosen = assessment.verdict.deciding().expect("plans were predicted");
+        assert!(text.contains(&chosen.chosen.time_ns.to_string()));
         for plan in &assessment.plans {
             assert!(text.contains(&format!("  {}  ", plan.plan)), "{}", plan.plan);
         }

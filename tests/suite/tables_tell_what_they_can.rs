@@ -59,7 +59,10 @@ fn contention_from_few_sizes_is_found_or_refused() {
                 Err(unknown) => {
                     refused += 1;
                     let unknown = unknown.to_string();
-                    assert!(unknown.contains("while the other direction is busy"), "{unknown}");
+                    assert!(
+                        unknown.contains("copies with concurrent copies in the other direction"),
+                        "{unknown}"
+                    );
                 }
             }
         }

@@ -9,9 +9,10 @@ mod simplest;
 mod ties;
 mod what_was_tried;
 
+use super::said;
 use super::workloads::read;
+use hallway::findings::{AssessedPlan, Assessment};
 use hallway::profile::Profile;
-use hallway::report::{AssessedPlan, Assessment};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use super::machines::machine;
 use super::workloads::{read, simple};
+use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, PcieLink};
 use hallway::profile::Profile;
-use hallway::report::InBrief;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates_for, lead, rank};
 use hallway::units::{Bytes, Span};
@@ -72,6 +72,7 @@ fn a_factor_of_one_changes_nothing() {
         "multiprocessors=132",
         "link=gen5x16",
         "gpus=1",
+        "process=new",
     ] {
         let Varied { profile, workload: same, assumptions } = varied(&H200, &workload, text);
         assert_eq!(profile, *H200, "{text}");
@@ -223,7 +224,7 @@ fn the_turning_factor_turns_the_verdict() {
     assert!(turned >= 3, "{turned} turned");
     // A combination has no factor, and neither has a kind of memory.
     let workload = scenario("stencil-halo");
-    for text in ["link=0.5x,kernels=0.5x", "memory=pinned", "gpus=2"] {
+    for text in ["link=0.5x,kernels=0.5x", "memory=pinned", "gpus=2", "process=running"] {
         assert_eq!(turning_factor(&H200, &workload, &change(text)), None, "{text}");
     }
 }
@@ -260,15 +261,17 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
 #[test]
 fn what_cannot_be_changed_is_said_with_the_fix() {
     for (text, says) in [
-        ("link", "write one such as `link=0.5x`"),
-        ("lnk=2x", "name link, h2d"),
-        ("link=2", "write one such as `0.5x`"),
+        ("link", "` is not a change: write, for example, `link=0.5x` or"),
+        ("lnk=2x", "use link, h2d"),
+        ("link=2", "`: write a factor such as `0.5x`"),
         ("link=0x", "0.001x to 1000x"),
         ("kernels=-1x", "0x to 1000x"),
         ("gpus=0", "1 to 16"),
         ("memory=managed", "`pinned` or `pageable`"),
+        ("process=old", "`new` or `running`"),
+        ("process=new,process=running", "`process` is changed twice"),
         ("setup.pinning=0", "setup.pin"),
-        ("link=gen4x16,", "is no change"),
+        ("link=gen4x16,", "` is not a change: write, for example, `link=0.5x` or"),
         ("threads=0", "1 to"),
         ("threads=2x, threads=4", "`threads` is changed twice"),
     ] {

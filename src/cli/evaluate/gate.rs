@@ -42,6 +42,18 @@ pub(super) fn limits(asked: &[FailIf]) -> Limits {
     limits
 }
 
+/// Refuses two shares for one thing: it would depend on their order which of them counts.
+pub(super) fn check_limits(asked: &[FailIf]) -> Result<(), Failure> {
+    let shares = asked.iter().filter(|one| matches!(one, FailIf::Slower(_))).count();
+    if shares < 2 {
+        return Ok(());
+    }
+    Err(Failure::Input(miette::miette!(
+        help = "keep one of them",
+        "--fail-if has `slower=` {shares} times"
+    )))
+}
+
 /// Bytes of an evaluation: thousands of scenarios.
 const LARGEST: u64 = 256 << 20;
 
@@ -53,8 +65,8 @@ pub(super) fn baseline(arguments: &EvaluateArguments) -> Result<Option<Baseline>
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let refused = |problem: String| {
         Failure::Input(miette::miette!(
-            help = "`hallway evaluate SCENARIO... --format json --output FILE` writes one",
-            "{} is no baseline: {problem}",
+            help = "write one with `hallway evaluate SCENARIO... --format json --output FILE`",
+            "{} cannot be used as a baseline: {problem}",
             path.display()
         ))
     };

@@ -2,12 +2,13 @@
 
 use super::EvaluateArguments;
 use crate::cli::outputs::check_outputs;
-use crate::cli::profiles::{LoadedProfile, deliver};
+use crate::cli::profiles::{LoadedProfile, check_runs_count, deliver};
 use crate::cli::progress::Progress;
 use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
-use crate::report::{InBrief, Machine, Machines, SideBySide};
+use crate::findings::InBrief;
+use crate::report::{Machine, Machines, SideBySide};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -29,7 +30,7 @@ impl FromStr for Price {
             let is_price = (0.0..1e9).contains(&per_hour) && !machine.trim().is_empty();
             is_price.then(|| Self { machine: machine.trim().to_owned(), per_hour })
         };
-        parsed().ok_or_else(|| "write a machine and its price per hour, as in `h200=2.50`".into())
+        parsed().ok_or_else(|| "write a machine and its price per hour, such as `h200=2.50`".into())
     }
 }
 
@@ -38,8 +39,10 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     refuse_the_rest(arguments)?;
     let predicting = &arguments.predicting;
     let found = predicting.profiles()?;
-    let workloads = predicting.workloads()?;
+    let workloads = predicting.contests()?;
+    let of_kernels = workloads.iter().flat_map(|workload| &workload.files);
     let inputs = predicting.scenarios.iter().chain(found.iter().map(|one| &one.path));
+    let inputs = inputs.chain(of_kernels);
     let output = arguments.output.as_deref();
     check_outputs(inputs.map(PathBuf::as_path), output)?;
     let machines = machines(&found, &arguments.price)?;
@@ -47,12 +50,14 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let side_by_side = |workload: &crate::scenario::Workload| {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let answers = found.iter().map(|machine| {
-            InBrief::of(&predicting.ranking(workload, machine, (&progress, 0)), runs)
+            let ranking = predicting.ranking(workload, machine, (&progress, 0));
+            check_runs_count(workload, &ranking, runs).map(|()| InBrief::of(&ranking, runs))
         });
-        let of = (workload.name.as_str(), workload.question.as_str());
-        SideBySide::new(of, runs, &machines, answers.collect())
+        let title = workload.title();
+        let of = (title.as_str(), workload.question.as_str());
+        Ok::<_, Failure>(SideBySide::new(of, runs, &machines, answers.collect::<Result<_, _>>()?))
     };
-    let scenarios = workloads.iter().map(side_by_side).collect();
+    let scenarios = workloads.iter().map(side_by_side).collect::<Result<_, _>>()?;
     drop(progress);
     let (seed, draws) = (predicting.seed, predicting.draws.into());
     let report = Machines { machines, seed, draws, scenarios };
@@ -63,7 +68,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     deliver(&text, output)?;
     let mut has_answers = true;
     for (scenario, machine) in report.unanswered() {
-        eprintln!("{scenario}: on `{machine}`, no plan can be predicted");
+        eprintln!("{scenario}: no plan could be predicted on `{machine}`");
         has_answers = false;
     }
     Ok(if has_answers { Outcome::Done } else { Outcome::NoAnswer })
@@ -80,8 +85,8 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::Input(miette::miette!(
-            help = "name one profile and no --price, or leave the option out",
-            "{option} is about one machine, and not for machines side by side"
+            help = "pass a single profile and no --price, or drop the option",
+            "{option} works for a single machine, not for a comparison of machines"
         ))),
         None => Ok(()),
     }
@@ -92,8 +97,8 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
     for one in found {
         if let Some(other) = places.insert(name(&one.path), &one.path) {
             return Err(Failure::Input(miette::miette!(
-                help = "put each profile into a folder with a name of its own",
-                "two machines are called `{}`: {} and {}",
+                help = "give each profile a folder with a distinct name",
+                "two machines are named `{}`: {} and {}",
                 name(&one.path),
                 other.display(),
                 one.path.display()
@@ -104,15 +109,15 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
         if prices[..place].iter().any(|before| before.machine == *machine) {
             return Err(Failure::Input(miette::miette!(
                 help = "give each machine one price",
-                "--price: there are two of `{machine}`"
+                "--price: `{machine}` has two prices"
             )));
         }
         let is_known = |one: &LoadedProfile| is_it(machine, one);
         if !found.iter().any(is_known) {
             let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();
             return Err(Failure::Input(miette::miette!(
-                help = "machines go by their profile's folder, or by the name of their GPU",
-                "--price: no machine is called `{machine}`; there are {}",
+                help = "name a machine by its profile's folder or by its GPU",
+                "--price: no machine is named `{machine}`; the machines are {}",
                 names.join(", ")
             )));
         }

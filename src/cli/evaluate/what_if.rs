@@ -1,9 +1,9 @@
 //! What would be, asked beside what is.
 
-use crate::cli::profiles::LoadedProfile;
+use crate::cli::profiles::{LoadedProfile, check_runs_count};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Predicting};
-use crate::report::{InBrief, Turning, WhatIf};
+use crate::findings::{InBrief, Turning, WhatIf};
 use crate::scenario::Workload;
 use crate::what_if::{Variation, Varied, turning_factor, vary};
 
@@ -41,6 +41,7 @@ pub(in crate::cli) fn ask(
     let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
     let there = LoadedProfile { profile, path: found.path.clone() };
     let ranking = predicting.ranking(&changed, &there, (progress, 0));
+    check_runs_count(&changed, &ranking, runs)?;
     let unknown = ranking.unknown.first().filter(|_| ranking.plans.is_empty());
     let turn = turning_factor(&found.profile, workload, variation);
     Ok(WhatIf {

@@ -1,6 +1,7 @@
 //! What copies between host and device cost.
 
 use super::CallCosts;
+use crate::cost::halved::Bottleneck;
 use crate::cost::in_flight::STAGED_AT_ONCE;
 use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Waits, Work};
@@ -25,7 +26,8 @@ impl CallCosts<'_> {
         let is_pinned = place == Place::Host(HostMemory::Pinned);
         let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
         let bytes = from.length.as_f64();
-        let span = |ns: f64| Span::from_nanos_f64(ns.max(0.0));
+        let halved = self.halved;
+        let span = |ns: f64| Span::from_nanos_f64(halved.ns(Bottleneck::Copies, ns.max(0.0)));
         let returns = span(model.until_return.at(bytes));
         let duration = span(model.until_complete.at(bytes)).saturating_sub(returns);
         (from.length <= model.most_bytes).then_some((returns, duration))
@@ -45,8 +47,31 @@ impl CallCosts<'_> {
         Ok(CallCost { latency, work, ..CallCost::on_host(host) })
     }
 
+    /// A copy to another device.
+    pub(super) fn peer_copy(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Work, Unknown> {
+        let alone = self.profile.peer_copy(way, bytes)?;
+        if !self.halved.has(Bottleneck::Copies) && !self.halved.has(Bottleneck::PeerCopy) {
+            return Ok(Work::PeerCopy { way, alone, bytes });
+        }
+        let fixed = self.profile.peer_copy(way, Bytes::new(1)).unwrap_or_default().nanos_f64();
+        let alone = self.halved.in_parts(fixed, (alone.nanos_f64(), Bottleneck::PeerCopy));
+        let is_half = self.halved.has(Bottleneck::PeerCopy);
+        let bytes = if is_half { Bytes::new(bytes.get().div_ceil(2)) } else { bytes };
+        Ok(Work::PeerCopy { way, alone: Span::from_nanos_f64(alone), bytes })
+    }
+
     /// A copy of pinned memory on its engine.
     pub(super) fn transfer(
+        &self,
+        way: (Direction, DeviceId),
+        bytes: Bytes,
+    ) -> Result<Work, Unknown> {
+        let work = self.whole_transfer(way, bytes)?;
+        Ok(self.halved.copy(work, self.on_link(&work)))
+    }
+
+    /// The same with all its prices.
+    pub(super) fn whole_transfer(
         &self,
         (direction, device): (Direction, DeviceId),
         bytes: Bytes,
@@ -97,6 +122,7 @@ impl CallCosts<'_> {
             ashore.length,
             self.footprint_in_caches(direction, ashore),
         )?;
+        let [returns, complete] = self.staged_in_parts(direction, ashore, [returns, complete])?;
         let touch = self.touch_time(locality)?;
         let complete = Span::from_nanos_f64((complete + touch).max(0.0));
         let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
@@ -114,6 +140,41 @@ impl CallCosts<'_> {
             early: complete.saturating_sub(returns),
         };
         Ok(CallCost { latency, work, waits: Waits::Staging, ..CallCost::on_host(host) })
+    }
+
+    /// What a staged copy takes that takes `times` if no price is halved. Its bytes take as long as
+    /// in one copy of all that copies use in a pass; the rest, it takes for being a copy.
+    fn staged_in_parts(
+        &self,
+        direction: Direction,
+        ashore: &Slice,
+        times: [f64; 2],
+    ) -> Result<[f64; 2], Unknown> {
+        if !self.halved.has(Bottleneck::Copies) && !self.halved.has(Bottleneck::Staging) {
+            return Ok(times);
+        }
+        let footprint = self.footprint_in_caches(direction, ashore);
+        let all = self.traffic.copied_both_ways.max(ashore.length);
+        let in_one = self.profile.staging(direction, all, footprint);
+        let share = ashore.length.as_f64() / all.as_f64().max(1.0);
+        // Where nothing is known of so large a copy, all of the time is that of bytes.
+        let of_bytes = in_one
+            .map_or(times, |(returns, complete)| [returns, complete].map(|time| time * share));
+        let in_parts = |at: usize| {
+            let fixed = times[at] - of_bytes[at];
+            self.halved.in_parts(fixed, (times[at], Bottleneck::Staging))
+        };
+        Ok([in_parts(0), in_parts(1)])
+    }
+
+    /// For how long the bytes of a copy are on the link: as long as at the rate of large copies.
+    pub(super) fn on_link(&self, work: &Work) -> Span {
+        let Work::Copy { direction, alone, fixed, bytes, .. } = *work else { return Span::ZERO };
+        let rate = self.profile.link_rate(direction);
+        let at_best = rate.map_or(alone.saturating_sub(fixed), |rate| {
+            Span::from_nanos_f64(1e9 * bytes.as_f64() / rate.bytes_per_second())
+        });
+        at_best.min(alone)
     }
 
     /// Bytes of host memory in which a staged copy looks for its data: all that copies use in a

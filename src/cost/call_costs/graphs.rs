@@ -63,7 +63,7 @@ impl CallCosts<'_> {
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
             (Call::DeviceCopy { .. } | Call::RowCopy { .. }, None) => {
-                return Err(Unknown::refused("copies inside a GPU, or of rows, in a graph"));
+                return Err(Unknown::refused("copies within a GPU, or of rows, in a graph"));
             }
             _ => return Err(Unknown::refused("graphs of calls that cannot be captured")),
         };

@@ -1,12 +1,14 @@
 //! What kernels keep busy on the device.
 
 use super::CallCosts;
+use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
 use crate::cost::work::Work;
 use crate::kernels::{Grid, Kernel};
-use crate::profile::{Profile, Unknown};
+use crate::machine::Direction;
+use crate::profile::Unknown;
 use crate::program::Step;
 use crate::units::{Bytes, Span};
 
@@ -15,7 +17,7 @@ impl CallCosts<'_> {
     pub(super) fn clearing(&self, gap: f64) -> Work {
         let limits = &self.profile.machine.multiprocessor;
         let blocks = Blocks::new(&Grid::ONE_BLOCK, [Span::ZERO; 2], (1, limits));
-        Work::Kernel { gap: Span::from_nanos_f64(gap), blocks }
+        Work::Kernel { gap: self.gap(gap), blocks }
     }
 
     /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap
@@ -31,26 +33,58 @@ impl CallCosts<'_> {
         let found = locality.on_device.copied().unwrap_or_default();
         let time = self.kernel_time(step, &found)?;
         let usual_gap = profile.kernel_gap()?;
-        let busy = (time.ns - usual_gap).max(0.0);
-        let gap = gap.min(time.ns);
+        let busy = self.halved.ns(Bottleneck::Kernels, (time.ns - usual_gap).max(0.0));
+        let gap = self.gap(gap.min(time.ns));
         if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
             if !goes_through_once(step.kernel) {
                 let kernel = step.kernel;
-                let what = "on memory that is not the GPU's: it uses some of it again";
+                let what = "on host or managed memory, because it reads some of it more than once";
                 return Err(Unknown::refused(format!("`{kernel}` {what}")));
             }
-            let busy = busy.max(away(profile, mapped, locality, time.ns)? - usual_gap);
+            let busy = busy.max(self.away(mapped, locality, usual_gap + busy)? - usual_gap);
             let grid = Grid::of(step.kernel, &step.arguments, n);
             let machine = &profile.machine;
             let machine = (machine.multiprocessors, &machine.multiprocessor);
             let blocks = Blocks::holding(&grid, Span::from_nanos_f64(busy), machine);
-            return Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks });
+            return Ok(Work::Kernel { gap, blocks });
         }
         let grid = Grid::of(step.kernel, &step.arguments, n);
-        let busy = [busy, time.at_best].map(Span::from_nanos_f64);
+        let at_best = self.halved.ns(Bottleneck::Kernels, time.at_best);
+        let busy = [busy, at_best].map(Span::from_nanos_f64);
         let machine = &profile.machine;
         let blocks = Blocks::new(&grid, busy, (machine.multiprocessors, &machine.multiprocessor));
-        Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+        Ok(Work::Kernel { gap, blocks })
+    }
+
+    /// What the device needs for a kernel before its blocks run.
+    pub(super) fn gap(&self, gap: f64) -> Span {
+        Span::from_nanos_f64(self.halved.ns(Bottleneck::Calls, gap))
+    }
+
+    /// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses
+    /// some across the link, or waits until managed memory has moved. Its blocks hold their
+    /// multiprocessors meanwhile.
+    pub(super) fn away(
+        &self,
+        mapped: Mapped,
+        locality: &Locality<'_>,
+        usual: f64,
+    ) -> Result<f64, Unknown> {
+        let (profile, halved) = (self.profile, self.halved);
+        let time = match mapped.is_nothing() {
+            true => usual,
+            false => {
+                let read = halved.bytes(Direction::HostToDevice, mapped.read);
+                let written = halved.bytes(Direction::DeviceToHost, mapped.written);
+                let (across, later) = profile.mapped(read, written)?;
+                across.max(usual + later)
+            }
+        };
+        let moves = match locality.moves {
+            Bytes::ZERO => 0.0,
+            bytes => halved.ns(Bottleneck::PageFaults, profile.faults(bytes)?),
+        };
+        Ok(time + moves)
     }
 }
 
@@ -58,27 +92,4 @@ impl CallCosts<'_> {
 /// measured across the link.
 fn goes_through_once(kernel: Kernel) -> bool {
     !matches!(kernel, Kernel::Matmul | Kernel::Fft | Kernel::Transpose)
-}
-
-/// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses
-/// some across the link, or waits until managed memory has moved. Its blocks hold their
-/// multiprocessors meanwhile.
-pub(super) fn away(
-    profile: &Profile,
-    mapped: Mapped,
-    locality: &Locality<'_>,
-    usual: f64,
-) -> Result<f64, Unknown> {
-    let time = match mapped.is_nothing() {
-        true => usual,
-        false => {
-            let (across, later) = profile.mapped(mapped.read, mapped.written)?;
-            across.max(usual + later)
-        }
-    };
-    let moves = match locality.moves {
-        Bytes::ZERO => 0.0,
-        bytes => profile.faults(bytes)?,
-    };
-    Ok(time + moves)
 }

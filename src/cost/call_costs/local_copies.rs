@@ -1,6 +1,7 @@
 //! What copies cost that stay on their side of the link, and copies of rows.
 
 use super::CallCosts;
+use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
@@ -24,6 +25,7 @@ impl CallCosts<'_> {
         let latency = self.profile.start(OperationKind::Kernel);
         let host = Unknown::both(self.profile.call(call), latency);
         let ((host, latency), duration) = Unknown::both(host, duration)?;
+        let duration = self.halved.span(Bottleneck::Kernels, duration);
         Ok(CallCost { latency, work: Work::OnDevice { duration }, ..CallCost::on_host(host) })
     }
 
@@ -43,7 +45,9 @@ impl CallCosts<'_> {
         let place = self.program.allocation(ashore.allocation).place;
         if place == Place::Host(HostMemory::Pageable) {
             let touch = self.touch_time(locality)?;
-            let duration = time(RowPath::staged(direction))? + Span::from_nanos_f64(touch.max(0.0));
+            let duration = time(RowPath::staged(direction))?;
+            let duration = self.halved.span(Bottleneck::Staging, duration);
+            let duration = duration + Span::from_nanos_f64(touch.max(0.0));
             let (host, latency) = self.issue(direction)?;
             let duration = duration.saturating_sub(host + latency);
             let work = Work::Staged { direction, duration, early: Span::ZERO };
@@ -55,8 +59,10 @@ impl CallCosts<'_> {
             });
         }
         let alone = time(RowPath::pinned(direction));
-        let work = self.transfer((direction, device), rows.row * count);
+        let work = self.whole_transfer((direction, device), rows.row * count);
         let (alone, work) = Unknown::both(alone, work)?;
+        // What rows take longer than as many bytes without gaps, they take one by one.
+        let on_link = self.on_link(&work);
         let work = match work {
             // What the other direction costs it is that of as many bytes without gaps.
             Work::Copy { direction, delay, beside_kernels, slowdown, bytes, fixed, .. } => {
@@ -65,6 +71,7 @@ impl CallCosts<'_> {
             }
             other => other,
         };
+        let work = self.halved.copy(work, on_link);
         let (_, latency) = self.issue(direction)?;
         Ok(CallCost { latency, work, ..CallCost::on_host(self.profile.call(HostCall::CopyRows)?) })
     }
@@ -83,6 +90,7 @@ impl CallCosts<'_> {
         let copy = self.profile.host_copy(all, from.length, since)?;
         let combined = Mapped::combined(self.program, from_ref(from), from_ref(to));
         let time = copy.max(self.combined(combined, all)?);
+        let time = self.halved.ns(Bottleneck::Cpu, time);
         let time = (time + self.touch_time(locality)? + self.back(locality)?).max(0.0);
         let streams = self.profile.streams(from.length + to.length, footprint, time);
         Ok(CallCost { streams, ..CallCost::on_host(Span::from_nanos_f64(time)) })

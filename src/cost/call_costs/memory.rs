@@ -63,4 +63,4 @@ impl CallCosts<'_> {
     }
 }
 
-const MANAGED: &str = "managed memory that a pass takes and gives back";
+const MANAGED: &str = "allocating and freeing managed memory in every run";

@@ -1,7 +1,7 @@
 //! What kernels cost that are not of the library.
 
 use super::CallCosts;
-use super::kernels::away;
+use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
@@ -26,10 +26,12 @@ impl CallCosts<'_> {
         let on = (machine.multiprocessors, &machine.multiprocessor);
         let mapped = Mapped::of_own(self.program, step);
         // It is taken to go through what it names once.
-        let away = away(self.profile, mapped, locality, time.busy.max(0.0))?;
+        let [as_stated, _] = self.as_stated(step);
+        let busy = self.halved.ns(Bottleneck::Kernels, (time.busy * as_stated).max(0.0));
+        let away = self.away(mapped, locality, busy)?;
         let busy = Span::from_nanos_f64(away);
         let blocks = Blocks::holding(&grid(kernel, step, &time, on), busy, on);
-        Ok(Work::Kernel { gap: Span::from_nanos_f64(gap), blocks })
+        Ok(Work::Kernel { gap: self.gap(gap), blocks })
     }
 
     pub(super) fn own_launch(
@@ -48,18 +50,25 @@ impl CallCosts<'_> {
         Ok(CallCost { latency, work, ..CallCost::on_host(call) })
     }
 
+    /// How many times as long as stated a step takes on the GPU and on the CPU.
+    fn as_stated(&self, step: &OwnStep) -> [f64; 2] {
+        self.stated.get(step.kernel).copied().unwrap_or([1.0; 2])
+    }
+
     pub(super) fn own_compute(
         &self,
         step: &OwnStep,
         locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
         if !Mapped::combined(self.program, &step.reads, &step.writes).is_nothing() {
-            return Err(Unknown::refused("own kernels of the CPU on write-combined memory"));
+            return Err(Unknown::refused("your own kernels on the CPU with write-combined memory"));
         }
         let touch = self.touch_time(locality);
         let time = self.profile.own_on_cpu(self.program.own_kernel(step), step);
         let (time, touch) = Unknown::both(time, touch)?;
-        let time = time + touch + self.back(locality)?;
+        let [_, as_stated] = self.as_stated(step);
+        let time =
+            self.halved.ns(Bottleneck::Cpu, time * as_stated) + touch + self.back(locality)?;
         Ok(CallCost::on_host(Span::from_nanos_f64(time.max(0.0))))
     }
 }

@@ -1,6 +1,7 @@
 //! What memory costs that is not where it is used, or that caches leave out.
 
 use super::CallCosts;
+use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
@@ -24,7 +25,10 @@ impl CallCosts<'_> {
     pub(super) fn back(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
         match locality.moves {
             Bytes::ZERO => Ok(0.0),
-            bytes => self.profile.faults_back(bytes),
+            bytes => {
+                let time = self.profile.faults_back(bytes)?;
+                Ok(self.halved.ns(Bottleneck::PageFaults, time))
+            }
         }
     }
 
@@ -50,6 +54,7 @@ impl CallCosts<'_> {
             bytes: locality.moves,
             fixed: Span::ZERO,
         };
+        let work = self.halved.copy(work, self.on_link(&work));
         Ok(CallCost { latency, work, ..CallCost::on_host(host) })
     }
 }

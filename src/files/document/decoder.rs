@@ -38,13 +38,13 @@ impl<'i> From<toml::Spanned<DeValue<'i>>> for Decoder<'i> {
                 let value = i128::from_str_radix(number.as_str(), number.radix()).ok();
                 let fits = |value: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(value);
                 let value = value.filter(fits);
-                value.map_or(Value::Other("number of more than 64 bits"), Value::Integer)
+                value.map_or(Value::Other("number that exceeds 64 bits"), Value::Integer)
             }
             DeValue::Float(number) => match number.as_str().parse::<f64>() {
                 Ok(value) if value.is_finite() || number.as_str().ends_with(['f', 'n']) => {
                     Value::Float(value)
                 }
-                _ => Value::Other("number of more than 64 bits"),
+                _ => Value::Other("number that exceeds 64 bits"),
             },
             DeValue::Boolean(value) => Value::Boolean(value),
             DeValue::Datetime(_) => Value::Other("date or time"),
@@ -307,7 +307,7 @@ struct Content<'i>(Option<Decoder<'i>>);
 
 impl<'i> Content<'i> {
     fn some(self) -> Result<Decoder<'i>, TomlError> {
-        self.0.ok_or_else(|| TomlError::custom("this word needs a table with what belongs to it"))
+        self.0.ok_or_else(|| TomlError::custom("this word needs a table of its keys"))
     }
 }
 
@@ -317,7 +317,7 @@ impl<'i> VariantAccess<'i> for Content<'i> {
     fn unit_variant(self) -> Result<(), TomlError> {
         match self.0 {
             None => Ok(()),
-            Some(content) => Err(content.wrong(&"nothing with this word")),
+            Some(content) => Err(content.wrong(&"no table after this word")),
         }
     }
 

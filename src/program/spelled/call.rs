@@ -12,7 +12,7 @@ use std::ops::Range;
 // The doc comments of `RawCall` are descriptions in the JSON Schema of scenarios: they are written
 // for those who write a program.
 
-/// A call of the host, or calls that are repeated. Exactly one key says which call it is: `copy`,
+/// A call made by the host, or a group of calls. Exactly one key says which call it is: `copy`,
 /// `launch`, `compute`, `work`, `clear`, `record`, `wait`, `synchronize`, `synchronize_event`,
 /// `synchronize_device`, `synchronize_thread`, `allocate`, `free`, `pin`, `unpin`, `renew`,
 /// `prefetch`, `repeat` or `graph`.
@@ -21,50 +21,51 @@ use std::ops::Range;
 #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
 #[cfg_attr(feature = "schema", schemars(rename = "Call"))]
 pub struct RawCall {
-    /// Memory to copy from. `to` says where to. With a `stream`, the host goes on while the copy
-    /// is made (`cudaMemcpyAsync`); without one, it waits for it (`cudaMemcpy`), unless it stays
-    /// inside a GPU. Where both sides are the host's, the CPU copies.
+    /// Memory to copy from; `to` is the target. With a `stream`, the copy is asynchronous
+    /// (`cudaMemcpyAsync`); without one, the host waits for it (`cudaMemcpy`), unless it is within
+    /// one GPU. If both sides are host memory, the CPU copies.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub copy: Option<Spanned<String>>,
-    /// Where a `copy` goes, or a `prefetch`: `"gpu"` or `"host"`.
+    /// The target of a `copy`; for a `prefetch`, `"gpu"` or `"host"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to: Option<Spanned<String>>,
-    /// How many rows a `copy` moves, each `row` long (`cudaMemcpy2D`). The ranges of `copy` and
-    /// `to` say where the first row begins, and how far rows may reach.
+    /// Number of rows that a `copy` moves, each `row` bytes long (`cudaMemcpy2D`). The first row is
+    /// at the start of the ranges in `copy` and `to`; all rows have to fit into them.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub rows: Option<Spanned<i64>>,
-    /// Bytes of a row, such as `"2 KiB"`.
+    /// Size of a row, such as `"2 KiB"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub row: Option<Spanned<String>>,
-    /// From the start of a row to the start of the next where rows are read. Default: `row`.
+    /// Distance between the starts of rows in the source. Default: `row`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pitch: Option<Spanned<String>>,
-    /// From the start of a row to the start of the next where rows are written. Default: `row`.
+    /// Distance between the starts of rows in the target. Default: `row`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to_pitch: Option<Spanned<String>>,
-    /// How many threads copy host memory to host memory: 1, or `"all"`. Default: 1.
+    /// Number of threads for a copy within host memory: 1 or `"all"`. Default: 1.
     #[cfg_attr(feature = "schema", schemars(with = "Option<RawThreads>"))]
     pub threads: Option<Spanned<RawThreads>>,
-    /// A kernel to launch on the GPU, of the library or of a `[[kernel]]` table. It `reads` memory
-    /// and `writes` memory. `matmul` with `rows`, `inner` and `columns` is a product of any shape.
+    /// A kernel to launch on the GPU, from the library or a `[[kernel]]` table, with the memory
+    /// that it `reads` and `writes`. `matmul` with `rows`, `inner` and `columns` is a product of
+    /// any shape.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub launch: Option<Spanned<String>>,
-    /// A kernel that the CPU computes, with all its threads, while the host waits.
+    /// A kernel to run on the CPU with all its threads, while the host waits.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub compute: Option<Spanned<String>>,
-    /// How long the host works on something else, such as `"3.5 ms"`.
+    /// Other work on the host, as a time such as `"3.5 ms"`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub work: Option<Spanned<String>>,
-    /// What a kernel reads, in the order in which it takes it.
+    /// The memory that a kernel reads, in the order of its parameters.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub reads: Option<Spanned<Vec<Spanned<String>>>>,
-    /// What a kernel writes: one range, or of a kernel of one's own a list of ranges.
+    /// The memory that a kernel writes: one range, or a list of ranges for your own kernel.
     #[cfg_attr(feature = "schema", schemars(with = "Option<OneOrMore>"))]
     pub writes: Option<Spanned<OneOrMore>>,
-    /// How many elements a kernel of one's own works on.
+    /// Number of elements that your own kernel works on.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub elements: Option<Spanned<i64>>,
-    /// The type of a `matmul` of any shape: `f32`, `tf32` or `bf16`, all with `f32` sums.
+    /// The type of a `matmul` of any shape: `f32`, `tf32` or `bf16`, all accumulated in `f32`.
     /// Default: `f32`.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -72,7 +73,7 @@ pub struct RawCall {
     /// Scalar arguments of a kernel.
     #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, f64>>"))]
     pub arguments: Option<Spanned<BTreeMap<Spanned<String>, Spanned<f64>>>>,
-    /// How many elements in front of the first output element a kernel reads. Default: 0.
+    /// Number of elements that a kernel reads before the first output element. Default: 0.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub lead: Option<Spanned<i64>>,
     /// Device memory to fill with zeros.
@@ -93,44 +94,44 @@ pub struct RawCall {
     /// The GPU, counted from 0, that the host waits for.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub synchronize_device: Option<Spanned<i64>>,
-    /// The host thread that this one waits for, until it has made all its calls above this one.
+    /// The host thread to wait for, until it has made all of its calls listed above this one.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub synchronize_thread: Option<Spanned<String>>,
-    /// Memory of the program to allocate. With a `stream`, in its order (`cudaMallocAsync`).
+    /// Memory of the program to allocate; with a `stream`, in stream order (`cudaMallocAsync`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub allocate: Option<Spanned<String>>,
-    /// Memory of the program to give back. With a `stream`, in its order (`cudaFreeAsync`).
+    /// Memory of the program to free; with a `stream`, in stream order (`cudaFreeAsync`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub free: Option<Spanned<String>>,
-    /// Pageable memory to page-lock. From then on it is pinned.
+    /// Pageable memory to pin (`cudaHostRegister`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pin: Option<Spanned<String>>,
-    /// Memory whose page-lock to release.
+    /// Memory to unpin (`cudaHostUnregister`).
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub unpin: Option<Spanned<String>>,
-    /// Host memory to give back, and to take anew with pages that nobody has touched.
+    /// Host memory to free and allocate again, so that none of its pages has been touched.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub renew: Option<Spanned<String>>,
-    /// Managed memory whose pages move `to = "gpu"` or `to = "host"`, if they are not there.
+    /// Managed memory whose pages to move `to = "gpu"` or `to = "host"` if they are not there yet.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub prefetch: Option<Spanned<String>>,
-    /// How many times the `calls` of this call are made, one round after the other.
+    /// Number of times to make the `calls`, one round after another.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
     pub repeat: Option<Spanned<i64>>,
-    /// Name of the number of the round, from 0, for the names and ranges in `calls`.
+    /// Name of the round's number, counted from 0, for use in the names and ranges in `calls`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub index: Option<Spanned<String>>,
-    /// The calls that are repeated.
+    /// The calls to repeat.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
     pub calls: Option<Spanned<Vec<RawCall>>>,
-    /// Calls that are captured as one graph in the set-up; each pass launches it.
+    /// Calls to capture as one graph in the set-up; each run launches the graph.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
     pub graph: Option<Spanned<Vec<RawCall>>>,
-    /// The stream that the call goes to. Default: the legacy default stream.
+    /// The stream of the call. Default: the legacy default stream.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub stream: Option<Spanned<String>>,
-    /// The host thread that makes the call, or the calls of a `repeat`. All threads begin with the
-    /// pass, and the pass ends when all have ended. Default: `main`.
+    /// The host thread that makes the call, or the calls of a `repeat`. All threads start with the
+    /// run, and the run ends when all of them have finished. Default: `main`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub thread: Option<Spanned<String>>,
 }
@@ -292,13 +293,13 @@ impl RawCall {
         let Some(((call, needs, takes), span)) = calls.next() else {
             let span = keys.first().map_or(within, |(_, span)| span).clone();
             let all: Vec<String> = CALLS.iter().map(|(call, ..)| format!("`{call}`")).collect();
-            let message = "a call does not say what it does".to_owned();
-            let help = format!("give it one of {}", all.join(", "));
-            return Err(Fault::new(message, span, "no call", help));
+            let message = "this call has no key that says what it does".to_owned();
+            let help = format!("add one of {}", all.join(", "));
+            return Err(Fault::new(message, span, "which call?", help));
         };
         if let Some(((other, ..), second)) = calls.next() {
-            let message = format!("a call is both `{call}` and `{other}`");
-            let help = "write two calls, one after the other";
+            let message = format!("this call is both a `{call}` and a `{other}`");
+            let help = "split it into two calls";
             return Err(Fault::new(message, second.clone(), "a second call", help)
                 .and(span.clone(), "the first"));
         }
@@ -308,11 +309,11 @@ impl RawCall {
             let known: Vec<String> =
                 needs.iter().chain(*takes).map(|key| format!("`{key}`")).collect();
             let help = match known.as_slice() {
-                [] => format!("take it out: `{call}` takes no other key"),
-                known => format!("take it out: beside `{call}` there may be {}", known.join(", ")),
+                [] => format!("remove it: `{call}` takes no other keys"),
+                known => format!("remove it: `{call}` takes {}", known.join(", ")),
             };
-            let message = format!("`{key}` is no key of a `{call}`");
-            return Err(Fault::new(message, place.clone(), "has no meaning here", help));
+            let message = format!("`{call}` has no key `{key}`");
+            return Err(Fault::new(message, place.clone(), "unknown here", help));
         }
         let missing = needs.iter().find(|&need| !keys.iter().any(|(key, _)| key == need));
         match (self.with_keys(), missing) {
@@ -321,7 +322,7 @@ impl RawCall {
                 let missing = missing.copied().unwrap_or("key");
                 let message = format!("this `{call}` has no `{missing}`");
                 let help = format!("add `{missing} = ...`");
-                Err(Fault::new(message, span.clone(), "is not enough", help))
+                Err(Fault::new(message, span.clone(), "incomplete", help))
             }
         }
     }

@@ -12,8 +12,11 @@ const LARGEST: u64 = 16 << 20;
 const MOST_HEADERS: usize = 1024;
 const MOST_BYTES: usize = 32 << 20;
 
+/// A kernel's code, and the files that it was read from.
+type WithFiles = (Code, Vec<PathBuf>);
+
 /// The code of a kernel, if it has a file. `folder` is the scenario's.
-pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault> {
+pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, Fault> {
     let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
     let mut there = forms.iter().filter_map(|(key, file)| Some((*key, file.as_ref()?)));
     let Some((form, file)) = there.next() else {
@@ -21,9 +24,9 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
         return match stray {
             None => Ok(None),
             Some(stray) => {
-                let message = format!("kernel `{}` has no code to look into", raw.name);
-                let help = "add `source`, `ptx` or `cubin`, or take this out";
-                Err(Fault::new(message, stray.span(), "of what code?", help))
+                let message = format!("kernel `{}` has no code for this key to apply to", raw.name);
+                let help = "add `source`, `ptx` or `cubin`, or remove this key";
+                Err(Fault::new(message, stray.span(), "no code", help))
             }
         };
     };
@@ -31,32 +34,38 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
         let message = format!("kernel `{}` has both `{form}` and `{other}`", raw.name);
         let help = "keep one of them";
         return Err(
-            Fault::new(message, second.span(), "a second code", help).and(file.span(), "the first")
+            Fault::new(message, second.span(), "second code", help).and(file.span(), "first code")
         );
     }
     let Some(entry) = &raw.entry else {
-        let message = format!("kernel `{}` does not say which kernel of the file it is", raw.name);
+        let message = format!("kernel `{}` does not say which kernel in the file to use", raw.name);
         let help = "add `entry = \"...\"`, the name of the `__global__` function";
         return Err(Fault::new(message, file.span(), "which one?", help));
     };
     if entry.get_ref().trim().is_empty() {
         let message = format!("`entry` of kernel `{}` is empty", raw.name);
         let help = "write the name of the `__global__` function";
-        return Err(Fault::new(message, entry.span(), "no name", help));
+        return Err(Fault::new(message, entry.span(), "empty", help));
     }
     let path = match file.get_ref() {
         RawFile::Path(path) => folder.join(path),
-        RawFile::Held(held) => return held_code(raw, (form, file), held, entry).map(Some),
+        RawFile::Held(held) => {
+            let code = held_code(raw, (form, file), held, entry)?;
+            return Ok(Some((code, Vec::new())));
+        }
     };
+    let mut files = vec![path.clone()];
     let image = match form {
         "source" => {
             let text = text(&path, file)?;
             let folders = include_folders(raw, folder, &path)?;
             let headers = headers(&text, &folders).map_err(|problem| {
-                let help = "include less";
-                Fault::new(problem, file.span(), "too much", help)
+                let help = "include fewer or smaller headers";
+                Fault::new(problem, file.span(), "too large", help)
             })?;
-            Image::Source { text, headers }
+            files.extend(headers.iter().map(|header| header.path.clone()));
+            let named = headers.into_iter().map(|Header { name, text, .. }| (name, text));
+            Image::Source { text, headers: named.collect() }
         }
         "ptx" => Image::Ptx(text(&path, file)?),
         _ => Image::Cubin(Image::digits_of(&bytes(&path, file)?)),
@@ -64,12 +73,12 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<Code>, Fault
     if form != "source"
         && let Some(stray) = raw.include.first()
     {
-        let message = format!("kernel `{}` is compiled already, and has `include`", raw.name);
-        return Err(Fault::new(message, stray.span(), "of no use", "take it out"));
+        let message = format!("kernel `{}` is already compiled, but has `include`", raw.name);
+        return Err(Fault::new(message, stray.span(), "no effect", "remove it"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let entry = entry.get_ref().trim().to_owned();
-    Ok(Some(Code { file: name, image, entry }))
+    Ok(Some((Code { file: name, image, entry }, files)))
 }
 
 /// The code of a kernel whose file stands in the scenario.
@@ -80,13 +89,20 @@ fn held_code(
     entry: &Spanned<String>,
 ) -> Result<Code, Fault> {
     if let Some(stray) = raw.include.first() {
-        let message = format!("`include` beside the text of kernel `{}`", raw.name);
-        return Err(Fault::new(message, stray.span(), "of no use", "put headers beside the text"));
+        let message =
+            format!("kernel `{}` has both `include` and the text of its source", raw.name);
+        return Err(Fault::new(
+            message,
+            stray.span(),
+            "no effect",
+            "put the headers next to the \
+                                                                   text, in `headers`",
+        ));
     }
     let wrong = |message: String, help: &str| Err(Fault::new(message, file.span(), "here", help));
     if form != "source" && !headers.is_empty() {
-        let message = format!("kernel `{}` is compiled already, and has `headers`", raw.name);
-        return wrong(message, "take them out");
+        let message = format!("kernel `{}` is already compiled, but has `headers`", raw.name);
+        return wrong(message, "remove them");
     }
     let text = text.clone();
     let is_digits = text.len().is_multiple_of(2) && text.bytes().all(|b| b.is_ascii_hexdigit());
@@ -95,11 +111,14 @@ fn held_code(
         "ptx" => Image::Ptx(text),
         _ if is_digits && !text.is_empty() => Image::Cubin(text),
         _ => {
-            let message =
-                format!("the cubin of kernel `{}` is not in hexadecimal digits", raw.name);
+            let message = format!(
+                "the cubin of kernel `{}` contains something other than hexadecimal \
+                         digits",
+                raw.name
+            );
             return wrong(
                 message,
-                "write two of 0 to 9 and a to f for each byte, or name the file",
+                "write two hexadecimal digits per byte, or give the path of the file",
             );
         }
     };
@@ -108,8 +127,8 @@ fn held_code(
 
 fn unreadable(path: &Path, file: &Spanned<RawFile>, cause: &std::io::Error) -> Fault {
     let message = format!("cannot read {}: {cause}", path.display());
-    let help = "name a file that is there; paths are relative to the scenario";
-    Fault::new(message, file.span(), "no such code", help)
+    let help = "give the path of an existing file, relative to the scenario";
+    Fault::new(message, file.span(), "cannot be read", help)
 }
 
 fn text(path: &Path, file: &Spanned<RawFile>) -> Result<String, Fault> {
@@ -119,8 +138,11 @@ fn text(path: &Path, file: &Spanned<RawFile>) -> Result<String, Fault> {
 fn bytes(path: &Path, file: &Spanned<RawFile>) -> Result<Vec<u8>, Fault> {
     let length = std::fs::metadata(path).map(|found| found.len());
     let read = length.and_then(|length| match length {
-        0 => Err(std::io::Error::other("it is empty")),
-        length if length > LARGEST => Err(std::io::Error::other("it is too large for a cubin")),
+        0 => Err(std::io::Error::other("the file is empty")),
+        length if length > LARGEST => Err(std::io::Error::other(
+            "the file is too large for a \
+                                                                 cubin",
+        )),
         _ => std::fs::read(path),
     });
     read.map_err(|cause| unreadable(path, file, &cause))
@@ -133,8 +155,8 @@ fn include_folders(raw: &RawKernel, folder: &Path, source: &Path) -> Result<Vec<
     for include in &raw.include {
         let path = folder.join(include.get_ref());
         if !path.is_dir() {
-            let message = format!("{} is no folder", path.display());
-            let help = "name a folder with headers; paths are relative to the scenario";
+            let message = format!("{} is not a folder", path.display());
+            let help = "give the path of a folder with headers, relative to the scenario";
             return Err(Fault::new(message, include.span(), "no such folder", help));
         }
         folders.push(path);
@@ -142,16 +164,24 @@ fn include_folders(raw: &RawKernel, folder: &Path, source: &Path) -> Result<Vec<
     Ok(folders)
 }
 
+/// A header, by the name under which it is included.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Header {
+    name: String,
+    text: String,
+    path: PathBuf,
+}
+
 /// Every header that a source includes and that is in one of the folders, with those that these
 /// include in turn, by the name under which each is included. NVRTC has headers of its own, so one
 /// that is not found is left to it.
-fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<(String, String)>, String> {
-    let mut found: Vec<(String, String)> = Vec::new();
+fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<Header>, String> {
+    let mut found: Vec<Header> = Vec::new();
     let mut left: VecDeque<(String, PathBuf)> =
         included(text).map(|name| (name.to_owned(), folders[0].clone())).collect();
     let mut bytes = 0;
     while let Some((name, beside)) = left.pop_front() {
-        if found.iter().any(|(known, _)| *known == name) {
+        if found.iter().any(|known| known.name == name) {
             continue;
         }
         let mut places = std::iter::once(&beside).chain(folders).map(|folder| folder.join(&name));
@@ -159,11 +189,14 @@ fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<(String, String)>, Str
         let Ok(text) = files::read(&path, LARGEST) else { continue };
         bytes += text.len();
         if found.len() == MOST_HEADERS || bytes > MOST_BYTES {
-            return Err(format!("it includes more than {MOST_HEADERS} headers, or too large ones"));
+            return Err(format!(
+                "it includes more than {MOST_HEADERS} headers, or headers that \
+                                are too large"
+            ));
         }
         let beside = path.parent().unwrap_or(&beside).to_owned();
         left.extend(included(&text).map(|name| (name.to_owned(), beside.clone())));
-        found.push((name, text));
+        found.push(Header { name, text, path });
     }
     found.sort();
     Ok(found)
@@ -196,7 +229,7 @@ mod tests {
         std::fs::write(deep.join("b.h"), "#pragma once\n#include <deep/a.h>\n").expect("a file");
         let text = "  # include <deep/a.h>\n#include <cuda_fp16.h>\n// #include \"c.h\"\n";
         let found = headers(text, std::slice::from_ref(&folder)).expect("few");
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|header| header.name.as_str()).collect();
         assert_eq!(names, ["b.h", "deep/a.h"]);
         std::fs::remove_dir_all(&folder).expect("gone");
     }

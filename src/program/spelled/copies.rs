@@ -27,8 +27,8 @@ impl Expansion<'_> {
         let mut to = self.scope.slice(copy.to, &self.indices)?;
         let rows = self.rows(copy, [&mut from, &mut to])?;
         if rows.is_none() && from.length != to.length {
-            let message = format!("copies {} to where {} have room", from.length, to.length);
-            let help = "name ranges of one size: `x[0..4 MiB]`";
+            let message = format!("copies {} to a range of {}", from.length, to.length);
+            let help = "use ranges of the same size, such as `x[0..4 MiB]`";
             return Err(Fault::new(message, copy.from.span(), "from here", help)
                 .and(copy.to.span(), "to here"));
         }
@@ -42,9 +42,9 @@ impl Expansion<'_> {
             _ => (Way::ToPeer, from),
         };
         if let Some(threads) = copy.threads {
-            let message = "`threads` beside a copy that the GPU's engines make".to_owned();
-            let help = "take it out: only copies from host memory to host memory have `threads`";
-            return Err(Fault::new(message, threads.span(), "has no meaning here", help));
+            let message = "`threads` on a copy that the GPU's copy engines make".to_owned();
+            let help = "remove it: only copies within host memory have `threads`";
+            return Err(Fault::new(message, threads.span(), "no effect", help));
         }
         let stream = self.stream(name, &memory)?;
         // `cudaMemcpy` inside a device does not wait (CUDA Runtime API, "API synchronization
@@ -64,14 +64,15 @@ impl Expansion<'_> {
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         if let Some(stream) = stream {
-            let message = format!("the CPU copies `{}`, and not in a stream", copy.from);
-            let help = "take `stream` out: the host waits for what the CPU copies";
-            return Err(Fault::new(message, stream.span(), "no GPU takes part", help));
+            let message =
+                format!("the CPU copies `{}`, so the copy cannot be in a stream", copy.from);
+            let help = "remove `stream`: the host waits for copies by the CPU";
+            return Err(Fault::new(message, stream.span(), "no GPU involved", help));
         }
         if rows.is_some() {
-            let message = "the CPU copies rows".to_owned();
-            let help = "repeat a copy for each row: `x[i * 8 KiB..+2 KiB]`";
-            return Err(Fault::new(message, span.clone(), "not between two of the host", help));
+            let message = "rows cannot be copied by the CPU".to_owned();
+            let help = "copy each row in a `repeat`: `x[i * 8 KiB..+2 KiB]`";
+            return Err(Fault::new(message, span.clone(), "both in host memory", help));
         }
         let threads = match copy.threads {
             None => Threads::One,
@@ -85,7 +86,7 @@ impl Expansion<'_> {
                     };
                     let message = format!("`threads` is {shown}");
                     let help = "write 1 or \"all\"";
-                    return Err(Fault::new(message, threads.span(), "not measured", help));
+                    return Err(Fault::new(message, threads.span(), "not supported", help));
                 }
             },
         };
@@ -104,21 +105,21 @@ impl Expansion<'_> {
             return match alone {
                 None => Ok(None),
                 Some((key, value)) => {
-                    let message = format!("this `copy` has `{key}` and no `rows`");
-                    let help = "add `rows = ...`, how many rows it copies";
-                    Err(Fault::new(message, value.span(), "of how many rows?", help))
+                    let message = format!("this `copy` has `{key}` but no `rows`");
+                    let help = "add `rows = ...`, the number of rows";
+                    Err(Fault::new(message, value.span(), "number of rows missing", help))
                 }
             };
         };
         let Some(row) = copy.row else {
-            let message = "this `copy` has `rows` and no `row`";
-            let help = "add `row = \"2 KiB\"`, the bytes of each";
-            return Err(Fault::new(message, count.span(), "how long are they?", help));
+            let message = "this `copy` has `rows` but no `row`";
+            let help = "add `row`, the size of each row, such as `row = \"2 KiB\"`";
+            return Err(Fault::new(message, count.span(), "size of a row missing", help));
         };
         let number = u64::try_from(*count.get_ref()).ok().filter(|&number| number > 0);
         let number = number.ok_or_else(|| {
             let message = format!("`rows` is {count}");
-            Fault::new(message, count.span(), "no rows", "write a whole number from 1 up")
+            Fault::new(message, count.span(), "no rows", "write a whole number of at least 1")
         })?;
         let bytes = self.bytes(row)?;
         let pitch = |key: &str, pitch: Option<&Spanned<String>>| {
@@ -128,7 +129,7 @@ impl Expansion<'_> {
                 return Ok(found);
             }
             let message = format!("a row of {bytes} is wider than its `{key}` of {found}");
-            let help = "rows do not overlap: make the pitch as large as a row, at least";
+            let help = "make the pitch at least as large as a row";
             Err(Fault::new(message, pitch.span(), "smaller than a row", help)
                 .and(row.span(), "the row"))
         };
@@ -139,8 +140,8 @@ impl Expansion<'_> {
             slice.length = needs.ok_or_else(|| {
                 let has = slice.length;
                 let message =
-                    format!("{number} rows of {bytes}, {pitch} apart, do not fit into {has}");
-                let help = "copy fewer rows, or name a range that has room for them";
+                    format!("{number} rows of {bytes} at a pitch of {pitch} do not fit into {has}");
+                let help = "copy fewer rows, or use a larger range";
                 Fault::new(message, text.span(), "too small", help).and(count.span(), "the rows")
             })?;
         }
@@ -153,7 +154,7 @@ impl Expansion<'_> {
         let value = evaluate(part, &self.indices)?;
         let bytes = u64::try_from(value).ok().filter(|&bytes| bytes > 0).map(Bytes::new);
         bytes.ok_or_else(|| {
-            let message = format!("{value} bytes are no length of a row");
+            let message = format!("a row cannot have {value} bytes");
             part.fault(message, "too small", "write an amount such as `\"2 KiB\"`")
         })
     }
@@ -175,7 +176,8 @@ fn device_copy(
         (Way::OnDevice, Some(rows)) => Call::RowCopy { stream, direction: None, from, to, rows },
         (Way::ToPeer, Some(_)) => {
             let message = "copies rows from one GPU to another".to_owned();
-            let help = "copy them to rows without gaps on one GPU first, and those to the other";
+            let help = "first copy them to contiguous memory on the same GPU, then copy that to \
+                        the other GPU";
             let place = copy.rows.map_or_else(|| copy.from.span(), Spanned::span);
             return Err(Fault::new(message, place, "not between GPUs", help));
         }

@@ -1,6 +1,6 @@
 //! What is said of a kernel's cost.
 
-use super::raw_kernel::{RawCpu, RawPoints, RawRoofline, RawStated};
+use super::raw_kernel::{RawCpu, RawPoint, RawPoints, RawRoofline, RawStated};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{CpuSide, OwnCost};
 use crate::units::Span;
@@ -26,8 +26,8 @@ pub(super) fn cost(
     let Some((first, place)) = there.next() else { return Ok(None) };
     if let Some((second, other)) = there.next() {
         let message = format!("kernel `{name}` has both `{first}` and `{second}`");
-        let help = "keep the one that is to count";
-        return Err(Fault::new(message, other, "known twice", help).and(place, "the first"));
+        let help = "keep one of them";
+        return Err(Fault::new(message, other, "given twice", help).and(place, "first given here"));
     }
     let cost = match (points_, roofline_, stated_) {
         (Some(raw), ..) => points(name, raw)?,
@@ -45,9 +45,9 @@ pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
     match (known, command) {
         (Some((cost, _)), None) => Ok(CpuSide::Cost(cost)),
         (Some(_), Some(command)) => {
-            let message = format!("kernel `{name}` has a cost on the CPU, and a command");
-            let help = "keep the one that is to count";
-            Err(Fault::new(message, command.span(), "known twice", help))
+            let message = format!("kernel `{name}` has both a CPU cost and a command");
+            let help = "keep one of them";
+            Err(Fault::new(message, command.span(), "given twice", help))
         }
         (None, Some(command)) => {
             let words: Vec<String> =
@@ -55,38 +55,62 @@ pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
             if words.first().is_none_or(|program| program.trim().is_empty()) {
                 let message = format!("the command of kernel `{name}` is empty");
                 let help = "write the program and its arguments: `[\"./blur\", \"{elements}\"]`";
-                return Err(Fault::new(message, command.span(), "no program", help));
+                return Err(Fault::new(message, command.span(), "empty", help));
             }
             Ok(CpuSide::Command(words))
         }
         (None, None) => {
-            let message = format!("`cpu` of kernel `{name}` says nothing");
-            let help = "add `points`, `roofline`, `stated` or `command`, or take `cpu` out";
-            Err(Fault::new(message, raw.span(), "not known", help))
+            let message = format!("`cpu` of kernel `{name}` is empty");
+            let help = "add `points`, `roofline`, `stated` or `command`, or remove `cpu`";
+            Err(Fault::new(message, raw.span(), "no cost", help))
         }
     }
 }
 
+/// Times that were measured scatter, but more elements do not take less than this share.
+const FALLEN: f64 = 0.5;
+
 fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
     let mut points: Vec<(u64, Span)> = Vec::new();
-    for (size, time) in raw.get_ref() {
+    for RawPoint(size, time) in raw.get_ref() {
         let elements = *size.get_ref();
         if elements.fract() != 0.0 || !(1.0..1e15).contains(&elements) {
-            let message = format!("a point of kernel `{name}` is at {elements} elements");
-            let help = "write a whole number from 1 up";
-            return Err(Fault::new(message, size.span(), "no size", help));
+            let message = format!("kernel `{name}` has a point at {elements} elements");
+            let help = "write a whole number of at least 1";
+            return Err(Fault::new(message, size.span(), "out of range", help));
         }
         let elements = elements as u64;
         if points.last().is_some_and(|&(before, _)| before >= elements) {
-            let message = format!("the points of kernel `{name}` do not go by increasing size");
-            return Err(Fault::new(message, size.span(), "not larger", "put them in order"));
+            let message = format!("the points of kernel `{name}` are not in order of size");
+            return Err(Fault::new(
+                message,
+                size.span(),
+                "not larger",
+                "sort them by number of \
+                                                                       elements",
+            ));
         }
-        points.push((elements, Span::from_nanos_f64(nanos(time)?)));
+        let found = Span::from_nanos_f64(nanos(time)?);
+        if found == Span::ZERO {
+            let message = format!("kernel `{name}` has a point of no time");
+            return Err(Fault::new(message, time.span(), "no time", "write how long it takes"));
+        }
+        let slower =
+            points.iter().find(|(_, before)| found.nanos_f64() < FALLEN * before.nanos_f64());
+        if let Some((size, before)) = slower {
+            let message = format!(
+                "the points of kernel `{name}` fall: {found} at {elements} elements, after \
+                 {before} at {size}"
+            );
+            let help = "correct the times: more elements do not take less than half";
+            return Err(Fault::new(message, time.span(), "takes less", help));
+        }
+        points.push((elements, found));
     }
     if points.is_empty() {
-        let message = format!("kernel `{name}` has no point");
-        let help = "write such as `[[1e6, \"120 us\"], [1e7, \"1.1 ms\"]]`";
-        return Err(Fault::new(message, raw.span(), "is empty", help));
+        let message = format!("kernel `{name}` has an empty list of points");
+        let help = "write points such as `[[1e6, \"120 us\"], [1e7, \"1.1 ms\"]]`";
+        return Err(Fault::new(message, raw.span(), "empty", help));
     }
     Ok(OwnCost::Points(points))
 }
@@ -95,32 +119,61 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
     let RawRoofline { flops_per_element, bytes_per_element } = raw.get_ref();
     for number in [flops_per_element, bytes_per_element] {
         if !(0.0..1e15).contains(number.get_ref()) {
-            let message = format!("{number} is no work for each element of kernel `{name}`");
-            return Err(Fault::new(message, number.span(), "no amount", "write 0 or more"));
+            let message = format!(
+                "kernel `{name}` cannot have {number} operations or bytes per \
+                                   element"
+            );
+            return Err(Fault::new(
+                message,
+                number.span(),
+                "out of range",
+                "write a finite \
+                                                                           number of at least 0",
+            ));
         }
     }
     let (flops, bytes) = (*flops_per_element.get_ref(), *bytes_per_element.get_ref());
     if flops + bytes == 0.0 {
-        let message = format!("kernel `{name}` does nothing for an element");
-        let help = "write how many operations it does, or how many bytes it moves";
+        let message = format!("the roofline of kernel `{name}` has no work");
+        let help = "write the number of operations or bytes per element";
         return Err(Fault::new(message, raw.span(), "no work", help));
     }
     Ok(OwnCost::Roofline { flops_per_element: flops, bytes_per_element: bytes })
 }
 
 fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
-    let RawStated { fixed, per_element } = raw.get_ref();
+    let RawStated { fixed, per_element, range: off } = raw.get_ref();
     if fixed.is_none() && per_element.is_none() {
-        let message = format!("the stated time of kernel `{name}` is empty");
+        let message = format!("the stated time of kernel `{name}` is zero");
         let help = "write `fixed = \"5 us\"`, `per_element = \"0.2 ns\"`, or both";
         return Err(Fault::new(message, raw.span(), "no time", help));
     }
     let nanos = |text: &Option<Spanned<String>>| text.as_ref().map_or(Ok(0.0), nanos);
-    Ok(OwnCost::Stated { fixed: nanos(fixed)?, per_element: nanos(per_element)? })
+    let (fixed, per_element) = (nanos(fixed)?, nanos(per_element)?);
+    if fixed + per_element == 0.0 {
+        let message = format!("kernel `{name}` is stated to take no time");
+        let help = "write how long it takes, or leave the time out: it is unknown then";
+        return Err(Fault::new(message, raw.span(), "no time", help));
+    }
+    let range = off.as_ref().map(|text| range(name, text)).transpose()?;
+    Ok(OwnCost::Stated { fixed, per_element, range })
+}
+
+/// By how much a stated time may be off, as a share.
+fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
+    let percent = text.get_ref().strip_suffix('%').and_then(|digits| digits.trim().parse().ok());
+    // A time that is off by all of itself may be nothing.
+    let is_share = |percent: &f64| *percent > 0.0 && *percent < 100.0;
+    percent.filter(is_share).map(|percent: f64| percent / 100.0).ok_or_else(|| {
+        let message =
+            format!("`{}` is not a range for the time of kernel `{name}`", text.get_ref());
+        let help = "write a percentage between 0% and 100%, such as `\"10%\"`";
+        Fault::new(message, text.span(), "not a range", help)
+    })
 }
 
 fn nanos(text: &Spanned<String>) -> Result<f64, Fault> {
     Span::nanos_in(text.get_ref()).map_err(|error| {
-        Fault::new(error.to_string(), text.span(), "no time", "write one such as `\"120 us\"`")
+        Fault::new(error.to_string(), text.span(), "no time", "write a time such as `\"120 us\"`")
     })
 }

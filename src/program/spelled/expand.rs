@@ -12,7 +12,7 @@ use crate::machine::{DeviceId, StreamId};
 use crate::program::{
     AllocationId, Call, Hazard, Part, Place, Program, Shared, Slice, ThreadId, check_hazards,
 };
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +43,7 @@ pub fn expand(
         in_graph: false,
         overhead: raw.overhead.as_ref().map(span_of).transpose()?,
         pinned: BTreeSet::new(),
+        worked: Span::ZERO,
     };
     let whole = raw.name.span();
     for call in &raw.setup {
@@ -84,6 +85,8 @@ pub(super) struct Expansion<'k> {
     overhead: Option<Span>,
     /// Memory that calls pin where it is.
     pub pinned: BTreeSet<AllocationId>,
+    /// The stated time of all calls so far.
+    worked: Span,
 }
 
 impl Expansion<'_> {
@@ -175,15 +178,25 @@ impl Expansion<'_> {
     pub(super) fn put(&mut self, call: Call, span: &Range<usize>) -> Result<(), Fault> {
         self.note(call, span);
         if self.calls.len() > Program::MOST_CALLS {
-            let message = format!("the program makes more than {} calls", Program::MOST_CALLS);
-            let help = "repeat fewer times: beyond some hundreds, more calls of a kind change \
-                        nothing in the answer";
-            return Err(Fault::new(message, span.clone(), "one too many", help));
+            let message = format!("the program has more than {} calls", Program::MOST_CALLS);
+            let help = "repeat fewer times: beyond a few hundred, more of the same calls do not \
+                        change the answer";
+            return Err(Fault::new(message, span.clone(), "over the limit", help));
+        }
+        let longest = Instant::HORIZON.since_start();
+        if self.worked > longest {
+            let longest = longest.in_years();
+            let message = format!("the stated times of the program add up to more than {longest}");
+            let help = "state shorter times, or repeat fewer times";
+            return Err(Fault::new(message, span.clone(), "takes too long", help));
         }
         Ok(())
     }
 
     fn note(&mut self, call: Call, span: &Range<usize>) {
+        if let Call::Work { time } = call {
+            self.worked += time;
+        }
         self.calls.push((call, span.clone()));
         self.made_by.push(self.threads.making);
     }
@@ -237,12 +250,12 @@ impl Expansion<'_> {
         if !(1..=MOST_ROUNDS).contains(&rounds) {
             let message = format!("`repeat` is {rounds}");
             let help = format!("write a whole number from 1 to {MOST_ROUNDS}");
-            return Err(Fault::new(message, times.span(), "no number of rounds", help));
+            return Err(Fault::new(message, times.span(), "out of range", help));
         }
         if let Some(index) = index
             && self.indices.iter().any(|(known, _)| known == index.get_ref())
         {
-            let message = format!("`{index}` is the index of a `repeat` around this one, too");
+            let message = format!("`{index}` is already the index of an enclosing `repeat`");
             return Err(Fault::new(message, index.span(), "taken", "choose another name"));
         }
         for round in 0..rounds {
@@ -272,8 +285,8 @@ impl Expansion<'_> {
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let Some(name) = name else {
-            let message = "a graph is launched into the legacy default stream".to_owned();
-            let help = "add `stream = \"s\"`: what is captured begins in that stream";
+            let message = "a graph cannot be captured in the legacy default stream".to_owned();
+            let help = "add `stream = \"s\"`, the stream in which capture begins";
             return Err(Fault::new(message, span.clone(), "cannot be captured", help));
         };
         let stream = self.scope.stream(name, &self.indices)?;
@@ -315,12 +328,14 @@ impl Expansion<'_> {
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
         let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();
         let events = self.scope.events();
+        let stream_names = self.scope.stream_names();
         let is_main = |thread: &ThreadId| *thread == ThreadId::MAIN;
         let threads = if self.made_by.iter().all(is_main) { Vec::new() } else { self.made_by };
         let program = Program {
             label: raw.name.get_ref().clone(),
             allocations: self.scope.allocations,
             streams: self.scope.streams,
+            stream_names,
             events,
             kernels: self.kernels,
             setup,
@@ -333,7 +348,7 @@ impl Expansion<'_> {
                 Part::Body => body_places.get(at).cloned(),
             };
             let here = problem.call.and_then(place).unwrap_or(whole.clone());
-            let help = "correct the call, or what it names";
+            let help = "correct the call, or the memory and streams that it uses";
             let fault = Fault::new(problem.what, here, "here", help);
             match problem.other.and_then(|(at, label)| Some((place(at)?, label))) {
                 Some((there, label)) => fault.and(there, label),
@@ -352,11 +367,10 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
     match hazard {
         Hazard::Unordered { first, second, allocation } => {
             let message = format!(
-                "two calls use `{allocation}`, one of them writes it, and nothing orders \
-                 them"
+                "two calls use `{allocation}` and one of them writes it, but nothing orders them"
             );
-            let help = "put them into one stream, or let the second wait for an event \
-                        that is recorded after the first";
+            let help = "put them into the same stream, or have the second wait for an event \
+                        recorded after the first";
             Fault::new(message, place(second), "the second", help).and(place(first), "the first")
         }
         Hazard::Unissued { first, second, shared } => {
@@ -364,17 +378,16 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
                 Shared::Stream(_) => "stream",
                 Shared::Event(_) => "event",
             };
-            let message =
-                format!("two host threads use one {what}, and nothing says which call comes first");
-            let help = "have the thread of the second wait with `synchronize_thread` \
-                        behind the first";
+            let message = format!("two host threads use the same {what} in undefined order");
+            let help = "have the second call's thread wait with `synchronize_thread` after the \
+                        first call";
             Fault::new(message, place(second), "the second", help).and(place(first), "the first")
         }
         Hazard::Unfinished { last, .. } => {
-            let message = "a pass ends before this call is known to be done";
+            let message = "a run may end before this call is done";
             let help = "end `calls` with a `synchronize` of its stream, or a \
                         `synchronize_device`";
-            Fault::new(message, place(last), "nobody waits for it", help)
+            Fault::new(message, place(last), "nothing waits for it", help)
         }
     }
 }
@@ -382,7 +395,7 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
 /// A time as it is written.
 fn span_of(text: &Spanned<String>) -> Result<Span, Fault> {
     text.get_ref().parse::<Span>().map_err(|error| {
-        let help = "write one such as `\"3.5 ms\"`";
-        Fault::new(error.to_string(), text.span(), "no time", help)
+        let help = "write a time such as `\"3.5 ms\"`";
+        Fault::new(error.to_string(), text.span(), "not a time", help)
     })
 }

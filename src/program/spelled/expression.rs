@@ -58,8 +58,8 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
     let mut rest = part.text;
     while let Some((before, inside)) = rest.split_once('{') {
         let Some((inside, after)) = inside.split_once('}') else {
-            let message = format!("`{}` opens a brace and does not close it", part.text);
-            return Err(part.fault(message, "no `}` follows", "write `ring{i % 2}`"));
+            let message = format!("`{}` has an unclosed brace", part.text);
+            return Err(part.fault(message, "missing `}`", "write, for example, `ring{i % 2}`"));
         };
         name += before;
         name += &evaluate(part.with(inside), indices)?.to_string();
@@ -67,7 +67,7 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
     }
     name += rest;
     if name.trim().is_empty() {
-        return Err(part.fault("a name is empty".to_owned(), "no name", "write one, such as `d`"));
+        return Err(part.fault("a name is empty".to_owned(), "empty", "write a name such as `d`"));
     }
     Ok(name)
 }
@@ -176,8 +176,8 @@ impl<'t, 'i> Reader<'t, 'i> {
                 '/' => value.over.checked_div(next.over).map(Fraction::whole),
                 _ if are_whole => value.over.checked_rem(next.over).map(Fraction::whole),
                 _ => {
-                    let message = format!("`{}` has a `%` of parts of numbers", self.part.text);
-                    let help = "take the remainder of whole numbers";
+                    let message = format!("`{}` takes the remainder of a fraction", self.part.text);
+                    let help = "use `%` only with whole numbers";
                     return Err(self.part.fault(message, "not whole", help));
                 }
             };
@@ -213,8 +213,8 @@ impl<'t, 'i> Reader<'t, 'i> {
         self.rest = &self.rest[1..];
         self.depth += 1;
         if self.depth > DEEPEST {
-            let message = format!("more than {DEEPEST} parentheses stand inside each other");
-            return Err(self.part.fault(message, "too deep", "write it with fewer"));
+            let message = format!("parentheses are nested more than {DEEPEST} deep");
+            return Err(self.part.fault(message, "too deep", "use fewer parentheses"));
         }
         let value = inside(self)?;
         self.depth -= 1;
@@ -245,7 +245,7 @@ impl<'t, 'i> Reader<'t, 'i> {
             }),
             _ => {
                 let message = format!("there is no function `{name}`");
-                let help = "there are `ceil`, `min` and `max`";
+                let help = "use `ceil`, `min` or `max`";
                 Err(self.part.fault(message, "unknown function", help))
             }
         }
@@ -265,7 +265,7 @@ impl<'t, 'i> Reader<'t, 'i> {
         let amount = format!("{number} {unit}").trim_end().parse::<Bytes>().ok();
         amount.and_then(|bytes| i64::try_from(bytes.get()).ok()).ok_or_else(|| {
             let read = before[..before.len() - self.rest.len()].trim_end();
-            let message = format!("`{read}` is no whole number of bytes");
+            let message = format!("`{read}` is not a whole number of bytes");
             self.part.fault(message, "not a number", "write `4096`, `32 MiB` or `1.5 GB`")
         })
     }
@@ -291,8 +291,8 @@ impl<'t, 'i> Reader<'t, 'i> {
     fn unexpected(&self) -> Fault {
         let text = self.part.text;
         let message = match self.rest.chars().next() {
-            Some(found) => format!("`{found}` is not expected in `{text}`"),
-            None => format!("`{text}` ends too early"),
+            Some(found) => format!("unexpected `{found}` in `{text}`"),
+            None => format!("`{text}` is incomplete"),
         };
         let named = match self.names {
             Names::Indices => "indices of `repeat`",
@@ -306,26 +306,26 @@ impl<'t, 'i> Reader<'t, 'i> {
     }
 
     fn too_large(&self) -> Fault {
-        let message = format!("`{}` goes beyond 64 bits", self.part.text);
-        self.part.fault(message, "too large", "no memory has so many bytes: use less")
+        let message = format!("`{}` exceeds 64 bits", self.part.text);
+        self.part.fault(message, "too large", "use smaller numbers")
     }
 
     fn no_index(&self, name: &str) -> Fault {
         let what = match self.names {
-            Names::Indices => "index of a `repeat` around it",
-            Names::Numbers => "number of the launch",
+            Names::Indices => "an index of an enclosing `repeat`",
+            Names::Numbers => "a number of the launch",
         };
-        let message = format!("`{name}` in `{}` is no {what}", self.part.text);
+        let message = format!("`{name}` in `{}` is not {what}", self.part.text);
         let known: Vec<String> =
             self.indices.iter().map(|(index, _)| format!("`{index}`")).collect();
         let help = match known.as_slice() {
-            [] => "name one: `repeat = 10, index = \"i\"`".to_owned(),
-            known => format!("there is {}", known.join(", ")),
+            [] => "define one: `repeat = 10, index = \"i\"`".to_owned(),
+            known => format!("use {}", known.join(", ")),
         };
         let (label, help) = match self.names {
             Names::Indices => ("unknown index", help),
             Names::Numbers => {
-                ("unknown number", format!("{help}; a call's `arguments` give others"))
+                ("unknown number", format!("{help}; a call's `arguments` define others"))
             }
         };
         self.part.fault(message, label, help)

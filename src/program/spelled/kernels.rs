@@ -82,12 +82,15 @@ impl Expansion<'_> {
             let message = format!("there is no kernel `{name}`");
             let own = declared.iter().map(|one| one.kernel.name.as_str());
             let all: Vec<&str> = own.chain(Kernel::ALL.map(Kernel::name)).collect();
-            let help = format!("there are {}", all.join(", "));
+            let help = format!("use one of {}", all.join(", "));
             Fault::new(message, call.kernel.span(), "unknown kernel", help)
         })?;
         if let Some(elements) = call.elements {
-            let message = format!("`elements` of kernel `{kernel}` follow from its ranges");
-            return Err(Fault::new(message, elements.span(), "not taken", "take it out"));
+            let message = format!(
+                "the ranges already set the number of elements of kernel \
+                                   `{kernel}`"
+            );
+            return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
         let has =
             |key: &str| call.arguments.into_iter().flatten().any(|(name, _)| name.get_ref() == key);
@@ -95,8 +98,8 @@ impl Expansion<'_> {
             return self.product(call).map(AnyStep::Own);
         }
         if let Some(stray) = call.of_type {
-            let message = format!("kernel `{kernel}` works on f32 alone");
-            return Err(Fault::new(message, stray.span(), "not taken", "take it out"));
+            let message = format!("kernel `{kernel}` only works on f32");
+            return Err(Fault::new(message, stray.span(), "not allowed", "remove it"));
         }
         self.library_step(kernel, call).map(AnyStep::Library)
     }
@@ -106,19 +109,20 @@ impl Expansion<'_> {
         for (name, value) in call.arguments.into_iter().flatten() {
             arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
                 let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
-                Fault::new(message, value.span(), "not taken", "correct it or leave it out")
+                Fault::new(message, value.span(), "not allowed", "correct it or remove it")
             })?;
         }
         let lead = call.lead.map_or(Ok(0), |lead| {
             u64::try_from(*lead.get_ref()).map_err(|_| {
-                let message = format!("`lead` is {lead}, and counts elements");
-                Fault::new(message, lead.span(), "too small", "write a number from 0 up")
+                let message = format!("`lead` is {lead}, but must be a number of elements");
+                Fault::new(message, lead.span(), "too small", "write a number of at least 0")
             })
         })?;
         let writes = call.writes.all();
         let [output] = &writes[..] else {
-            let message = format!("kernel `{kernel}` writes one range, not {}", writes.len());
-            return Err(Fault::new(message, call.writes.span(), "one", "name one range"));
+            let message =
+                format!("kernel `{kernel}` writes one range, but the call has {}", writes.len());
+            return Err(Fault::new(message, call.writes.span(), "one", "write a single range"));
         };
         let mut slice = |text| self.scope.slice(text, &self.indices);
         Ok(Step {
@@ -136,8 +140,8 @@ impl Expansion<'_> {
         let of = call.of_type.map_or(Ok(ProductType::F32), |named| {
             let found = ProductType::ALL.into_iter().find(|one| one.name() == named.get_ref());
             found.ok_or_else(|| {
-                let message = format!("`{named}` is no type of a product");
-                let help = "there are f32, tf32 and bf16, all with f32 sums";
+                let message = format!("`{named}` is not a type for products");
+                let help = "use f32, tf32 or bf16, all accumulated in f32";
                 Fault::new(message, named.span(), "unknown type", help)
             })
         })?;
@@ -148,15 +152,18 @@ impl Expansion<'_> {
             let size = *value.get_ref();
             let most = ProductShape::MOST;
             if !is_side || size.fract() != 0.0 || !(1.0..=most as f64).contains(&size) {
-                let message = format!("`{name} = {value}` is no argument of a product");
-                let help = format!("it has `rows`, `inner` and `columns`, from 1 to {most}");
-                return Err(Fault::new(message, value.span(), "not taken", help));
+                let message = format!("a product cannot have `{name} = {value}`");
+                let help = format!(
+                    "its arguments are `rows`, `inner` and `columns`, from 1 to \
+                                    {most}"
+                );
+                return Err(Fault::new(message, value.span(), "not allowed", help));
             }
             numbers.insert(name.get_ref().clone(), size);
         }
         if let Some(lead) = call.lead {
-            let message = "a product has no `lead`".to_owned();
-            return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
+            let message = "a product cannot have a `lead`".to_owned();
+            return Err(Fault::new(message, lead.span(), "not allowed", "remove it"));
         }
         let name = format!("matmul {of}");
         let (gpu, cpu, rule) = (GpuSide::Product(of), CpuSide::Unknown, String::new());

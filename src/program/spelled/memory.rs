@@ -51,9 +51,11 @@ impl Expansion<'_> {
     fn of_device(&self, memory: &Spanned<String>, id: AllocationId) -> Result<Slice, Fault> {
         let one = &self.scope.allocations[id.0];
         if let Place::Host(_) = one.place {
-            let message =
-                format!("`{memory}` is the host's memory, which no stream takes or frees");
-            let help = "take `stream` out";
+            let message = format!(
+                "`{memory}` is host memory, which cannot be allocated or freed in a \
+                         stream"
+            );
+            let help = "remove `stream`";
             return Err(Fault::new(message, memory.span(), "not on a GPU", help));
         }
         Ok(Slice { allocation: id, offset: Bytes::ZERO, length: one.bytes })
@@ -106,16 +108,16 @@ impl Expansion<'_> {
         let target = self.scope.slice(memory, &self.indices)?;
         if !self.place(&target).is_managed() {
             let message = format!("`{memory}` is not managed memory");
-            let help = "declare it in `memory` with `kind = \"managed\"`, or copy it";
+            let help = "declare it in `memory` with `kind = \"managed\"`, or use a copy";
             return Err(Fault::new(message, memory.span(), "cannot be prefetched", help));
         }
         let to = match to.get_ref().as_str() {
             "gpu" => Residence::Device,
             "host" => Residence::Host,
             other => {
-                let message = format!("a `prefetch` to `{other}`");
-                let help = "write `to = \"gpu\"`, for the GPU of the stream, or `to = \"host\"`";
-                return Err(Fault::new(message, to.span(), "no side", help));
+                let message = format!("a `prefetch` cannot go to `{other}`");
+                let help = "write `to = \"gpu\"` (the GPU of the stream) or `to = \"host\"`";
+                return Err(Fault::new(message, to.span(), "not a target", help));
             }
         };
         let stream = self.stream(stream, &target)?;

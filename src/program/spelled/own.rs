@@ -5,7 +5,7 @@ use super::code::code;
 use super::cost::{cost, cpu};
 use super::elementwise::elementwise;
 use super::expression::{Indices, Part, evaluate_rule, names};
-use super::raw_kernel::RawKernel;
+use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use super::scope::Scope;
 use super::values::{Number, RawParameter};
 use super::write::{number, text};
@@ -14,12 +14,14 @@ use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
 use crate::program::{OwnStep, Slice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A kernel of a `[[kernel]]` table.
 #[derive(Debug, Clone)]
 pub struct DeclaredKernel {
     pub kernel: OwnKernel,
+    /// The files that its code was read from.
+    pub files: Vec<PathBuf>,
     raw: RawKernel,
 }
 
@@ -48,44 +50,45 @@ impl DeclaredKernel {
     pub fn new(raw: &RawKernel, folder: &Path) -> Result<Self, Fault> {
         let name = raw.name.get_ref().clone();
         if Kernel::from_name(&name).is_some() {
-            let message = format!("the library has a kernel `{name}` already");
+            let message = format!("the library already has a kernel named `{name}`");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
         let known = cost(&name, (&raw.points, &raw.roofline, &raw.stated))?;
-        let code = code(raw, folder)?;
+        let (code, files) = code(raw, folder)?.unzip();
         let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
         let gpu = match (code, known) {
             (Some(_), Some((_, place))) => {
-                let message = format!("kernel `{name}` has code, and a cost beside it");
-                let help = "take the cost out: the code is measured; or take the code out";
-                return Err(Fault::new(message, place, "known twice", help));
+                let message = format!("kernel `{name}` has both code and a cost");
+                let help = "remove the cost to have the code measured, or remove the code";
+                return Err(Fault::new(message, place, "given twice", help));
             }
             (Some(code), None) => GpuSide::Code(code),
             (None, Some((cost, _))) => GpuSide::Cost(cost),
             (None, None) if cpu == CpuSide::Unknown => {
-                let message = format!("nothing says what kernel `{name}` costs");
+                let message = format!("kernel `{name}` has no cost");
                 let help = "add `source`, `ptx` or `cubin`, or `points`, `roofline` or `stated`";
-                return Err(Fault::new(message, raw.name.span(), "not known", help));
+                return Err(Fault::new(message, raw.name.span(), "no cost", help));
             }
             (None, None) => GpuSide::Unknown,
         };
         let elementwise = elementwise(raw)?;
         let kernel = OwnKernel { name, gpu, cpu, rule: rule(raw), elementwise };
-        let declared = Self { kernel, raw: raw.clone() };
+        let files = files.unwrap_or_default();
+        let declared = Self { kernel, files, raw: raw.clone() };
         declared.check()?;
         Ok(declared)
     }
 
     /// Checks what does not depend on a launch.
     fn check(&self) -> Result<(), Fault> {
-        let Self { kernel: OwnKernel { name, gpu, .. }, raw } = self;
+        let Self { kernel: OwnKernel { name, gpu, .. }, raw, .. } = self;
         let has_code = matches!(gpu, GpuSide::Code(_));
         for (key, there) in [("block", raw.block.is_some()), ("grid", raw.grid.is_some())] {
             if has_code && !there {
                 let message = format!("kernel `{name}` has no `{key}`");
                 let help = match key {
-                    "block" => "add such as `block = [256]`",
-                    _ => "add such as `grid = [\"ceil(elements / 256)\"]`",
+                    "block" => "add, for example, `block = [256]`",
+                    _ => "add, for example, `grid = [\"ceil(elements / 256)\"]`",
                 };
                 return Err(Fault::new(message, raw.name.span(), "is not enough", help));
             }
@@ -95,21 +98,21 @@ impl DeclaredKernel {
             return Err(Fault::new(message, raw.name.span(), "is not enough", "write both"));
         }
         if let (false, Some(stray)) = (has_code, raw.parameters.first()) {
-            let message = format!("kernel `{name}` has parameters and no code");
-            return Err(Fault::new(message, stray.span(), "of what?", "take `parameters` out"));
+            let message = format!("kernel `{name}` has `parameters` but no code");
+            return Err(Fault::new(message, stray.span(), "no effect", "remove `parameters`"));
         }
         for sides in [&raw.block, &raw.grid].into_iter().flatten() {
             if !(1..=3).contains(&sides.get_ref().len()) {
                 let message = format!("kernel `{name}` has {} dimensions", sides.get_ref().len());
-                let help = "write one number for each dimension, three at most";
-                return Err(Fault::new(message, sides.span(), "one to three", help));
+                let help = "write one number per dimension, for up to three dimensions";
+                return Err(Fault::new(message, sides.span(), "must be one to three", help));
             }
         }
         for names in [&raw.reads, &raw.writes] {
             let mut seen = BTreeSet::new();
             if let Some(again) = names.iter().find(|name| !seen.insert(name.get_ref())) {
-                let message = format!("kernel `{name}` names `{again}` twice");
-                return Err(Fault::new(message, again.span(), "again", "name each once"));
+                let message = format!("kernel `{name}` lists `{again}` twice");
+                return Err(Fault::new(message, again.span(), "again", "list each name once"));
             }
         }
         Ok(())
@@ -124,20 +127,34 @@ impl DeclaredKernel {
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
         if let Some(lead) = call.lead {
-            let message = format!("kernel `{name}` is one's own and has no `lead`");
+            let message = format!(
+                "`lead` only applies to library kernels, not to your own \
+                                   kernel `{name}`"
+            );
             return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
         }
         if let Some(stray) = call.of_type {
-            let message = format!("kernel `{name}` is one's own and has no `type`");
+            let message = format!(
+                "`type` only applies to library kernels, not to your own \
+                                   kernel `{name}`"
+            );
             return Err(Fault::new(message, stray.span(), "not taken", "take it out"));
         }
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
                 let (wants, has) = (names.len(), texts.len());
-                let message = format!("kernel `{name}` {what} {wants} ranges, and the call {has}");
-                let help = "name as many as the kernel does, in its order";
-                return Err(Fault::new(message, call.kernel.span(), "misfit", help)
-                    .and(names[0].span(), "declared here"));
+                let message = format!(
+                    "kernel `{name}` {what} {wants} ranges, but the call \
+                                       {what} {has}"
+                );
+                let help = "list the ranges in the kernel's order, one for each name";
+                return Err(Fault::new(
+                    message,
+                    call.kernel.span(),
+                    "wrong number of ranges",
+                    help,
+                )
+                .and(names[0].span(), "declared here"));
             }
             texts.iter().map(|text| scope.slice(text, indices)).collect::<Result<Vec<Slice>, _>>()
         };
@@ -146,9 +163,13 @@ impl DeclaredKernel {
         let numbers = self.numbers(call.arguments.into_iter().flatten())?;
         let (elements, place) = (call.elements, call.kernel.span());
         let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
-            let message = format!("this launch of `{name}` does not say on how many elements");
-            let help = "add `elements = ...` to the call, or to the kernel as an expression";
-            Fault::new(message, place.clone(), "how many?", help)
+            let message = format!(
+                "this launch of `{name}` does not say how many elements it \
+                                   works on"
+            );
+            let help = "add `elements = ...` to the call, or an expression for `elements` to \
+                        the kernel";
+            Fault::new(message, place.clone(), "number of elements missing", help)
         })?;
         self.launch(at, Launched { reads, writes, numbers: &numbers, elements, place })
     }
@@ -173,6 +194,11 @@ impl DeclaredKernel {
         Ok(OwnStep { kernel: at, reads, writes, elements, numbers, geometry, parameters })
     }
 
+    /// Whether it says how many blocks it is launched with.
+    pub const fn has_grid(&self) -> bool {
+        self.raw.grid.is_some()
+    }
+
     /// How many buffers it reads and writes, where it gives them names.
     pub fn named(&self) -> [Option<usize>; 2] {
         [&self.raw.reads, &self.raw.writes].map(|names| Some(names.len()).filter(|&n| n > 0))
@@ -186,7 +212,7 @@ impl DeclaredKernel {
         &self,
         arguments: impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<f64>)>,
     ) -> Result<BTreeMap<String, f64>, Fault> {
-        let Self { kernel: OwnKernel { name, .. }, raw } = self;
+        let Self { kernel: OwnKernel { name, .. }, raw, .. } = self;
         let mut rules: Vec<String> = Vec::new();
         for sides in [&raw.block, &raw.grid].into_iter().flatten() {
             rules.extend(sides.get_ref().iter().map(ToString::to_string));
@@ -200,14 +226,18 @@ impl DeclaredKernel {
         let mut numbers = BTreeMap::new();
         for (number, value) in arguments {
             if !rules.iter().any(|rule| names(rule, number.get_ref())) {
-                let message = format!("kernel `{name}` has no number `{number}`");
-                let help = "take it out, or name it in a rule of the kernel: its `grid`, `block`, \
-                            `shared`, `elements` or `parameters`";
+                let message = format!("kernel `{name}` has no argument `{number}`");
+                let help = "remove it, or use it in the kernel's `grid`, `block`, `shared`, \
+                            `elements` or `parameters`";
                 return Err(Fault::new(message, number.span(), "unknown", help));
             }
             if !value.get_ref().is_finite() || number.get_ref() == "elements" {
-                let message = format!("`{number} = {value}` is no argument of kernel `{name}`");
-                let help = "write a number; how many elements there are is a key of the call";
+                let message = format!(
+                    "kernel `{name}` cannot have the argument `{number} = \
+                                       {value}`"
+                );
+                let help = "write a finite number; the number of elements is a key of the call, \
+                            not an argument";
                 return Err(Fault::new(message, value.span(), "not taken", help));
             }
             numbers.insert(number.get_ref().clone(), *value.get_ref());
@@ -239,9 +269,9 @@ impl DeclaredKernel {
         };
         let within = (1..=MOST_ELEMENTS).contains(&elements);
         within.then_some(Some(elements as u64)).ok_or_else(|| {
-            let message = format!("kernel `{name}` on {elements} elements");
+            let message = format!("kernel `{name}` cannot work on {elements} elements");
             let help = format!("write a number from 1 to {MOST_ELEMENTS}");
-            Fault::new(message, place, "no number of elements", help)
+            Fault::new(message, place, "out of range", help)
         })
     }
 
@@ -256,8 +286,14 @@ impl DeclaredKernel {
                 let possible = 1..=i64::from(most[at]);
                 let Some(fits) = Some(found).filter(|found| possible.contains(found)) else {
                     let (name, most) = (rules.name, most[at]);
-                    let message = format!("{what} of kernel `{name}` is {found} in one dimension");
-                    let help = format!("it must come to 1 to {most}: correct the rule or the call");
+                    let message = format!(
+                        "one dimension of the {what} of kernel `{name}` is \
+                                           {found}"
+                    );
+                    let help = format!(
+                        "it must be between 1 and {most}: correct the kernel's \
+                                        expression or the call"
+                    );
                     return Err(Fault::new(message, side.span(), "cannot be launched", help)
                         .and(rules.call.clone(), "by this call"));
                 };
@@ -271,8 +307,8 @@ impl DeclaredKernel {
             u32::try_from(found).ok().filter(|&found| u64::from(found) <= most.get()).ok_or_else(
                 || {
                     let message = format!("`shared` of kernel `{}` is {found} bytes", rules.name);
-                    let help = format!("it must come to 0 to {most}");
-                    Fault::new(message, shared.span(), "no such memory", help)
+                    let help = format!("it must be between 0 and {most}");
+                    Fault::new(message, shared.span(), "out of range", help)
                         .and(rules.call.clone(), "by this call")
                 },
             )
@@ -286,7 +322,7 @@ impl DeclaredKernel {
             None => Ok(Some(geometry)),
             Some(problem) => {
                 let message = format!("kernel `{}`: {problem}", rules.name);
-                let help = "make the block smaller";
+                let help = "use a smaller block";
                 Err(Fault::new(message, block.span(), "cannot be launched", help))
             }
         }
@@ -303,7 +339,7 @@ impl DeclaredKernel {
         };
         let beyond = |of: &str| {
             let message = format!("`{number}` of kernel `{}` does not fit {of}", rules.name);
-            Fault::new(message, number.span(), "too large", "take a wider type")
+            Fault::new(message, number.span(), "too large", "use a wider type")
                 .and(rules.call.clone(), "by this call")
         };
         Ok(match of.get_ref().as_str() {
@@ -317,8 +353,8 @@ impl DeclaredKernel {
             }
             "f64" => Parameter::F64(rules.real(number)?),
             other => {
-                let message = format!("`{other}` is no type of a parameter");
-                let help = "there are i32, u32, i64, u64, f32 and f64";
+                let message = format!("`{other}` is not a parameter type");
+                let help = "use i32, u32, i64, u64, f32 or f64";
                 return Err(Fault::new(message, of.span(), "unknown type", help));
             }
         })
@@ -330,8 +366,11 @@ impl DeclaredKernel {
         let write = at(&self.raw.writes).map(Parameter::Writes);
         write.or_else(|| at(&self.raw.reads).map(Parameter::Reads)).ok_or_else(|| {
             let of = &self.kernel.name;
-            let message = format!("parameter `{name}` of kernel `{of}` is nothing that it uses");
-            let help = "name it in `reads` or `writes` of the kernel; a number has a type: \
+            let message = format!(
+                "parameter `{name}` of kernel `{of}` is not in its `reads` or \
+                                   `writes`"
+            );
+            let help = "add it to the `reads` or `writes` of the kernel; numbers need a type: \
                         `{ i32 = \"columns\" }`";
             Fault::new(message, place, "unknown", help)
         })
@@ -366,9 +405,6 @@ fn rule(raw: &RawKernel) -> String {
     lists.chain(single).collect()
 }
 
-/// More elements than any memory holds.
-const MOST_ELEMENTS: i64 = 1 << 50;
-
 /// What rules of a kernel are applied to: the numbers of one launch.
 struct Rules<'k> {
     name: &'k str,
@@ -382,7 +418,7 @@ impl Rules<'_> {
         match number.get_ref() {
             Number::Value(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(*value as i64),
             Number::Value(value) => {
-                let message = format!("{value} in kernel `{}` is not whole", self.name);
+                let message = format!("{value} in kernel `{}` is not a whole number", self.name);
                 Err(Fault::new(message, number.span(), "not whole", "write a whole number"))
             }
             Number::Text(text) => {

@@ -9,37 +9,45 @@ use serde::Deserialize;
 // The doc comments below are the descriptions in the JSON Schema of scenarios, and so in
 // docs/reference/scenario.md: they are written for those who write a program.
 
-/// A program, call by call. Memory and streams go by their names. In a name, `{i % 2}` becomes a
-/// number, where `i` is the index of a `repeat` around the call. Memory may have a range of bytes
-/// behind its name: `x[0..4 MiB]`, `x[i * 4 MiB..+4 MiB]` (from, and how many), `x[4 MiB..]`.
+/// A program, call by call. Memory and streams are referred to by name. In a name, an expression in
+/// braces such as `{i % 2}` is replaced by its value, where `i` is the index of an enclosing
+/// `repeat`. The name of memory may be followed by a range of bytes: `x[0..4 MiB]`, `x[i * 4
+/// MiB..+4 MiB]` (start and length), `x[4 MiB..]`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [[program]] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Program"))]
 pub struct RawProgram {
-    /// Name of the program: a plan of this name stands in reports.
+    /// Name of the program, used as its plan's name in reports.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
-    /// Memory of the program's own, besides the buffers. What no call of the program allocates is
-    /// there from the set-up on.
+    /// A name for what the program computes. Programs with the same `result` are compared with each
+    /// other. Default: programs are compared if they leave the same data in the same memory,
+    /// computed by the same kernels from the same buffers; all other programs get their own
+    /// answers.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub result: Option<Spanned<String>>,
+    /// The program's own memory, in addition to the buffers. Memory that no call allocates is
+    /// allocated in the set-up.
     #[serde(default)]
     pub memory: Vec<RawMemory>,
-    /// Streams that are not plain ones. A stream that calls name and this list does not is one
-    /// that `cudaStreamCreate` makes, on the first GPU.
+    /// Streams with special properties. Streams that are not listed here are created with
+    /// `cudaStreamCreate` on the first GPU.
     #[serde(default)]
     pub streams: Vec<RawStream>,
-    /// What a framework adds to each call of a pass that the host makes to the driver, such as
-    /// `"6 us"`: the host works for as long before the call. Default: nothing.
+    /// Host time that a framework adds before each driver call in a run, such as `"6 us"`. Default:
+    /// none.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub overhead: Option<Spanned<String>>,
-    /// Calls that are made once, before the first pass.
+    /// Calls made once, before the first run.
     #[serde(default)]
     pub setup: Vec<RawCall>,
-    /// Calls of each pass, in the order in which the host makes them.
+    /// Calls made in every run, in order.
     pub calls: Vec<RawCall>,
 }
 
-/// Memory of the program's own.
+/// Memory that belongs to the program.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(
@@ -48,15 +56,15 @@ pub struct RawProgram {
 )]
 #[cfg_attr(feature = "schema", schemars(rename = "Memory"))]
 pub struct RawMemory {
-    /// Name of the memory. No buffer has the same name.
+    /// Name of the memory. No buffer may have the same name.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
-    /// What kind of memory it is.
+    /// Kind of memory.
     pub kind: RawKind,
-    /// Such as `"64 MiB"`.
+    /// Size, such as `"64 MiB"`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub size: Spanned<String>,
-    /// The GPU that has it, counted from 0. Only for `kind = "device"`. Default: 0.
+    /// The GPU that it is on, counted from 0. Only for `kind = "device"`. Default: 0.
     #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
     pub gpu: Option<Spanned<i64>>,
 }
@@ -67,19 +75,19 @@ pub struct RawMemory {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", schemars(rename = "MemoryKind"))]
 pub enum RawKind {
-    /// A GPU's own.
+    /// GPU memory.
     Device,
-    /// Host memory that the driver stages.
+    /// Ordinary host memory: the driver stages copies.
     Pageable,
-    /// Page-locked host memory, which kernels may use across the link, too.
+    /// Page-locked host memory, which kernels can also access over the link.
     Pinned,
-    /// Page-locked host memory that the CPU writes fast and reads very slowly.
+    /// Page-locked host memory that is fast for the CPU to write and very slow to read.
     WriteCombined,
-    /// Memory whose pages move to the side that uses them (`cudaMallocManaged`).
+    /// Memory whose pages migrate to where they are used (`cudaMallocManaged`).
     Managed,
 }
 
-/// A stream that is not a plain one.
+/// A stream with special properties.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a table such as { name = \"s\", priority = -1 }")]
@@ -88,10 +96,9 @@ pub struct RawStream {
     /// Name by which calls refer to the stream.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
-    /// Whether the stream and the legacy default stream wait for each other. Default: `blocking`,
-    /// they do.
+    /// Whether the stream and the legacy default stream wait for each other. Default: `blocking`.
     pub kind: Option<RawStreamKind>,
-    /// Blocks of the lowest number that waits are dispatched first. Default: 0.
+    /// Priority: blocks from the stream with the lowest number are dispatched first. Default: 0.
     #[serde(default)]
     pub priority: i32,
     /// The GPU of the stream, counted from 0. Default: 0.
@@ -107,9 +114,9 @@ pub struct RawStream {
 pub enum RawStreamKind {
     /// They wait for each other, as with `cudaStreamCreate`.
     Blocking,
-    /// They do not, as with the flag `cudaStreamNonBlocking`.
+    /// They do not wait for each other, as with the flag `cudaStreamNonBlocking`.
     NonBlocking,
-    /// It is the legacy default stream. A copy that names it is asynchronous, and one that names no
-    /// stream is not.
+    /// The legacy default stream itself. A copy that names this stream is asynchronous; a copy
+    /// without a stream is not.
     LegacyDefault,
 }

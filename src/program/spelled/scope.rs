@@ -2,10 +2,12 @@
 
 use super::expression::{Indices, Part, evaluate, filled_in};
 use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
+use super::write::numbered;
 use crate::files::{Fault, Spanned};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
-    Allocation, AllocationId, BufferId, EventId, Place, Slice, StreamKind, StreamTraits,
+    Allocation, AllocationId, BufferId, EventId, MOST_STREAMS, Place, Slice, StreamKind,
+    StreamTraits,
 };
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -52,20 +54,23 @@ impl Scope {
         let mut taken = self.buffers.iter().map(|buffer| &buffer.name);
         let mut taken_by_memory = self.allocations.iter().map(|one| &one.name);
         if taken.any(|one| *one == name) || taken_by_memory.any(|one| *one == name) {
-            let message = format!("memory `{name}` has the name of other memory or of a buffer");
+            let message = format!(
+                "the name `{name}` already belongs to other memory or to a \
+                                   buffer"
+            );
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
         let size = raw.size.get_ref();
         let bytes = size.parse::<Bytes>().ok().filter(|bytes| *bytes > Bytes::ZERO);
         let bytes = bytes.ok_or_else(|| {
             let message = format!("`size` of memory `{name}` is `{size}`");
-            Fault::new(message, raw.size.span(), "no size", "write one such as `\"64 MiB\"`")
+            Fault::new(message, raw.size.span(), "not a size", "write a size such as `\"64 MiB\"`")
         })?;
         let place = match (raw.kind, &raw.gpu) {
             (RawKind::Device, gpu) => Place::Device(device(gpu.as_ref())?),
             (_, Some(gpu)) => {
-                let message = format!("memory `{name}` is the host's, and has a `gpu`");
-                let help = "take `gpu` out, or write `kind = \"device\"`";
+                let message = format!("memory `{name}` is host memory, but has a `gpu`");
+                let help = "remove `gpu`, or write `kind = \"device\"`";
                 return Err(Fault::new(message, gpu.span(), "not on a GPU", help));
             }
             (RawKind::Pageable, None) => Place::Host(HostMemory::Pageable),
@@ -79,8 +84,14 @@ impl Scope {
     fn add_stream(&mut self, raw: &RawStream) -> Result<(), Fault> {
         let name = raw.name.get_ref().clone();
         if self.named(&name).is_some() {
-            let message = format!("there are two streams `{name}`");
-            return Err(Fault::new(message, raw.name.span(), "the second", "name each once"));
+            let message = format!("two streams are named `{name}`");
+            return Err(Fault::new(
+                message,
+                raw.name.span(),
+                "same name",
+                "give each stream a \
+                                                                          distinct name",
+            ));
         }
         let kind = match raw.kind {
             Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
@@ -95,9 +106,17 @@ impl Scope {
 
     /// The stream of a name, which is made if it is new.
     pub fn stream(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<StreamId, Fault> {
-        let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
-        let known = self.named(&name);
-        Ok(known.unwrap_or_else(|| self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST)))
+        let part = Part::new(name.get_ref(), &name.span());
+        let name = filled_in(part, indices)?;
+        if let Some(known) = self.named(&name) {
+            return Ok(known);
+        }
+        if self.streams.len() == MOST_STREAMS {
+            let message = format!("`{name}` is one stream too many: {MOST_STREAMS} are the most");
+            let help = "let calls share streams, such as `s{i % 4}`: the GPU runs few at once";
+            return Err(part.fault(message, "too many streams", help.to_owned()));
+        }
+        Ok(self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST))
     }
 
     /// The stream of a name if there is one.
@@ -109,9 +128,19 @@ impl Scope {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
         self.named(&name).ok_or_else(|| {
-            let message = format!("no call before goes to a stream `{name}`");
-            part.fault(message, "unknown stream", known("there is ", self.names_of_streams()))
+            let message = format!("no earlier call uses a stream `{name}`");
+            part.fault(message, "unknown stream", known("known names: ", self.names_of_streams()))
         })
+    }
+
+    /// The names of all streams in their order; none if they are called as they would be without.
+    pub fn stream_names(&self) -> Vec<String> {
+        let names = self.stream_names.iter().enumerate();
+        let names = names.map(|(id, name)| (numbered(StreamId(id)), name.clone()));
+        if names.clone().all(|(numbered, name)| name.is_none_or(|name| name == numbered)) {
+            return Vec::new();
+        }
+        names.map(|(numbered, name)| name.unwrap_or(numbered)).collect()
     }
 
     fn names_of_streams(&self) -> impl Iterator<Item = &str> {
@@ -138,8 +167,8 @@ impl Scope {
         if self.streams.iter().any(|stream| stream.device == id) {
             return Ok(id);
         }
-        let message = format!("no call before goes to GPU {gpu}");
-        let help = "GPUs are counted from 0; wait for one that has something to do";
+        let message = format!("no earlier call uses GPU {gpu}");
+        let help = "wait for a GPU that has work; GPUs are counted from 0";
         Err(Fault::new(message, gpu.span(), "nothing to wait for", help))
     }
 
@@ -161,12 +190,12 @@ impl Scope {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
         self.events.get(&name).copied().ok_or_else(|| {
-            let message = format!("no call before records an event `{name}`");
+            let message = format!("no earlier call records an event `{name}`");
             let mut known_so_far: Vec<(&EventId, &str)> =
                 self.events.iter().map(|(name, id)| (id, name.as_str())).collect();
             known_so_far.sort_unstable();
             let events = known_so_far.into_iter().map(|(_, name)| name);
-            part.fault(message, "unknown event", known("recorded are ", events))
+            part.fault(message, "unknown event", known("recorded events: ", events))
         })
     }
 
@@ -195,7 +224,7 @@ impl Scope {
         let allocation = self.allocation(part.with(name), indices)?;
         let all = self.allocations[allocation.0].bytes;
         let Some((from, to)) = range.split_once("..") else {
-            let message = format!("`[{range}]` is no range of bytes");
+            let message = format!("`[{range}]` is not a range of bytes");
             let help = "write `x[0..4 MiB]`, `x[4 MiB..+4 MiB]` or `x[4 MiB..]`";
             return Err(part.fault(message, "not a range", help));
         };
@@ -216,10 +245,12 @@ impl Scope {
             }
             _ => {
                 let name = &self.allocations[allocation.0].name;
-                let message =
-                    format!("bytes {from} to {to} are no range of `{name}`, which has {all}");
+                let message = format!(
+                    "bytes {from} to {to} are not a range within `{name}`, which has \
+                             {all}"
+                );
                 let message = message + &at_indices(indices);
-                Err(part.fault(message, "outside", "name bytes that are there, one at least"))
+                Err(part.fault(message, "outside", "use a non-empty range within the memory"))
             }
         }
     }
@@ -231,16 +262,16 @@ impl Scope {
             return Ok(AllocationId(at));
         }
         let Some(at) = self.buffers.iter().position(|buffer| buffer.name == name) else {
-            let message = format!("there is no memory `{name}`{}", at_indices(indices));
+            let message = format!("no memory is named `{name}`{}", at_indices(indices));
             let own = self.allocations.iter().filter(|one| one.holds.is_none());
             let own = own.map(|one| one.name.as_str());
             let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);
-            return Err(part.fault(message, "unknown memory", known("there is ", all)));
+            return Err(part.fault(message, "unknown memory", known("known names: ", all)));
         };
         let NamedBuffer { name, bytes, place } = self.buffers[at].clone();
         let Some(place) = place else {
-            let message = format!("buffer `{name}` lives nowhere, so that no call can name it");
-            let help = "give it a home, or declare memory of the program instead";
+            let message = format!("buffer `{name}` has no memory, so no call can use it");
+            let help = "give it another `home`, or declare memory in the program instead";
             return Err(part.fault(message, "`home = \"scratch\"`", help));
         };
         self.allocations.push(Allocation { name, place, bytes, holds: Some(BufferId(at)) });
@@ -252,13 +283,13 @@ impl Scope {
 fn at_indices(indices: &Indices) -> String {
     let all: Vec<String> =
         indices.iter().map(|(index, value)| format!("{index} = {value}")).collect();
-    if all.is_empty() { String::new() } else { format!(" (where {})", all.join(", ")) }
+    if all.is_empty() { String::new() } else { format!(" (with {})", all.join(", ")) }
 }
 
 fn known<'n>(before: &str, names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.take(8).map(|name| format!("`{name}`")).collect();
     if names.is_empty() {
-        "there is none".to_owned()
+        "there are none".to_owned()
     } else {
         before.to_owned() + &names.join(", ")
     }
@@ -268,8 +299,8 @@ fn device(gpu: Option<&Spanned<i64>>) -> Result<DeviceId, Fault> {
     let Some(gpu) = gpu else { return Ok(DeviceId::FIRST) };
     let number = usize::try_from(*gpu.get_ref()).ok().filter(|_| *gpu.get_ref() < MOST_GPUS);
     number.map(DeviceId).ok_or_else(|| {
-        let message = format!("`gpu` is {gpu}, and GPUs are counted from 0");
-        let help = format!("write a whole number from 0 to {}", MOST_GPUS - 1);
-        Fault::new(message, gpu.span(), "no GPU", help)
+        let message = format!("`gpu` cannot be {gpu}");
+        let help = format!("write a GPU's number, from 0 to {}", MOST_GPUS - 1);
+        Fault::new(message, gpu.span(), "out of range", help)
     })
 }

@@ -53,14 +53,14 @@ impl HostThreads {
             return Ok(known);
         }
         if in_setup {
-            let message = format!("thread `{name}` makes a call of the set-up");
-            let help = "take `thread` out: the main thread makes all of the set-up";
-            return Err(part.fault(message, "another thread", help));
+            let message = format!("thread `{name}` makes a call in the set-up");
+            let help = "remove `thread`: the main thread makes all set-up calls";
+            return Err(part.fault(message, "not the main thread", help));
         }
         let threads = self.names.len();
         if threads == MOST_THREADS {
-            let message = format!("`{name}` is one host thread more than {MOST_THREADS}");
-            return Err(part.fault(message, "one too many", "use fewer threads"));
+            let message = format!("with `{name}`, there are more than {MOST_THREADS} host threads");
+            return Err(part.fault(message, "over the limit", "use fewer threads"));
         }
         self.names.push(name);
         self.current.push(DeviceId::FIRST);
@@ -72,16 +72,16 @@ impl HostThreads {
         let part = Part::new(name.get_ref(), &name.span());
         let name = filled_in(part, indices)?;
         let Some(thread) = self.named(&name) else {
-            let message = format!("no call before is made by a thread `{name}`");
+            let message = format!("no earlier call is made by a thread `{name}`");
             let known: Vec<String> =
                 self.names.iter().take(8).map(|name| format!("`{name}`")).collect();
-            let help = "there is ".to_owned() + &known.join(", ");
+            let help = "known threads: ".to_owned() + &known.join(", ");
             return Err(part.fault(message, "unknown thread", help));
         };
         if thread == self.making {
             let message = format!("thread `{name}` waits for itself");
-            let help = "say with `thread = \"...\"` which other one waits";
-            return Err(part.fault(message, "made by this one", help));
+            let help = "set `thread = \"...\"` to the thread that should wait";
+            return Err(part.fault(message, "made by the same thread", help));
         }
         Ok(thread)
     }

@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for OneOrMore {
             type Value = OneOrMore;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string such as \"d\", or a list of such")
+                f.write_str("a string such as \"d\", or a list of strings")
             }
 
             fn visit_str<E: Error>(self, name: &str) -> Result<OneOrMore, E> {

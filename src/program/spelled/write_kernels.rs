@@ -49,7 +49,11 @@ fn table(kernel: &OwnKernel) -> Option<String> {
     };
     let elementwise = elementwise.as_ref().map_or(String::new(), |one| {
         let names: Vec<String> = one.names.iter().map(|name| text(name)).collect();
-        format!("elementwise = [{}]\n", names.join(", "))
+        let halo = match one.halo {
+            0 => String::new(),
+            halo => format!("halo = {halo}\n"),
+        };
+        format!("elementwise = [{}]\n{halo}", names.join(", "))
     });
     Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{elementwise}{cpu}\n", text(name)))
 }
@@ -66,8 +70,12 @@ fn key(cost: &OwnCost) -> String {
             "roofline = {{ flops_per_element = {flops_per_element}, bytes_per_element = \
              {bytes_per_element} }}"
         ),
-        OwnCost::Stated { fixed, per_element } => {
-            format!("stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\" }}")
+        OwnCost::Stated { fixed, per_element, range } => {
+            let range = range.map(|range| format!(", range = \"{}%\"", range * 100.0));
+            let range = range.unwrap_or_default();
+            format!(
+                "stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\"{range} }}"
+            )
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn line(
     let line = names.call(call, thread);
     match (call, recorded) {
         (Call::Wait { .. }, Some(at)) => format!("{line}  # recorded by call {}", at + 1),
-        (Call::Wait { .. }, None) => format!("{line}  # recorded in the pass before"),
+        (Call::Wait { .. }, None) => format!("{line}  # recorded in the previous run"),
         (Call::Replay { calls, .. }, _) => format!("{line}  # the {calls} calls below"),
         _ => line,
     }

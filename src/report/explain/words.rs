@@ -13,16 +13,15 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
     let mut sentences = Vec::new();
     if workload.batches > 1 {
         let batches = workload.batches;
-        sentences
-            .push(format!("One pass goes over {batches} batches, each independent of the rest."));
+        sentences.push(format!("One run processes {batches} independent batches."));
     }
     match plan.strategy {
         Some(strategy) => sentences.extend(strategy.family.in_words(workload)),
-        None => sentences.push("The scenario spells it out, call by call.".to_owned()),
+        None => sentences.push("The scenario spells out this program, call by call.".to_owned()),
     }
     if plan.strategy.is_some_and(|strategy| strategy.graph) {
         sentences.push(
-            "All this is captured as a CUDA graph once, in the set-up. Each pass launches the \
+            "All of this is captured once as a CUDA graph, in the set-up. Each run launches the \
              graph with one call."
                 .to_owned(),
         );
@@ -43,40 +42,88 @@ fn kept_on_cpu(workload: &Workload, plan: &Plan) -> Option<String> {
 
 fn host_memory(plan: &Plan) -> Option<String> {
     let program = &plan.program;
+    if plan.strategy.is_none() {
+        return copies_of(program);
+    }
     let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
     let copies = program.body.iter().any(|call| call.crossing().is_some());
     match plan.host_memory() {
         HostMemory::Pinned if pins > 0 => {
             let buffers = plural(pins, "buffer");
             Some(format!(
-                "The set-up pins {buffers} of the host, so that copy engines reach them directly \
-                 and the host thread goes on while they copy."
+                "The set-up pins {buffers} on the host, so that the copy engines access them \
+                 directly and the host thread does not wait for copies."
             ))
         }
         HostMemory::Pinned if copies => Some(
-            "Host memory is pinned: copy engines reach it directly, and the host thread goes on \
-             while they copy."
+            "Host memory is pinned: the copy engines access it directly, and the host thread \
+             does not wait for copies."
                 .to_owned(),
         ),
         HostMemory::Pageable if program.has_staged_copies() => Some(
-            "Host memory is pageable: the driver stages each copy through pinned memory of its \
-             own, and the host thread is held meanwhile."
+            "Host memory is pageable: the driver stages each copy through its own pinned \
+             memory, which blocks the host thread."
                 .to_owned(),
         ),
         _ => None,
     }
 }
 
+/// Which memory the copies of a program are of that a scenario spells out.
+fn copies_of(program: &Program) -> Option<String> {
+    let names = Names::of(program);
+    let mut engines: Vec<&str> = Vec::new();
+    let (mut staged, mut by_cpu) = (engines.clone(), engines.clone());
+    let note = |of: &mut Vec<_>, id| {
+        let name = names.memory(id);
+        if !of.contains(&name) {
+            of.push(name);
+        }
+    };
+    for (at, call) in program.body.iter().enumerate() {
+        match (call, call.crossing()) {
+            (_, Some((_, direction, from, to))) => {
+                let ashore = direction.ashore(from, to).allocation;
+                let of = if program.is_staged(at) { &mut staged } else { &mut engines };
+                note(of, ashore);
+            }
+            (Call::HostCopy { from, .. }, None) => note(&mut by_cpu, from.allocation),
+            _ => {}
+        }
+    }
+    let quoted = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    let said = [
+        (
+            &engines,
+            "is pinned: copy engines reach it directly, and the host thread goes on \
+                    while they copy",
+        ),
+        (
+            &staged,
+            "is pageable: the driver stages its copies through pinned memory of its own, \
+                   and the host thread is held meanwhile",
+        ),
+        (&by_cpu, "is copied by the CPU, on the host thread"),
+    ];
+    let said = said.into_iter().filter(|(names, _)| !names.is_empty());
+    let said: Vec<String> =
+        said.map(|(names, what)| format!("Memory {} {what}.", quoted(names))).collect();
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
 pub(super) fn what_waits(program: &Program) -> Vec<String> {
     let mut sentences = Vec::from_iter(who_calls(program));
     if !program.needs_device() {
-        sentences.push("Each call of the host waits for the one before it.".to_owned());
+        sentences.push("Each call waits for the previous one.".to_owned());
         return sentences;
     }
-    sentences.push("In a stream, each operation waits for the one before it.".to_owned());
+    sentences.push("In a stream, each operation waits for the previous one.".to_owned());
     for ((waits, awaited), times) in waits_by_event(program) {
         let times = often(times);
-        sentences.push(format!("By event: {waits} after {awaited}, {times} in a pass."));
+        sentences.push(format!("By event: {waits} waits for {awaited}, {times} per run."));
     }
     let is_end = |call: &Call| call.facts().only_waits;
     let ends = program.body.iter().filter(|call| is_end(call)).count();
@@ -85,10 +132,10 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         program.body.iter().take(last_work.unwrap_or(0)).filter(|call| is_end(call)).count();
     let at_end = plural((ends - before) as u64, "stream");
     sentences.push(match before {
-        0 => format!("The host waits only at the end of a pass, for {at_end}."),
+        0 => format!("The host waits only at the end of a run, for {at_end}."),
         before => {
             let before = often(before as u64);
-            format!("The host waits {before} in the middle of a pass, and at its end for {at_end}.")
+            format!("The host waits {before} in the middle of a run, and at its end for {at_end}.")
         }
     });
     sentences
@@ -105,10 +152,7 @@ fn who_calls(program: &Program) -> Option<String> {
     let makes =
         |thread| format!("{} makes {}", names.thread(thread), plural(calls(thread), "call"));
     let each: Vec<String> = (0..threads).map(|id| makes(ThreadId(id as u16))).collect();
-    Some(format!(
-        "{threads} host threads make calls, each one after the other: {}.",
-        each.join(", ")
-    ))
+    Some(format!("{threads} host threads make calls, each in order: {}.", each.join(", ")))
 }
 
 /// How many times which operations wait for which, by way of an event.

@@ -3,6 +3,7 @@
 use super::style::{folded_table, rich};
 use super::{Case, Review};
 use crate::program::BufferId;
+use crate::report::said::limits;
 use crate::report::words::{count, plural};
 use crate::scenario::{Home, Task};
 use maud::{Markup, html};
@@ -52,7 +53,7 @@ fn task_row(case: &Case<'_>, task: &Task) -> Vec<String> {
 
 fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let workload = case.subject.workload;
-    let runs = plural(case.assessment.runs, "pass");
+    let runs = plural(case.assessment.runs, "run");
     let mut lines = vec![
         format!(
             "A pass is in steady state: the GPU and memory have been used before. A program makes \
@@ -78,6 +79,7 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
         "Only plans that hallway knows were compared: {} could be predicted.",
         plural(case.assessment.plans.len() as u64, "plan")
     ));
-    lines.extend(case.assessment.limit_notes());
+    let said = limits(case.assessment).into_iter();
+    lines.extend(said.map(|line| format!("{}: {}.", line.label, line.text)));
     lines
 }

@@ -1,14 +1,15 @@
 //! Plans beside each other: times as bars, with their ranges and what was measured.
 
-use super::roles::{roles, why_not_fastest};
+use super::roles::roles;
 use super::scale::Scale;
 use super::style::{folded_table, scrolled, share};
 use super::{Case, paragraph};
+use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::machine::Side;
-use crate::report::evaluation_text::{Rows, against_best};
+use crate::report::evaluation_text::{Rows, against_fastest};
 use crate::report::palette::name_of;
-use crate::report::words::{plural, range, times, times_as_long, with_range};
-use crate::report::{Answer, AssessedPlan};
+use crate::report::said::choice;
+use crate::report::words::{bound_by, plural, range, times, with_range};
 use crate::search::Ranked;
 use crate::stats::median;
 use crate::units::Span;
@@ -33,28 +34,30 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let is_cut = most > end;
     let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
     let header =
-        ["#", "plan", "bound by", "time of a pass", "90% range", "measured", "against fastest"];
+        ["#", "plan", "limited by", "time of a run", "range", "measured", "against fastest"];
     let (scale, has_runs) =
         (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part("plans", &title(case), &html! {
         (scrolled(&html! { table.plans {
             thead { tr {
-                th { "Plan" } th.bar { "Predicted time of a pass" (scale.labels()) }
+                th { "Plan" } th.bar { "Predicted time of a run" (scale.labels()) }
                 th.number { "Time" }
                 @if has_runs { th.number { "Measured" } }
-                th.number { "Against fastest" } th { "Bound by" }
+                th.number { "Against fastest" } th { "Limited by" }
             } }
             tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
         } }))
         p.note {
-            (sides(&shown)) " Lines: 90% ranges."
-            @if has_runs { " Diamonds: the median of the measured passes." }
+            (sides(&shown)) " Lines: ranges."
+            @if has_runs { " Diamonds: the median of the measured runs." }
             @if is_cut { " Bars with an open end go on." }
             @if case.subject.ranking.best_on_gpu().is_some() {
                 " A plan's name shows it in the timeline below."
             }
         }
-        @if let Some(why) = why_not_fastest(case) { (paragraph(&why)) }
+        @if let Some(line) = choice(case.assessment) {
+            (paragraph(&format!("{}: {}.", line.label, line.text)))
+        }
         (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
     })
 }
@@ -75,17 +78,17 @@ fn title(case: &Case<'_>) -> String {
     let [gpu, cpu] = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let ratio =
         |slow: &Ranked, fast: &Ranked| times(times_as_long(slow.makespan(), fast.makespan()));
-    match (case.assessment.verdict.pass_answer, gpu, cpu) {
+    match (case.assessment.verdict.run_answer, gpu, cpu) {
         (Answer::Gpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on the GPU", ratio(cpu, gpu))
+            format!("Plans: a run is {} times as fast on the GPU", ratio(cpu, gpu))
         }
         (Answer::Both, Some(both), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on both processors", ratio(cpu, both))
+            format!("Plans: a run is {} times as fast on both processors", ratio(cpu, both))
         }
         (Answer::Cpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a pass is {} times as fast on the CPU", ratio(gpu, cpu))
+            format!("Plans: a run is {} times as fast on the CPU", ratio(gpu, cpu))
         }
-        (Answer::Tie, ..) => "Plans: neither side is clearly faster in a pass".to_owned(),
+        (Answer::Tie, ..) => "Plans: neither side is clearly faster in one run".to_owned(),
         _ => "Plans".to_owned(),
     }
 }
@@ -141,13 +144,9 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup 
                 td.number { @if let Some(measured) = measured { (measured) } }
             }
             td.number { (against_fastest(plan)) }
-            td { (plan.bottleneck) }
+            td { (bound_by(plan.bottleneck)) }
         }
     }
-}
-
-fn against_fastest(plan: &AssessedPlan) -> String {
-    if plan.rank == 1 { "fastest".to_owned() } else { against_best(plan) }
 }
 
 fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
@@ -155,7 +154,7 @@ fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
     vec![
         plan.rank.to_string(),
         plan.plan.clone(),
-        plan.bottleneck.to_string(),
+        bound_by(plan.bottleneck),
         plan.predicted_ns.to_string(),
         range(plan.low_ns, plan.high_ns),
         measured.map_or_else(String::new, |run| run.makespan().to_string()),

@@ -41,7 +41,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @if kinds.len() > MOST_KINDS {
                 p.note { "The fastest " (MOST_KINDS) " of " (kinds.len()) " kinds of plans." }
             }
-            (folded_table("Figures", &["kind of plan", "chunks", "time of a pass"], &rows, 1))
+            (folded_table("Figures", &["kind of plan", "chunks", "time of a run"], &rows, 1))
         },
     )
 }
@@ -64,7 +64,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let lines: Vec<Line> = drawn.iter().map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
     let x = Axis::over("chunks of a batch", points().map(|point| point.0), |_| String::new())?;
-    let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
+    let y = Axis::over("time of a run", points().map(|point| point.1), super::setup::time)?;
     let mut numbers: Vec<u64> = points().map(|point| point.0 as u64).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -74,7 +74,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     }
     let x = x.marked(numbers.into_iter().map(|number| (number as f64, number.to_string())));
     let description = format!(
-        "Time of a pass against the number of chunks, for {} kinds of plans; {best} with {chunks} \
+        "Time of a run against the number of chunks, for {} kinds of plans; {best} with {chunks} \
          is the fastest. The table below has the figures.",
         lines.len()
     );

@@ -175,7 +175,7 @@ pub(super) const fn reason(reason: Reason) -> i64 {
 /// Why something did not start sooner, in words that `call 12` follows. The first is of what
 /// waits for nothing.
 pub(super) const REASONS: [&str; 7] = [
-    "the pass begins with it",
+    "the run begins with it",
     "it had to be issued by",
     "its stream was busy with",
     "an event had to come after",

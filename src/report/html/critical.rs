@@ -5,8 +5,9 @@ use super::roles::{place, roles};
 use super::scale::Scale;
 use super::style::{folded_table, rich, scrolled, share};
 use super::{Case, distinct, paragraph};
+use crate::cost::Bottleneck;
 use crate::program::Program;
-use crate::report::lanes::Bottleneck;
+use crate::report::said::host_threads;
 use crate::report::words::percent;
 use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
@@ -27,20 +28,20 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @for (at, ranked) in plans.iter().enumerate() {
                 (waterfall(case, ranked, at == 0))
             }
-            @if let Some(note) = case.assessment.host_note() { (paragraph(&note)) }
+            @if let Some(line) = host_threads(case.assessment) { (paragraph(&format!("{}: {}.", line.label, line.text))) }
         },
     )
 }
 
 fn title(case: &Case<'_>, best: &Ranked) -> String {
     let assessed = case.assessment.plans.iter().find(|one| one.plan == best.plan.name());
-    match assessed.map(|one| one.bottleneck) {
-        Some(Bottleneck::Latency) | None => {
-            "Critical path: no part of the machine is busy throughout".to_owned()
+    match assessed.and_then(|one| one.bottleneck) {
+        Some(Bottleneck::Balanced) | None => {
+            "Critical path: nothing bounds the best GPU plan alone".to_owned()
         }
         Some(bottleneck) => {
             let side = place(best.plan.side());
-            format!("Critical path: the plan to choose {side} is bound by {bottleneck}")
+            format!("Critical path: the plan to choose {side} is limited by {bottleneck}")
         }
     }
 }
@@ -95,7 +96,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
                     td.number { (times) }
                 } }
                 tr.total {
-                    td { "A pass" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
+                    td { "A run" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
                     td.number {}
                 }
             }

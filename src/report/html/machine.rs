@@ -2,14 +2,14 @@
 
 use super::style::{rich, scrolled};
 use super::{Review, paragraph};
-use crate::report::evaluation_text::without_trials;
-use crate::report::sureness::{sureness, unsteady_link};
+use crate::report::sureness::sureness;
 use crate::report::words::{fine_percent, percent, plural};
 use crate::samples::{CalibrationExtent, Provenance};
 use maud::{Markup, html};
 
 pub(super) fn section(of: &Review<'_>) -> Markup {
-    let sure = [Some(sureness(of.profile)), unsteady_link(of.profile)];
+    let unsteady = of.evaluation.unsteady_link.map(|link| format!("Link: {}.", link.sentence()));
+    let sure = [Some(sureness(of.profile)), unsteady];
     html! {
         section.scenario id="machine" aria-labelledby="machine-name" {
             h2 id="machine-name" { "The machine and its profile" }
@@ -60,7 +60,7 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
 
 fn accuracy(of: &Review<'_>) -> Markup {
     let Some(found) = &of.profile.accuracy else {
-        return paragraph(&without_trials(of.profile.model_error));
+        return html! { p { "No plan was tried on this machine." } };
     };
     let rows = [
         (
@@ -70,7 +70,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
         ),
         ("Median error", fine_percent(found.median_error), "half of the trials were nearer"),
         ("95% of errors below", fine_percent(found.p95_error), "one of twenty was further off"),
-        ("In the 90% range", percent(found.coverage), "of the trials, with margins from others"),
+        ("In the range", percent(found.coverage), "of the trials, with margins from others"),
     ];
     let repeats = found.repeatability.map(fine_percent);
     html! {
@@ -81,7 +81,7 @@ fn accuracy(of: &Review<'_>) -> Markup {
                 }
                 @if let Some(repeats) = repeats { tr {
                     th scope="row" { "Machine's own" } td.number { (repeats) }
-                    td { "by so much, two halves of a trial's passes differ" }
+                    td { "by so much, two halves of a trial's runs differ" }
                 } }
             }
         } }))

@@ -27,8 +27,9 @@ mod verdict;
 mod what_if;
 mod words;
 
-use super::{Answer, Assessment, Evaluation, palette};
+use super::{Evaluation, palette};
 use crate::families::Family;
+use crate::findings::{Answer, Assessment};
 use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -136,7 +137,7 @@ fn contents(cases: &[Case<'_>]) -> Markup {
             (scrolled(&html! { table {
                 thead { tr {
                     th { "Scenario" } th { "Answer" } th { "Plan to choose" }
-                    th.number { "A pass of it" } th.number { "Of a pass, side by side" }
+                    th.number { "A run of it" } th.number { "Of a run, side by side" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();
@@ -203,7 +204,7 @@ impl<'a> Case<'a> {
         match self.assessment.verdict.answer {
             Answer::Cpu => ranking.best_on_cpu(),
             Answer::Gpu | Answer::Both => ranking.best_on_gpu(),
-            Answer::Tie | Answer::NothingToCompare => ranking.winner(),
+            Answer::Plan | Answer::Tie | Answer::NothingToCompare => ranking.winner(),
         }
     }
 

@@ -44,21 +44,25 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let marks = even_marks(low, high, 6).into_iter().map(|mark| (at(mark), written(mark)));
     let scale = Scale::new(marks, WIDTHS);
     let beyond: usize = all.iter().map(|passes| passes.beyond([low, high])).sum();
-    case.part("passes", &title(&all), &html! {
-        (scrolled(&html! { table.passes {
-            thead { tr {
-                th { "Plan" } th.bar { "Passes around their median" (scale.labels()) }
-                th.number { "Median" } th.number { "Nine in ten" } th.number { "Passes" }
-            } }
-            tbody { @for passes in &all { (passes.row([low, high], &scale)) } }
-        } }))
-        p.note {
-            "Shapes: how many passes took how long, each plan by itself; upright line: their \
-             median. Black line: the predicted time with its 90% range, against the same median."
-            @if beyond > 0 { " " (plural(beyond as u64, "pass")) " took longer or less than the \
-                axis goes." }
-        }
-    })
+    case.part(
+        "passes",
+        &title(&all),
+        &html! {
+            (scrolled(&html! { table.passes {
+                thead { tr {
+                    th { "Plan" } th.bar { "Passes around their median" (scale.labels()) }
+                    th.number { "Median" } th.number { "Nine in ten" } th.number { "Passes" }
+                } }
+                tbody { @for passes in &all { (passes.row([low, high], &scale)) } }
+            } }))
+            p.note {
+                "Shapes: how many passes took how long, each plan by itself; upright line: their \
+                 median. Black line: the predicted time with its range, against the same median."
+                @if beyond > 0 { " " (plural(beyond as u64, "run")) " took longer or less than the \
+                    axis goes." }
+            }
+        },
+    )
 }
 
 /// Which plan is the steadiest and which one the least steady.
@@ -73,7 +77,7 @@ fn title(all: &[Passes<'_>]) -> String {
             100.0 * least,
             100.0 * most
         ),
-        _ => "Measured passes".to_owned(),
+        _ => "Measured runs".to_owned(),
     }
 }
 

@@ -6,8 +6,6 @@
 
 use super::Case;
 use crate::machine::Side;
-use crate::report::Answer;
-use crate::report::words::plural;
 use crate::search::Ranked;
 use maud::{Markup, html};
 
@@ -31,31 +29,4 @@ pub(super) const fn place(side: Side) -> &'static str {
         Side::Gpu => "on the GPU",
         Side::Both => "on both processors",
     }
-}
-
-/// Why the plan to choose is not the fastest, if it is not.
-pub(super) fn why_not_fastest(case: &Case<'_>) -> Option<String> {
-    let (chosen, fastest) = (case.chosen()?, case.subject.ranking.fastest()?);
-    if std::ptr::eq(chosen, fastest) {
-        return None;
-    }
-    let [name, quickest] = [chosen, fastest].map(|one| one.plan.name());
-    let verdict = &case.assessment.verdict;
-    let runs = plural(case.assessment.runs, "run");
-    let ties = chosen.forecast.ties_with(&fastest.forecast);
-    Some(match verdict.answer {
-        _ if ties => format!(
-            "`{name}` is the one to choose, not the fastest (`{quickest}`): the two tie, and it is \
-             simpler."
-        ),
-        answer if answer != verdict.pass_answer && answer != Answer::Tie => format!(
-            "`{name}` is the one to choose, not the fastest (`{quickest}`): with set-up and first \
-             use, a program of {runs} takes less time {}.",
-            place(chosen.plan.side())
-        ),
-        _ => format!(
-            "`{name}` is the one to choose {}; the fastest pass of all is that of `{quickest}`.",
-            place(chosen.plan.side())
-        ),
-    })
 }

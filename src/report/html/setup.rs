@@ -3,8 +3,8 @@
 use super::chart::{Axis, Chart, Line};
 use super::style::{rich, scrolled};
 use super::{Case, distinct, paragraph};
-use crate::report::Answer;
-use crate::report::verdict::programs;
+use crate::findings::{Answer, Comparison};
+use crate::report::said::once;
 use crate::report::words::{count, plural};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -16,7 +16,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         return html! {};
     }
     let runs = case.assessment.runs;
-    let notes = case.assessment.setup_notes();
+    let notes = once(case.assessment);
     let known = |time: Option<Span>| time.map_or_else(|| "unknown".to_owned(), |t| t.to_string());
     case.part(
         "setup",
@@ -25,7 +25,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             (scrolled(&html! { table {
                 thead { tr {
                     th { "Plan" } th.number { "First use" } th.number { "Set-up" }
-                    th.number { "Each pass" } th.number { "Program of " (plural(runs, "run")) }
+                    th.number { "Each run" } th.number { "Program of " (plural(runs, "run")) }
                 } }
                 tbody { @for ranked in &plans { tr {
                     td.name { (ranked.plan.name()) }
@@ -39,7 +39,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 } } }
             } }))
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
-            @for note in notes { (paragraph(&note)) }
+            @for note in notes { (paragraph(&format!("{}: {}.", note.label, note.text))) }
             p.note { (rich(
                 "First use is what a process pays that has not used the GPU before: a context, the \
                  kernels' code, new pages."
@@ -50,15 +50,15 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 
 fn title(case: &Case<'_>) -> String {
     let (verdict, runs) = (&case.assessment.verdict, case.assessment.runs);
-    let is_of_programs = programs(case.subject.ranking, runs).is_some();
+    let is_of_programs = verdict.program.as_ref().is_some_and(Comparison::is_between_sides);
     match verdict.from_runs {
-        Some(from) if verdict.pass_answer == Answer::Cpu => {
-            format!("Set-up: the CPU wins from about {} passes on", count(from))
+        Some(from) if verdict.run_answer == Answer::Cpu => {
+            format!("Set-up: the CPU is faster from about {} runs on", count(from))
         }
-        Some(from) => format!("Set-up: it pays from about {} passes on", count(from)),
-        None if verdict.answer == verdict.pass_answer && is_of_programs => {
+        Some(from) => format!("Set-up: it pays from about {} runs on", count(from)),
+        None if verdict.answer == verdict.run_answer && is_of_programs => {
             let runs = plural(runs, "run");
-            format!("Set-up: a program of {runs} has the same answer as a pass")
+            format!("Set-up: a program of {runs} has the same answer as one run")
         }
         None => "Set-up, and how often a program goes over the data".to_owned(),
     }
@@ -82,7 +82,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let line = |ranked: &&Ranked| {
         let point = |&runs: &u64| {
             let each = ranked.program(runs)?.nanos_f64() / runs as f64;
-            let words = format!("{runs} passes, {} each", Span::from_nanos_f64(each));
+            let words = format!("{runs} runs, {} each", Span::from_nanos_f64(each));
             Some((runs as f64, each, words))
         };
         let points: Option<Vec<_>> = numbers.iter().map(point).collect();
@@ -90,11 +90,11 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Axis::over("passes of a program", points().map(|p| p.0), passes)?;
-    let y = Axis::over("time of a pass, all included", points().map(|p| p.1), time)?;
+    let x = Axis::over("runs of a program", points().map(|p| p.0), passes)?;
+    let y = Axis::over("time of a run, all included", points().map(|p| p.1), time)?;
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
-    let description = "Time of a pass with its share of set-up and first use, against the number \
+    let description = "Time of a run with its share of set-up and first use, against the number \
                        of passes; the table above has the figures for the scenario's own.";
     let shaded = Vec::new();
     Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })

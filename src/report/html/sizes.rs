@@ -4,23 +4,24 @@ use super::chart::{Axis, Chart, Line};
 use super::scale::Scale;
 use super::style::share;
 use super::{Case, paragraph};
+use crate::findings::Threshold;
 use crate::machine::Side;
-use crate::report::Threshold;
+use crate::report::said;
 use crate::report::words::count;
 use crate::search::{AtSize, Setting, Wins};
 use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
-    let Some(found) = &case.assessment.break_even else { return html! {} };
-    let Some(note) = case.assessment.break_even_note() else { return html! {} };
+    let Some(note) = said::sizes(case.assessment) else { return html! {} };
+    let Some(found) = case.assessment.threshold() else { return html! {} };
     case.part(
         "sizes",
         &title(found),
         &html! {
             (strip(found))
         @if let Some(chart) = chart(found, case.subject.sizes) { (chart.draw()) }
-            (paragraph(&note))
+            (paragraph(&format!("{}: {}.", note.label, note.text)))
         },
     )
 }
@@ -73,7 +74,7 @@ fn strip(found: &Threshold) -> Markup {
             (scale.labels())
             figcaption.note {
                 (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
-                code { (found.buffer) } ", on a logarithmic line. A pass is faster: "
+                code { (found.buffer) } ", on a logarithmic line. A run is faster: "
                 span.key.cpu {} "on the CPU, " span.key.gpu {} "with the GPU, "
                 span.key.open {} "open (the ranges of both times overlap)."
             }
@@ -109,9 +110,9 @@ fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);
     let x = Axis::over(&title, points().map(|point| point.0), size)?;
-    let y = Axis::over("time of a pass", points().map(|point| point.1), super::setup::time)?;
+    let y = Axis::over("time of a run", points().map(|point| point.1), super::setup::time)?;
     let flags = vec![(found.elements as f64, "here".to_owned())];
-    let description = "Time of a pass of the fastest plan on the CPU and on the GPU, against the \
+    let description = "Time of a run of the fastest plan on the CPU and on the GPU, against the \
                        size; the sentence below says where they cross, and between which sizes \
                        that is open, which are shaded.";
     let shaded = open(found);

@@ -1,6 +1,6 @@
 //! What all parts of the page share: names in sentences, answers, tables to fold out.
 
-use crate::report::Answer;
+use crate::findings::Answer;
 use maud::{Markup, html};
 
 /// A sentence; what stands in backquotes is set as code.
@@ -19,7 +19,8 @@ pub(super) fn chip(answer: Answer) -> Markup {
         Answer::Cpu => ("cpu", "CPU"),
         Answer::Both => ("both", "CPU and GPU"),
         Answer::Tie => ("tie", "tie"),
-        Answer::NothingToCompare => ("tie", "one side only"),
+        Answer::Plan => ("tie", "one side only"),
+        Answer::NothingToCompare => ("tie", "one plan"),
     };
     html! { span class={ "chip " (kind) } { (text) } }
 }

@@ -52,7 +52,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 span.buttons {
                     button type="button" data-do="in" aria-label="Zoom in" { "+" }
                     button type="button" data-do="out" aria-label="Zoom out" { "\u{2212}" }
-                    button type="button" data-do="all" { "Whole pass" }
+                    button type="button" data-do="all" { "Whole run" }
                     button type="button" data-do="rows" aria-pressed="false" { "By stream" }
                 }
             }
@@ -170,7 +170,7 @@ fn columns_of(case: &Case<'_>, ranked: &Ranked) -> String {
     let runs = case.subject.runs;
     if let Some(trace) = runs.and_then(|runs| runs.trace_of(&identity)) {
         let otherwise = case.measured(ranked).map_or_else(String::new, |run| {
-            let passes = plural(run.passes_ns.len() as u64, "pass");
+            let passes = plural(run.passes_ns.len() as u64, "run");
             format!("; {} otherwise (median of {passes})", run.makespan())
         });
         let taken = trace.timeline.makespan;

@@ -2,28 +2,29 @@
 
 use super::roles::place;
 use super::style::{chip, rich};
-use super::{Case, Review, paragraph};
+use super::{Case, Review};
+use crate::findings::{Answer, times_as_long};
 use crate::machine::Side;
-use crate::report::evaluation_text::without_trials;
 use crate::report::palette::name_of;
-use crate::report::words::{
-    fine_percent, first_sentence, percent, plural, times, times_as_long, with_range,
-};
-use crate::report::{Answer, Verdict};
+use crate::report::said::{answer, how_sure, reasons};
+use crate::report::words::{fine_percent, percent, plural, times, with_range};
 use crate::search::Ranked;
 use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
-    let Verdict { answer, sentence, .. } = &case.assessment.verdict;
-    let (first, rest) = first_sentence(sentence);
+    let verdict = &case.assessment.verdict;
     html! {
         div.verdict {
-            p.answer { (chip(*answer)) " " (rich(first)) }
-            @if !rest.is_empty() { (paragraph(rest)) }
+            p.answer { (chip(verdict.answer)) " " (rich(&answer(case.assessment))) }
+            dl.reasons {
+                @for line in reasons(case.assessment) {
+                    div { dt { (line.label) } dd { (rich(&line.text)) } }
+                }
+            }
             h3 { "How sure" }
             ul {
-                @for line in how_sure(case, of) { li { (rich(&line)) } }
+                @for line in how_sure_lines(case, of) { li { (rich(&line)) } }
             }
         }
         (figures(case))
@@ -35,7 +36,7 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
     let ranking = case.subject.ranking;
     let (gpu, cpu) = (ranking.best_on_gpu()?, ranking.best_on_cpu()?);
     let (slow, fast) = (gpu.makespan().max(cpu.makespan()), gpu.makespan().min(cpu.makespan()));
-    let faster = match case.assessment.verdict.pass_answer {
+    let faster = match case.assessment.verdict.run_answer {
         Answer::Both => "Both",
         _ if gpu.makespan() < cpu.makespan() => "GPU",
         _ => "CPU",
@@ -44,28 +45,10 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
     Some(format!("{faster} {ratio} times as fast"))
 }
 
-fn how_sure(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
-    let said = [in_draws(case), range_of(case), Some(from_trials(of)), on_the_machine(case)];
-    said.into_iter().flatten().collect()
-}
-
-/// In how many draws the faster side is the faster one.
-fn in_draws(case: &Case<'_>) -> Option<String> {
-    let ranking = case.subject.ranking;
-    let (gpu, cpu) = (ranking.best_on_gpu()?, ranking.best_on_cpu()?);
-    let pairs = || gpu.forecast.draws.iter().zip(&cpu.forecast.draws);
-    let (all, on_gpu) = (pairs().count(), pairs().filter(|(gpu, cpu)| gpu < cpu).count());
-    let (side, wins) = if 2 * on_gpu >= all { ("GPU", on_gpu) } else { ("CPU", all - on_gpu) };
-    let words = match wins {
-        _ if all == 0 => return None,
-        wins if wins == all => "Nothing in the machine's scatter changes that.",
-        wins if wins * 10 >= all * 9 => "The machine's scatter hardly changes that.",
-        _ => "The machine's scatter leaves open which side is faster.",
-    };
-    Some(format!(
-        "The {side} is faster in a pass in {wins} of {all} draws of the machine within its \
-         scatter. {words}"
-    ))
+fn how_sure_lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
+    let said = how_sure(of.evaluation, case.assessment);
+    let said = said.strip_prefix("How sure: ").unwrap_or(&said).to_owned();
+    [Some(said), range_of(case), on_the_machine(case)].into_iter().flatten().collect()
 }
 
 fn range_of(case: &Case<'_>) -> Option<String> {
@@ -73,19 +56,7 @@ fn range_of(case: &Case<'_>) -> Option<String> {
     let (low, high) = best.forecast.interval();
     let name = best.plan.name();
     let time = with_range(best.makespan(), low, high);
-    Some(format!("A pass of `{name}` takes {time}. Ranges are made to hold nine times out of ten."))
-}
-
-fn from_trials(of: &Review<'_>) -> String {
-    let Some(found) = &of.profile.accuracy else { return without_trials(of.profile.model_error) };
-    format!(
-        "Of {} that ran on this machine at its calibration, predictions were off by {} in the \
-         median and by {} at most in 95 of 100; {} lay in their range.",
-        plural(found.trials as u64, "trial"),
-        fine_percent(found.median_error),
-        fine_percent(found.p95_error),
-        percent(found.coverage),
-    )
+    Some(format!("A run of `{name}` takes {time}."))
 }
 
 /// What runs of the scenario itself say.

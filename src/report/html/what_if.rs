@@ -2,8 +2,9 @@
 
 use super::Case;
 use super::style::{rich, scrolled};
-use crate::report::what_if_text::against;
-use crate::report::{InBrief, Turning};
+use crate::findings::InBrief;
+use crate::report::brief::cells;
+use crate::report::what_if_text::{against, turns};
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
@@ -13,15 +14,15 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     case.part("what-if", &title(case, today), &html! {
         (scrolled(&html! { table {
             thead { tr {
-                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a pass" }
-                th.number { "90% range" } th.number { "Against today" } th { "Bound by" }
+                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a run" }
+                th.number { "range" } th.number { "Against today" } th { "Limited by" }
                 th { "Turns" }
             } }
             tbody {
                 (row("as it is", today, today, ""))
                 @for one in &assessment.what_if {
-                    @let turns = one.turning.as_ref().map_or(String::new(), Turning::words);
-                    (row(&one.change, &one.answer, today, &turns))
+                    @let turned = one.turning.as_ref().map_or(String::new(), turns);
+                    (row(&one.change, &one.answer, today, &turned))
                 }
             }
         } }))
@@ -36,7 +37,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 
 fn title(case: &Case<'_>, today: &InBrief) -> String {
     let turned =
-        case.assessment.what_if.iter().filter(|one| one.answer.cells()[0] != today.cells()[0]);
+        case.assessment.what_if.iter().filter(|one| cells(&one.answer)[0] != cells(today)[0]);
     let turned: Vec<&str> = turned.map(|one| one.change.as_str()).collect();
     match turned[..] {
         [] => "What if: the verdict stays with each change".to_owned(),
@@ -45,7 +46,7 @@ fn title(case: &Case<'_>, today: &InBrief) -> String {
 }
 
 fn row(change: &str, brief: &InBrief, today: &InBrief, turns: &str) -> Markup {
-    let [verdict, winner, time, range, bound] = brief.cells();
+    let [verdict, winner, time, range, bound] = cells(brief);
     html! {
         tr {
             td { code { (change) } }

@@ -8,7 +8,7 @@ const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
 /// Those that the page uses.
 const USED: [&str; 26] = [
     "batch",
-    "bound by",
+    "limited by",
     "break-even",
     "call",
     "chunk",
@@ -25,7 +25,7 @@ const USED: [&str; 26] = [
     "kernel",
     "launch",
     "pageable memory",
-    "pass",
+    "run",
     "pinned memory",
     "plan",
     "range",

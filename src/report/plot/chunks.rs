@@ -85,7 +85,7 @@ pub fn chunks(
             label: Box::new(|power| format!("{}", power.exp2().round())),
             title: "chunks of each batch".into(),
         };
-        let y = Axis::of_times(low, high, "time of a pass");
+        let y = Axis::of_times(low, high, "time of a run");
         let mut chart = chart(&area, margins, x, y)?;
         // The first line is the one to look at: it comes on top.
         for Strand { line, said, marker, colour, .. } in strands.iter().rev() {

@@ -5,16 +5,15 @@ use super::style::{
     Area, BODY, Drawn, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::findings::{Answer, Verdict, is_waiting};
 use crate::machine::Side;
 use crate::program::Program;
 use crate::program::spelled::Names;
 use crate::report::Origin;
-use crate::report::answer::Answer;
-use crate::report::host_thread::is_waiting;
 use crate::report::palette::of_lane;
+use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};
 use crate::report::timeline_row::TimelineRow;
-use crate::report::verdict::Verdict;
 use crate::report::words::{percent, plural, with_range};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
@@ -67,7 +66,7 @@ pub fn gantt(of: &Gantt<'_>) -> String {
             "measured: {} while each call was timed; {} otherwise (median of {})",
             timeline.makespan,
             run.makespan(),
-            plural(run.passes_ns.len() as u64, "pass")
+            plural(run.passes_ns.len() as u64, "run")
         );
         panels.push(Panel { caption, timeline });
     }
@@ -90,24 +89,25 @@ pub fn gantt(of: &Gantt<'_>) -> String {
 impl Gantt<'_> {
     /// Who wins, and what is drawn.
     fn title(&self) -> String {
-        let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
+        let verdict = Verdict::of(self.ranking, self.runs);
         let runs = plural(self.runs, "run");
         let who = match verdict.answer {
             Answer::Gpu => format!("the GPU wins {runs}"),
             Answer::Both => format!("both sides together win {runs}"),
             Answer::Cpu => format!("the CPU wins {runs}"),
-            Answer::Tie => format!("CPU and GPU tie over {runs}"),
+            Answer::Plan => format!("one plan is fastest over {runs}"),
+            Answer::Tie => format!("a tie over {runs}"),
             Answer::NothingToCompare => "nothing to compare with".to_owned(),
         };
         let (scenario, plan) = (self.scenario, self.drawn.plan.name());
-        format!("{scenario}: {who}; \"{plan}\" takes {} per pass", self.drawn.makespan())
+        format!("{scenario}: {who}; \"{plan}\" takes {} per run", self.drawn.makespan())
     }
 
     /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the
     /// picture.
     fn lines(&self) -> Vec<String> {
-        let verdict = Verdict::of(self.ranking).over(self.ranking, self.runs);
-        let verdict = quoted(&verdict.sentence);
+        let verdict = Verdict::of(self.ranking, self.runs);
+        let verdict = quoted(&said::verdict(&verdict, self.runs, self.ranking.plans.len(), None));
         let is_drawn =
             |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, self.drawn));
         let choice = if is_drawn(self.ranking.winner()) {

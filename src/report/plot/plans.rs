@@ -5,11 +5,12 @@ use super::style::{
     wrapped, wrapped_title, write,
 };
 use super::tips::Tips;
+use crate::findings::Verdict;
 use crate::report::Origin;
 use crate::report::palette::of_side;
+use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};
-use crate::report::verdict::Verdict;
-use crate::report::words::{first_sentence, with_range};
+use crate::report::words::with_range;
 use crate::runs::RunSet;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
@@ -39,16 +40,15 @@ pub fn plans(
     origin: &Origin,
 ) -> String {
     let shown = shown(ranking);
-    let verdict = Verdict::of(ranking).over(ranking, runs);
-    let (first, _) = first_sentence(&verdict.sentence);
+    let verdict = Verdict::of(ranking, runs);
+    let first = said::verdict(&verdict, runs, ranking.plans.len(), None);
     let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);
-    let diamonds =
-        if measured.is_some() { " Diamonds: measured, the median of passes." } else { "" };
+    let diamonds = if measured.is_some() { " Diamonds: measured, the median of runs." } else { "" };
     let legend = format!(
-        "Time of a pass. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the range \
-         that holds the true time nine times out of ten.{diamonds}"
+        "Time of a run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
+         range.{diamonds}"
     );
     lines.extend(wrapped(&legend, WIDTH));
     let height = heading(&title, &lines) + ROW * shown.len() as i32 + FOOT;

@@ -27,7 +27,7 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
     let mut lines = vec!["Grey lines: predictions that are 10% too slow or too fast.".to_owned()];
     if let Some(errors) = Errors::of(cells(scores)) {
         let figures = format!(
-            "{} of {}: median error {}, 95% of errors within {}; {} of runs inside the 90% range.",
+            "{} of {}: median error {}, 95% of errors within {}; {} of runs inside their range.",
             plural(errors.plans as u64, "plan"),
             plural(scores.len() as u64, "scenario"),
             fine_percent(errors.median),
@@ -84,7 +84,7 @@ fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Draw
     let widest = extent(errors).map_or(0.0, |(_, widest)| widest);
     let widest = 1.15 * widest.max(BAND);
     let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
-    let x = Axis::of_times(low, high, "measured: median of the passes");
+    let x = Axis::of_times(low, high, "measured: median of the runs");
     let y = Axis {
         low: -widest,
         high: widest,

@@ -46,7 +46,7 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
             label: Box::new(move |power| unit.say(10f64.powf(power))),
             title: of.counted.clone().unwrap_or_else(|| of.key.clone()).replace('`', "").into(),
         };
-        let what = if of.of_programs { "time of a program" } else { "time of a pass" };
+        let what = if of.of_programs { "time of a program" } else { "time of a run" };
         let y = Axis::of_times(least, most, what);
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
         let mut chart = chart(&area, margins, x, y)?;

@@ -50,11 +50,11 @@ impl fmt::Display for Quantity {
             Self::Kernel { variant, elements } => on_gpu(f, *variant, *elements, ""),
             &Self::JustCopied { variant, elements: n } => on_gpu(f, variant, n, ", just copied"),
             Self::KernelAround { variant, elements, footprint } => {
-                on_gpu(f, *variant, *elements, &format!(", round {footprint}"))
+                on_gpu(f, *variant, *elements, &format!(", cycling through {footprint}"))
             }
             Self::Twin { variant, elements, footprint } => {
                 let name = named_variant(*variant);
-                write!(f, "{name} on the CPU, {elements} elements, round {footprint}")
+                write!(f, "{name} on the CPU, {elements} elements, cycling through {footprint}")
             }
             &Self::Handed { taker, part, elements } => handed(f, taker, part, elements),
             Self::Memory { work, bytes } => write!(f, "{} of {bytes}", work.name()),
@@ -100,11 +100,11 @@ impl Quantity {
             Self::HostCopy { by_all, bytes, footprint, into_cache } => {
                 let who = if *by_all { "all threads" } else { "one thread" };
                 let there = if *into_cache { ", into the same memory" } else { "" };
-                write!(f, "copy of {bytes} by {who}, round {footprint}{there}")
+                write!(f, "copy of {bytes} by {who}, cycling through {footprint}{there}")
             }
             Self::MemoryBeside { work, part } => write!(f, "{} {}", work.name(), part.name()),
             &Self::KernelBeside { direction, variant, elements } => {
-                on_gpu(f, variant, elements, &format!(", beside {direction} copies"))
+                on_gpu(f, variant, elements, &format!(", during {direction} copies"))
             }
             Self::Node { after: Some(after), of } => {
                 write!(f, "hand-over of {} in a graph", named(&[*after, *of]))

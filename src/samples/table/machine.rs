@@ -36,10 +36,10 @@ fn said(text: &str) -> Result<Said<'_>, (usize, String)> {
         };
         if !KEYS.contains(&key) {
             let keys = listed(&KEYS);
-            return Err((line, format!("`# {key} = ..` is not known; there are {keys}")));
+            return Err((line, format!("`# {key} = ..` is unknown; the keys are {keys}")));
         }
         if said.insert(key, (line, value.trim_matches('"'))).is_some() {
-            return Err((line, format!("`# {key} = ..` is there twice; leave one out")));
+            return Err((line, format!("`# {key} = ..` appears twice; remove one")));
         }
     }
     Ok(said)
@@ -52,9 +52,9 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
     let needs = |key, example: &str| {
         let missing = || match said.get(key) {
             Some(&(line, _)) => {
-                (line, format!("`# {key} = ?`: write what it is, such as {example}"))
+                (line, format!("`# {key} = ?`: write its value, such as {example}"))
             }
-            None => (1, format!("no line `# {key} = {example}`; add one above the table")),
+            None => (1, format!("no line such as `# {key} = {example}`; add it above the table")),
         };
         known(key).ok_or_else(missing)
     };
@@ -62,7 +62,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         needs("cpu_threads", "16")?;
     }
     let whole = |key, (line, value): (usize, &str)| {
-        let bad = || (line, format!("`# {key} = {value}`: write a whole number above 0"));
+        let bad = || (line, format!("`# {key} = {value}`: write a positive whole number"));
         value.parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(bad)
     };
     let if_said = |key| known(key).map_or(Ok(0), |value| whole(key, value));
@@ -71,7 +71,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
         let bytes = value.parse::<Bytes>().map_err(|error| (line, format!("{key}: {error}")))?;
         // No machine has so little: another unit was meant.
         let less =
-            || (line, format!("`# {key} = {value}` is {bytes}: write the unit, as in 141 GiB"));
+            || (line, format!("`# {key} = {value}` is {bytes}: write the unit, such as 141 GiB"));
         (bytes >= Bytes::mib(1)).then_some(bytes).ok_or_else(less)
     };
     let device_memory_bytes = memory("device_memory", needs("device_memory", "141 GiB")?)?;

@@ -16,12 +16,12 @@ impl Row<'_> {
     /// way.
     pub(super) fn peer_copy(&self) -> Result<Quantity, String> {
         let foreign = ["memory", "until", "footprint", "gpu", "gpus"];
-        self.leave_empty(&foreign, "not of P2P copies")?;
-        let missing = |column| format!("column `{column}`: nothing there; such as 0");
+        self.leave_empty(&foreign, "not for P2P copies")?;
+        let missing = |column| format!("column `{column}`: empty; write a GPU's number, such as 0");
         let from = self.gpu("from")?.ok_or_else(|| missing("from"))?;
         let to = self.gpu("to")?.ok_or_else(|| missing("to"))?;
         if from == to {
-            return Err("column `to`: the GPU that it comes from; write another".to_owned());
+            return Err("column `to`: same GPU as `from`; write another one".to_owned());
         }
         let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
         let both = match self.get("concurrent") {
@@ -37,14 +37,17 @@ impl Row<'_> {
         direction: Direction,
         bytes: Bytes,
     ) -> Result<Quantity, String> {
-        self.leave_empty(&["gpu"], "all of the `gpus` copy")?;
+        self.leave_empty(&["gpu"], "all GPUs of `gpus` copy")?;
         let both = self.is_beside_the_other(direction)?;
         match self.whole("gpus")? {
             Some(gpus @ 2..) if gpus < TOO_MANY as u64 => {
                 let devices = gpus as usize;
                 Ok(Quantity::Concurrent { direction, bytes, devices, both })
             }
-            _ => Err("column `gpus`: how many copy at once; write 2 or more".to_owned()),
+            _ => {
+                Err("column `gpus`: write the number of GPUs that copy at once, 2 or more"
+                    .to_owned())
+            }
         }
     }
 
@@ -60,8 +63,8 @@ impl Row<'_> {
     pub(super) fn crossing(&self, to: OperationKind) -> Result<Quantity, String> {
         if (self.get("after"), to) != (Some("kernel"), OperationKind::Kernel) {
             return Err(format!(
-                "column `streams`: `{OF_TWO_GPUS}` is for a `kernel` after a `kernel`, and what \
-                 waiting for the first takes longer than on one GPU"
+                "column `streams`: `{OF_TWO_GPUS}` is only for a `kernel` after a `kernel`: how \
+                 much longer the wait takes than on one GPU"
             ));
         }
         Ok(Quantity::Crossing { whole: false })
@@ -71,7 +74,7 @@ impl Row<'_> {
         let Some(text) = self.get(column) else { return Ok(None) };
         match text.parse() {
             Ok(number) if number < TOO_MANY => Ok(Some(DeviceId(number))),
-            _ => Err(format!("column `{column}`: `{text}` is no GPU's number; such as 0 or 1")),
+            _ => Err(format!("column `{column}`: `{text}` is not a GPU's number, such as 0 or 1")),
         }
     }
 }

@@ -38,7 +38,7 @@ impl<'r> Row<'r> {
     }
 
     pub fn needs(&self, column: &str, fix: &str) -> Result<&'r str, String> {
-        self.get(column).ok_or_else(|| format!("column `{column}`: nothing there; {fix}"))
+        self.get(column).ok_or_else(|| format!("column `{column}`: empty; {fix}"))
     }
 
     pub fn leave_empty(&self, columns: &[&str], why: &str) -> Result<(), String> {
@@ -59,7 +59,7 @@ impl<'r> Row<'r> {
         match text.parse() {
             Ok(bytes) if (Bytes::new(1)..=Bytes::new(LARGEST)).contains(&bytes) => Ok(Some(bytes)),
             _ => Err(format!(
-                "column `{column}`: `{text}` is no number of bytes from 1 to {}; write such as \
+                "column `{column}`: `{text}` is not a number of bytes from 1 to {}, such as \
                  65536 or 64 KiB",
                 Bytes::new(LARGEST)
             )),
@@ -71,8 +71,8 @@ impl<'r> Row<'r> {
         match text.parse() {
             Ok(number) if (1..=LARGEST).contains(&number) => Ok(Some(number)),
             _ => Err(format!(
-                "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}; write such \
-                 as 1048576"
+                "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}, such as \
+                 1048576"
             )),
         }
     }

@@ -2,11 +2,10 @@
 //! unit.
 
 use super::row::Row;
+use crate::machine::FASTEST_MEMORY;
 use crate::samples::Quantity;
 use crate::units::{Bytes, Span};
 
-/// Bytes per second: more than any memory or all caches of a device carry.
-const FASTEST: f64 = 5e13;
 /// Bytes per second: less than any link carries.
 const SLOWEST: f64 = 1e7;
 /// Operations or bytes per second: less than any processor manages.
@@ -16,21 +15,21 @@ const LONGEST: f64 = 0.01;
 
 impl Row<'_> {
     pub(super) fn seconds(&self, of: &Quantity) -> Result<Span, String> {
-        let text = self.needs("seconds", "write such as 23.1e-6")?;
+        let text = self.needs("seconds", "write seconds, such as 23.1e-6")?;
         let wrong = |problem: String| {
             Err(format!("column `seconds`: {problem}; write seconds, such as 23.1e-6"))
         };
         let Some(seconds) = text.parse().ok().filter(|time| (0.0..86_400.0).contains(time)) else {
-            return wrong(format!("`{text}` is no time"));
+            return wrong(format!("`{text}` is not a time"));
         };
-        if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST * seconds) {
-            return wrong(format!("`{text}` for {bytes} is over 50 TB/s: no memory is so fast"));
+        if let Some(bytes) = moved(of).filter(|bytes| bytes.as_f64() > FASTEST_MEMORY * seconds) {
+            return wrong(format!("`{text}` for {bytes} is over 50 TB/s, faster than any memory"));
         }
         if seconds > longest(of) {
-            return wrong(format!("no machine takes as long as `{text}` for this"));
+            return wrong(format!("`{text}` is implausibly long for this"));
         }
         if seconds < 0.5e-9 {
-            return wrong(format!("`{text}` is no time"));
+            return wrong(format!("`{text}` is not a time"));
         }
         Ok(Span::from_seconds_f64(seconds))
     }

@@ -32,11 +32,16 @@ pub(super) const WORKS: [(&str, MemoryWork); 16] = [
     ("renew", MemoryWork::Renew),
 ];
 
-pub(super) const STEPS: [(&str, SetupStep); 4] = [
+pub(super) const STEPS: [(&str, SetupStep); 9] = [
     ("stream", SetupStep::Stream),
     ("event", SetupStep::Event),
     ("context", SetupStep::Context),
     ("module", SetupStep::Module),
+    ("new-context", SetupStep::NewContext),
+    ("new-module", SetupStep::NewModule),
+    ("first-launch", SetupStep::FirstLaunch),
+    ("next-kernel", SetupStep::NextKernel),
+    ("later-launch", SetupStep::LaterLaunch),
 ];
 
 impl Row<'_> {
@@ -50,25 +55,32 @@ impl Row<'_> {
         let (streams, branches) = (self.several("streams")?, self.several("branches")?);
         let kernels = self.whole("waiting")?;
         if streams.is_none() && branches.is_none() {
-            self.leave_empty(&["waiting"], "only with `streams`, in which kernels wait")?;
+            self.leave_empty(
+                &["waiting"],
+                "only with `streams`, the streams in which kernels \
+                                            wait",
+            )?;
             return Ok(None);
         }
         let others = ["until", "footprint", "concurrent", "gpu", "gpus"];
-        self.leave_empty(&others, "not of copies in several streams")?;
+        self.leave_empty(&others, "not for copies in several streams")?;
         let Path::ToOrFromHost(direction) = path else {
-            return Err("column `streams`: only of H2D and D2H copies; leave it empty".to_owned());
+            return Err("column `streams`: only for H2D and D2H copies; leave it empty".to_owned());
         };
         self.one_of("memory", &[("pinned", ())])?;
         Ok(Some(match (streams, branches, kernels) {
             (Some(_), Some(_), _) => {
-                return Err("column `branches`: not with `streams`; leave one empty".to_owned());
+                return Err("column `branches`: not together with `streams`; leave one of them \
+                            empty"
+                    .to_owned());
             }
             (Some(streams), None, Some(kernels)) if direction == Direction::HostToDevice => {
                 Quantity::Refetched { bytes, streams, kernels }
             }
             (_, _, Some(_)) => {
-                return Err("column `waiting`: only of H2D copies and of kernels; leave it empty"
-                    .to_owned());
+                return Err(
+                    "column `waiting`: only for H2D copies and kernels; leave it empty".to_owned()
+                );
             }
             (Some(streams), None, None) => {
                 Quantity::Rotation { direction, bytes, streams, in_graph: false }
@@ -95,24 +107,29 @@ impl Row<'_> {
         variant: Variant,
         elements: u64,
     ) -> Result<Quantity, String> {
-        self.leave_empty(&["gpu"], "only of kernels with nothing beside them")?;
+        self.leave_empty(&["gpu"], "only for kernels with nothing concurrent")?;
         match self.one_of("concurrent", &PATHS)? {
             Path::ToOrFromHost(direction) => {
                 Ok(Quantity::KernelBeside { direction, variant, elements })
             }
-            _ => Err("column `concurrent`: H2D or D2H copies go on beside a kernel".to_owned()),
+            _ => {
+                Err("column `concurrent`: write H2D or D2H, the copies during the kernel"
+                    .to_owned())
+            }
         }
     }
 
     /// A node of a graph, or a chain of nodes of one kind.
     pub(super) fn node(&self, of: OperationKind) -> Result<Quantity, String> {
-        self.leave_empty(&["waiting", "concurrent"], "not of nodes of a graph")?;
+        self.leave_empty(&["waiting", "concurrent"], "not for nodes of a graph")?;
         let after = match self.get("after") {
             None => None,
             Some(_) => Some(self.one_of("after", &OPERATIONS)?),
         };
         if after.into_iter().chain([of]).any(|kind| kind == OperationKind::PeerCopy) {
-            return Err("column `streams`: copies between GPUs are in no graph".to_owned());
+            return Err(
+                "column `streams`: copies between GPUs are not supported in graphs".to_owned()
+            );
         }
         Ok(if after == Some(of) {
             Quantity::GraphChain { links: vec![of] }
@@ -124,7 +141,9 @@ impl Row<'_> {
     /// A kernel behind another one, while kernels wait in other streams.
     pub(super) fn polled(&self, of: OperationKind) -> Result<Quantity, String> {
         if (self.get("after"), of) != (Some(KERNEL), OperationKind::Kernel) {
-            return Err("column `waiting`: of a `kernel` after a `kernel`; leave it empty".into());
+            return Err(
+                "column `waiting`: only for a `kernel` after a `kernel`; leave it empty".into()
+            );
         }
         let others = self.whole("waiting")?.unwrap_or_default() as usize;
         let meanwhile = [("H2D", [true, false]), ("D2H", [false, true]), ("both", [true, true])];
@@ -138,7 +157,8 @@ impl Row<'_> {
     /// A host call on a graph.
     pub(super) fn graph(&self) -> Result<Quantity, String> {
         let call = self.one_of("graph", &GRAPH_CALLS)?;
-        let nodes = self.whole("nodes")?.ok_or("column `nodes`: nothing there; such as 64")?;
+        let nodes =
+            self.whole("nodes")?.ok_or("column `nodes`: empty; write a number such as 64")?;
         if nodes > 10_000 {
             return Err("column `nodes`: write a number up to 10000".to_owned());
         }
@@ -147,7 +167,10 @@ impl Row<'_> {
 
     pub(super) fn memory_work(&self) -> Result<Quantity, String> {
         let work = self.one_of("manage", &WORKS)?;
-        let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
+        let bytes = self.bytes("bytes")?.ok_or(
+            "column `bytes`: empty; write a number such as \
+                                                1048576",
+        )?;
         Ok(Quantity::Memory { work, bytes })
     }
 

@@ -36,11 +36,11 @@ pub fn table_template() -> String {
 }
 
 const HEAD: &str = "\
-# Replace each `?` by what you know: below, in seconds, such as 23.1e-6. Lines whose `?` stays count
-# for nothing, so that they may stay, but the GPU, its multiprocessors and its memory are needed.
-# Then run
+# Replace each `?` with the value you know; times are in seconds, such as 23.1e-6. Lines that keep
+# their `?` are ignored, but the GPU, its multiprocessors and its memory are required. Then run
 #   hallway fit TABLE.csv --like calibration/h200 --output PROFILE.toml
-# which borrows what lines under \"Can be borrowed\" leave open. Kernels and sizes are examples.
+# which borrows the costs that you leave open under \"Can be borrowed\". Kernels and sizes are only
+# examples.
 # gpu = ?
 # multiprocessors = ?
 # device_memory = ?
@@ -63,7 +63,7 @@ const WAYS: [(&str, &str); 2] = [("H2D", "D2H"), ("D2H", "H2D")];
 fn blocks() -> Vec<Block> {
     let mut blocks = copies();
     blocks.push(Block {
-        about: "Your kernel on the GPU, and on all threads of the CPU. `hallway kernels` lists \
+        about: "Your kernel on the GPU, and on all CPU threads. `hallway kernels` lists the \
                 names.",
         lines: ["65536", "1048576", "67108864"]
             .into_iter()
@@ -101,22 +101,22 @@ fn copies() -> Vec<Block> {
             }),
         },
         Block {
-            about: "The same while as many copies go the other way: for plans that overlap. Give\n\
-                    two sizes from 1 to 4 MiB, or smaller ones too.",
+            about: "The same with as many copies in the other direction, for plans that \
+                    overlap.\nFill in at least two sizes from 1 to 4 MiB, or also smaller ones.",
             lines: each(&|way, other, bytes| {
                 let copy = [("path", way), ("memory", "pinned"), ("bytes", bytes)];
                 [&copy[..], &[("concurrent", other)]].concat()
             }),
         },
         Block {
-            about: "Copies of pageable memory, until they are complete: for plans without pinning.",
+            about: "Copies of pageable memory until they are complete, for plans without pinning.",
             lines: each(&|way, _, bytes| {
                 vec![("path", way), ("memory", "pageable"), ("bytes", bytes)]
             }),
         },
         Block {
-            about: "Copies while kernels run, and kernels while copies run. Can be borrowed; on\n\
-                    older GPUs, kernels slow copies.",
+            about: "Copies during kernels, and kernels during copies. Can be borrowed; on \
+                    older\nGPUs, kernels slow down copies.",
             lines: [beside(false), beside(true)].concat(),
         },
     ]
@@ -164,18 +164,18 @@ fn borrowable() -> Vec<Block> {
     });
     vec![
         Block {
-            about: "Calls of the host. Can be borrowed.",
+            about: "Host time of calls. Can be borrowed.",
             lines: calls.map(|(name, _)| one("call")(name)).collect(),
         },
         Block {
-            about: "Round trips of one operation, and the time from the end of one to the start\n\
-                    of the next. Can be borrowed.",
+            about: "Round trips of one operation, and the time from the end of one operation \
+                    to\nthe start of the next. Can be borrowed.",
             lines: operations,
         },
         Block {
-            about: "One engine and several streams: a round of copies, one for each stream;\n\
-                    copies that kernels in streams wait for; kernels while kernels wait in\n\
-                    streams. Can be borrowed.",
+            about: "Several streams on one engine: one copy in each stream; copies that kernels \
+                    in\nother streams wait for; kernels while others wait in other streams. Can \
+                    be\nborrowed.",
             lines: streams.chain(waiting).chain(polled).collect(),
         },
         Block { about: "Graphs. Can be borrowed.", lines: graphs.chain(nodes).collect() },

@@ -14,22 +14,24 @@ impl Row<'_> {
         bytes: Bytes,
     ) -> Result<Quantity, String> {
         let path = |path| Ok(Quantity::Transfer { path, bytes });
-        self.leave_empty(&["gpu", "gpus"], "only of H2D and D2H copies of pinned memory")?;
+        self.leave_empty(&["gpu", "gpus"], "only for H2D and D2H copies of pinned memory")?;
         let Some(direction) = direction else {
-            self.leave_empty(&["memory", "until", "footprint", "concurrent"], "not of D2D copies")?;
+            self.leave_empty(
+                &["memory", "until", "footprint", "concurrent"],
+                "not for D2D copies",
+            )?;
             return path(TransferPath::OnDevice);
         };
         let memory = self.one_of("memory", &MEMORIES)?;
-        self.leave_empty(&["until", "footprint"], "only of pageable memory")?;
+        self.leave_empty(&["until", "footprint"], "only for pageable memory")?;
         if memory != Memory::Mapped {
-            self.leave_empty(&["concurrent"], "only of `pinned` and `mapped` memory")?;
+            self.leave_empty(&["concurrent"], "only for `pinned` and `mapped` memory")?;
         }
         match (memory, direction) {
             (Memory::Registered, _) => Ok(Quantity::Copy { direction, bytes, registered: true }),
             (Memory::WriteCombined, Direction::HostToDevice) => path(TransferPath::WriteCombined),
             (Memory::WriteCombined, Direction::DeviceToHost) => {
-                Err("column `memory`: the CPU can hardly read write-combined memory; \
-                     write H2D as its `path`"
+                Err("column `memory`: write-combined memory is only for H2D; set `path` to H2D"
                     .into())
             }
             (Memory::Mapped, _) if self.is_beside_the_other(direction)? => {
@@ -49,7 +51,7 @@ impl Row<'_> {
             Some(_) => self.one_of("device", &[("busy", false), ("idle", true)])?,
         };
         if idle && call.of_library().is_some() {
-            let how = "how long a library takes for a launch goes by calls to a `busy` device";
+            let how = "launches by a library are only measured with a `busy` device";
             return Err(format!("column `device`: {how}"));
         }
         Ok(if idle { Quantity::IdleCall { call } } else { Quantity::Call { call } })

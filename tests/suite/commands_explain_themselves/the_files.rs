@@ -43,18 +43,78 @@ fn no_result_takes_the_place_of_what_is_read() {
     ] {
         let outcome = desk.run(&[command, &files, &[output]].concat());
         outcome.failed_cleanly(2);
-        let words = format!("{output} would overwrite an input, {input}");
+        let words = format!("{output} would overwrite an input: {input}");
         let words = words.replacen(". ", "./demo-gantt.svg ", usize::from(output == "."));
-        outcome.says(&[&words, "help: choose another place with --output"]);
+        outcome.says(&[&words, "help: choose another place for the result"]);
     }
     std::os::unix::fs::symlink(desk.path("lab.csv"), desk.path("lab.toml")).expect("made");
     for output in ["lab.csv", "runs/../lab.csv", "lab.toml"] {
         let outcome = desk.run(&["fit", "lab.csv", "--output", output]);
         outcome.failed_cleanly(2);
-        let words = format!("{output} would overwrite an input, lab.csv");
+        let words = format!("{output} would overwrite an input: lab.csv");
         outcome.says(&[&words, "help"]);
     }
 }
+
+/// What was found without being named, named by its folder, or named by a kernel.
+#[test]
+fn no_result_takes_the_place_of_what_is_read_unseen() {
+    let desk = Desk::new(VALID);
+    let profile = std::fs::read_to_string(desk.path("profile.toml")).expect("written");
+    for folder in ["there", "calibration/newest"] {
+        std::fs::create_dir_all(desk.path(folder)).expect("made");
+        std::fs::write(desk.path(folder).join("profile.toml"), &profile).expect("written");
+    }
+    let kernel = "__global__ void k(float *x) { x[threadIdx.x] = 1.0f; }\n";
+    std::fs::write(desk.path("k.cu"), format!("#include \"k.h\"\n{kernel}")).expect("written");
+    std::fs::write(desk.path("k.h"), "#pragma once\n").expect("written");
+    let of_own = VALID.replacen("[[task]]", &format!("{OWN}\n[[task]]"), 1);
+    std::fs::write(desk.path("own.toml"), of_own).expect("written");
+    let named = ["--profile", "there"];
+    let found: [&str; 0] = [];
+    for (command, profile, option, output) in [
+        ("explain scenario.toml", &named[..], "--program", "there/profile.toml"),
+        ("explain scenario.toml", &found, "--program", "calibration/newest/profile.toml"),
+        (
+            "explain scenario.toml --plan cpu",
+            &found,
+            "--program",
+            "calibration/newest/profile.toml",
+        ),
+        ("explain own.toml", &named, "--program", "k.cu"),
+        ("explain own.toml", &named, "--program", "k.h"),
+        ("evaluate own.toml", &named, "--output", "k.cu"),
+        ("evaluate own.toml", &named, "--trace", "k.cu"),
+        ("evaluate own.toml --sweep runs=1,2", &named, "--output", "k.cu"),
+        ("evaluate own.toml --price there=1", &named, "--output", "k.cu"),
+        ("report own.toml", &named, "--output", "k.cu"),
+        ("verify own.toml", &named, "--output", "k.cu"),
+    ] {
+        let before = std::fs::read_to_string(desk.path(output)).expect("there");
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let outcome = desk.run(&[&arguments[..], profile, &[option, output]].concat());
+        outcome.failed_cleanly(2);
+        outcome.says(&[&format!("{output} would overwrite an input")]);
+        assert_eq!(std::fs::read_to_string(desk.path(output)).expect("there"), before);
+    }
+}
+
+/// A kernel with code in a file, and a program that runs it.
+const OWN: &str = r#"[[kernel]]
+name = "own"
+source = "k.cu"
+entry = "k"
+writes = ["out"]
+parameters = ["out"]
+block = [32]
+grid = [1]
+elements = 32
+
+[[program]]
+name = "own"
+memory = [{ name = "d", kind = "device", size = "128 B" }]
+calls = [{ launch = "own", reads = [], writes = "d" }, { synchronize_device = 0 }]
+"#;
 
 /// Not there yet, and spelled in two ways.
 #[test]
@@ -64,7 +124,7 @@ fn no_result_takes_the_place_of_another() {
     let files = ["verify", "scenario.toml", "--profile", "profile.toml"];
     let outcome = desk.run(&[&files[..], &["--output", "./runs/demo.json"]].concat());
     outcome.failed_cleanly(2);
-    outcome.says(&["./runs/demo.json would overwrite another result, runs/demo.json"]);
+    outcome.says(&["./runs/demo.json would overwrite another result: runs/demo.json"]);
 }
 
 /// Nothing is lost in a terminal or a pipe, even if the scenario comes out of it.
@@ -100,7 +160,7 @@ fn a_profile_of_no_use_is_refused_with_how_to_get_one() {
     for lost in ["lost.toml", "empty"] {
         let outcome = desk.run(&["compare", "profile.toml", lost]);
         outcome.failed_cleanly(2);
-        outcome.says(&["cannot read", lost, "help: give the path of a profile"]);
+        outcome.says(&["cannot read", lost, "help: pass the path of a profile"]);
     }
 }
 
@@ -133,9 +193,9 @@ fn runs_of_no_use_are_refused_with_how_to_get_some() {
     std::fs::create_dir(desk.path("runs")).expect("made");
     for (text, words) in [
         ("[]".to_owned(), "runs/demo.json:1:2: not a file of runs"),
-        (newer, "runs/demo.json has runs of format 2; this hallway reads format 1"),
-        (runs("other", time), "runs/demo.json holds runs of `other`, not of `demo`"),
-        (runs("demo", time + 1), "the runs of `demo` belong to another calibration"),
+        (newer, "runs/demo.json has format 2, but this hallway reads format 1"),
+        (runs("other", time), "runs/demo.json contains runs of `other`, not of `demo`"),
+        (runs("demo", time + 1), "the runs of `demo` were made with another calibration than"),
     ] {
         std::fs::write(desk.path("runs/demo.json"), text).expect("written");
         for command in [&["verify", "--recorded"][..], &["plot"]] {

@@ -48,9 +48,9 @@ pub enum Kind {
 }
 
 impl Page {
-    /// All pages of the README and of `docs`, in order of their paths.
+    /// The README, the log of measurements and the pages of `docs`, in order of their paths.
     pub fn all() -> Vec<Self> {
-        let mut paths = vec!["README.md".to_owned()];
+        let mut paths = vec!["README.md".to_owned(), "calibration/README.md".to_owned()];
         let mut folders = vec![PathBuf::from("docs")];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(root().join(&folder)).expect("readable") {

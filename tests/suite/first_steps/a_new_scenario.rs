@@ -24,9 +24,19 @@ fn of_every_kind_is_answered() {
         let few = ["evaluate", "mine.toml", "--profile", profile, "--draws", "10"];
         let answer = hallway(folder.path(), &few);
         assert_eq!(answer.status.code(), Some(0), "{}", stderr(&answer));
-        let answers = ["GPU wins", "Stay on the CPU", "A tie", "is the one to choose"];
+        let answers = [
+            "GPU wins",
+            "Stay on the CPU",
+            "A tie",
+            "is the one to choose",
+            "No plan on the CPU to compare with",
+        ];
         let text = stdout(&answer);
         assert!(answers.iter().any(|answer| text.contains(answer)), "{text}");
+        let explained = hallway(folder.path(), &["explain", "mine.toml", "--profile", profile]);
+        assert_eq!(explained.status.code(), Some(0), "{}", stderr(&explained));
+        let text = stdout(&explained);
+        assert!(text.contains("{ launch = "), "no plan on the GPU in {text}");
     }
 }
 
@@ -37,7 +47,7 @@ fn replaces_nothing_unless_told_to() {
     std::fs::write(&path, "mine").expect("written");
     let refused = hallway(folder.path(), &["init"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("kernel.toml is there already"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("kernel.toml already exists"), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "mine");
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
@@ -51,7 +61,11 @@ fn leaves_another_schema_alone() {
     let schema = folder.path().join("hallway-scenario.schema.json");
     std::fs::write(&schema, "{}").expect("written");
     let made = hallway(folder.path(), &["init"]);
-    assert!(stdout(&made).contains("was there already, and differs"), "{}", stdout(&made));
+    assert!(
+        stdout(&made).contains("exists already and differs from this version's; --force"),
+        "{}",
+        stdout(&made)
+    );
     assert_eq!(std::fs::read_to_string(&schema).expect("there"), "{}");
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use hallway::program::Call;
-use hallway::report::{Calls, explain};
+use hallway::report::{Calls, Timed, explain};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 
@@ -17,16 +17,16 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
     for path in shipped_scenarios() {
         let workload = Workload::load(&path).expect("valid");
         for plan in candidates(&workload).plans {
-            let text = explain(&workload, &plan, Calls::Shortened, None);
+            let text = explain(&workload, &plan, (Calls::Shortened, Timed::No), None);
             let name = format!("{} of {}", plan.name(), workload.name);
             assert!(text.lines().count() < 250, "{name}:\n{text}");
             for allocation in &plan.program.allocations {
                 assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
             }
-            let narrow = explain(&workload, &plan, Calls::Shortened, Some(60));
+            let narrow = explain(&workload, &plan, (Calls::Shortened, Timed::No), Some(60));
             let widest = narrow.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(60), "{name}:\n{narrow}");
-            let all = explain(&workload, &plan, Calls::All, None);
+            let all = explain(&workload, &plan, (Calls::All, Timed::No), None);
             let calls = plan.program.setup.len() + plan.program.body.len();
             assert!(all.lines().count() >= calls, "{name}: not all of {calls} calls");
             assert!(!all.contains("--all"), "{name}");
@@ -41,10 +41,10 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
 fn has_its_calls_with_streams_ranges_and_events() {
     let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"]);
     for words in [
-        "Each batch is cut into 4 chunks.",
+        "Each batch is split into 4 chunks.",
         "The set-up pins 2 buffers",
-        "By event: a kernel after a copy to the GPU, 4 times in a pass.",
-        "The host waits only at the end of a pass",
+        "By event: a kernel waits for a copy to the GPU, 4 times per run.",
+        "The host waits only at the end of a run, for",
         // The last chunk begins four elements, the halo, before three quarters of 64 MiB.
         "copy = \"field[50331632 B..]\", to = \"gpu:field 4[..16777232 B]\"",
         "launch = \"stencil\"",
@@ -69,11 +69,11 @@ fn is_folded_and_hangs_behind_bullets() {
 #[test]
 fn is_of_the_winner_unless_one_is_named() {
     let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(
-        text.starts_with("The plan to choose for a pass, which is predicted to take "),
-        "{text}"
-    );
-    assert!(text.contains("The CPU runs every task"), "{text}");
+    assert!(text.starts_with("The chosen plan, predicted to take "), "{text}");
+    assert!(text.contains("The CPU runs the tasks"), "{text}");
+    // That is soon told, so there is one more to see.
+    let (_, on_gpu) = text.split_once("The fastest plan on the GPU, predicted").expect("another");
+    assert!(on_gpu.contains("{ launch = \"scale\""), "{on_gpu}");
 }
 
 #[test]
@@ -95,7 +95,10 @@ fn of_an_unknown_name_lists_the_nearest() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
     let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("has no plan `by-engin 4, pined`"), "{told}");
-    assert!(told.contains("the nearest are `by-engine 4, pinned`"), "{told}");
+    assert!(
+        told.contains("similar names: `by-engine 4, pinned`; `hallway evaluate --all`"),
+        "{told}"
+    );
     // What comes after the comma may be left out where that is clear.
     let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4"]);
     assert!(text.starts_with("by-engine 4, pinned\n"), "{text}");

@@ -17,7 +17,9 @@ fn of_the_command_line_is_its_help() {
     command.build();
     page += &help(&mut command);
     page += "```\n";
-    let names = command.get_subcommands().map(|one| one.get_name().to_owned());
+    // What is hidden, hallway starts itself.
+    let names = command.get_subcommands().filter(|one| !one.is_hide_set());
+    let names = names.map(|one| one.get_name().to_owned());
     let names: Vec<String> = names.filter(|name| name != "help").collect();
     assert!(names.len() >= 10, "{names:?}");
     for name in names {
@@ -41,9 +43,9 @@ fn help(command: &mut clap::Command) -> String {
 fn of_scenarios_is_their_schema() {
     let schema: Value = serde_json::from_str(&derived_schema()).expect("JSON");
     let mut page = format!(
-        "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes one to start from, \
-         `hallway check` finds mistakes, and\n`hallway schema` prints the JSON Schema that this \
-         page is made of.\n"
+        "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes a starter scenario, \
+         `hallway check` reports mistakes, and\n`hallway schema` prints the JSON Schema from which \
+         this page is generated.\n"
     );
     let tables = [
         ("Top of the file", "", &schema),
@@ -51,13 +53,14 @@ fn of_scenarios_is_their_schema() {
         ("`host` of a buffer", "Host", &schema["definitions"]["Host"]),
         ("`[[task]]`", "Task", &schema["definitions"]["Task"]),
         ("`arguments` of a task", "", &schema["definitions"]["Task"]["properties"]["arguments"]),
-        ("`split` of a task", "Split", &schema["definitions"]["Split"]),
+        ("`split` of a task", "AlongElements", &schema["definitions"]["AlongElements"]),
         ("`[[program]]`", "Program", &schema["definitions"]["Program"]),
         ("`memory` of a program", "Memory", &schema["definitions"]["Memory"]),
         ("`streams` of a program", "Stream", &schema["definitions"]["Stream"]),
         ("A call of a program", "Call", &schema["definitions"]["Call"]),
         ("`[limits]`", "Limits", &schema["definitions"]["Limits"]),
         ("`[plans]`", "Plans", &schema["definitions"]["Plans"]),
+        ("`[process]`", "Process", &schema["definitions"]["Process"]),
     ];
     for (title, _, table) in tables {
         let _ =
@@ -82,6 +85,9 @@ fn definition<'s>(schema: &'s Value, value: &Value) -> Option<&'s Value> {
 
 fn kind(schema: &Value, value: &Value) -> String {
     if let Some(definition) = definition(schema, value) {
+        if let Some(either) = definition["anyOf"].as_array() {
+            return either.iter().map(|one| kind(schema, one)).collect::<Vec<_>>().join(", or ");
+        }
         return match definition["oneOf"].as_array() {
             Some(_) => "word".to_owned(),
             None => "table".to_owned(),

@@ -34,10 +34,10 @@ const ALWAYS: [(&str, &str, &str); 2] = [
     (
         "schema_version",
         "whole number",
-        "Version of the JSON forms. It goes up when a key changes its meaning or goes away, not \
+        "Version of the JSON format. It increases when a key changes its meaning or is removed, not \
          when one is added.",
     ),
-    ("hallway_version", "text", "Version of the hallway that printed it."),
+    ("hallway_version", "text", "Version of hallway that printed it."),
 ];
 
 #[test]
@@ -45,9 +45,9 @@ fn is_described_in_the_docs_key_by_key() {
     let mut page =
         "<!-- Generated: `BLESS=1 cargo test --test suite first_steps` writes it. -->\n\n\
         # JSON\n\nTimes end in `_ns` and are whole nanoseconds. Sizes end in `_bytes`. Shares and \
-        errors are fractions: 0.1 is 10%.\nEvery key is always there. What is not known, or does \
-        not apply, is `null`.\n\nWhere JSON was asked for and the command fails, one line of JSON \
-        stands on standard error. The exit code\nis the same as without `--format json`.\n\n\
+        errors are fractions: 0.1 is 10%.\nEvery key is always present. Values that are unknown or do \
+        not apply are `null`.\n\nIf JSON is requested and the command fails, it prints one line of \
+        JSON on standard error. The exit code\nis the same as without `--format json`.\n\n\
         Every form begins with:\n\n"
             .to_owned();
     page += HEADER;
@@ -64,7 +64,20 @@ fn is_described_in_the_docs_key_by_key() {
         let _ = write!(page, "\n### {name}\n\n{}\n\n", text(schema));
         page += &if schema["properties"].is_object() { rows(schema) } else { words(schema) };
     }
+    page += &example();
     stands_in_the_docs("docs/reference/json.md", &page);
+}
+
+/// A whole answer, of a scenario with few plans.
+fn example() -> String {
+    const COMMAND: [&str; 4] = ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
+    let output = hallway(repository(), &COMMAND);
+    assert!(output.status.success(), "{}", stderr(&output));
+    format!(
+        "\n## A whole example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
+        COMMAND.join(" "),
+        stdout(&output)
+    )
 }
 
 const HEADER: &str = "| key | type | meaning |\n| :-- | :-- | :-- |\n";

@@ -4,7 +4,9 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{CopyModel, Curve, DeviceLocality, Interference, MemoryCost, Profile};
+use hallway::profile::{
+    CopyModel, Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile,
+};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -95,12 +97,17 @@ fn idle_calls_and_set_up_keep_both_modes() {
     let idle = truth.idle_calls.launch.expect("known").ns;
     let times = bimodal(&mut clock, [16.0 * idle, 32.0 * idle], 0.2, 101);
     all.push(measured(Quantity::IdleCall { call: TimedCall::Launch }, 16, times));
-    for step in SetupStep::ALL {
+    for step in SetupStep::HERE.into_iter().chain(SetupStep::IN_NEW_PROCESS) {
         let ns = match step {
             SetupStep::Stream => truth.setup.stream,
             SetupStep::Event => truth.setup.event,
             SetupStep::Context => truth.setup.context,
             SetupStep::Module => truth.setup.module,
+            SetupStep::NewContext => Some(Estimate::new(240e6, 0.0)),
+            SetupStep::NewModule => Some(Estimate::new(300e3, 0.0)),
+            SetupStep::FirstLaunch => Some(Estimate::new(162e3, 0.0)),
+            SetupStep::NextKernel => Some(Estimate::new(32e3, 0.0)),
+            SetupStep::LaterLaunch => Some(Estimate::new(12e3, 0.0)),
         };
         let times = clock.times(ns.expect("known").ns, 21);
         all.push(measured(Quantity::Setup { step }, 1, times));
@@ -143,6 +150,14 @@ fn idle_calls_and_set_up_keep_both_modes() {
     for (found, truth) in costs(&profile).into_iter().zip(costs(&truth)) {
         assert_within(found.expect("known").ns, truth.expect("known").ns, 0.02, "set-up");
     }
+    let new = |p: &Profile| {
+        [p.setup.new_context, p.setup.new_module, p.setup.first_launch, p.setup.next_kernel]
+    };
+    // Of a first launch, what a later one takes as well is paid in each pass.
+    for (found, truth) in new(&profile).into_iter().zip([240e6, 300e3, 150e3, 20e3]) {
+        assert_within(found.expect("known").ns, truth, 0.03, "a new process");
+    }
+    assert_eq!(new(&refused), [None; 4]);
     let [two] = &profile.memory.two_ways[..] else { panic!("{:?}", profile.memory) };
     assert_eq!((two.work, two.bytes), (work, bytes));
     assert_within(two.time.ns, 80_000.0, 0.02, "the usual free");

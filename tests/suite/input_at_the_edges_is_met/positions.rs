@@ -23,8 +23,8 @@ fn in_a_scenario() {
     let scenario = "schema_version = 1\nname = \"x\"\nquestion = \"?\"\n\nbatches = \u{e9}\n";
     for end in ENDS {
         let text = scenario.replace('\n', end);
-        let error = Workload::from_toml("x.toml", &text).expect_err("not TOML").to_string();
-        says(&error, "x.toml".as_ref(), (5, 11), "this is not TOML");
+        let error = Workload::from_toml("x.toml", &text).expect_err("not valid TOML:").to_string();
+        says(&error, "x.toml".as_ref(), (5, 11), "not valid TOML:");
         let text = scenario.replace('\u{e9}', "0").replace('\n', end);
         let error = Workload::from_toml("x.toml", &text).expect_err("no batch").to_string();
         says(&error, "x.toml".as_ref(), (5, 11), "`batches` is 0");
@@ -84,7 +84,7 @@ fn in_runs() {
     let runs = "{\n\"hallway_runs\": 1,\n\"scenario\": 7\n}\n";
     for end in ENDS {
         let (_folder, path) = file("x.json", runs.replace('\n', end));
-        let error = RunSet::load(&path).expect_err("no name").to_string();
+        let error = RunSet::load(&path).expect_err("empty").to_string();
         says(&error, &path, (3, 13), "invalid type: integer `7`");
     }
 }

@@ -28,22 +28,38 @@ fn a_knot_is_a_size_and_a_time_and_times_do_not_fall() {
         (
             "[copy.time]",
             "[[4.0, 0.0], [4096.0, 0.0]]",
-            "[[copy]] of H2D are 0 up to its largest size",
+            "[[copy]] of H2D: all times up to the largest size,",
         ),
         (
             "[copy.time]",
             "[[4.0, 90.0], [64.0, 9.0], [4096.0, 95.0]]",
-            "fall: 9 ns at 64, after 90 ns at 4",
+            ": the time falls to 9 ns at 64, from 90 ns at 4",
         ),
-        ("[kernel.time]", "[[4.0, 90.0], [4096.0, 9.0]]", "fall: 9 ns at 4096, after 90"),
-        ("[kernel.time]", "[[1024.0, 0.0]]", "are 0 up to"),
-        ("[twin.time]", "[[1024.0, 0.0]]", "are 0 up to"),
-        ("[twin.time]", "[[4.0, 9000.0], [4096.0, 9.0]]", "fall: 9 ns at 4096, after 9000"),
-        ("[staging.until_complete]", "[[4.0, 0.0]]", "are 0 up to"),
+        (
+            "[kernel.time]",
+            "[[4.0, 90.0], [4096.0, 9.0]]",
+            ": the time falls to 9 ns at 4096, from 90 ns at",
+        ),
+        ("[kernel.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
+        ("[twin.time]", "[[1024.0, 0.0]]", ": all times up to the largest size,"),
+        (
+            "[twin.time]",
+            "[[4.0, 9000.0], [4096.0, 9.0]]",
+            ": the time falls to 9 ns at 4096, from 9000 ns at",
+        ),
+        ("[staging.until_complete]", "[[4.0, 0.0]]", ": all times up to the largest size,"),
+        (
+            "[copy.time]",
+            "[[4.0, 0.001], [67108864.0, 0.001]]",
+            "end with 0.001 ns for 67108864 bytes, over 50 TB/s",
+        ),
+        ("[kernel.time]", "[[4.0, 1.0], [67108864.0, 1.0]]", "over 50 TB/s: no memory is so fast"),
     ] {
         let error = error_of(&edited(heading, "knots", knots));
         assert!(error.contains(message), "{heading} {knots}: {error}");
     }
+    let error = error_of(&edited("[link]", "down_bytes_per_second", "1e300"));
+    assert!(error.contains("`down_bytes_per_second = 1e300` of [link] is over 50 TB/s"), "{error}");
     let error = error_of(&edited("[calls]", "launch_spread", "[[0.5, 1.0, 7.0]]"));
     assert!(error.contains("a pair of numbers, not 3"), "{error}");
 }
@@ -51,16 +67,16 @@ fn a_knot_is_a_size_and_a_time_and_times_do_not_fall() {
 #[test]
 fn a_machine_has_as_many_of_anything_as_machines_have() {
     for (key, wrong, message) in [
-        ("multiprocessors", "0", "`multiprocessors` is 0, and must be 1 to"),
-        ("multiprocessors", "1000000000", "`multiprocessors` is 1000000000, and must be 1 to"),
-        ("cpu_threads", "0", "`cpu_threads` is 0, and must be 1 to"),
-        ("cpu_threads", "1000000000", "`cpu_threads` is 1000000000, and must be 1 to"),
-        ("copy_engines", "0", "`copy_engines` is 0, and must be 1 to"),
-        ("copy_engines", "1000000000", "`copy_engines` is 1000000000, and must be 1 to"),
-        ("numa_nodes", "1000000000", "`numa_nodes` is 1000000000, and must be 0 to"),
-        ("devices", "0", "`devices` is 0, and must be 1 to"),
-        ("devices", "1000000000", "`devices` is 1000000000, and must be 1 to"),
-        ("device_memory_bytes", "0", "`device_memory_bytes` is 0, and must be 1 to"),
+        ("multiprocessors", "0", "`multiprocessors` is 0, but must be 1 to"),
+        ("multiprocessors", "1000000000", "`multiprocessors` is 1000000000, but must be 1 to"),
+        ("cpu_threads", "0", "`cpu_threads` is 0, but must be 1 to"),
+        ("cpu_threads", "1000000000", "`cpu_threads` is 1000000000, but must be 1 to"),
+        ("copy_engines", "0", "`copy_engines` is 0, but must be 1 to"),
+        ("copy_engines", "1000000000", "`copy_engines` is 1000000000, but must be 1 to"),
+        ("numa_nodes", "1000000000", "`numa_nodes` is 1000000000, but must be 0 to"),
+        ("devices", "0", "`devices` is 0, but must be 1 to"),
+        ("devices", "1000000000", "`devices` is 1000000000, but must be 1 to"),
+        ("device_memory_bytes", "0", "`device_memory_bytes` is 0, but must be 1 to"),
     ] {
         let error = error_of(&edited("[machine]", key, wrong));
         assert!(error.contains(message), "{key} = {wrong}: {error}");
@@ -101,7 +117,7 @@ fn a_profile_that_ends_early_is_refused() {
     assert!(tables.len() > 100);
     for end in tables.into_iter().step_by(20).chain([text.trim_end().len() - 1]) {
         let error = error_of(&text[..end]);
-        assert!(error.contains("ends early"), "at {end}: {error}");
+        assert!(error.contains("is incomplete"), "at {end}: {error}");
     }
     let (_folder, path) = file("profile.toml", &text);
     Profile::load(&path).expect("whole");

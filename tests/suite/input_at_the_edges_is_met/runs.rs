@@ -47,7 +47,7 @@ fn a_run_has_the_name_of_what_was_run() {
             _ => arguments.extend(["--output".as_ref(), pictures.as_os_str()]),
         }
         let error = refused(&hallway(arguments));
-        assert!(error.contains("`quickest` is a run of `cpu`"), "{error}");
+        assert!(error.contains(": the run named `quickest` is a run of `cpu`"), "{error}");
     }
 }
 
@@ -59,7 +59,7 @@ fn a_plan_is_run_once_in_a_file() {
     runs.push(runs[3].clone());
     let (_folder, path) = file("small-scale.json", set.to_string());
     let error = RunSet::load(&path).expect_err("twice").to_string();
-    assert!(error.contains("there twice"), "{error}");
+    assert!(error.contains("two runs of"), "{error}");
 }
 
 #[test]
@@ -75,7 +75,10 @@ fn a_scenario_that_changed_under_its_name_is_told() {
         "--profile".as_ref(),
         profile.as_os_str(),
     ]));
-    assert!(error.contains("`small-scale` has changed since"), "{error}");
+    assert!(
+        error.contains("`small-scale` has changed since its plans were run: none of the"),
+        "{error}"
+    );
     assert!(!error.contains("0 were run"), "{error}");
 }
 
@@ -85,6 +88,6 @@ fn runs_that_end_early_are_refused() {
     for end in [0, 1, text.len() / 3, text.len() / 2, text.trim_end().len() - 1] {
         let (_folder, path) = file("small-scale.json", &text[..end]);
         let error = RunSet::load(&path).expect_err("cut").to_string();
-        assert!(error.contains("ends early"), "at {end}: {error}");
+        assert!(error.contains("is incomplete"), "at {end}: {error}");
     }
 }

@@ -48,7 +48,9 @@ fn every_measurement_has_times_and_they_pass() {
     let line = line_with(&["\"call\":\"launch\"", "\"times\":["]);
     let (before, rest) = line.split_once("\"times\":[").expect("times");
     let (_, after) = rest.split_once(']').expect("their end");
-    for (times, message) in [("", "`times` are none"), ("0,0,0", "0 ns"), ("900,0,900", "0 ns")] {
+    for (times, message) in
+        [("", "`times` is empty: remove the line"), ("0,0,0", "0 ns"), ("900,0,900", "0 ns")]
+    {
         let wrong = format!("{before}\"times\":[{times}]{after}");
         let error = error_of("samples.jsonl", &samples(&[&wrong]));
         assert!(error.contains(":2:") && error.contains(message), "{error}");
@@ -89,7 +91,7 @@ fn samples_that_end_early_are_refused_or_said_to() {
     let last = few.trim_end().rfind('\n').expect("lines") + 1;
     for end in [few.find('\n').expect("a header") + 1, few.len() / 2, last - 9, last, last + 3] {
         let error = error_of("samples.jsonl", &few[..end]);
-        assert!(error.contains("ends early"), "at {end}: {error}");
+        assert!(error.contains("is incomplete"), "at {end}: {error}");
         let (folder, path) = file("samples.partial.jsonl", &few[..end]);
         let Ok(samples) = Samples::load(&path) else { panic!("it grows: {end}") };
         assert!(samples.is_unfinished);
@@ -104,9 +106,12 @@ fn samples_that_end_early_are_refused_or_said_to() {
     // Lines that are lost in the middle are missed as well.
     let lost = few.replacen(&format!("{}\n", lines[7]), "", 1);
     let error = error_of("samples.jsonl", &lost);
-    assert!(error.contains("40 lines should stand before its end, and there are 39"), "{error}");
+    assert!(
+        error.contains("its last line says that there are 40 lines before it, but there"),
+        "{error}"
+    );
     let more = format!("{few}{}\n", lines[1]);
-    assert!(error_of("samples.jsonl", &more).contains("goes on behind its end"));
+    assert!(error_of("samples.jsonl", &more).contains("it continues after its end"));
 }
 
 #[test]
@@ -120,6 +125,9 @@ fn samples_given_twice_are_refused() {
         let error =
             refused(&hallway(["fit".as_ref(), path.as_os_str(), "--output".as_ref(), to.as_ref()]));
         assert!(error.contains("are the same measurement"), "{error}");
-        assert!(error.contains("leave one of each out"), "{error}");
+        assert!(
+            error.contains("remove one of each pair, and correct the number of lines in the"),
+            "{error}"
+        );
     }
 }

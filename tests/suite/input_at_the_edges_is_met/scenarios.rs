@@ -71,7 +71,7 @@ fn a_name_is_seen() {
     ] {
         for old in ["\"demo\"", "\"out\"\ntype", "\"double\""] {
             let new = old.replacen(old.trim_end_matches("\ntype"), &format!("\"{name}\""), 1);
-            refuses(old, &new, &format!("name = \"{name}\""), code, "visible characters");
+            refuses(old, &new, &format!("name = \"{name}\""), code, "printable characters");
         }
     }
     let text = VALID.replacen("\"demo\"", "\"\u{e9}tude \u{4f8b} \u{1f600}-1\"", 1);
@@ -84,7 +84,7 @@ fn a_question_is_one_line_that_does_nothing_to_a_terminal() {
         [("a\\u001b[31mb?", "U+001B"), ("a\\u0007?", "U+0007"), ("a\\u202e?", "U+202E")]
     {
         let line = format!("question = \"{text}\"");
-        refuses("question = \"Is it worth it?\"", &line, &line, code, "one line of visible");
+        refuses("question = \"Is it worth it?\"", &line, &line, code, "single line of printable");
     }
 }
 
@@ -111,18 +111,24 @@ fn one_pair_of_brackets_beside_two() {
             "[plans]\nfamilies = []\n\n[[plans]]",
             "[[plans]]",
             "`[[plans]]`",
-            "`[plans]`, once",
+            "write a single `[plans]`",
         ),
-        ("[plans]", "[[limits]]\n\n[plans]", "[[limits]]", "`[[limits]]`", "`[limits]`, once"),
+        (
+            "[plans]",
+            "[[limits]]\n\n[plans]",
+            "[[limits]]",
+            "`[[limits]]`",
+            "write a single `[limits]`",
+        ),
     ] {
         let text = VALID.replacen(from, to, 1);
         let shown = error_of(&text).to_string();
-        assert!(!shown.contains("not TOML"), "{shown}");
+        assert!(!shown.contains("not valid TOML:"), "{shown}");
         refuses(from, to, line, message, fix);
     }
     let twice = VALID.replace("[plans]", "[limits]\n[plans]");
     let error = error_of(&twice);
-    assert!(error.to_string().contains("`[limits]` is there twice"), "{error}");
+    assert!(error.to_string().contains("`[limits]` appears twice"), "{error}");
 }
 
 #[test]

@@ -4,10 +4,13 @@ use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
 use super::super::programs_are_spelled_out::mistakes::refuses_in;
+use crate::said;
+use hallway::findings::{Answer, Assessment};
+use hallway::machine::Direction;
 use hallway::program::Call;
-use hallway::report::Verdict;
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
+use hallway::timeline::Lane;
 use hallway::units::Span;
 
 const SPLIT: &str = "split = { along = \"elements\" }";
@@ -53,14 +56,19 @@ fn both_sides_have_their_stated_price_and_chunks_a_part_of_it() {
     assert!(!sizes.gpu_wins.is_empty());
 }
 
-/// A CPU that takes no time at all wins at every size; nothing is too large for the GPU.
+/// A CPU that takes next to no time wins at every size; nothing is too large for the GPU.
 #[test]
-fn a_price_of_nothing_is_a_price() {
+fn a_price_of_next_to_nothing_is_a_price() {
     let costs = "elementwise = [\"in\", \"out\"]\nstated = { per_element = \"0.2 ns\" }\n\
-                 cpu = { stated = { fixed = \"0 ns\" } }";
+                 cpu = { stated = { fixed = \"0.1 ns\" } }";
     let workload = workload(&one_task(costs, SPLIT));
-    let verdict = Verdict::of(&ranked(&workload, &PROFILE)).sentence;
-    assert!(verdict.starts_with("Stay on the CPU") && !verdict.contains("inf"), "{verdict}");
+    let assessment = Assessment::new(&workload, 1, &ranked(&workload, &PROFILE), None);
+    let run = assessment.verdict.run.as_ref().expect("both sides are known");
+    assert_eq!(run.answer, Answer::Cpu);
+    assert!(run.factor.is_some_and(|factor| factor.is_finite() && factor > 1.0), "{run:?}");
+    let text = said::text(&assessment, &PROFILE);
+    let answer = said::answer(&text);
+    assert!(answer.starts_with("Stay on the CPU") && !answer.contains("inf"), "{answer}");
     let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
     assert!(sizes.gpu_wins.is_empty() && sizes.too_large_for_gpu.is_none(), "{sizes:?}");
 }
@@ -75,6 +83,65 @@ fn without_a_price_of_one_side_there_is_no_verdict() {
     let deciding = hallway::search::deciding_times(&ranking, &PROFILE).remove(0);
     assert!(deciding.at.expect("it turns") > Span::from_millis(3), "{deciding:?}");
     assert_eq!(break_even(&workload, &PROFILE), None, "its rules may name sizes");
+}
+
+/// Nobody has said that the profile is to blame.
+#[test]
+fn a_time_at_one_size_is_of_no_piece() {
+    let costs = "elementwise = [\"in\", \"out\"]\npoints = [[1e7, \"2 ms\"]]";
+    let workload = workload(&one_task(costs, SPLIT));
+    let ranking = ranked(&workload, &PROFILE);
+    assert!(ranking.plans.iter().any(|one| one.plan.name() == "resident, pinned"), "in one piece");
+    let cut = ranking.unknown.iter().find(|(plan, _)| plan.name() == "by-engine 4, pinned");
+    let (_, unknown) = cut.expect("in pieces, it is not predicted");
+    assert!(unknown.is_of_one_size(), "{unknown}");
+    assert_eq!(
+        unknown.to_string(),
+        "kernel `k` has a time on the GPU at only one size, so its chunks have no known time: add \
+         a second point to its `[[kernel]]`"
+    );
+    let cpu = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("not stated");
+    assert!(!cpu.1.is_of_one_size(), "{}", cpu.1);
+}
+
+#[test]
+fn a_stated_kernel_without_a_grid_is_taken_to_fill_the_gpu() {
+    let stated = "stated = { fixed = \"1 ms\" }";
+    let without = workload(&one_task(stated, ""));
+    assert_eq!(Vec::from_iter(without.kernels_without_grid()), ["k"]);
+    let with = workload(&one_task(&format!("block = [256]\ngrid = [64]\n{stated}"), ""));
+    assert!(with.kernels_without_grid().is_empty());
+    let on_cpu = one_task(&format!("{stated}\ncpu = {{ {stated} }}"), "on = \"cpu\"");
+    assert!(workload(&on_cpu).kernels_without_grid().is_empty(), "no GPU runs it");
+    let plans = candidates(&without).programs();
+    let resident = plans.iter().find(|plan| plan.label == "resident, pinned").expect("a plan");
+    let spelled = workload(&without.spelled_out(resident));
+    assert_eq!(Vec::from_iter(spelled.kernels_without_grid()), ["k"], "of programs, too");
+}
+
+/// A chunk of a stencil reads its neighbours' elements and computes as many more, at their price.
+#[test]
+fn a_halo_is_read_and_paid_for() {
+    let halo = "elementwise = [\"in\", \"out\"]\nhalo = 250_000\n\
+                stated = { per_element = \"0.2 ns\" }\n\
+                cpu = { stated = { per_element = \"1 ns\" } }";
+    let more = format!("{SPLIT}\n[plans]\nfamilies = [\"by-engine\"]\nchunks = [4]");
+    let workload = workload(&one_task(halo, &more));
+    assert_eq!(workload.tasks[0].halo(), 250_000);
+    let plan = candidates(&workload).programs().remove(0);
+    let launched: Vec<u64> = plan.own_steps().map(|(step, _)| step.elements).collect();
+    assert_eq!(launched, [2_750_000, 3_000_000, 3_000_000, 2_750_000]);
+    let copied = |way: Direction| {
+        let ways = plan.body.iter().filter_map(Call::crossing);
+        ways.filter(|(_, of, ..)| *of == way).map(|(.., to)| to.length.get()).sum::<u64>()
+    };
+    assert_eq!(copied(Direction::HostToDevice), 8 * launched.iter().sum::<u64>());
+    assert_eq!(copied(Direction::DeviceToHost), 8 * 10_000_000, "of each its own part");
+    let spelled = workload.spelled_out(&plan);
+    assert!(spelled.contains("halo = 250000"), "{spelled}");
+    let ranking = ranked(&workload, &PROFILE);
+    let busy = ranking.plans[0].forecast.timeline.busy(Lane::Kernels).nanos_f64();
+    assert!((busy / (0.2 * 11_500_000.0) - 1.0).abs() < 0.05, "{busy} ns");
 }
 
 /// What `explain` prints of a plan is a program that is the same plan.
@@ -111,6 +178,60 @@ fn refuses(text: &str, marked: &str, message: &str, help: &str) {
 }
 
 #[test]
+fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
+    let known = "stated = { fixed = \"1 ms\" }";
+    let good = one_task(known, "");
+    let with = |from: &str, to: &str| good.replace(from, to);
+    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
+    for (text, marked, message, help) in [
+        (
+            with(known, "stated = { fixed = \"0 ms\" }"),
+            "{ fixed = \"0 ms\"",
+            "kernel `k` is stated to take no time",
+            "it is unknown then",
+        ),
+        (
+            with(known, "points = [[1e3, \"100 us\"], [1e6, \"1 us\"]]"),
+            "\"1 us\"",
+            "the points of kernel `k` fall: 1.00 us at 1000000 elements, after 100 us at 1000",
+            "correct the times",
+        ),
+        (
+            with(known, "points = [[1e3, \"1 us\", 77], [1e6, \"2 us\"]]"),
+            "[1e3, \"1 us\", 77]",
+            "expected a pair such as [1e6, \"120 us\"]",
+            "a pair",
+        ),
+        (
+            along("[\"in\", \"out\"]\nhalo = -1"),
+            "-1",
+            "kernel `k` cannot have a halo of -1 elements",
+            "a whole number from 0",
+        ),
+        (
+            with(known, &format!("{known}\nhalo = 77")),
+            "77",
+            "has a `halo`, but cannot be split",
+            "to be split in `elementwise`",
+        ),
+        (
+            along("[\"in\", \"out\"]\nhalo = 1").replace("writes = [\"y\"]", "writes = [\"x\"]"),
+            "[\"x\"]\n",
+            "reads and writes `x`, but kernel `k` has a halo",
+            "write to another buffer",
+        ),
+        (
+            along("[\"in\", \"out\"]\nhalo = 2") + "split = { along = \"elements\", halo = 1 }",
+            "1 }",
+            "`halo` of task `t` is 1",
+            "set `halo` in its `[[kernel]]`",
+        ),
+    ] {
+        refuses(&text, marked, message, help);
+    }
+}
+
+#[test]
 fn mistakes_have_their_place_and_fix() {
     let good = one_task("stated = { fixed = \"1 ms\" }", "");
     let with = |from: &str, to: &str| {
@@ -121,12 +242,17 @@ fn mistakes_have_their_place_and_fix() {
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
         (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` names 0 buffers", "as many"),
+        (
+            with("[\"x\"]\nw", "[]\nw"),
+            "[]",
+            "`reads` of task `t` lists 0 buffers",
+            "one for each of its own",
+        ),
         (
             with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
             "[\"y\", \"x\"]",
-            "`writes` of task `t` names 2 buffers",
-            "as many",
+            "`writes` of task `t` lists 2 buffers",
+            "one for each of its own",
         ),
         (
             with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
@@ -135,7 +261,7 @@ fn mistakes_have_their_place_and_fix() {
             "task `t` writes `y` twice",
             "once",
         ),
-        (good.clone() + SPLIT, "{ along", "does not say that it can be cut", "`elementwise`"),
+        (good.clone() + SPLIT, "{ along", "` is not declared to be splittable", "`elementwise`"),
         (
             good.clone() + "arguments = { rows = 3 }",
             "rows",

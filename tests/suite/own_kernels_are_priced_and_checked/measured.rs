@@ -202,9 +202,9 @@ fn a_command_is_timed_if_the_user_allows_it() {
 #[test]
 fn a_command_that_fails_or_never_ends_is_named() {
     for (command, told) in [
-        ("[\"sh\", \"-c\", \"exit 3\"]", "ended with exit status: 3"),
-        ("[\"sleep\", \"60\"]", "did not end within 1 s"),
-        ("[\"./no-such-program\"]", "does not start"),
+        ("[\"sh\", \"-c\", \"exit 3\"]", "failed with exit status: 3"),
+        ("[\"sleep\", \"60\"]", "did not finish within 1 s"),
+        ("[\"./no-such-program\"]", "could not be started:"),
     ] {
         let folder = folder(&told.replace([' ', ':'], "-"));
         let scenario = folder.join("w.toml");
@@ -221,7 +221,7 @@ fn a_command_that_fails_or_never_ends_is_named() {
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(4), "{errors}");
         let flat = errors.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(flat.contains("the CPU side of `k`") && flat.contains(told), "{errors}");
+        assert!(flat.contains("the CPU version of `k`, `") && flat.contains(told), "{errors}");
         assert!(!folder.join("mine/profile.toml").exists());
         std::fs::remove_dir_all(&folder).expect("gone");
     }

@@ -15,48 +15,58 @@ fn refuses((kernels, calls): (&str, &str), marked: &str, message: &str, help: &s
 #[test]
 fn a_kernel_is_known_in_one_way_and_whole() {
     for (kernel, marked, message, help) in [
-        ("", "\"k\"", "nothing says what kernel `k` costs", "add `source`"),
+        ("", "\"k\"", "kernel `k` has no cost", "add `source`"),
         ("source = \"taps.cu\"", "\"taps.cu\"", "does not say which kernel", "add `entry"),
         ("source = \"taps.cu\"\nentry = \" \"", "\" \"", "`entry` of kernel `k` is empty", "write"),
         ("source = \"no.cu\"\nentry = \"f\"", "\"no.cu\"", "cannot read", "relative to the"),
         ("cubin = \"no.cubin\"\nentry = \"f\"", "\"no.cubin\"", "cannot read", "relative to the"),
-        ("ptx = \"..\"\nentry = \"f\"", "\"..\"", "cannot read", "name a file"),
+        (
+            "ptx = \"..\"\nentry = \"f\"",
+            "\"..\"",
+            "cannot read",
+            "give the path of an existing file, relative to the scenario",
+        ),
         (
             "source = \"taps.cu\"\nptx = \"triad.ptx\"\nentry = \"f\"",
             "\"triad.ptx\"",
             "both `source` and `ptx`",
             "keep one",
         ),
-        ("entry = \"f\"\nstated = { fixed = \"1 us\" }", "\"f\"", "no code to look into", "add"),
+        (
+            "entry = \"f\"\nstated = { fixed = \"1 us\" }",
+            "\"f\"",
+            "` has no code for this key to apply to",
+            "add",
+        ),
         (
             "source = \"taps.cu\"\nentry = \"filter\"\ninclude = [\"nowhere\"]",
             "\"nowhere\"",
-            "is no folder",
+            "is not a folder",
             "relative to the scenario",
         ),
         (
             "ptx = \"triad.ptx\"\nentry = \"triad\"\ninclude = [\".\"]",
             "\".\"",
-            "is compiled already",
+            "` is already compiled, but has `include`",
             "take it out",
         ),
         (
             "source = { name = \"k.cu\", text = \"\" }\nentry = \"k\"\ninclude = [\".\"]",
             "\".\"",
-            "`include` beside the text",
-            "put headers beside",
+            "` has both `include` and the text of its source",
+            "put the headers next to the text, in `headers`",
         ),
         (
             "ptx = { name = \"k\", text = \"\", headers = { a = \"\" } }\nentry = \"k\"",
             "{ name",
-            "is compiled already, and has `headers`",
-            "take them out",
+            "` is already compiled, but has `headers`",
+            "remove them",
         ),
         (
             "cubin = { name = \"k\", text = \"7f4\" }\nentry = \"k\"",
             "{ name",
-            "not in hexadecimal digits",
-            "two of 0 to 9",
+            "` contains something other than hexadecimal digits",
+            "write two hexadecimal digits per byte, or give the path of the",
         ),
         ("source = \"taps.cu\"\nentry = \"filter\"\ngrid = [1]", "\"k\"", "has no `block`", "256"),
         ("source = \"taps.cu\"\nentry = \"filter\"\nblock = [32]", "\"k\"", "has no `grid`", "add"),
@@ -75,33 +85,43 @@ fn a_cost_is_said_once_and_makes_sense() {
             "stated = { fixed = \"1 us\" }\npoints = [[1, \"1 us\"]]",
             "{ fixed",
             "both `points` and `stated`",
-            "keep the one",
+            "keep one of them",
         ),
-        ("stated = { fixed = \"1 us\" }\nparameters = [\"x\"]", "\"x\"", "and no code", "take"),
-        ("stated = { }", "{ }", "the stated time of kernel `k` is empty", "per_element"),
+        (
+            "stated = { fixed = \"1 us\" }\nparameters = [\"x\"]",
+            "\"x\"",
+            "` has `parameters` but no code",
+            "take",
+        ),
+        ("stated = { }", "{ }", "the stated time of kernel `k` is zero", "per_element"),
         ("stated = { fixed = \"5\" }", "\"5\"", "is not a time", "120 us"),
-        ("points = []", "[]", "has no point", "1e6"),
-        ("points = [[2, \"1 us\"], [1, \"2 us\"]]", "1", "increasing size", "in order"),
-        ("points = [[0.5, \"1 us\"]]", "0.5", "at 0.5 elements", "whole number"),
+        ("points = []", "[]", "` has an empty list of points", "1e6"),
+        ("points = [[2, \"1 us\"], [1, \"2 us\"]]", "1", "not in order of size", "sort them"),
+        ("points = [[0.5, \"1 us\"]]", "0.5", "` has a point at 0.5 elements", "whole number"),
         ("points = [[5, \"soon\"]]", "\"soon\"", "is not a time", "120 us"),
         (
             "roofline = { flops_per_element = 0, bytes_per_element = 0 }",
             "{ flops",
-            "does nothing for an element",
-            "how many operations",
+            "has no work",
+            "write the number of operations or bytes per element",
         ),
         (
             "roofline = { flops_per_element = -1, bytes_per_element = 0 }",
             "-1",
-            "-1 is no work",
-            "0 or more",
+            "` cannot have -1 operations or bytes per element",
+            "write a finite number of at least 0",
         ),
-        ("stated = { fixed = \"1 us\" }\ncpu = { }", "{ }", "`cpu` of kernel `k` says", "command"),
+        (
+            "stated = { fixed = \"1 us\" }\ncpu = { }",
+            "{ }",
+            "`cpu` of kernel `k` is empty",
+            "command",
+        ),
         ("cpu = { command = [] }", "[]", "the command of kernel `k` is empty", "./blur"),
         (
             "cpu = { command = [\"a\"], stated = { fixed = \"1 us\" } }",
             "[\"a\"]",
-            "a cost on the CPU, and a command",
+            "` has both a CPU cost and a command",
             "keep",
         ),
         ("sauce = \"taps.cu\"", "sauce", "unknown key `sauce`", "`source`"),
@@ -113,7 +133,12 @@ fn a_cost_is_said_once_and_makes_sense() {
             "three",
         ),
         ("stated = { fixed = \"1 us\" }\nreads = [\"a\", \"a\"]", "\"a\"", "`a` twice", "once"),
-        (&format!("{code}stated = {{ fixed = \"1 us\" }}"), "{ fixed", "a cost beside it", "take"),
+        (
+            &format!("{code}stated = {{ fixed = \"1 us\" }}"),
+            "{ fixed",
+            "` has both code and a cost",
+            "take",
+        ),
     ] {
         refuses((&costs(kernel), &launch(10)), marked, message, help);
     }
@@ -123,41 +148,106 @@ fn a_cost_is_said_once_and_makes_sense() {
 fn a_name_of_the_library_or_of_another_kernel_is_taken() {
     let named =
         |name: &str| format!("[[kernel]]\nname = \"{name}\"\nstated = {{ fixed = \"1 s\" }}\n");
-    refuses((&named("saxpy"), ""), "\"saxpy\"", "the library has a kernel `saxpy`", "another name");
+    refuses(
+        (&named("saxpy"), ""),
+        "\"saxpy\"",
+        "the library already has a kernel named `saxpy`",
+        "another name",
+    );
     let twice = named("k") + &named("k");
-    refuses((&twice, ""), "\"k\"", "two kernels have the `name` `k`", "of its own");
+    refuses((&twice, ""), "\"k\"", "two kernels have the same `name`, `k`", "of its own");
     let stated = costs("stated = { fixed = \"1 us\" }");
     let unknown = "{ launch = \"q\", reads = [\"d\"], writes = \"e\" },";
-    refuses((&stated, unknown), "\"q\"", "there is no kernel `q`", "there are k, scale");
+    refuses((&stated, unknown), "\"q\"", "there is no kernel `q`", "use one of k, scale");
 }
 
 /// Launches that the rules of `FILTER` do not allow.
 #[test]
 fn a_launch_fits_its_kernel() {
     let cases: [(&str, &str, &str, &str, &str); 17] = [
-        ("taps = 9", "tabs = 9", "tabs", "has no number `tabs`", "name it in a rule"),
-        ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is no", "arguments"),
-        ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is no number", "`elements`"),
-        ("gain = 2.5", "gain = inf", "inf", "is no argument of kernel `k`", "write a number"),
-        (", elements = 1000", "", "\"k\"", "does not say on how many", "add `elements"),
-        ("elements = 1000", "elements = 0", "0", "kernel `k` on 0 elements", "from 1 to"),
-        ("elements = 1000", "elements = -5", "-5", "on -5 elements", "from 1 to"),
+        (
+            "taps = 9",
+            "tabs = 9",
+            "tabs",
+            "` has no argument `tabs`",
+            "remove it, or use it in the kernel's `grid`, `block`, `shared`,",
+        ),
+        ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is not", "arguments"),
+        ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is not a number", "`elements`"),
+        (
+            "gain = 2.5",
+            "gain = inf",
+            "inf",
+            "kernel `k` cannot have the argument `",
+            "write a number",
+        ),
+        (
+            ", elements = 1000",
+            "",
+            "\"k\"",
+            "` does not say how many elements it works on",
+            "add `elements",
+        ),
+        (
+            "elements = 1000",
+            "elements = 0",
+            "0",
+            "kernel `k` cannot work on 0 elements",
+            "from 1 to",
+        ),
+        ("elements = 1000", "elements = -5", "-5", "` cannot work on -5 elements", "from 1 to"),
         ("taps = 9", "taps = 90000", "\"4 * taps\"", "`shared` of kernel `k` is 360000", "256 KiB"),
         ("taps = 9", "taps = -9", "\"4 * taps\"", "`shared` of kernel `k` is -36", "0 to"),
-        ("\"d[..4000]\", ", "", "\"k\"", "reads 2 ranges, and the call 1", "as many"),
+        (
+            "\"d[..4000]\", ",
+            "",
+            "\"k\"",
+            "` reads 2 ranges, but the call reads 1",
+            "in the kernel's order",
+        ),
         (
             "[\"e[..4000]\"]",
             "[\"e\", \"d\"]",
             "\"k\"",
-            "writes 1 ranges, and the call 2",
-            "as many",
+            "` writes 1 ranges, but the call writes 2",
+            "in the kernel's order",
         ),
-        ("\"e[..4000]\"", "\"x\"", "\"k\"", "which is not on GPU 0", "correct the call"),
-        ("\"d[..4000]\"", "\"d[..8 MiB]\"", "\"d[..8 MiB]\"", "no range of `d`", "are there"),
-        ("elements = 1000", "elements = 1000, lead = 2", "2", "has no `lead`", "take it out"),
-        ("elements = 1000", "elements = 1000, type = \"f32\"", "\"f32\"", "has no `type`", "take"),
-        ("taps = 9", "elements = 9", "9", "is no argument of kernel `k`", "how many elements"),
-        ("{ launch", "{ clear = \"d\", launch", "\"d\"", "both `launch` and `clear`", "two calls"),
+        ("\"e[..4000]\"", "\"x\"", "\"k\"", ", but it is not on GPU 0", "correct the call"),
+        (
+            "\"d[..4000]\"",
+            "\"d[..8 MiB]\"",
+            "\"d[..8 MiB]\"",
+            "are not a range within `d`, which has",
+            "are there",
+        ),
+        (
+            "elements = 1000",
+            "elements = 1000, lead = 2",
+            "2",
+            "`lead` only applies to library kernels",
+            "take it out",
+        ),
+        (
+            "elements = 1000",
+            "elements = 1000, type = \"f32\"",
+            "\"f32\"",
+            "`type` only applies to library kernels, not to your own kernel `",
+            "take",
+        ),
+        (
+            "taps = 9",
+            "elements = 9",
+            "9",
+            "kernel `k` cannot have the argument `",
+            "how many elements",
+        ),
+        (
+            "{ launch",
+            "{ clear = \"d\", launch",
+            "\"d\"",
+            "this call is both a `launch` and a `clear`",
+            "two calls",
+        ),
     ];
     for (from, to, marked, message, help) in cases {
         let call = FILTERED.replacen(from, to, 1);
@@ -170,20 +260,38 @@ fn a_launch_fits_its_kernel() {
 #[test]
 fn rules_come_to_what_a_device_can_launch() {
     for (from, to, marked, message, help) in [
-        ("[32, 8]", "[32, 64]", "[32, 64]", "2048 threads: at most 1024", "smaller"),
+        (
+            "[32, 8]",
+            "[32, 64]",
+            "[32, 64]",
+            "its block has 2048 threads; the limit is 1024",
+            "smaller",
+        ),
         ("[32, 8]", "[2048]", "2048", "`block` of kernel `k` is 2048", "1 to 1024"),
         ("[32, 8]", "[32, \"taps - 9\"]", "\"taps - 9\"", "`block` of kernel `k` is 0", "1 to"),
         ("max(taps % 5, 2)", "taps - 9", "\"taps - 9\"", "`grid` of kernel `k` is 0", "1 to"),
         ("max(taps % 5, 2)", "elements * 99", "\"elements * 99\"", "is 99000", "65535"),
-        ("max(taps % 5, 2)", "rows", "\"rows\"", "`rows` in `rows` is no number", "`taps`"),
+        ("max(taps % 5, 2)", "rows", "\"rows\"", "`rows` in `rows` is not a number", "`taps`"),
         ("max(taps % 5, 2)", "taps / 0", "\"taps / 0\"", "divides by 0", "another"),
         ("max(taps % 5, 2)", "ceil(taps", "\"ceil(taps\"", "ends too early", "`ceil`"),
         ("max(taps % 5, 2)", "round(taps)", "\"round(taps)\"", "no function `round`", "`ceil`"),
         ("[\"in\", \"weights\", \"out\", {", "[\"on\", {", "\"on\"", "parameter `on`", "`reads`"),
-        ("{ i32 = \"taps\" }", "{ int = \"taps\" }", "int", "`int` is no type", "i32, u32"),
+        (
+            "{ i32 = \"taps\" }",
+            "{ int = \"taps\" }",
+            "int",
+            "`int` is not a parameter type",
+            "i32, u32",
+        ),
         ("{ i32 = \"taps\" }", "{ i32 = 3e9 }", "3e9", "does not fit i32", "wider"),
         ("{ i32 = \"taps\" }", "{ u32 = -1 }", "-1", "does not fit u32", "wider"),
-        ("{ i32 = \"taps\" }", "{ i32 = 0.5 }", "0.5", "0.5 in kernel `k` is not whole", "whole"),
+        (
+            "{ i32 = \"taps\" }",
+            "{ i32 = 0.5 }",
+            "0.5",
+            "0.5 in kernel `k` is not a whole number",
+            "whole",
+        ),
         ("{ f32 = 0.5 }", "{ f32 = 1e300 }", "1e300", "does not fit f32", "wider"),
         ("{ f32 = 0.5 }", "{ }", "{ }", "a parameter needs a type", ""),
         ("{ f32 = 0.5 }", "{ f32 = 1, i32 = 2 }", "{ f32", "a parameter has one type", ""),
@@ -202,22 +310,40 @@ fn a_product_fits_its_matrices() {
     Workload::from_toml(FILE, &text("", product)).expect("it fits");
     for (from, to, marked, message, help) in [
         ("rows = 30, ", "", "\"matmul\"", "needs `rows`, `inner` and `columns`", "add"),
-        ("rows = 30", "rows = 0", "0", "`rows = 0` is no argument", "from 1 to"),
-        ("rows = 30", "rows = 1.5", "1.5", "`rows = 1.5` is no argument", "from 1 to"),
-        ("rows = 30", "rows = 30, depth = 2", "2", "`depth = 2` is no argument", "`rows`"),
-        ("reads", "type = \"f64\", reads", "\"f64\"", "`f64` is no type of a product", "bf16"),
-        ("reads", "type = \"bf16\", reads", "\"matmul\"", "elements of bf16 has", "correct"),
-        ("e[..4800]", "e[..4804]", "\"matmul\"", "a matrix of 4804 bytes where", "correct"),
-        ("\"d[..2400]\", ", "", "\"matmul\"", "a product of 1 factors", "correct"),
-        ("\"e[..4800]\"", "\"d[..4800]\"", "\"matmul\"", "overwrites one of its", "correct"),
-        ("reads", "elements = 5, reads", "5", "follow from its ranges", "take it out"),
+        ("rows = 30", "rows = 0", "0", "a product cannot have `rows = 0`", "from 1 to"),
+        ("rows = 30", "rows = 1.5", "1.5", "a product cannot have `rows = 1.5`", "from 1 to"),
+        ("rows = 30", "rows = 30, depth = 2", "2", "a product cannot have `depth = 2`", "`rows`"),
+        ("reads", "type = \"f64\", reads", "\"f64\"", "`f64` is not a type for products", "bf16"),
+        ("reads", "type = \"bf16\", reads", "\"matmul\"", "elements of bf16 needs", "correct"),
+        (
+            "e[..4800]",
+            "e[..4804]",
+            "\"matmul\"",
+            "a matrix of 4804 bytes, but a product of",
+            "correct",
+        ),
+        ("\"d[..2400]\", ", "", "\"matmul\"", "a product with 1 factors and", "correct"),
+        (
+            "\"e[..4800]\"",
+            "\"d[..4800]\"",
+            "\"matmul\"",
+            "a product whose result overlaps with one of its factors",
+            "correct",
+        ),
+        (
+            "reads",
+            "elements = 5, reads",
+            "5",
+            "the ranges already set the number of elements of kernel `",
+            "take it out",
+        ),
     ] {
         let call = product.replacen(from, to, 1);
         assert_ne!(call, product, "{from}");
         refuses(("", &call), marked, message, help);
     }
     let library = "{ launch = \"scale\", type = \"bf16\", reads = [\"d\"], writes = \"e\" },";
-    refuses(("", library), "\"bf16\"", "kernel `scale` works on f32 alone", "take it out");
+    refuses(("", library), "\"bf16\"", "kernel `scale` only works on f32", "take it out");
     let two = "{ launch = \"scale\", reads = [\"d\"], writes = [\"e\", \"d\"] },";
-    refuses(("", two), "[\"e\"", "writes one range, not 2", "name one");
+    refuses(("", two), "[\"e\"", "` writes one range, but the call has 2", "name one");
 }

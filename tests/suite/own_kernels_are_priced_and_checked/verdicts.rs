@@ -1,8 +1,9 @@
 //! Without a cost for one side there is no verdict, but at which time of it the verdict would turn.
 
 use super::{costs, machine, text};
+use crate::said;
+use hallway::findings::{Assessment, MissingTime};
 use hallway::profile::{Processor, Profile};
-use hallway::report::Assessment;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, deciding_times, rank};
 use hallway::simulate::simulate;
@@ -32,10 +33,18 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     // The CPU does nothing else: both runs together take as long as the GPU.
     let off = at.nanos_f64() - gpu.nanos_f64();
     assert!(off.abs() <= 1e-5 * gpu.nanos_f64() + 4.0, "{at}, not {gpu}");
-    let said = Assessment::new(&workload, 1, &ranking, None).deciding(&found).verdict.sentence;
-    let told =
-        format!("The CPU's time of `k` is not known: `p` wins if it takes more than {at} a pass.");
-    assert!(said.contains(&told), "{said}");
+    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
+    let missing = MissingTime {
+        kernel: "k".to_owned(),
+        on_cpu: true,
+        other: "p".to_owned(),
+        other_wins_above_ns: Some(at),
+    };
+    assert_eq!(assessment.missing_times, [missing]);
+    let text = said::text(&assessment, &machine);
+    let told = format!("the CPU's time of `k`: `p` is faster if it is over {at} a run");
+    assert_eq!(said::the(&text, "Unknown"), told);
+    assert!(said::answer(&text).ends_with("; the CPU's time of `k` is not known."), "{text}");
     // With a time that is a little less, or a little more, so it is.
     for (each, cpu_wins) in [(at.nanos() / 2 - 500, true), (at.nanos() / 2 + 500, false)] {
         let both = format!(
@@ -56,8 +65,10 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
         found.iter().map(|one| (one.on, one.at)).collect::<Vec<_>>(),
         [(Processor::Gpu, None)]
     );
-    let said = Assessment::new(&workload, 1, &ranking, None).deciding(&found).verdict.sentence;
-    assert!(said.contains("`cpu` wins even if it takes none"), "{said}");
+    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
+    let text = said::text(&assessment, &machine);
+    let told = "the GPU's time of `k`: `cpu` is faster even if it is nothing";
+    assert_eq!(said::the(&text, "Unknown"), told);
     // A slow CPU leaves the GPU a chance.
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
     let (workload, ranking) = ranked(slow, 1, &machine);

@@ -69,9 +69,9 @@ fn chunks_that_cannot_be_dealt_evenly_are_refused() {
     };
     let workload = simple(Kernel::Scale, 300, "batches = 2");
     let text = refused(&workload, 5, 2);
-    assert!(text.contains("5 chunks cannot be shared out evenly to 2 GPUs"), "{text}");
+    assert!(text.contains("5 chunks cannot be divided evenly among 2 GPUs"), "{text}");
     let text = refused(&workload, 1, 3);
-    assert!(text.contains("3 GPUs for fewer chunks"), "{text}");
+    assert!(text.contains("there are fewer chunks than GPUs (3)"), "{text}");
     let plan = build(&workload, over(1, 2)).expect("a batch each");
     assert_eq!(plan.devices(), 2);
     let mut workload = simple(Kernel::Scale, 300, "");

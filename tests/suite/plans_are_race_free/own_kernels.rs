@@ -5,7 +5,8 @@ use super::{Case, read, strategies};
 use hallway::execute::Contents;
 use hallway::families::build;
 use hallway::program::{BufferId, Program};
-use hallway::scenario::FamilyName;
+use hallway::scenario::{FamilyName, TaskKernel};
+use std::sync::Arc;
 
 /// A kernel that goes along bytes and numbers, reads a table whole and writes two arrays, in front
 /// of one of the library and one that stays whole.
@@ -64,6 +65,26 @@ fn elementwise_kernels_are_cut_and_compute_what_the_whole_does() {
     assert!(plans.iter().all(|plan| launches(plan) >= 4), "twice for each of two batches");
     let most = plans.iter().map(launches).max();
     assert_eq!(most, Some(2 * 2 * 64), "the finest cut has 64 chunks");
+}
+
+/// Elements at the ends of a chunk come out wrong, for want of neighbours, and nobody uses them.
+#[test]
+fn kernels_with_a_halo_are_cut_and_compute_what_the_whole_does() {
+    let stencil = "elementwise = [\"in\", \"gain\", \"out\", \"flags\"]\nhalo = 3\n";
+    let text = pipeline(SPLIT, "");
+    let text = text.replace("elementwise = [\"in\", \"gain\", \"out\", \"flags\"]\n", stencil);
+    let case = Case::new(read(&text));
+    let checked = case.check(4).unwrap();
+    assert!(checked >= 30, "only {checked} plans");
+    // Without what lies around a chunk, its first elements would be others.
+    let mut short = case.workload.clone();
+    let TaskKernel::Own(work) = &mut short.tasks[0].kernel else { panic!("it is one's own") };
+    let mut declared = (*work.declared).clone();
+    declared.kernel.elementwise.as_mut().expect("it is").halo = 4;
+    work.declared = Arc::new(declared);
+    let wider = case.before.computed(&short, &case.team);
+    let flags = short.tasks[0].writes[1];
+    assert!(case.after.check(&short, flags, wider.of(flags)).is_err(), "it depends on its halo");
 }
 
 #[test]

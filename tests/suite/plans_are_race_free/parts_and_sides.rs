@@ -197,7 +197,7 @@ fn what_families_cannot_do_is_said() {
     };
     let mut between = sided("", "", "");
     between.tasks[1].on_cpu = true;
-    says(&between, "task `square` on the CPU lies between tasks of the GPU");
+    says(&between, "task `square` on the CPU is between tasks on the GPU; only");
     let case = Case::new(between);
     let schedules = random_schedules(&case);
     assert!(!schedules.is_empty(), "single tasks can be scheduled so");
@@ -207,18 +207,18 @@ fn what_families_cannot_do_is_said() {
     }
     let mut all = sided("", "", "");
     all.tasks.iter_mut().for_each(|task| task.on_cpu = true);
-    says(&all, "no task is left for the GPU");
+    says(&all, "no task is left to run on the GPU");
     let mut there = sided("on = \"cpu\"", "", "");
     there.buffers[0].home = Home::Device;
-    says(&there, "uses `x`, which lives on the GPU");
+    says(&there, "` on the CPU uses `x`, which is on the GPU; only `by-task`");
     let mut halo = sided("on = \"cpu\"", "", "");
     let TaskKernel::Library { kernel, .. } = &mut halo.tasks[1].kernel else { unreachable!() };
     *kernel = Kernel::Stencil;
     halo.plans.chunks = vec![4];
-    says(&halo, "the CPU uses `prepared`, and its chunks overlap");
+    says(&halo, "the CPU uses `prepared`, whose chunks overlap");
     let mut rows = halved(1009, "", ROWS, SPLIT);
     rows.plans.families = vec![FamilyName::Staged, FamilyName::Managed];
-    says(&rows, "rows of `out` lie apart, and the CPU copies ranges");
+    says(&rows, "`out` is needed in separate rows, but the CPU copies contiguous ranges");
 }
 
 proptest! {

@@ -150,5 +150,5 @@ fn what_is_read_whole_comes_once_for_each_batch() {
     }
     // Rows are never cut.
     let refusal = build(&case.workload, pinned(ByEngine { chunks: 11 })).expect_err("ten");
-    assert!(refusal.to_string().contains("8 of which stay together"), "{refusal}");
+    assert!(refusal.to_string().contains(", in rows of 8"), "{refusal}");
 }

@@ -98,23 +98,23 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     let set = |path: &'static str, to: u64| {
         move |call: &mut Value| *call.pointer_mut(path).expect("it is there") = json!(to)
     };
-    let no_stream = format!("names stream {streams} of {streams}, counted from 0");
+    let no_stream = format!("uses stream {streams}, but the {streams} streams are numbered from 0");
     refused_call("by-engine", "Copy", set("/stream", streams as u64), &no_stream);
     refused_call("by-engine", "Copy", set("/from/allocation", 99), "names allocation 99 of ");
     refused_call(
         "by-engine",
         "Copy",
         set("/from/length", 1 << 40),
-        "names 1 TiB from byte 0 on of",
+        "uses 1 TiB starting at byte 0 of",
     );
     let offset = set("/to/offset", u64::MAX - 3);
-    refused_call("by-engine", "Copy", offset, "names 20 B from byte 18446744073709551612 on of");
+    refused_call("by-engine", "Copy", offset, "uses 20 B starting at byte 18446744073709551612 of");
     refused_call("by-engine", "Copy", set("/from/length", 0), "names no bytes, from byte 0 on, of");
     refused_call(
         "by-engine",
         "Launch",
         set("/step/output/offset", 2),
-        "names 384 bytes from byte 2 on of",
+        "uses 384 bytes starting at byte 2 of",
     );
     refused_call("by-engine", "Wait", set("/event", 1 << 20), "names event 1048576 of ");
     let drop_input = |call: &mut Value| {
@@ -124,28 +124,38 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
         "by-engine",
         "Launch",
         drop_input,
-        "names 1 inputs of `convolution`, which takes 2",
+        "uses 1 inputs for `convolution`, which takes 2",
     );
     let taps = set("/step/arguments/extent", 4);
     refused_call(
         "by-engine",
         "Launch",
         taps,
-        "names taps = 4 of `convolution`, which takes an odd",
+        "uses taps = 4 for `convolution`, which takes an odd",
     );
-    refused_call("by-engine", "Launch", set("/step/lead", 9), "names 9 elements in front of an");
+    refused_call(
+        "by-engine",
+        "Launch",
+        set("/step/lead", 9),
+        "uses 9 elements before the output of",
+    );
     let input = set("/step/inputs/0/length", 4);
-    refused_call("by-engine", "Launch", input, "names 1 elements as input 0 of `convolution`");
-    refused_call("graph of", "Replay", set("/calls", 999), "names 999 calls of a graph, and ");
-    refused_call("multi-gpu", "Use", |call| *call = json!(2), "names GPU 2 of 2, counted from 0");
+    refused_call("by-engine", "Launch", input, "uses 1 elements as input 0 of `convolution`");
+    refused_call("graph of", "Replay", set("/calls", 999), "uses 999 calls in a graph, but only");
+    refused_call(
+        "multi-gpu",
+        "Use",
+        |call| *call = json!(2),
+        "uses GPU 2, but the 2 GPUs are numbered from 0",
+    );
     let huge = |value: &mut Value| value["allocations"][0]["bytes"] = json!(1_u64 << 60);
-    refused("resident", huge, "take more than 1024 TiB together");
+    refused("resident", huge, "its allocations exceed 1024 TiB in total");
     let events = |value: &mut Value| value["events"] = json!(u64::MAX);
-    refused("resident", events, "18446744073709551615 events for ");
+    refused("resident", events, "it has 18446744073709551615 events but only");
     let device = |value: &mut Value| value["streams"][0]["device"] = json!(u64::MAX);
-    refused("resident", device, "streams[0] is of GPU 18446744073709551615");
+    refused("resident", device, "streams[0] is on GPU 18446744073709551615, but GPUs before it");
     let place = |value: &mut Value| value["allocations"][0]["place"] = json!({ "device": 3 });
-    refused("resident", place, "allocations[0], `x`, is on a GPU that no stream is of");
+    refused("resident", place, "allocations[0], `x`, is on a GPU without a stream");
     let unknown = |value: &mut Value| value["allocations"][0]["hold"] = json!(1);
     refused("resident", unknown, "unknown field `hold`");
 }
@@ -157,12 +167,17 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         "by-engine",
         "Copy",
         turn,
-        "copies D2H from `weights` to `weights`, which is not the way",
+        "copies D2H from `weights` to `weights`, but these are not in",
     );
     let shorter = |call: &mut Value| call["to"]["length"] = json!(4);
-    refused_call("by-engine", "Copy", shorter, "copies 20 B to where 4 B have room");
+    refused_call("by-engine", "Copy", shorter, "copies 20 B to a range of 4 B");
     let on_host = |call: &mut Value| call["from"]["allocation"] = json!(0);
-    refused_call("multi-gpu", "PeerCopy", on_host, "copies between GPUs, from or to the host's");
+    refused_call(
+        "multi-gpu",
+        "PeerCopy",
+        on_host,
+        "is a copy between GPUs, but its source or target is host memory",
+    );
     // Devices reach page-locked memory of the host, and no other.
     let on_host = |value: &mut Value| {
         let launch = first(value, "Launch");
@@ -172,25 +187,25 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         value["allocations"][0]["place"] = json!({ "host": "pageable" });
         value["setup"].as_array_mut().expect("calls").remove(0);
     };
-    refused("by-engine", on_host, "works in stream 1 on `x`, which is not on GPU 0");
+    refused("by-engine", on_host, "uses `x` in stream 1, but it is not on GPU 0");
     let remove = |value: &mut Value| {
         let at = first(value, "Use");
         value["body"].as_array_mut().expect("calls").remove(at);
     };
-    refused("multi-gpu", remove, "is about GPU 1, and the context is that of GPU 0");
+    refused("multi-gpu", remove, "is for GPU 1, but the current context is that of GPU 0");
     let unallocated = |value: &mut Value| value["setup"] = json!([]);
-    refused("resident", unallocated, ", which nothing has allocated before");
+    refused("resident", unallocated, "`, which no earlier call has allocated");
     let twice = |value: &mut Value| {
         let setup = value["setup"].as_array_mut().expect("calls");
         let call = setup.iter().find(|call| call.get("Allocate").is_some()).cloned();
         setup.extend(call);
     };
-    refused("resident", twice, ", which is there already");
+    refused("resident", twice, "`, which is already allocated");
     let in_setup = |value: &mut Value| {
         let call = json!({ "Replay": { "stream": 0, "calls": 0 } });
         value["setup"].as_array_mut().expect("calls").push(call);
     };
-    refused("resident", in_setup, "launches a graph, which only the body does");
+    refused("resident", in_setup, "launches a graph in the setup; only the body can");
     let nothing = |call: &mut Value| call["calls"] = json!(0);
     refused_call("graph of", "Replay", nothing, "launches a graph without calls");
     let everything = |value: &mut Value| {

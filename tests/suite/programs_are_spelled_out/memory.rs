@@ -5,9 +5,9 @@ use super::{MIB, program, read, scenario, slice};
 use crate::machines::{machine, per_element_of_bytes};
 use crate::programs_are_plain_values::read_back;
 use hallway::cost::first_use;
+use hallway::findings::Assessment;
 use hallway::machine::{HostMemory, Residence, StreamId};
-use hallway::program::{Call, Place};
-use hallway::report::Assessment;
+use hallway::program::{Call, Place, Process};
 use hallway::search::{candidates, rank};
 use hallway::simulate::simulate;
 
@@ -62,22 +62,42 @@ fn managed_memory_is_prefetched_to_either_side() {
 fn memory_is_used_as_its_kind_allows() {
     for (call, marked, message, help) in [
         ("{ prefetch = \"x\", to = \"gpu\" }", "\"x\"", "not managed memory", "kind = \"managed\""),
-        ("{ prefetch = \"m\", to = \"d\" }", "\"d\"", "a `prefetch` to `d`", "to = \"host\""),
+        (
+            "{ prefetch = \"m\", to = \"d\" }",
+            "\"d\"",
+            "a `prefetch` cannot go to `d`",
+            "to = \"host\"",
+        ),
         ("{ prefetch = \"m\" }", "\"m\"", "has no `to`", "add `to"),
         (
             "{ prefetch = \"m\", to = \"gpu\", reads = [] }",
             "[]",
-            "`reads` is no key of a `prefetch`",
+            "`prefetch` has no key `reads`",
             "`to`, `stream`",
         ),
-        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory `q`", "`x`, `y`"),
-        ("{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }", "\"m[0", "no range", "that are there"),
-        ("{ copy = \"m\", to = \"d\" }", "\"m\"", "copies `m`, which is managed", "correct"),
-        ("{ copy = \"d\", to = \"m\" }", "\"d\"", "copies `m`, which is managed", "correct"),
+        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory is named `q`", "`x`, `y`"),
+        (
+            "{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }",
+            "\"m[0",
+            "not a range",
+            "use a non-empty range within the memory",
+        ),
+        (
+            "{ copy = \"m\", to = \"d\" }",
+            "\"m\"",
+            "copies `m`, but managed memory moves by itself",
+            "correct",
+        ),
+        (
+            "{ copy = \"d\", to = \"m\" }",
+            "\"d\"",
+            "copies `m`, but managed memory moves by itself",
+            "correct",
+        ),
         (
             "{ launch = \"scale\", reads = [\"h\"], writes = \"d\" }",
             "\"scale\"",
-            "on `h`, which is not on GPU 0",
+            ", but it is not on GPU 0",
             "correct",
         ),
         ("{ renew = \"m\" }", "\"m\"", "`m` is not pageable memory", "renew pageable"),
@@ -87,7 +107,7 @@ fn memory_is_used_as_its_kind_allows() {
              { compute = \"scale\", reads = [\"p\"], writes = \"x\" },\n\
              { synchronize = \"s\" }",
             "\"scale\"",
-            "two calls use `p`",
+            "two calls use `p` and one of them writes it, but nothing orders",
             "one stream",
         ),
         (
@@ -96,7 +116,7 @@ fn memory_is_used_as_its_kind_allows() {
              { compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
              { synchronize = \"s\" }",
             "\"scale\"",
-            "two calls use `m`",
+            "two calls use `m` and one of them writes it, but nothing orders",
             "one stream",
         ),
     ] {
@@ -113,7 +133,7 @@ fn memory_is_used_as_its_kind_allows() {
 #[test]
 fn memory_of_the_program_is_not_paid_for_at_the_first_use() {
     let text = calls("{ compute = \"scale\", reads = [\"y\"], writes = \"m\" },");
-    assert_eq!(first_use(&program(&text), &machine()).known.nanos(), 0);
+    assert_eq!(first_use(&program(&text), &Process::default(), &machine()).known.nanos(), 0);
 }
 
 /// Registering takes 50000, and 1 for each element. A copy of pinned memory takes 1 for each
@@ -147,7 +167,10 @@ fn from_how_many_passes_on_pinning_pays_is_told() {
         let saved = without - with;
         // Nearly 1 for each element, and a little for the calls.
         assert!(saved.abs_diff(u64::from(rounds) * elements) < elements / 8, "{saved}");
-        assert_eq!(pinning.pays_from_runs, Some((50_000 + elements) / saved + 1));
+        // Unpinning takes 40000, and a half for each element.
+        let unpins = 40_000 + elements / 2;
+        assert_eq!(pinning.unregister_ns.map(|time| time.nanos()), Some(unpins));
+        assert_eq!(pinning.pays_from_runs, Some((50_000 + elements + unpins) / saved + 1));
         assert_eq!(pinning.pays_from_runs, Some(pays_from));
     }
     // Nothing that is pinned is copied.

@@ -28,17 +28,27 @@ pub(crate) fn refuses_in(file: &str, text: &str, marked: &str, message: &str, he
 #[test]
 fn a_call_says_what_it_does_once_and_with_its_keys() {
     for (call, marked, message, help) in [
-        ("{ }", "\"p\"", "does not say what it does", "`copy`, `launch`, `compute`"),
-        ("{ to = \"d\" }", "\"d\"", "does not say what it does", "`copy`"),
+        (
+            "{ }",
+            "\"p\"",
+            "this call has no key that says what it does",
+            "`copy`, `launch`, `compute`",
+        ),
+        ("{ to = \"d\" }", "\"d\"", "this call has no key that says what it does", "`copy`"),
         ("{ copy = \"x\" }", "\"x\"", "this `copy` has no `to`", "add `to"),
         (
             "{ copy = \"x\", to = \"d\", clear = \"d\" }",
             "\"d\"",
-            "both `copy` and `clear`",
+            "this call is both a `copy` and a `clear`",
             "two calls",
         ),
-        ("{ clear = \"d\", to = \"e\" }", "\"e\"", "`to` is no key of a `clear`", "`stream`"),
-        ("{ synchronize = \"s\", stream = \"s\" }", "\"s\"", "`stream` is no key", "no other key"),
+        ("{ clear = \"d\", to = \"e\" }", "\"e\"", "`clear` has no key `to`", "`stream`"),
+        (
+            "{ synchronize = \"s\", stream = \"s\" }",
+            "\"s\"",
+            "` has no key `stream`",
+            "no other key",
+        ),
         ("{ launch = \"scale\", reads = [\"d\"] }", "\"scale\"", "has no `writes`", "add `writes"),
         ("{ launch = \"scale\", writes = \"d\" }", "\"scale\"", "has no `reads`", "add `reads"),
         ("{ repeat = 3 }", "3", "this `repeat` has no `calls`", "add `calls"),
@@ -52,18 +62,18 @@ fn a_call_says_what_it_does_once_and_with_its_keys() {
 #[test]
 fn names_stand_for_what_is_there() {
     for (call, marked, message, help) in [
-        ("{ copy = \"z\", to = \"d\" }", "\"z\"", "no memory `z`", "`x`, `y`, `d`, `e`"),
-        ("{ copy = \"x\", to = \"D\" }", "\"D\"", "no memory `D`", "`d`"),
+        ("{ copy = \"z\", to = \"d\" }", "\"z\"", "no memory is named `z`", "`x`, `y`, `d`, `e`"),
+        ("{ copy = \"x\", to = \"D\" }", "\"D\"", "no memory is named `D`", "`d`"),
         ("{ synchronize = \"\" }", "\"\"", "a name is empty", "write one"),
         ("{ clear = \"d\", stream = \" \" }", "\" \"", "a name is empty", "write one"),
+        ("{ synchronize = \"s\" }", "\"s\"", "no earlier call uses a stream `s`", "there is none"),
         (
-            "{ synchronize = \"s\" }",
-            "\"s\"",
-            "no call before goes to a stream `s`",
+            "{ wait = \"e1\", stream = \"s\" }",
+            "\"e1\"",
+            "no earlier call records an event `e1`",
             "there is none",
         ),
-        ("{ wait = \"e1\", stream = \"s\" }", "\"e1\"", "records an event `e1`", "there is none"),
-        ("{ allocate = \"q\" }", "\"q\"", "no memory `q`", "`d`, `e`"),
+        ("{ allocate = \"q\" }", "\"q\"", "no memory is named `q`", "`d`, `e`"),
         (
             "{ launch = \"scal\", reads = [\"d\"], writes = \"e\" }",
             "\"scal\"",
@@ -73,13 +83,13 @@ fn names_stand_for_what_is_there() {
         (
             "{ copy = \"d{i}\", to = \"x\" }",
             "\"d{i}\"",
-            "`i` in `i` is no index",
+            "`i` in `i` is not an index",
             "repeat = 10, index",
         ),
         (
             "{ repeat = 2, index = \"i\", calls = [ { copy = \"d{i}\", to = \"x\" } ] }",
             "\"d{i}\"",
-            "no memory `d0` (where i = 0)",
+            "no memory is named `d0` (with i = 0)",
             "`d`",
         ),
     ] {
@@ -90,14 +100,30 @@ fn names_stand_for_what_is_there() {
 #[test]
 fn ranges_lie_inside_their_memory() {
     for (range, message, help) in [
-        ("x[0..17 MiB]", "bytes 0 to 17825792 are no range of `x`", "bytes that are there"),
-        ("x[8 MiB..4 MiB]", "bytes 8388608 to 4194304", "bytes that are there"),
-        ("x[4..4]", "bytes 4 to 4", "one at least"),
-        ("x[0 - 4..4]", "bytes -4 to 4", "bytes that are there"),
-        ("x[5]", "`[5]` is no range of bytes", "x[4 MiB..+4 MiB]"),
-        ("x[0..4 MiX]", "`4 MiX` is no whole number of bytes", "32 MiB"),
-        ("x[0..]]", "`]` is not expected", "parentheses"),
-        ("x[a..8]", "`a` in `a` is no index", "name one"),
+        (
+            "x[0..17 MiB]",
+            "bytes 0 to 17825792 are not a range within `x`, which has",
+            "use a non-empty range within the memory",
+        ),
+        (
+            "x[8 MiB..4 MiB]",
+            "bytes 8388608 to 4194304 are not a range within `",
+            "use a non-empty range within the memory",
+        ),
+        (
+            "x[4..4]",
+            "bytes 4 to 4 are not a range within `",
+            "use a non-empty range within the memory",
+        ),
+        (
+            "x[0 - 4..4]",
+            "bytes -4 to 4 are not a range within `",
+            "use a non-empty range within the memory",
+        ),
+        ("x[5]", "`[5]` is not a range of bytes", "x[4 MiB..+4 MiB]"),
+        ("x[0..4 MiX]", "`4 MiX` is not a whole number of bytes", "32 MiB"),
+        ("x[0..]]", "unexpected `]` in `", "parentheses"),
+        ("x[a..8]", "`a` in `a` is not an index", "name one"),
         ("x[(1..8]", "ends too early", "parentheses"),
     ] {
         let call = format!("{{ copy = \"{range}\", to = \"d\" }}");
@@ -111,13 +137,13 @@ fn copies_fit_and_go_somewhere() {
         (
             "{ copy = \"x[0..4 MiB]\", to = \"d\" }",
             "\"x[0..4 MiB]\"",
-            "copies 4 MiB to where 16 MiB have room",
-            "ranges of one size",
+            "copies 4 MiB to a range of 16 MiB",
+            "use ranges of the same size, such as `x[0..4 MiB]`",
         ),
         (
             "{ copy = \"d[0..8]\", to = \"d[4..12]\", stream = \"s\" }",
             "\"d[0..8]\"",
-            "copies `d` onto bytes that it copies from",
+            "copies `d` onto itself: source and target overlap",
             "correct the call",
         ),
         (
@@ -137,30 +163,30 @@ fn kernels_get_what_they_take() {
         (
             "{ launch = \"saxpy\", reads = [\"d\"], writes = \"e\" }",
             "\"saxpy\"",
-            "1 inputs of `saxpy`, which takes 2",
+            "1 inputs for `saxpy`, which takes 2",
             "correct the call",
         ),
         (
             "{ launch = \"scale\", reads = [\"x\"], writes = \"e\" }",
             "\"scale\"",
-            "`x`, which is not on GPU 0",
+            ", but it is not on GPU 0",
             "correct the call",
         ),
         (
             "{ compute = \"scale\", reads = [\"d\"], writes = \"x\" }",
             "\"scale\"",
-            "computes on the host with `d`",
+            "uses `d` on the host, but it is GPU memory",
             "correct the call",
         ),
         (
             "{ launch = \"scale\", reads = [\"d\"], writes = \"e\", arguments = { b = 1 } }",
             "1",
             "`b = 1` of kernel `scale`: it has no argument of this name",
-            "leave it out",
+            "correct it or remove it",
         ),
         (
-            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", \
-               arguments = { degree = 0 } }",
+            "{ launch = \"polynomial\", reads = [\"d\"], writes = \"e\", arguments = { degree = \
+             0 } }",
             "0",
             "`degree = 0` of kernel `polynomial`: must be a whole number from 1",
             "correct it",
@@ -168,13 +194,13 @@ fn kernels_get_what_they_take() {
         (
             "{ launch = \"scale\", reads = [\"d\"], writes = \"e\", lead = -1 }",
             "-1",
-            "`lead` is -1",
-            "from 0 up",
+            "`lead` is -1, but must be a number of elements",
+            "write a number of at least 0",
         ),
         (
             "{ launch = \"sum\", reads = [\"d\"], writes = \"e\" }",
             "\"sum\"",
-            "as output of `sum`, which wants 1",
+            "elements as output of `sum`, which needs 1",
             "correct the call",
         ),
     ] {
@@ -190,13 +216,13 @@ fn loops_and_graphs_can_be_played() {
         (
             "{ repeat = 200000, calls = [ { copy = \"x\", to = \"d\" } ] }",
             "\"x\"",
-            "more than 262144 calls",
+            "the program has more than 262144 calls",
             "repeat fewer times",
         ),
         (
             "{ repeat = 2, index = \"i\", calls = [ { repeat = 2, index = \"i\", calls = [] } ] }",
             "\"i\"",
-            "the index of a `repeat` around this one",
+            "` is already the index of an enclosing `repeat`",
             "another name",
         ),
         ("{ graph = [] }", "[]", "the legacy default stream", "stream = \"s\""),
@@ -223,14 +249,19 @@ fn a_missing_wait_names_both_calls() {
          { launch = \"scale\", reads = [\"d\"], writes = \"e\", stream = \"run\" },\n\
          { synchronize = \"in\" },\n{ synchronize = \"run\" },",
     );
-    refuses(&text, "\"scale\"", "two calls use `d`", "wait for an event");
+    refuses(
+        &text,
+        "\"scale\"",
+        "two calls use `d` and one of them writes it, but nothing orders",
+        "wait for an event",
+    );
     let error = Workload::from_toml("test.toml", &text).expect_err("a race");
     let labels: Vec<_> = error.labels().expect("placed").collect();
     let first = &labels[1];
     assert!(text[first.offset()..].starts_with("\"y\""), "{labels:?}");
     // Nor does a pass end before its work does.
     let text = calls("{ copy = \"y\", to = \"d\", stream = \"in\" },");
-    refuses(&text, "\"y\"", "a pass ends before this call is known to be done", "`synchronize`");
+    refuses(&text, "\"y\"", "a run may end before this call is done", "`synchronize`");
 }
 
 #[test]
@@ -242,20 +273,20 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
         (
             "{ name = \"x\", kind = \"device\", size = \"4 B\" }",
             "\"x\"",
-            "the name of other memory",
+            "` already belongs to other memory or to a buffer",
             "another name",
         ),
         (
             "{ name = \"\", kind = \"device\", size = \"4 B\" }",
             "\"\"",
             "`name` is empty",
-            "visible characters",
+            "printable characters",
         ),
         (
             "{ name = \"\\u001b[2J\", kind = \"device\", size = \"4 B\" }",
             "\"\\u001b",
             "U+001B",
-            "visible characters",
+            "printable characters",
         ),
         (
             "{ name = \"d\", kind = \"device\", size = \"0\" }",
@@ -268,13 +299,13 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
         (
             "{ name = \"d\", kind = \"pinned\", size = \"4 B\", gpu = 0 }",
             "0",
-            "is the host's",
+            "` is host memory, but has a `gpu`",
             "kind = \"device\"",
         ),
         (
             "{ name = \"d\", kind = \"device\", size = \"4 B\", gpu = -1 }",
             "-1",
-            "`gpu` is -1",
+            "`gpu` cannot be -1",
             "from 0",
         ),
     ] {
@@ -283,10 +314,15 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
     let twice = calls("{ copy = \"x\", to = \"d\" },");
     let twice =
         twice.replace("calls = [", "streams = [ { name = \"s\" }, { name = \"s\" } ]\ncalls = [");
-    refuses(&twice, "\"s\"", "two streams `s`", "each once");
+    refuses(&twice, "\"s\"", "two streams are named `s`", "a distinct name");
     let program = "[[program]]\nname = \"p\"\ncalls = []\n";
-    refuses(&scenario(&program.repeat(2)), "\"p\"", "two programs have the `name`", "of its own");
-    refuses(&scenario(""), "\"demo\"", "no task and no program", "`[[program]]`");
+    refuses(
+        &scenario(&program.repeat(2)),
+        "\"p\"",
+        "two programs have the same `name`, `",
+        "of its own",
+    );
+    refuses(&scenario(""), "\"demo\"", "` has no tasks and no programs", "`[[program]]`");
     refuses(
         &scenario("[[program]]\nname = \"p\"\n"),
         "[[program]]",
@@ -299,5 +335,10 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
 fn a_buffer_without_a_home_cannot_be_named() {
     let text =
         calls("{ copy = \"x\", to = \"d\" },").replacen("home = \"host\"", "home = \"scratch\"", 1);
-    refuses(&text, "\"x\"", "buffer `x` lives nowhere", "give it a home");
+    refuses(
+        &text,
+        "\"x\"",
+        "buffer `x` has no memory, so no call can use it",
+        "give it another `home`, or declare memory in the program instead",
+    );
 }

@@ -7,18 +7,17 @@ use crate::workloads::read;
 use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::host::Team;
 use hallway::program::{Call, Program, ThreadId};
-use hallway::report::{Calls, explain};
+use hallway::report::{Calls, Timed, explain};
 use hallway::search::Plan;
 
 /// A loader copies pieces on its own; the main thread waits for it and uses them.
-const LOADER: &str = "{ repeat = 2, index = \"i\", thread = \"loader\", calls = [\n\
-     { copy = \"y[i * 8 MiB..+8 MiB]\", to = \"d[i * 8 MiB..+8 MiB]\", stream = \"in\" },\n\
-     { record = \"there {i}\", stream = \"in\" },\n] },\n\
-     { work = \"10 us\" },\n{ synchronize_thread = \"loader\" },\n\
-     { repeat = 2, index = \"i\", calls = [\n{ wait = \"there {i}\", stream = \"run\" },\n\
-     { launch = \"scale\", reads = [\"d[i * 8 MiB..+8 MiB]\"], \
-     writes = \"e[i * 8 MiB..+8 MiB]\", stream = \"run\" },\n] },\n\
-     { synchronize = \"run\" },";
+const LOADER: &str = "{ repeat = 2, index = \"i\", thread = \"loader\", calls = [\n{ copy = \
+                      \"y[i * 8 MiB..+8 MiB]\", to = \"d[i * 8 MiB..+8 MiB]\", stream = \"in\" \
+                      },\n{ record = \"there {i}\", stream = \"in\" },\n] },\n{ work = \"10 \
+                      us\" },\n{ synchronize_thread = \"loader\" },\n{ repeat = 2, index = \
+                      \"i\", calls = [\n{ wait = \"there {i}\", stream = \"run\" },\n{ launch = \
+                      \"scale\", reads = [\"d[i * 8 MiB..+8 MiB]\"], writes = \"e[i * 8 MiB..+8 \
+                      MiB]\", stream = \"run\" },\n] },\n{ synchronize = \"run\" },";
 
 fn makes(program: &Program) -> Vec<u16> {
     program.threads.iter().map(|thread| thread.0).collect()
@@ -57,8 +56,8 @@ fn a_written_program_has_its_threads() {
     assert_eq!(again.programs[0].threads, workload.programs[0].threads);
     assert_eq!(again.spelled_out(&again.programs[0]), written);
     let plan = Plan { strategy: None, program: workload.programs[0].clone() };
-    let explained = explain(&workload, &plan, Calls::All, None);
-    let who = "2 host threads make calls, each one after the other: main makes 7 calls, t1 makes 4";
+    let explained = explain(&workload, &plan, (Calls::All, Timed::No), None);
+    let who = "2 host threads make calls, each in order: main makes 7 calls, t1 makes 4";
     assert!(explained.contains(who), "{explained}");
 }
 
@@ -80,7 +79,10 @@ fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several()
     let executor = Executor::new(None, &team, &workload, 1);
     let error = executor.run(&workload.programs[0], Effort::SHORT).expect_err("refused");
     assert!(matches!(error, ExecuteError::OnlyPredicted { .. }), "{error}");
-    assert!(error.to_string().contains("from 2 host threads, and hallway has one"), "{error}");
+    assert!(
+        error.to_string().contains("uses 2 host threads, but hallway runs programs with one"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -89,7 +91,7 @@ fn what_depends_on_the_order_of_threads_is_ordered() {
     refuses(
         &calls(&without_wait),
         "\"there {i}\"",
-        "two host threads use one event, and nothing says which call comes first",
+        "two host threads use the same event in undefined order",
         "`synchronize_thread`",
     );
     // Blocking streams and the legacy default stream wait for each other.
@@ -101,8 +103,8 @@ fn what_depends_on_the_order_of_threads_is_ordered() {
                  {{ synchronize_device = 0 }},"
             )),
             "\"scale\"",
-            "two host threads use one stream",
-            "behind the first",
+            "two host threads use the same stream in undefined order",
+            "have the second call's thread wait with `synchronize_thread`",
         );
     }
     // Streams of their own do not order what they touch.
@@ -113,7 +115,7 @@ fn what_depends_on_the_order_of_threads_is_ordered() {
              { synchronize = \"u\" },\n{ synchronize = \"s\", thread = \"t\" },",
         ),
         "\"scale\"",
-        "two calls use `d`",
+        "two calls use `d` and one of them writes it, but nothing orders",
         "wait for an event",
     );
     // A thread that only waits for another's calls has not waited for the device.
@@ -123,7 +125,7 @@ fn what_depends_on_the_order_of_threads_is_ordered() {
              { synchronize_thread = \"t\" },",
         ),
         "\"y\"",
-        "a pass ends before this call is known to be done",
+        "a run may end before this call is done",
         "`synchronize`",
     );
 }
@@ -134,16 +136,21 @@ fn threads_are_named_where_there_are_some() {
         (
             "{ synchronize_thread = \"t\" }",
             "\"t\"",
-            "no call before is made by a thread `t`",
-            "there is `main`",
+            "no earlier call is made by a thread `t`",
+            "known threads: `main`",
         ),
-        ("{ synchronize_thread = \"main\" }", "\"main\"", "waits for itself", "which other one"),
+        (
+            "{ synchronize_thread = \"main\" }",
+            "\"main\"",
+            "waits for itself",
+            "set `thread = \"...\"` to the thread that should wait",
+        ),
         (
             "{ work = \"1 us\", thread = \"t\" },\n\
              { synchronize_thread = \"t\", thread = \"t\" }",
             "\"t\"",
             "thread `t` waits for itself",
-            "which other one",
+            "set `thread = \"...\"` to the thread that should wait",
         ),
         ("{ synchronize_thread = 1 }", "1", "invalid type", "string"),
         ("{ work = \"1 us\", thread = 1 }", "1", "invalid type", "string"),
@@ -151,14 +158,14 @@ fn threads_are_named_where_there_are_some() {
         (
             "{ repeat = 70, index = \"i\", calls = [ { work = \"1 us\", thread = \"t{i}\" } ] }",
             "\"t{i}\"",
-            "one host thread more than 64",
+            "`, there are more than 64 host threads",
             "fewer threads",
         ),
         (
             "{ graph = [ { copy = \"d\", to = \"e\", thread = \"t\", stream = \"s\" } ], \
              stream = \"s\" },",
             "\"d\"",
-            "in a graph that another host thread launches",
+            "is in a graph launched by another host thread",
             "correct the call",
         ),
     ] {
@@ -166,7 +173,7 @@ fn threads_are_named_where_there_are_some() {
     }
     let in_setup = calls("{ copy = \"x\", to = \"d\" },")
         .replace("calls = [", "setup = [ { pin = \"x\", thread = \"t\" } ]\ncalls = [");
-    refuses(&in_setup, "\"t\"", "makes a call of the set-up", "the main thread makes all");
+    refuses(&in_setup, "\"t\"", "` makes a call in the set-up", "the main thread makes all");
 }
 
 #[test]
@@ -179,12 +186,12 @@ fn a_value_with_wrong_threads_is_refused() {
         let error = error.expect_err("it is wrong");
         assert!(error.contains(expected), "{error}");
     };
-    refused(&|one| one.threads.truncate(10), "threads: there are 10 for 11 calls");
-    refused(&|one| one.threads[2] = ThreadId(3), "threads: 3 calls before 2 does");
+    refused(&|one| one.threads.truncate(10), "threads: 10 entries for 11 calls");
+    refused(&|one| one.threads[2] = ThreadId(3), "threads: 3 appears before 2 does");
     let wait = |one: &mut Program| one.body[5] = Call::SynchronizeThread(ThreadId(2));
-    refused(&wait, "body[5] waits for host thread 2, which makes no call");
+    refused(&wait, "body[5] waits for host thread 2, which makes no calls");
     let own = |one: &mut Program| one.body[5] = Call::SynchronizeThread(ThreadId::MAIN);
     refused(&own, "body[5] is made by the thread it waits for");
     let early = |one: &mut Program| one.setup.push(Call::SynchronizeThread(ThreadId(1)));
-    refused(&early, "waits for a thread, and the main thread makes all of the set-up");
+    refused(&early, "waits for a thread in the setup, which only the main thread runs");
 }

@@ -21,51 +21,55 @@ fn filter() -> Workload {
 
 #[test]
 fn break_even_is_said_in_elements() {
-    let ranking = ranking(Some(SLOW), Some(FAST));
-    let text = evaluation(&scaling(), &ranking).text(Rows::All);
-    assert!(
-        text.contains(
-            "Of the plans tried, one on the GPU wins a pass where `x` has about 1.3 M and more \
-             elements; here it has 100 k."
-        ),
-        "{text}"
-    );
-    let tie = self::ranking(Some(FAST), Some(FAST));
-    let text = evaluation(&scaling(), &tie).text(Rows::All);
-    assert!(text.contains("here it has 100 k. Here, scatter leaves it open."), "{text}");
-    let text = evaluation(&filter(), &ranking).text(Rows::All);
-    assert!(text.contains("here it has 100 k. (Size kept: `weights`.)"), "{text}");
+    let cpu_wins = ranking(Some(FAST), Some(SLOW));
+    let said = |workload: &Workload, ranking: &Ranking, found: BreakEven| {
+        let assessment = Assessment::new(workload, 1, ranking, Some(found));
+        let text = said::text(&assessment, &machine());
+        let sizes = said::labelled(&text, "Sizes").join(" ");
+        (said::the(&text, "Break-even").to_owned(), sizes)
+    };
+    let (found, sizes) = said(&scaling(), &cpu_wins, from(1_300_000));
+    assert_eq!(found, "GPU faster above 1.3 M elements; here 100 k");
+    assert_eq!(sizes, "elements of `x`, from 256 to 268 M; other arrays scale with it");
+    let tie = ranking(Some(FAST), Some(FAST));
+    let (found, _) = said(&scaling(), &tie, from(1_300_000));
+    assert_eq!(found, "GPU faster above 1.3 M elements; here 100 k, too close to call");
+    let (_, sizes) = said(&filter(), &cpu_wins, from(1_300_000));
+    assert!(sizes.ends_with("scale with it, but `weights` keep their size"), "{sizes}");
+    // What was found of other sizes never contradicts the answer.
+    let gpu_wins = ranking(Some(SLOW), Some(FAST));
+    for (ranking, found) in
+        [(&gpu_wins, from(1_300_000)), (&gpu_wins, wins(vec![])), (&cpu_wins, from(20_000))]
+    {
+        let (found, sizes) = said(&scaling(), ranking, found);
+        assert!(found.starts_with("not known: only a longer search finds the plan that is faster"));
+        assert_eq!(sizes, "");
+    }
     let until = Wins { until: Some(Setting(5_000.0)), ..EVERYWHERE };
     let sure =
         Wins { until_range: Some([4_600, 5_200].map(|end| Some(Setting(end.into())))), ..until };
-    for (found, words) in [
+    for (ranking, found, words) in [
         (
+            &gpu_wins,
             wins(vec![EVERYWHERE]),
-            "best of the plans tried on the GPU beats the CPU in a pass at every size of `x` from \
-             256 to 268 M elements.",
+            "GPU faster at every size tried, 256 to 268 M elements",
         ),
+        (&cpu_wins, wins(vec![]), "CPU faster at every size tried, 256 to 268 M elements"),
         (
-            wins(vec![]),
-            "None of the plans tried on the GPU beats the CPU in a pass at any size of `x` from \
-             256 to 268 M elements.",
-        ),
-        (
+            &gpu_wins,
             wins([vec![until], from(20_000).gpu_wins].concat()),
-            "has up to about 5 k, or about 20 k and more elements;",
+            "GPU faster below 5 k and above 20 k elements; here 100 k",
         ),
-        (wins(vec![sure]), "has up to about 5 k (4.6 to 5.2 k) elements;"),
+        (&cpu_wins, wins(vec![sure]), "GPU faster below 5 k (4.6 to 5.2 k) elements; here 100 k"),
         (
+            &cpu_wins,
             wins(vec![Wins { until_range: Some([sure.until, None]), ..sure }]),
-            "has up to about 5 k (5 k, or beyond what was tried) elements;",
-        ),
-        (
-            BreakEven { too_large_for_gpu: Some(90_000), ..from(20_000) },
-            "From about 90 k on, none of those on the GPU fits into memory.",
+            "GPU faster below 5 k (5 k, or beyond what was tried) elements; here 100 k",
         ),
     ] {
-        let mut evaluation = evaluation(&scaling(), &ranking);
-        evaluation.scenarios = vec![Assessment::new(&scaling(), 1, &ranking, Some(found))];
-        let text = evaluation.text(Rows::All);
-        assert!(text.contains(words), "{text}");
+        assert_eq!(said(&scaling(), ranking, found).0, words);
     }
+    let too_large = BreakEven { too_large_for_gpu: Some(90_000), ..from(1_300_000) };
+    let (_, sizes) = said(&scaling(), &cpu_wins, too_large);
+    assert!(sizes.ends_with(". From about 90 k on, no plan tried on the GPU fits"), "{sizes}");
 }

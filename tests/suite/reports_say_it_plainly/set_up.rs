@@ -7,12 +7,20 @@ use hallway::search::Plan;
 #[test]
 fn set_up_can_change_which_plan_to_choose() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    let said = "\n\nStay on the CPU for a program of 1 run: it takes 20.1 ms, \
-                `round-trip, pageable` 55.9 ms (set-up 50.0 ms). The GPU takes less from about 4 \
-                runs on. After set-up, each pass is faster on the GPU: `";
-    assert!(text.contains(said), "{text}");
+    assert_eq!(
+        said::answer(&text),
+        "Stay on the CPU for 1 run in a new process: 20.1 ms; the GPU takes 55.9 ms. From 4 runs \
+         on, the GPU is faster."
+    );
+    let run = "GPU faster: GPU 5.92 ms (`round-trip, pageable`), CPU 20.1 ms";
+    assert_eq!(said::the(&text, "Each run"), run);
+    assert!(
+        said::the(&text, "Program")
+            .ends_with("55.9 ms with `round-trip, pageable` (set-up 50.0 ms)")
+    );
     let text = evaluation(&scaling(), &ranking(Some(FAST), Some(SLOW))).text(Rows::All);
-    assert!(!text.contains("for a program"), "{text}");
+    assert!(said::answer(&text).starts_with("Stay on the CPU: it takes 5.92 ms a run; "), "{text}");
+    assert!(said::labelled(&text, "Each run").is_empty(), "{text}");
 }
 
 /// What is fastest in a pass may have more set-up than another plan of its side.
@@ -26,18 +34,27 @@ fn set_up_is_set_against_the_least_of_the_other_side() {
     other.setup = Ok(Span::from_millis(2));
     let name = other.plan.name();
     ranking.plans.insert(1, other);
-    let sentence = Verdict::of(&ranking).over(&ranking, 1).sentence;
-    let words = format!("it takes 20.1 ms, `{name}` 21.0 ms (set-up 2.00 ms).");
-    assert!(sentence.contains(&words), "{sentence}");
+    let assessment = Assessment::new(&scaling(), 1, &ranking, None);
+    let program = assessment.verdict.program.as_ref().expect("all is known");
+    let other = program.other.as_ref().expect("the GPU's");
+    assert_eq!((program.answer, &other.plan), (Answer::Cpu, &name));
+    let times = (program.chosen.time_ns, other.time_ns, other.setup_ns);
+    let [cpu, gpu] = [20_100, 21_000].map(Span::from_micros);
+    assert_eq!(times, (cpu, gpu, Some(Span::from_millis(2))));
+    let text = said::text(&assessment, &machine());
+    let words = format!("21.0 ms with `{name}` (set-up 2.00 ms)");
+    assert!(said::the(&text, "Program").ends_with(&words), "{text}");
 }
 
 #[test]
 fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
     let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
+    evaluation.context_ns = None;
     assert!(!evaluation.text(Rows::All).contains("context"));
     evaluation.context_ns = Some(Span::from_millis(124));
     let text = evaluation.text(Rows::All);
-    assert!(text.contains("pays for a context, 124 ms: programs below include it"), "{text}");
+    let said = "first use of the GPU costs a CUDA context, 124 ms (included)";
+    assert_eq!(said::the(&text, "Process"), said);
 }
 
 /// A scenario's memory is pageable, and whoever implements the plan has to pin it first.
@@ -57,18 +74,26 @@ fn who_wins_without_pinning_is_said_where_it_is_another() {
         other.forecast.timeline.makespan = Span::from_micros(micros[0]);
         ranking.plans.push(other);
         ranking.plans.sort_by_key(Ranked::makespan);
-        Verdict::of(&ranking).sentence
+        Assessment::new(&scaling(), 1, &ranking, None)
     };
-    for (micros, end) in [
-        (&[30_000, 30_100, 29_900, 30_000], " Without pinning, the CPU wins: `"),
-        (&[20_100, 20_300, 19_900, 20_200], " Without pinning, neither wins: `"),
+    for (micros, answer, start) in [
+        (&[30_000, 30_100, 29_900, 30_000], Answer::Cpu, "CPU faster: CPU 20.1 ms, GPU 30.0 ms (`"),
+        (
+            &[20_100, 20_300, 19_900, 20_200],
+            Answer::Tie,
+            "too close to call: CPU 20.1 ms, GPU 20.1",
+        ),
+        (&[10_000, 10_100, 9_900, 10_000], Answer::Gpu, "GPU faster: GPU 10.0 ms (`"),
     ] {
-        let sentence = with_pageable(micros);
-        assert!(sentence.contains(end), "{sentence}");
-        assert!(
-            sentence.ends_with(&format!(", pageable` takes {}.", Span::from_micros(micros[0])))
-        );
+        let assessment = with_pageable(micros);
+        assert_eq!(assessment.verdict.run_answer, Answer::Gpu);
+        let without = assessment.without_pinning.as_ref().expect("the best one pins");
+        assert_eq!(without.answer, answer);
+        // Whatever is compared pins nothing.
+        for one in [Some(&without.chosen), without.other.as_ref()].into_iter().flatten() {
+            assert!(!assessment.plan(&one.plan).expect("in the table").pins, "{one:?}");
+        }
+        let text = said::text(&assessment, &machine());
+        assert!(said::the(&text, "Without pinning").starts_with(start), "{text}");
     }
-    let sentence = with_pageable(&[10_000, 10_100, 9_900, 10_000]);
-    assert!(!sentence.contains("Without pinning"), "{sentence}");
 }

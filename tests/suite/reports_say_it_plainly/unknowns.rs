@@ -3,6 +3,7 @@
 
 use super::*;
 use hallway::profile::Unknown;
+use hallway::report::RangesTried;
 use hallway::runs::Run;
 use hallway::samples::{CalibrationExtent, Provenance};
 use serde_json::{Value, json};
@@ -33,7 +34,10 @@ fn of_a_machine_that_little_is_said_of_are_null() {
     profile.machine.extent = CalibrationExtent::Elsewhere;
     let unknown = Origin::new("profile.toml", &profile);
     let text = unknown.to_string();
-    assert!(text.contains("taken elsewhere\n") && text.contains("(link not said); not said"));
+    assert!(
+        text.contains(", fitted to a table of samples\n")
+            && text.contains("(link not said); not said")
+    );
     let [known, unknown] = [known, unknown].map(|one| serde_json::to_value(one).expect("data"));
     let words = ["link", "driver", "cpu", "cpu_threads", "calibration_unix_time", "calibrated"];
     for key in words {
@@ -96,19 +100,20 @@ fn who_was_not_predicted_may_still_win() {
         let plan = plan.expect("one of them");
         let why = Unknown::new("something");
         ranking.unknown = vec![(plan, why); count];
-        Verdict::of(&ranking).sentence
+        let assessment = Assessment::new(&scaling(), 1, &ranking, None);
+        assert_eq!(assessment.unknown.len(), count);
+        let text = said::text(&assessment, &machine());
+        let said = said::labelled(&text, "Unknown").join(" ");
+        (assessment.verdict.run_answer, said)
     };
     let cpu_wins = || ranking(Some(FAST), Some(SLOW));
-    for (count, end) in [
-        (0, " with 20.1 ms."),
-        (1, " The profile knows too little of another plan on the GPU."),
-        (7, " The profile knows too little of 7 other plans on the GPU."),
-    ] {
-        let sentence = missing(cpu_wins(), count);
-        assert!(sentence.ends_with(end), "{sentence}");
+    for (count, start) in [(0, ""), (1, "1 plan: "), (7, "7 plans: ")] {
+        let (answer, said) = missing(cpu_wins(), count);
+        assert_eq!((answer, said.is_empty()), (Answer::Cpu, count == 0), "{said}");
+        assert!(said.starts_with(start), "{said}");
     }
-    let sentence = missing(ranking(Some(SLOW), Some(FAST)), 7);
-    assert!(sentence.ends_with("as fast as the CPU's 20.1 ms."), "{sentence}");
+    let (answer, said) = missing(ranking(Some(SLOW), Some(FAST)), 7);
+    assert!(answer == Answer::Gpu && said.starts_with("7 plans: "), "{said}");
 }
 
 #[test]
@@ -116,7 +121,9 @@ fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
     let workload = scaling();
     let mut found = evaluation(&workload, &predicted(&workload));
     assert!(found.text(Rows::All).contains("so they are too narrow"));
-    found.trials = 120;
+    let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
+    found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     let text = found.text(Rows::All);
-    assert!(text.contains("with margins of 120 trials\n") && !text.contains("narrow"), "{text}");
+    assert!(text.contains(", widened by 120 calibration trials\n"), "{text}");
+    assert!(text.contains("ranges held 91% of 120 trials.") && !text.contains("narrow"), "{text}");
 }

@@ -7,7 +7,7 @@ fn is_visible_text() {
     let text = valid_but("\"demo\"", "\"  \"");
     refuses(&text, "\"  \"", "`name` is nothing but spaces", "\"image-batches\"");
     let text = valid_but("\"smooth\"", "\"a\\nb\"");
-    refuses(&text, "\"a\\nb\"", "the character U+000A", "visible characters");
+    refuses(&text, "\"a\\nb\"", "contains the invisible character U+000A", "printable characters");
     let long = format!("\"{}\"", "n".repeat(65));
     let text = valid_but("name = \"x\"", &format!("name = {long}"));
     refuses(&text, &long, "`name` has more than 64 characters", "1 to 64");
@@ -16,11 +16,11 @@ fn is_visible_text() {
 #[test]
 fn is_given_once() {
     let text = valid_but("name = \"out\"", "name = \"x\" # again");
-    let message = "two buffers have the `name` `x`";
-    refuses(&text, "\"x\" # again", message, "a name of its own");
+    let message = "two buffers have the same `name`, `x`";
+    refuses(&text, "\"x\" # again", message, "a distinct name");
     let text = valid_but("name = \"smooth\"", "name = \"double\" # again");
-    let message = "two tasks have the `name` `double`";
-    refuses(&text, "\"double\" # again", message, "a name of its own");
+    let message = "two tasks have the same `name`, `double`";
+    refuses(&text, "\"double\" # again", message, "a distinct name");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn of_a_buffer_is_declared() {
 #[test]
 fn of_a_kernel_is_in_the_library() {
     let text = valid_but("kernel = \"stencil\"", "kernel = \"stensil\"");
-    let fix = "did you mean `stencil`? the choice is `scale`, `saxpy`, `polynomial`, `sum`";
+    let fix = "did you mean `stencil`? Choices: `scale`, `saxpy`, `polynomial`, `sum`";
     refuses(&text, "\"stensil\"", "unknown kernel `stensil`", fix);
 }
 

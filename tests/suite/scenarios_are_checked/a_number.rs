@@ -7,7 +7,7 @@ use hallway::kernels::Arguments;
 fn of_elements_is_at_least_one() {
     for wrong in ["0", "-4"] {
         let text = valid_but("1024 # output", &format!("{wrong} # output"));
-        let message = format!("`elements` of buffer `out` is {wrong}, and must be at least 1");
+        let message = format!("`elements` of buffer `out` is {wrong}, but must be at least 1");
         refuses(&text, &format!("{wrong} # output"), &message, "1 or more");
     }
 }
@@ -15,7 +15,7 @@ fn of_elements_is_at_least_one() {
 #[test]
 fn of_bytes_fits_into_64_bits() {
     let text = valid_but("1024 # output", "4611686018427387904 # output");
-    let message = "the `elements` of buffer `out`, all batches";
+    let message = "with the `elements` of buffer `out`, the batches of all buffers";
     refuses(&text, "4611686018427387904", message, "fewer `elements`");
     // Each buffer would fit: the second no longer does.
     let text = VALID.replace("1024\n", "200000000000000000\n");
@@ -30,7 +30,7 @@ fn of_times_is_within_reason() {
     let text = valid_but("runs = 10", "runs = -10");
     refuses(&text, "-10", "`runs` is -10", "1 or more");
     let text = valid_but("runs = 10", "runs = 1000001");
-    refuses(&text, "1000001", "`runs` is 1000001, and must be at most", "from 1 to 1000000");
+    refuses(&text, "1000001", "`runs` is 1000001, but must be at most", "from 1 to 1000000");
     let text = valid_but("iterations = 4", "iterations = 0");
     refuses(&text, "0\nsplit", "`iterations` of task `smooth` is 0", "1 or more");
     let text = valid_but("[1, 4]", "[1, 0]");
@@ -59,8 +59,8 @@ fn of_calls_is_one_that_can_be_gone_through() {
         ("1000000", "1000000", "1000000", "1000000\nruns", "1000004000000"),
     ] {
         let text = with(batches, iterations, chunks);
-        let message = format!("a plan would make {calls} calls, too many");
-        refuses(&text, marked, &message, "may come to 262144 calls");
+        let message = format!("a plan would have {calls} calls, too many to simulate");
+        refuses(&text, marked, &message, "the limit is 262144 calls");
     }
     let text = with("2", "1000000000", "4");
     refuses(&text, "1000000000", "must be at most 1000000", "from 1 to 1000000");
@@ -98,7 +98,12 @@ fn arguments(text: &str) -> Arguments {
 fn of_memory_is_an_amount() {
     for wrong in ["\"8 Gigs\"", "\"-8 GiB\"", "\"\""] {
         let text = valid_but("\"8 GiB\"", wrong);
-        refuses(&text, wrong, "`device_memory`: ", "one of the units B, KiB, MiB");
+        refuses(
+            &text,
+            wrong,
+            "`device_memory`: ",
+            "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or",
+        );
     }
     let text = valid_but("\"2 GiB\"", "\"2 bytes\"");
     refuses(&text, "\"2 bytes\"", "`pinned_memory`: `2 bytes` is not an amount", "MiB");

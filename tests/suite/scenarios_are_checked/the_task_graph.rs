@@ -51,12 +51,12 @@ fn has_no_circle() {
         ("c", "d", "c"),
     ];
     let text = chain(&tasks);
-    let error = read(&text).expect_err("a circle").to_string();
+    let error = read(&text).expect_err("wait for each other in a cycle").to_string();
     let circle = ["`a`, `c`, `b`", "`c`, `b`, `a`", "`b`, `a`, `c`"];
     assert!(circle.iter().any(|names| error.contains(names)), "{error}");
     assert!(!error.contains("`after`") && !error.contains("`start`"), "{error}");
     let two = chain(&[("a", "c", "b"), ("b", "b", "c")]);
-    let message = "tasks `a`, `b` each read what the next one writes, in a circle";
+    let message = "tasks `a`, `b` read each other's results in a cycle";
     refuses(&two, "[\"c\"]\nwrites", message, "read a buffer that none of them writes");
 }
 
@@ -85,10 +85,10 @@ fn may_say_that_a_task_runs_after_others_without_their_data() {
 fn has_no_circle_of_rules_either() {
     let tasks = [("one", "x", "a"), ("two", "a", "b"), ("three", "z", "c")];
     let text = after(&tasks, &[("one", "\"two\"")]);
-    let message = "tasks `one`, `two` each wait for the next one, in a circle";
-    refuses(&text, "\"two\"]", message, "take this out");
+    let message = "tasks `one`, `two` wait for each other in a cycle";
+    refuses(&text, "\"two\"]", message, "remove this `after`");
     let text = after(&tasks, &[("three", "\"three\"")]);
-    refuses(&text, "\"three\"]", "task `three` is to run `after` itself", "take it out");
+    refuses(&text, "\"three\"]", "task `three` cannot run `after` itself", "take it out");
     let text = after(&tasks, &[("three", "\"tow\"")]);
     refuses(&text, "\"tow\"", "unknown task `tow`", "`one`, `three`, `two`");
 }
@@ -104,6 +104,11 @@ fn leaves_alone_what_all_batches_share() {
     let workload = read(&shared("x").replace("question", "batches = 3\nquestion")).expect("valid");
     let bytes: Vec<u64> = workload.buffers.iter().map(|one| one.bytes(3).get()).collect();
     assert_eq!(bytes, [3 * 32, 32], "`a` and `x`");
-    let message = "task `one` writes `a`, which all batches share";
-    refuses(&shared("a"), "true", message, "take `shared` out");
+    let message = "task `one` writes `a`, which is shared by all batches";
+    refuses(
+        &shared("a"),
+        "true",
+        message,
+        "remove `shared` so that each batch has its own, or write to",
+    );
 }

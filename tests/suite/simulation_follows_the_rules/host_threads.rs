@@ -98,14 +98,14 @@ fn what_nobody_has_measured_of_threads_is_refused_by_name() {
         let error = simulate(&tiny_by(calls), &machine()).expect_err("not measured");
         assert!(error.to_string().contains(expected), "{error}");
     };
-    let both = "work of the CPU cost in several host threads at once";
+    let both = "concurrent copies of pageable memory or CPU work in several host threads";
     refused(vec![(0, compute(100)), (1, copy_in(0, PAGEABLE, 50_000)), (1, synchronize(0))], both);
     refused(vec![(0, compute(100)), (1, compute(100))], both);
     // One after the other, they are known.
     run_by(vec![(0, compute(100)), (1, wait_for(0)), (1, compute(100))]);
     let replay = Call::Replay { stream: StreamId(0), calls: 1 };
     let graph = vec![(0, replay), (0, launch(0, 10)), (1, work(1)), (0, synchronize(0))];
-    refused(graph, "graphs in a program of several host threads");
+    refused(graph, "graphs in a program with several host threads");
     refused(
         vec![
             (1, copy_in(0, PAGEABLE, 50_000)),
@@ -113,7 +113,7 @@ fn what_nobody_has_measured_of_threads_is_refused_by_name() {
             (0, synchronize(1)),
             (1, synchronize(0)),
         ],
-        "beside one of pinned memory",
+        "a copy of pageable memory concurrent with one of pinned memory",
     );
 }
 

@@ -214,23 +214,29 @@ fn what_is_not_known_of_several_devices_is_refused() {
     let slow = |m: &mut Profile| m.multi_gpu.others[0].kernel = 1.2;
     says(refused(&both_copy, &slow), "kernels on GPU 1 take 1.20 times as long");
     let three = |m: &mut Profile| m.multi_gpu.roots[0].devices = 3;
-    says(refused(&both_copy, &three), "H2D copies of 2 GPUs at once");
+    says(refused(&both_copy, &three), "H2D copies on 2 GPUs at once");
     let no_both = |m: &mut Profile| m.multi_gpu.roots[0].both_bytes_per_second = None;
-    says(refused(&both_copy, &no_both), "copies both ways of 2 GPUs at once");
+    says(refused(&both_copy, &no_both), "copies in both directions on 2 GPUs at once");
     let there = [peer_copy(0, THERE, 10)];
     says(refused(&there, &|m| m.multi_gpu.peers.clear()), "copies from GPU 0 to GPU 1");
     let round = |m: &mut Profile| m.multi_gpu.peers[0].direct = false;
-    says(refused(&there, &round), "do not reach each other's memory");
+    says(refused(&there, &round), "with other copies: these GPUs cannot access each other's");
     let both_ways = [peer_copy(0, THERE, 10), peer_copy(1, BACK, 10)];
     let one_way = |m: &mut Profile| {
         m.multi_gpu.peers.iter_mut().for_each(|peer| peer.both_bytes_per_second = None);
     };
-    says(refused(&both_ways, &one_way), "between GPUs 0 and 1 both ways");
-    says(refused(&[peer_copy(1, THERE, 10)], &|_| ()), "that the receiving GPU's stream makes");
+    says(refused(&both_ways, &one_way), "copies between GPUs 0 and 1 in both directions at once");
+    says(
+        refused(&[peer_copy(1, THERE, 10)], &|_| ()),
+        "copies between GPUs in a stream of the receiving GPU",
+    );
     let two_streams = [peer_copy(0, THERE, 10), peer_copy(2, THERE, 10)];
     says(refused(&two_streams, &|_| ()), "in several streams");
     let crossing = [launch(0, 10), record(0, 0), wait(1, 0), launch(1, 10)];
-    says(refused(&crossing, &|m| m.multi_gpu.crossing = None), "an event of another GPU");
+    says(
+        refused(&crossing, &|m| m.multi_gpu.crossing = None),
+        "the cost of waiting for another GPU's event",
+    );
     let passed_on = [copy_in(0, PINNED, 10), peer_copy(0, THERE, 10)];
     let no_price = |m: &mut Profile| m.hand_overs.retain(|one| one.to != OperationKind::PeerCopy);
     says(refused(&passed_on, &no_price), "from an H2D copy to a copy between GPUs");

@@ -232,7 +232,7 @@ fn graphs_of_copies_inside_a_device_are_refused_by_name() {
     plan.setup = vec![Call::Allocate(DEVICE)];
     plan.check().expect("it can be captured");
     let refused = simulate(&plan, &machine()).expect_err("not measured").to_string();
-    assert!(refused.contains("copies inside a GPU, or of rows, in a graph"), "{refused}");
+    assert!(refused.contains("copies within a GPU, or of rows, in a graph"), "{refused}");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn what_was_not_measured_is_unknown_by_name() {
     for (call, what) in [
         (in_stream, "allocating memory in a stream"),
         (Call::Free(DEVICE), "freeing device memory"),
-        (Call::HostCopy { from, to, threads: Threads::All }, "copies by all threads of the CPU"),
+        (Call::HostCopy { from, to, threads: Threads::All }, "copies by all threads on the CPU"),
         (row_copy, "H2D copies of rows"),
     ] {
         let found = refused(call);

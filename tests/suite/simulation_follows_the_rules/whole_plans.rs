@@ -262,9 +262,8 @@ fn all_that_a_profile_lacks_is_named_at_once() {
     let unknown = simulate(&planned(Resident, 9_600), &machine).expect_err("four");
     assert_eq!(
         unknown.to_string(),
-        "the profile does not know kernel `scale` on the GPU; the host cost of a launch; the host \
-         cost of a synchronisation; the host cost of an H2D copy's call: `hallway calibrate` \
-         measures that; what a table may have of it \
-         stands in docs/reference/table.md"
+        "the profile lacks kernel `scale` on the GPU; the host cost of a launch; the host cost \
+         of a synchronisation; the host cost of an H2D copy call: `hallway calibrate` \
+         measures it, and docs/reference/table.md says whether a table can supply it"
     );
 }

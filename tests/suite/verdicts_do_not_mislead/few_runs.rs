@@ -1,29 +1,35 @@
 //! A process that does its work once pays for its context as it pays for copies.
 
 use super::*;
+use hallway::findings::{Answer, Verdict};
 use hallway::machine::Side;
-use hallway::report::{Answer, Evaluation, Origin, Rows, Verdict};
 use hallway::units::Span;
 
 fn verdict(workload: &Workload, runs: u64) -> Verdict {
-    let ranking = ranked(workload);
-    Verdict::of(&ranking).over(&ranking, runs)
+    Verdict::of(&ranked(workload), runs)
 }
 
 /// A GPU that is several times as fast in a pass, and a context of 120 ms.
 #[test]
 fn one_run_is_not_worth_a_context() {
     let workload = scenario("compute-polynomial");
-    let once = verdict(&workload, 1);
-    assert_eq!((once.answer, once.pass_answer), (Answer::Cpu, Answer::Gpu), "{}", once.sentence);
-    let start = "Stay on the CPU for a program of 1 run: it takes ";
-    assert!(once.sentence.starts_with(start), "{}", once.sentence);
-    for words in [" (first use 12", " After set-up, each pass is faster on the GPU: `"] {
-        assert!(once.sentence.contains(words), "no {words} in {}", once.sentence);
-    }
-    let often = verdict(&workload, 100_000);
-    assert_eq!((often.answer, often.from_runs), (Answer::Gpu, None), "{}", often.sentence);
-    assert!(often.sentence.starts_with("GPU wins: `"), "{}", often.sentence);
+    let once = assessed(&workload, 1);
+    let verdict = &once.verdict;
+    assert_eq!((verdict.answer, verdict.run_answer), (Answer::Cpu, Answer::Gpu));
+    let program = verdict.program.as_ref().expect("all is known");
+    let gpu = program.on(false).expect("it is compared with the GPU");
+    let first_use = gpu.first_use_ns.expect("known");
+    assert!(first_use > Span::from_millis(100), "{first_use}");
+    let text = said::text(&once, &h200());
+    let start = "Stay on the CPU for 1 run in a new process: ";
+    assert!(said::answer(&text).starts_with(start), "{text}");
+    assert!(said::the(&text, "Each run").starts_with("GPU faster: GPU "), "{text}");
+    let paid = format!("with `{}` (first use {first_use}, ", gpu.plan);
+    assert!(said::the(&text, "Program").contains(&paid), "{text}");
+    let often = assessed(&workload, 100_000);
+    assert_eq!((often.verdict.answer, often.verdict.from_runs), (Answer::Gpu, None));
+    let text = said::text(&often, &h200());
+    assert!(said::answer(&text).starts_with("Use the GPU: `"), "{text}");
 }
 
 #[test]
@@ -31,9 +37,10 @@ fn the_number_of_runs_from_which_the_gpu_wins_is_right() {
     for name in ["compute-polynomial", "stencil-halo", "option-pricing"] {
         let workload = scenario(name);
         let from = verdict(&workload, 1).from_runs.expect("the GPU wins a pass");
-        let words = format!("The GPU takes less from about {from} runs on.");
         if from < 1_000 {
-            assert!(verdict(&workload, 1).sentence.contains(&words));
+            let text = said::text(&assessed(&workload, 1), &h200());
+            let words = format!(". From {from} runs on, the GPU is faster.");
+            assert!(said::answer(&text).ends_with(&words), "{text}");
         }
         // Within the scatter of either side's passes.
         assert_ne!(verdict(&workload, from / 4).answer, Answer::Gpu, "{name}: {from}");
@@ -86,15 +93,7 @@ fn first_use_that_is_not_known_is_said_to_be_missing() {
     let assessment = Assessment::new(&workload, 1, &ranking, None);
     let gpu = assessment.plans.iter().find(|plan| plan.side != Side::Cpu).expect("one");
     assert!(gpu.first_use_ns.is_none() && gpu.program_ns.is_some());
-    let evaluation = Evaluation {
-        profile: Origin::new("p", &profile),
-        seed: 1,
-        draws: 40,
-        trials: 0,
-        context_ns: None,
-        scenarios: vec![assessment],
-        gate: None,
-    };
-    let text = evaluation.text(Rows::All);
-    assert!(text.contains("Programs are without what a process pays to use the GPU"), "{text}");
+    let text = said::text(&assessment, &profile);
+    let start = "programs are without a part of what a process pays to use the GPU";
+    assert!(said::the(&text, "First use").starts_with(start), "{text}");
 }

@@ -29,9 +29,15 @@ fn results_come_into_fresh_memory_through_pinned_memory() {
 #[test]
 fn the_cpu_says_how_much_of_its_time_is_copies_from_the_device() {
     let copies = |workload: &Workload| {
-        let sentence = assessed(workload, 1).verdict.sentence;
-        sentence.contains("is copies from and to the device, where data is at home.")
+        let assessment = assessed(workload, 1);
+        let text = said::text(&assessment, &h200());
+        let said = said::labelled(&text, "Copies").first().map(|line| (*line).to_owned());
+        (assessment.cpu_copies_ns, said)
     };
-    assert!(copies(&fresh()));
-    assert!(!copies(&scenario("stencil-halo")));
+    let (time, said) = copies(&fresh());
+    let start = format!("{} of the CPU's ", time.expect("it fetches its data"));
+    let said = said.expect("it is said");
+    assert!(said.starts_with(&start), "{said}");
+    assert!(said.ends_with(" is copies from and to the device, where data is at home"), "{said}");
+    assert_eq!(copies(&scenario("stencil-halo")), (None, None));
 }

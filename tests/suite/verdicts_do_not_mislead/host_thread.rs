@@ -1,17 +1,15 @@
 //! What holds the host thread, and what of that bounds the plan.
 
 use super::*;
-use hallway::report::{Bottleneck, Evaluation, HeldBy, Origin, Rows};
+use hallway::cost::Bottleneck;
+use hallway::findings::HeldBy;
 use hallway::units::Span;
 
 const PINNED: &str = "\"host\"\nhost = { memory = \"pinned\" }";
 const PAGEABLE: &str = "\"host\"\nhost = { memory = \"pageable\" }";
 
-fn text_of(assessment: Assessment) -> String {
-    let profile = Origin::new("p", &h200());
-    let scenarios = vec![assessment];
-    Evaluation { profile, seed: 1, draws: 40, trials: 0, context_ns: None, scenarios, gate: None }
-        .text(Rows::All)
+fn text_of(assessment: &Assessment) -> String {
+    said::text(assessment, &h200())
 }
 
 /// PyTorch issues 39694 and 48065: an asynchronous copy to pageable memory behind a kernel of half
@@ -24,24 +22,23 @@ fn kernels_bound_a_copy_that_waits_for_them() {
         |memory: &str| assessed(&task("polynomial", ["\"device\"", memory], 1 << 20, long), 1);
     let pageable = behind(PAGEABLE);
     let held = plan(&pageable, "resident, pageable");
-    assert_eq!(held.bottleneck, Bottleneck::Kernels);
+    assert_eq!(held.bottleneck, Some(Bottleneck::Kernels));
     assert!(held.host_thread.held > 0.99, "{held:?}");
     assert_eq!(held.host_thread.held_by, HeldBy::WaitingCopies);
     assert!(plan(&pageable, "resident, pinned").host_thread.held < 0.01);
     let pinned = behind(PINNED);
     let free = plan(&pinned, "resident, pinned");
-    assert_eq!(free.bottleneck, Bottleneck::Kernels);
+    assert_eq!(free.bottleneck, Some(Bottleneck::Kernels));
     assert!(free.host_thread.held < 0.01);
     assert!(free.host_thread.free_after_ns < Span::from_millis(2), "{free:?}");
-    let said = "The host thread is held for 100% of a pass of `resident, pageable`: copies of \
-                pageable memory wait in their calls for what is ahead of them.";
-    let text = text_of(pageable);
-    assert!(text.contains(said), "{text}");
-    let said = format!(
-        "The host thread is free after {} of a pass of `resident, pinned`.",
-        free.host_thread.free_after_ns
-    );
-    assert!(text_of(pinned.clone()).contains(&said));
+    let said = "held for 100% of a run of `resident, pageable`: copies of pageable memory wait in \
+                their calls for the work ahead of them";
+    let text = text_of(&pageable);
+    assert!(said::the(&text, "Host thread").contains(said), "{text}");
+    let said =
+        format!("free after {} of a run of `resident, pinned`", free.host_thread.free_after_ns);
+    let text = text_of(&pinned);
+    assert!(said::the(&text, "Host thread").contains(&said), "{text}");
 }
 
 /// The link could carry it in a quarter of the time. Which of the two was busy for longer was a
@@ -53,10 +50,10 @@ fn the_staging_thread_bounds_copies_of_pageable_memory() {
             let families = "[plans]\nfamilies = [\"resident\"]";
             let assessment = assessed(&task("scale", homes, 1 << power, families), 1);
             let staged = plan(&assessment, "resident, pageable");
-            assert_eq!(staged.bottleneck, Bottleneck::HostStaging, "{power}: {staged:?}");
+            assert_eq!(staged.bottleneck, Some(Bottleneck::Staging), "{power}: {staged:?}");
             assert_eq!(staged.host_thread.held_by, HeldBy::Staging);
             let pinned = plan(&assessment, "resident, pinned");
-            assert_ne!(pinned.bottleneck, Bottleneck::HostStaging, "{power}: {pinned:?}");
+            assert_ne!(pinned.bottleneck, Some(Bottleneck::Staging), "{power}: {pinned:?}");
         }
     }
 }
@@ -64,8 +61,8 @@ fn the_staging_thread_bounds_copies_of_pageable_memory() {
 #[test]
 fn the_host_has_a_column_and_keys() {
     let assessment = assessed(&scenario("stencil-halo"), 1);
-    let text = text_of(assessment.clone());
-    let header = text.lines().find(|line| line.contains("bound by")).expect("a header");
+    let text = text_of(&assessment);
+    let header = text.lines().find(|line| line.contains("limited by")).expect("a header");
     assert!(header.split_whitespace().any(|word| word == "host"), "{header}");
     let json = serde_json::to_value(&assessment).expect("plain data");
     for (key, plan) in json["plans"].as_array().expect("a list").iter().enumerate() {

@@ -1,7 +1,6 @@
 //! Little time may be worth fewer streams, events and pinned memory.
 
 use super::*;
-use hallway::report::{Evaluation, Origin, Rows};
 use hallway::search::Simplicity;
 
 /// Every share names the simplest of the plans that are fast enough, and no other.
@@ -31,25 +30,13 @@ fn it_is_named_with_what_it_saves() {
     let ranking = ranked(&workload);
     let said = |share| {
         let assessment = Assessment::new(&workload, 1, &ranking, None).simplest(&ranking, share);
-        let (profile, scenarios) = (Origin::new("p", &h200()), vec![assessment]);
-        Evaluation {
-            profile,
-            seed: 1,
-            draws: 40,
-            trials: 0,
-            context_ns: None,
-            scenarios,
-            gate: None,
-        }
-        .text(Rows::All)
+        said::text(&assessment, &h200())
     };
     let time = ranking.best_on_cpu().expect("one").makespan();
     let expected = format!(
-        "Simplest within 40% of the fastest: `cpu`, {time}, with 0 streams, 0 events and 0 B of \
-         pinned memory."
+        "within 40% of the fastest: `cpu`, {time}, with 0 streams, 0 events and 0 B of pinned memory"
     );
-    let text = said(0.4);
-    assert!(text.contains(&expected), "{text}");
+    assert_eq!(said::the(&said(0.4), "Simplest"), expected);
 }
 
 /// By way of the command line.
@@ -70,6 +57,6 @@ fn a_share_is_read_from_the_command_line() {
         let refused = evaluate(wrong);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert_eq!(refused.status.code(), Some(2), "{wrong}: {said}");
-        assert!(said.contains("write one such as `5%`"), "{wrong}: {said}");
+        assert!(said.contains("write a percentage, such as `5%`"), "{wrong}: {said}");
     }
 }

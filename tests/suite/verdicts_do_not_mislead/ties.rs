@@ -47,9 +47,12 @@ fn a_winner_that_is_not_the_fastest_is_said_to_tie_with_it() {
     let assessment = assessed(&workload, 1_000_000);
     let (fastest, winner) = (&assessment.plans[0].plan, assessment.winner.as_ref().expect("one"));
     assert_ne!(fastest, winner);
-    let sentence = &assessment.verdict.sentence;
-    for words in [format!("`{winner}` takes"), format!("It ties with `{fastest}`")] {
-        assert!(sentence.contains(&words), "no {words} in {sentence}");
-    }
-    assert_eq!(assessment.verdict.gpu_plan.as_ref(), Some(winner));
+    assert_eq!(assessment.best_on_gpu().map(|plan| &plan.plan), Some(winner));
+    let text = said::text(&assessment, &h200());
+    assert!(said::answer(&text).contains(&format!("`{winner}` takes")), "{text}");
+    let choice = said::the(&text, "Choice");
+    let time = |name| plan(&assessment, name).predicted_ns;
+    let start = format!("`{winner}` ({}) is the simplest of ", time(winner));
+    let end = format!(" plans that tie with the fastest, `{fastest}` ({})", time(fastest));
+    assert!(choice.starts_with(&start) && choice.ends_with(&end), "{choice}");
 }

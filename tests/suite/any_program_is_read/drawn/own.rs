@@ -9,7 +9,8 @@ use rand::RngExt;
 /// Each way to know their cost without a measurement.
 pub fn kernels() -> Vec<OwnKernel> {
     let costs = [
-        OwnCost::Stated { fixed: 2_500.0, per_element: 0.25 },
+        OwnCost::Stated { fixed: 2_500.0, per_element: 0.25, range: None },
+        OwnCost::Stated { fixed: 2_500.0, per_element: 0.25, range: Some(0.125) },
         OwnCost::Points(vec![(16, Span::from_micros(2)), (1 << 20, Span::from_micros(90))]),
         OwnCost::Roofline { flops_per_element: 1.0, bytes_per_element: 8.0 },
     ];

@@ -19,30 +19,35 @@ fn all_refused(mistakes: &[Mistake]) {
 #[test]
 fn the_host_waits_for_what_can_happen() {
     all_refused(&[
-        ("{ synchronize_event = \"e\" }", "\"e\"", "no call before records an event `e`", "none"),
+        ("{ synchronize_event = \"e\" }", "\"e\"", "no earlier call records an event `e`", "none"),
         (
             "{ synchronize_device = 0 }",
             "0",
-            "no call before goes to GPU 0",
-            "one that has something to do",
+            "no earlier call uses GPU 0",
+            "wait for a GPU that has work; GPUs are counted from 0",
         ),
         (
             "{ copy = \"x\", to = \"d\" }, { synchronize_device = 3 }",
             "3",
-            "no call before goes to GPU 3",
+            "no earlier call uses GPU 3",
             "counted from 0",
         ),
-        ("{ synchronize_device = -1 }", "-1", "`gpu` is -1", "whole number from 0"),
+        (
+            "{ synchronize_device = -1 }",
+            "-1",
+            "`gpu` cannot be -1",
+            "write a GPU's number, from 0 to",
+        ),
         (
             "{ synchronize_device = 0, stream = \"s\" }",
             "\"s\"",
-            "`stream` is no key of a `synchronize_device`",
+            "`synchronize_device` has no key `stream`",
             "no other key",
         ),
         (
             "{ clear = \"d\", stream = \"s\" }",
             "\"d\"",
-            "a pass ends before this call",
+            "a run may end before this call is done",
             "`synchronize_device`",
         ),
     ]);
@@ -52,32 +57,37 @@ fn the_host_waits_for_what_can_happen() {
 fn a_pass_gives_back_what_it_takes() {
     const D: &str = "{ allocate = \"d\" }, ";
     all_refused(&[
-        ("{ allocate = \"d\" }", "\"d\"", "allocates `d` in every pass", "correct the call"),
+        ("{ allocate = \"d\" }", "\"d\"", "allocates `d` in every run", "correct the call"),
         ("{ free = \"d\" }", "\"d\"", "frees `d`, and the next pass has none", "correct"),
         (
             "{ free = \"d\" }, { allocate = \"d\" }",
             "\"d\"",
-            "which nothing has allocated",
+            "`, which no earlier call has allocated",
             "correct",
         ),
         ("{ free = \"x\" }", "\"x\"", "a buffer of the scenario", "correct the call"),
-        ("{ allocate = \"x\" }", "\"x\"", "`x`, which is there already", "correct the call"),
+        (
+            "{ allocate = \"x\" }",
+            "\"x\"",
+            "allocates `x`, which is already allocated",
+            "correct the call",
+        ),
         (
             "{ allocate = \"x\", stream = \"s\" }",
             "\"x\"",
-            "`x` is the host's memory, which no stream takes",
-            "take `stream` out",
+            "`x` is host memory, which cannot be allocated or freed in a stream",
+            "remove `stream`",
         ),
         (
             "{ allocate = \"d\", stream = \"s\" }, { free = \"d\" }, { synchronize = \"s\" }",
             "\"d\"",
-            "`d` is allocated in a stream and freed not in one",
+            "`d` is allocated in a stream but freed outside one",
             "correct the call",
         ),
         (
             "{ allocate = \"d\" }, { copy = \"x\", to = \"d\" }, { free = \"d\", stream = \"s\" }",
             "\"d\"",
-            "`d` is allocated not in a stream and freed in one",
+            "`d` is allocated outside a stream but freed in one",
             "correct the call",
         ),
         (
@@ -91,12 +101,12 @@ fn a_pass_gives_back_what_it_takes() {
             "{ allocate = \"d\" }, { graph = [ { clear = \"d\", stream = \"s\" } ], \
              stream = \"s\" }, { synchronize = \"s\" }, { free = \"d\" }",
             "\"d\"",
-            "`d`, which each pass takes or pins anew, cannot be captured",
+            "`d` cannot be captured, because every run allocates or pins it again",
             "correct",
         ),
     ]);
     let twice = calls(&(D.to_owned() + "{ free = \"d\" },\n{ free = \"d\" }"));
-    refuses(&twice, "\"d\"", "frees `d`, which was freed before", "correct the call");
+    refuses(&twice, "\"d\"", "frees `d`, which is already freed", "correct the call");
     names_both(&twice, "freed", "{ free = \"d\" },");
     let used = D.to_owned() + "{ free = \"d\" }, { copy = \"x\", to = \"d\" }";
     refuses(&calls(&used), "\"x\"", "uses `d` after it was freed", "correct the call");
@@ -105,7 +115,12 @@ fn a_pass_gives_back_what_it_takes() {
     names_both(&calls(&again), "allocated", "{ allocate = \"d\" }, {");
     let setup = calls("{ copy = \"x\", to = \"d\" }")
         .replace("calls = [", "setup = [ { allocate = \"e\" }, { free = \"e\" } ]\ncalls = [");
-    refuses(&setup, "\"e\"", "gives back memory of the set-up", "correct the call");
+    refuses(
+        &setup,
+        "\"e\"",
+        "frees or unpins memory in the setup; memory from the setup",
+        "correct the call",
+    );
 }
 
 /// Asserts that the error also points at a call with this label.
@@ -126,21 +141,21 @@ fn memory_is_free_when_it_is_given_back() {
             "{ allocate = \"d\" }, { copy = \"y\", to = \"d\", stream = \"s\" }, { free = \"d\" }, \
              { synchronize = \"s\" }",
             "\"d\"",
-            "two calls use `d`",
+            "two calls use `d` and one of them writes it, but nothing orders",
             "wait for an event",
         ),
         (
             "{ allocate = \"d\", stream = \"s\" }, { clear = \"d\", stream = \"t\" }, \
              { free = \"d\", stream = \"t\" }, { synchronize = \"t\" }",
             "\"d\"",
-            "two calls use `d`",
+            "two calls use `d` and one of them writes it, but nothing orders",
             "wait for an event",
         ),
         (
             "{ allocate = \"d\", stream = \"s\" }, { clear = \"d\", stream = \"s\" }, \
              { free = \"d\", stream = \"t\" }",
             "\"d\"",
-            "two calls use `d`",
+            "two calls use `d` and one of them writes it, but nothing orders",
             "wait for an event",
         ),
     ]);
@@ -149,19 +164,19 @@ fn memory_is_free_when_it_is_given_back() {
 #[test]
 fn what_is_pinned_in_a_pass_is_unpinned_there() {
     all_refused(&[
-        ("{ unpin = \"x\" }", "\"x\"", "unpins `x`, which is not pinned", "correct the call"),
-        ("{ unpin = \"y\" }", "\"y\"", "`y`, which no call before has pinned", "correct"),
+        ("{ unpin = \"x\" }", "\"x\"", "unpins `x`, but it is not pinned", "correct the call"),
+        ("{ unpin = \"y\" }", "\"y\"", "unpins `y`, which no earlier call has pinned", "correct"),
         ("{ pin = \"d\" }", "\"d\"", "`d` is not pageable memory", "pin pageable memory"),
         (
             "{ pin = \"x\" }, { pin = \"x\" }, { unpin = \"x\" }",
             "\"x\"",
-            "pins `x`, which is pinned already",
+            "pins `x`, which is already pinned",
             "correct the call",
         ),
         (
             "{ copy = \"x\", to = \"d\" }, { pin = \"x\" }, { unpin = \"x\" }",
             "\"x\"",
-            "uses `x` outside of where it is pinned",
+            "uses `x` while it is not pinned",
             "correct the call",
         ),
     ]);
@@ -180,7 +195,7 @@ fn the_cpu_copies_with_one_thread_or_with_all() {
         (
             "{ copy = \"x\", to = \"d\", threads = 1 }",
             "1",
-            "`threads` beside a copy that the GPU's engines make",
+            "`threads` on a copy that the GPU's copy engines make",
             "take it out",
         ),
         ("{ copy = \"x\", to = \"y\", threads = 0 }", "0", "`threads` is 0", "1 or \"all\""),
@@ -194,16 +209,16 @@ fn the_cpu_copies_with_one_thread_or_with_all() {
         (
             "{ copy = \"x\", to = \"y\", stream = \"s\" }",
             "\"s\"",
-            "the CPU copies `x`, and not in a stream",
-            "take `stream` out",
+            "the CPU copies `x`, so the copy cannot be in a stream",
+            "remove `stream`",
         ),
         (
             "{ copy = \"x[0..8]\", to = \"x[4..12]\" }",
             "\"x[0..8]\"",
-            "copies `x` onto bytes that it copies from",
+            "copies `x` onto itself: source and target overlap",
             "correct the call",
         ),
-        ("{ clear = \"d\", threads = 1 }", "1", "`threads` is no key of a `clear`", "take it out"),
+        ("{ clear = \"d\", threads = 1 }", "1", "`clear` has no key `threads`", "take it out"),
     ]);
 }
 
@@ -211,13 +226,13 @@ fn the_cpu_copies_with_one_thread_or_with_all() {
 fn rows_fit_and_do_not_overlap() {
     let rows = |rest: &str| calls(&format!("{{ copy = \"x\", to = \"d\", {rest} }}"));
     for (rest, marked, message, help) in [
-        ("rows = 0, row = \"1 KiB\"", "0", "`rows` is 0", "from 1 up"),
-        ("rows = -4, row = \"1 KiB\"", "-4", "`rows` is -4", "from 1 up"),
-        ("rows = 4", "4", "`rows` and no `row`", "add `row"),
-        ("row = \"1 KiB\"", "\"1 KiB\"", "`row` and no `rows`", "add `rows"),
-        ("pitch = \"1 KiB\"", "\"1 KiB\"", "`pitch` and no `rows`", "add `rows"),
-        ("rows = 4, row = \"0\"", "\"0\"", "0 bytes are no length of a row", "2 KiB"),
-        ("rows = 4, row = \"wide\"", "\"wide\"", "`wide` in `wide` is no index", "name"),
+        ("rows = 0, row = \"1 KiB\"", "0", "`rows` is 0", "write a whole number of at least 1"),
+        ("rows = -4, row = \"1 KiB\"", "-4", "`rows` is -4", "write a whole number of at least 1"),
+        ("rows = 4", "4", "this `copy` has `rows` but no `row`", "add `row"),
+        ("row = \"1 KiB\"", "\"1 KiB\"", "this `copy` has `row` but no `rows`", "add `rows"),
+        ("pitch = \"1 KiB\"", "\"1 KiB\"", "this `copy` has `pitch` but no `rows`", "add `rows"),
+        ("rows = 4, row = \"0\"", "\"0\"", "a row cannot have 0 bytes", "2 KiB"),
+        ("rows = 4, row = \"wide\"", "\"wide\"", "`wide` in `wide` is not an index", "name"),
         (
             "rows = 4, row = \"2 KiB\", pitch = \"1 KiB\"",
             "\"1 KiB\"",
@@ -233,7 +248,7 @@ fn rows_fit_and_do_not_overlap() {
         (
             "rows = 4097, row = \"2 KiB\", pitch = \"4 KiB\"",
             "\"x\"",
-            "4097 rows of 2 KiB, 4 KiB apart, do not fit into 16 MiB",
+            "4097 rows of 2 KiB at a pitch of 4 KiB do not fit into 16 MiB",
             "fewer rows",
         ),
         (
@@ -249,14 +264,14 @@ fn rows_fit_and_do_not_overlap() {
         (
             "{ copy = \"x\", to = \"y\", rows = 4, row = \"1 KiB\", pitch = \"2 KiB\" }",
             "\"x\"",
-            "the CPU copies rows",
-            "repeat a copy",
+            "rows cannot be copied by the CPU",
+            "copy each row in a `repeat`: `x[i * 8 KiB..+2 KiB]`",
         ),
         (
             "{ copy = \"d\", to = \"d[1 KiB..]\", rows = 4, row = \"2 KiB\", pitch = \"4 KiB\", \
              to_pitch = \"4 KiB\", stream = \"s\" }",
             "\"d\"",
-            "onto bytes that it copies from",
+            "` onto itself: source and target overlap",
             "correct the call",
         ),
     ]);
@@ -271,7 +286,9 @@ fn rows_fit_and_do_not_overlap() {
     };
     for (second, meet) in [(0, true), (1, true), (2, false), (6, false), (7, true), (14, false)] {
         let found = Workload::from_toml("test.toml", &columns(second)).expect_err("unused buffers");
-        let meets = found.to_string().contains("two calls use `e`");
+        let meets = found
+            .to_string()
+            .contains("two calls use `e` and one of them writes it, but nothing orders");
         assert_eq!(meets, meet, "{second} KiB: {found}");
     }
 }

@@ -1,59 +1,56 @@
 //! An answer in one row: of one variation of a question, one machine, one point of a sweep.
 
-use super::answer::Answer;
-use super::lanes::{Bottleneck, bottleneck};
-use super::verdict::Verdict;
+use super::{Answer, Verdict};
+use crate::cost::Bottleneck;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is said of one variation of a question, where several stand below each other. A label or a
-/// coordinate stands beside it.
+/// The answer to one variation of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InBrief {
-    /// The answer for a whole program of `runs` passes, where that is known; else for one pass.
+    /// The answer for a whole program of `runs`, if that is known; otherwise for one run.
     pub answer: Answer,
-    /// The answer for one pass in steady state.
-    pub pass_answer: Answer,
-    /// The plan to choose for one pass. `null`, as are its times, if no plan can be predicted.
+    /// The answer for one run in steady state.
+    pub run_answer: Answer,
+    /// The plan to choose for one run. `null`, as are its times, if no plan can be predicted.
     pub winner: Option<String>,
-    /// Time of one pass of that plan.
+    /// Time of one run of that plan.
     pub predicted_ns: Option<Span>,
-    /// Lower end of the range that holds the true time nine times out of ten.
+    /// Lower end of the range of that time.
     pub low_ns: Option<Span>,
     /// Upper end of that range.
     pub high_ns: Option<Span>,
     /// What bounds that plan.
     pub bottleneck: Option<Bottleneck>,
-    /// Time of one pass of the fastest plan on the CPU.
+    /// Time of one run of the fastest plan on the CPU.
     pub cpu_ns: Option<Span>,
-    /// Time of one pass of the fastest plan that is not the CPU's alone.
+    /// Time of one run of the fastest plan that is not the CPU's alone.
     pub gpu_ns: Option<Span>,
-    /// The plan to choose for a whole program. `null` where the set-up of a plan is not known.
+    /// The plan to choose for a whole program. `null` if the set-up of a plan is not known.
     pub program_winner: Option<String>,
-    /// First use, set-up and all passes of that plan.
+    /// First use, set-up and all runs of that plan.
     pub program_ns: Option<Span>,
 }
 
 impl InBrief {
-    /// What a ranking says of a workload that a program goes over `runs` times.
+    /// What a ranking says of a workload that a program goes through `runs` times.
     pub fn of(ranking: &Ranking, runs: u64) -> Self {
-        let Verdict { answer, pass_answer, .. } = Verdict::of(ranking).over(ranking, runs);
+        let Verdict { answer, run_answer, .. } = Verdict::of(ranking, runs);
         let winner = ranking.winner();
         let (low_ns, high_ns) = winner.map(|best| best.forecast.interval()).unzip();
-        let bounds = |best: &Ranked| bottleneck(&best.plan.program, &best.forecast.timeline);
         let over_runs = ranking.winner_over(runs);
         Self {
             answer,
-            pass_answer,
+            run_answer,
             winner: winner.map(|best| best.plan.name()),
             predicted_ns: winner.map(Ranked::makespan),
             low_ns,
             high_ns,
-            bottleneck: winner.map(bounds),
+            bottleneck: winner.and_then(Ranked::bottleneck),
             cpu_ns: ranking.fastest_on_cpu().map(Ranked::makespan),
             gpu_ns: ranking.fastest_on_gpu().map(Ranked::makespan),
             program_winner: over_runs.map(|best| best.plan.name()),

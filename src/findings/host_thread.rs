@@ -1,7 +1,8 @@
 //! What the thread that issues calls does during a pass, and for how long it is held.
 
-use super::words::{percent, quoted, rounded};
+use super::rounded;
 use crate::program::{Program, ThreadId};
+use crate::simulate::{Forecast, MainThread};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
 #[cfg(feature = "schema")]
@@ -20,10 +21,9 @@ pub(super) enum HostWork {
     Staging,
 }
 
-/// For how long the host thread works, and at what.
+/// For how long the host thread works, and at what. Waiting for the device does not count, not even
+/// inside a copy.
 pub(super) struct HostTimes {
-    /// All that it does. Waiting for the device does not count, not even inside a copy.
-    pub total: Span,
     compute: Span,
     calls: Span,
     staging: Span,
@@ -60,13 +60,7 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline, of: Option<Threa
     // While one copy is under way, the call of the next may wait for it.
     let copies = copies.0.values().filter(|copy| is_of(copy.call));
     staging.extend(copies.map(|copy| (copy.start, copy.end)));
-    let all = [&compute[..], &calls, &staging].concat();
-    HostTimes {
-        total: busy(all),
-        compute: busy(compute),
-        calls: busy(calls),
-        staging: busy(staging),
-    }
+    HostTimes { compute: busy(compute), calls: busy(calls), staging: busy(staging) }
 }
 
 /// The copies of pageable memory, by their calls.
@@ -90,7 +84,7 @@ impl<'t> Staged<'t> {
 }
 
 /// Whether the host does nothing but wait for the device in this activity.
-pub(super) fn is_waiting(program: &Program, activity: &Activity) -> bool {
+pub fn is_waiting(program: &Program, activity: &Activity) -> bool {
     activity.lane == Lane::Host
         && program.body.get(activity.call).is_some_and(|call| call.facts().only_waits)
 }
@@ -127,11 +121,14 @@ pub enum HeldBy {
 
 impl HostThread {
     /// Of several host threads, the one that begins and ends a pass.
-    pub(super) fn of(program: &Program, timeline: &Timeline) -> Self {
-        Self::of_thread(program, timeline, ThreadId::MAIN)
+    pub(super) fn of(program: &Program, forecast: &Forecast) -> Self {
+        let MainThread { held, free_after } = forecast.main_thread;
+        let Self { held_by, .. } = Self::of_thread(program, &forecast.timeline, ThreadId::MAIN);
+        let free_after_ns = free_after.min(forecast.makespan());
+        Self { held: rounded(held), held_by, free_after_ns }
     }
 
-    pub(super) fn of_thread(program: &Program, timeline: &Timeline, thread: ThreadId) -> Self {
+    pub fn of_thread(program: &Program, timeline: &Timeline, thread: ThreadId) -> Self {
         let is_of = |activity: &&Activity| program.thread_of(activity.call) == thread;
         let calls = || {
             let made = timeline.lane(Lane::Host).filter(is_of);
@@ -156,35 +153,4 @@ impl HostThread {
             free_after_ns: free_after.since_start(),
         }
     }
-
-    /// What a plan's user has to know of it, for a pass that takes so long.
-    pub(super) fn sentence(&self, plan: &str, makespan: Span) -> String {
-        let Self { held, held_by, free_after_ns } = *self;
-        let plan = quoted([plan]).concat();
-        let free = free_after_ns.nanos_f64() / makespan.nanos_f64().max(1.0);
-        if free < FREE {
-            return format!("The host thread is free after {free_after_ns} of a pass of {plan}.");
-        }
-        if held < HELD {
-            return format!(
-                "The host thread is inside calls for {} of a pass of {plan}, but free only after \
-                 {free_after_ns}: it waits for the device between calls.",
-                percent(held)
-            );
-        }
-        let why = match held_by {
-            HeldBy::Compute => "it computes",
-            HeldBy::Calls => "it issues calls",
-            HeldBy::Staging => "it stages copies of pageable memory",
-            HeldBy::WaitingCopies => {
-                "copies of pageable memory wait in their calls for what is ahead of them"
-            }
-        };
-        format!("The host thread is held for {} of a pass of {plan}: {why}.", percent(held))
-    }
 }
-
-/// A host thread that is free after less than this share of the pass is free for most of it.
-const FREE: f64 = 0.5;
-/// A host thread that is held for more than this share of the pass is held for most of it.
-const HELD: f64 = 0.5;

@@ -1,0 +1,48 @@
+//! The new process's side: it times what comes for the first time in it.
+
+use super::context::clocked;
+use super::new_process::FirstTimes;
+use crate::gpu::{Device, DeviceMemory, GpuError, NewModule, Stream};
+use crate::kernels::{Arguments, Kernel};
+use crate::units::{Bytes, Span};
+
+/// Times what comes for the first time in this process, which must not have used the GPU. `image`
+/// is the kernel library as another process compiled it. If it is empty, this process compiles it,
+/// behind the context.
+///
+/// # Errors
+/// If there is no such GPU, or the driver or the compiler refuses something.
+pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
+    const ELEMENTS: u64 = 1024;
+    let (device, context) = timed(|| Device::open(gpu))?;
+    let image = if image.is_empty() { device.module_image()? } else { image };
+    let (module, load) = timed(|| NewModule::load(&device, &image))?;
+    let stream = Stream::new(&device)?;
+    let memory = DeviceMemory::new(&device, Bytes::mib(1))?;
+    let [from, to] = [memory.address(), memory.address() + memory.bytes().get() / 2];
+    let launch = |kernel: Kernel| {
+        clocked(|| {
+            let of = (kernel, Arguments::default());
+            let launch = module.launch(of, (from, to), ELEMENTS)?;
+            // SAFETY: the arrays are larger, and outlive the launch, which is waited for.
+            unsafe { stream.launch(&launch)? };
+            stream.synchronize()
+        })
+    };
+    let (first, next) = (launch(Kernel::Scale)?, launch(Kernel::Polynomial)?);
+    // The host's caches learn for a while.
+    (0..8).try_for_each(|_| launch(Kernel::Scale).map(|_| ()))?;
+    let later = launch(Kernel::Scale)?;
+    let nanos = [context, load, first, next, later].map(Span::nanos);
+    Ok(FirstTimes { nanos, image })
+}
+
+/// What `work` makes, and how long that takes.
+fn timed<T>(work: impl FnOnce() -> Result<T, GpuError>) -> Result<(T, Span), GpuError> {
+    let mut made = None;
+    let time = clocked(|| {
+        made = Some(work()?);
+        Ok::<_, GpuError>(())
+    })?;
+    Ok((made.expect("just made"), time))
+}

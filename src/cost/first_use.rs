@@ -1,0 +1,216 @@
+//! What a process pays because it does something for the first time: it uses the GPU, launches a
+//! kernel, touches memory. A program has no call for that.
+
+use super::pages::{NewPages, Pages};
+use crate::kernels::{GpuSide, Kernel, Library};
+use crate::machine::{DeviceId, HostMemory};
+use crate::profile::{MemoryCost, Profile, Unknown};
+use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program};
+use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a process pays once, besides its set-up, because it does something for the first time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FirstUse {
+    /// The sum of all that is known.
+    pub known: Span,
+    /// What it is the sum of, each part once.
+    pub parts: Vec<(FirstUseOf, Span)>,
+    /// What the profile does not know; the sum is without it.
+    pub missing: Option<Unknown>,
+    /// Libraries of NVIDIA that the program calls. No calibration has what starting them takes, and
+    /// the sum is without it: their kernels count like others.
+    pub libraries: Vec<Library>,
+}
+
+/// What is used for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstUseOf {
+    /// The framework, which the scenario says how long it takes to load.
+    Framework,
+    /// Each GPU: a context is created.
+    Gpu,
+    /// The module with the kernels, which is loaded.
+    Module,
+    /// Each kernel: its first launch takes longer than those after it.
+    Kernels,
+    /// Host memory, whose pages the system has to give out.
+    Memory,
+}
+
+/// Predicts what a program's first pass, or what comes before it, takes longer in a process than
+/// later ones do. In a new process that is:
+///
+/// - loading the framework, a context on each GPU, the kernels' module in it, and the first launch
+///   of each kernel there, if the program uses a GPU;
+/// - the first touch of a buffer in host memory that the body writes and has not read: nobody
+///   has written to its pages before. (Of a buffer that the body renews first, each pass pays for
+///   that. Memory of the program's own is touched in the set-up.)
+///
+/// A running process has paid for all of it. No calibration has what the first copy of a process
+/// takes longer.
+pub fn first_use(program: &Program, process: &Process, profile: &Profile) -> FirstUse {
+    let mut sum = FirstUse::default();
+    if !process.is_new() {
+        return sum;
+    }
+    sum.libraries = libraries(program);
+    let of_gpu = of_devices(program, process, profile).into_iter();
+    let of_memory = of_memory(program, profile).into_iter();
+    let of_memory = of_memory.map(|cost| (FirstUseOf::Memory, cost));
+    for (of, cost) in of_gpu.chain(of_memory) {
+        match cost {
+            Ok(time) => sum.add(of, time),
+            Err(unknown) => {
+                sum.missing = Some(match sum.missing.take() {
+                    Some(other) => other.and(unknown),
+                    None => unknown,
+                });
+            }
+        }
+    }
+    sum
+}
+
+impl FirstUse {
+    fn add(&mut self, of: FirstUseOf, time: Span) {
+        self.known += time;
+        match self.parts.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, known)) => *known += time,
+            None if time > Span::ZERO => self.parts.push((of, time)),
+            None => {}
+        }
+    }
+}
+
+/// What the first use of GPUs costs.
+fn of_devices(
+    program: &Program,
+    process: &Process,
+    profile: &Profile,
+) -> Vec<(FirstUseOf, Result<Span, Unknown>)> {
+    if !program.needs_device() {
+        return Vec::new();
+    }
+    let devices = program.devices() as u64;
+    let mut costs = vec![
+        (FirstUseOf::Framework, Ok(process.start)),
+        (FirstUseOf::Gpu, profile.contexts(devices)),
+    ];
+    let launched = launched(program);
+    if !launched.is_empty() {
+        let module = profile.first_module().map(|module| module * launched.len() as u64);
+        costs.push((FirstUseOf::Module, module));
+    }
+    let launches = launched.values().map(|kernels| profile.first_launches(kernels.len() as u64));
+    costs.push((FirstUseOf::Kernels, Ok(launches.sum())));
+    costs
+}
+
+/// A kernel.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Code {
+    Ours(Kernel),
+    /// A place in [`Program::kernels`].
+    Own(usize),
+}
+
+/// The different kernels that each GPU runs. Those of NVIDIA's libraries are loaded and launched for
+/// the first time as well.
+fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
+    let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
+    for call in &program.body {
+        let code = match call {
+            Call::Launch { step, .. } => Code::Ours(step.kernel),
+            Call::LaunchOwn { step, .. } => Code::Own(step.kernel),
+            _ => continue,
+        };
+        let device = call.stream().map(|stream| program.device_of(stream)).unwrap_or_default();
+        launched.entry(device).or_default().insert(code);
+    }
+    launched
+}
+
+/// Whether cuBLAS does what a launch asks for.
+fn is_product(program: &Program, step: &OwnStep) -> bool {
+    matches!(program.own_kernel(step).gpu, GpuSide::Product(_))
+}
+
+/// The libraries of NVIDIA that a program's launches call.
+fn libraries(program: &Program) -> Vec<Library> {
+    let mut found = Vec::new();
+    for call in &program.body {
+        let library = match call {
+            Call::Launch { step, .. } => step.kernel.library(),
+            Call::LaunchOwn { step, .. } => is_product(program, step).then_some(Library::Cublas),
+            _ => None,
+        };
+        found.extend(library.filter(|library| !found.contains(library)));
+    }
+    found
+}
+
+fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
+    let touched = first_touches(program, profile.machine.page_bytes()).into_iter();
+    let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.new_pages(cost, bytes)?.max(0.0)));
+    touched.map(cost).collect()
+}
+
+/// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
+/// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
+/// thread that registers it.
+fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
+    let mut pages = Pages::new(program, page);
+    new_to_body(program).into_iter().for_each(|id| pages.renew(id));
+    let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
+    // Each pass pays for what it renews or takes.
+    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate(_));
+    for call in program.body.iter().filter(|call| !is_new(call)) {
+        let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
+        let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
+        let cost = match cost {
+            MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,
+            other => other,
+        };
+        *touched.entry((allocation, cost)).or_default() += bytes;
+    }
+    touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
+}
+
+/// The buffers in host memory that nobody has used before the body writes to them.
+fn new_to_body(program: &Program) -> Vec<AllocationId> {
+    let mut registered = vec![false; program.allocations.len()];
+    for call in &program.setup {
+        if let Call::Pin(id) = call {
+            registered[id.0] = true;
+        }
+    }
+    // Whether the first call that uses each does nothing but write to it.
+    let mut is_written: Vec<Option<bool>> = vec![None; program.allocations.len()];
+    for call in &program.body {
+        let mut only_writes: BTreeMap<AllocationId, bool> = BTreeMap::new();
+        for (one, writes) in program.accesses(call) {
+            *only_writes.entry(one.slice.allocation).or_insert(true) &= writes;
+        }
+        let renews = matches!(call, Call::Renew(_));
+        for (id, only) in only_writes {
+            is_written[id.0].get_or_insert(only && !renews);
+        }
+    }
+    let is_new = |&id: &AllocationId| {
+        let allocation = program.allocation(id);
+        let may_be_new = match allocation.place {
+            Place::Host(HostMemory::Pageable) => true,
+            // What the scenario has pinned was touched by whoever pinned it.
+            Place::Host(HostMemory::Pinned) => registered[id.0],
+            Place::Host(_) | Place::Device(_) => false,
+        };
+        may_be_new && allocation.holds.is_some() && is_written[id.0] == Some(true)
+    };
+    (0..program.allocations.len()).map(AllocationId).filter(is_new).collect()
+}

@@ -1,0 +1,216 @@
+//! Which prices a program is compiled with at half of what they are, to see which of them bounds
+//! it.
+//!
+//! Each part of each price belongs to one group: what a copy takes for its bytes belongs to the
+//! link, and what it takes however small it is, to the number of copies. So halving the price of
+//! the link is the same as moving half the bytes with as many copies, and halving the price of the
+//! number of copies is the same as moving the same bytes with half as many.
+
+use super::work::{CallCost, Waits, Work};
+use crate::machine::Direction;
+use crate::program::Call;
+use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What bounds a plan: the group of prices of which half gains the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.
+    #[serde(rename = "h2d-link")]
+    CopyIn,
+    /// Bytes to the host.
+    #[serde(rename = "d2h-link")]
+    CopyOut,
+    /// Both directions, neither of which gains anything by itself.
+    Link,
+    /// Bytes from GPU to GPU.
+    #[serde(rename = "p2p-link")]
+    PeerCopy,
+    /// Kernels on the device, and copies inside it.
+    Kernels,
+    /// The CPU's threads, computing or copying.
+    Cpu,
+    #[serde(alias = "host-calls")]
+    /// Launches, graphs and other calls, and what the device needs for each kernel before it runs.
+    Calls,
+    /// What each copy takes besides its bytes.
+    Copies,
+    #[serde(alias = "host-staging")]
+    /// Bytes of pageable memory, which the driver stages.
+    Staging,
+    /// Synchronisations, hand-overs from one operation to the next, and the way to the device.
+    Waits,
+    /// Pages that are touched for the first time, or that have to move.
+    PageFaults,
+    /// Taking memory, pinning it and giving it back in every pass.
+    Allocation,
+    /// Nothing gains much alone.
+    #[serde(alias = "latency")]
+    Balanced,
+}
+
+impl Bottleneck {
+    /// The groups of prices. They have no part in common.
+    pub const GROUPS: [Self; 11] = [
+        Self::CopyIn,
+        Self::CopyOut,
+        Self::PeerCopy,
+        Self::Kernels,
+        Self::Cpu,
+        Self::Calls,
+        Self::Copies,
+        Self::Staging,
+        Self::Waits,
+        Self::PageFaults,
+        Self::Allocation,
+    ];
+
+    /// The two directions of the link.
+    pub const LINK: [Self; 2] = [Self::CopyIn, Self::CopyOut];
+
+    const fn of_link(direction: Direction) -> Self {
+        match direction {
+            Direction::HostToDevice => Self::CopyIn,
+            Direction::DeviceToHost => Self::CopyOut,
+        }
+    }
+}
+
+impl fmt::Display for Bottleneck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::CopyIn => "H2D link",
+            Self::CopyOut => "D2H link",
+            Self::Link => "link both ways",
+            Self::PeerCopy => "P2P link",
+            Self::Kernels => "kernels",
+            Self::Cpu => "CPU",
+            Self::Calls => "launches and calls",
+            Self::Copies => "number of copies",
+            Self::Staging => "pageable copies",
+            Self::Waits => "waits",
+            Self::PageFaults => "page faults",
+            Self::Allocation => "allocation",
+            Self::Balanced => "balanced",
+        })
+    }
+}
+
+/// The groups of prices that are halved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Halved(u16);
+
+impl Halved {
+    pub const NOTHING: Self = Self(0);
+
+    pub fn of(bottleneck: Bottleneck) -> Self {
+        let bit = |group: Bottleneck| 1 << group as u16;
+        Self(match bottleneck {
+            Bottleneck::Link => bit(Bottleneck::CopyIn) | bit(Bottleneck::CopyOut),
+            Bottleneck::Balanced => 0,
+            group => bit(group),
+        })
+    }
+
+    #[inline]
+    pub fn has(self, group: Bottleneck) -> bool {
+        self.0 & (1 << group as u16) != 0
+    }
+
+    /// A number of nanoseconds, or half of it.
+    #[inline]
+    pub fn ns(self, group: Bottleneck, ns: f64) -> f64 {
+        if self.has(group) { ns / 2.0 } else { ns }
+    }
+
+    #[inline]
+    pub fn span(self, group: Bottleneck, span: Span) -> Span {
+        if self.has(group) { Span::from_nanos(span.nanos() / 2) } else { span }
+    }
+
+    /// Bytes that the link carries in a direction.
+    pub fn bytes(self, direction: Direction, bytes: Bytes) -> Bytes {
+        let is_half = self.has(Bottleneck::of_link(direction));
+        if is_half { Bytes::new(bytes.get().div_ceil(2)) } else { bytes }
+    }
+
+    /// What takes `fixed` whatever its size, and the rest for its bytes.
+    pub fn in_parts(self, fixed: f64, (all, of_bytes): (f64, Bottleneck)) -> f64 {
+        let fixed = fixed.clamp(0.0, all.max(0.0));
+        self.ns(Bottleneck::Copies, fixed) + self.ns(of_bytes, all - fixed)
+    }
+
+    /// A copy on its engine, of whose time the bytes take `on_link`.
+    pub fn copy(self, work: Work, on_link: Span) -> Work {
+        let Work::Copy { direction, alone, delay, beside_kernels, slowdown, bytes, fixed } = work
+        else {
+            return work;
+        };
+        if self == Self::NOTHING {
+            return work;
+        }
+        let link = Bottleneck::of_link(direction);
+        let on_link = on_link.min(alone);
+        let besides = self.span(Bottleneck::Copies, alone.saturating_sub(on_link));
+        Work::Copy {
+            direction,
+            alone: besides + self.span(link, on_link),
+            delay: self.ns(link, delay),
+            beside_kernels: self.ns(link, beside_kernels),
+            slowdown,
+            bytes: self.bytes(direction, bytes),
+            fixed: self.span(Bottleneck::Copies, fixed),
+        }
+    }
+
+    /// What a call takes whose work has its price already: its own time, the way to the device, and
+    /// waking up.
+    pub fn call(self, call: &Call, is_staged: bool, cost: CallCost) -> CallCost {
+        if self == Self::NOTHING {
+            return cost;
+        }
+        let group = match call {
+            // What the CPU computes and what the driver stages is halved where it is looked up.
+            Call::Compute { .. } | Call::ComputeOwn { .. } | Call::HostCopy { .. } => None,
+            _ if is_staged => None,
+            Call::Work { .. } => Some(Bottleneck::Cpu),
+            _ if cost.in_graph => Some(Bottleneck::Calls),
+            Call::Copy { .. }
+            | Call::PeerCopy { .. }
+            | Call::DeviceCopy { .. }
+            | Call::RowCopy { .. }
+            | Call::Prefetch { .. } => Some(Bottleneck::Copies),
+            Call::Allocate(_)
+            | Call::Pin(_)
+            | Call::Renew(_)
+            | Call::Free(_)
+            | Call::Unpin(_)
+            | Call::AllocateInStream { .. }
+            | Call::FreeInStream { .. } => Some(Bottleneck::Allocation),
+            Call::Synchronize { .. }
+            | Call::SynchronizeEvent { .. }
+            | Call::SynchronizeDevice(_)
+            | Call::SynchronizeThread(_) => Some(Bottleneck::Waits),
+            _ => Some(Bottleneck::Calls),
+        };
+        let half = |span: Span| group.map_or(span, |group| self.span(group, span));
+        let (host, wait) = (half(cost.host), |span| self.span(Bottleneck::Waits, span));
+        // A graph's launch is a call, up to its first node.
+        let is_graph = matches!(call, Call::Replay { .. });
+        let latency = if is_graph { half(cost.latency) } else { wait(cost.latency) };
+        let waits = match cost.waits {
+            Waits::Stream(wake) => Waits::Stream(wait(wake)),
+            Waits::Event(wake) => Waits::Event(wait(wake)),
+            Waits::Device { only, wake, then } => {
+                Waits::Device { only, wake: wait(wake), then: half(then) }
+            }
+            waits @ (Waits::No | Waits::Thread(_) | Waits::Staging) => waits,
+        };
+        CallCost { host, latency, waits, ..cost }
+    }
+}

@@ -1,0 +1,24 @@
+//! The answer in a word.
+
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a workload should run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The GPU is faster.
+    Gpu,
+    /// The CPU is faster.
+    Cpu,
+    /// Both together are faster than the CPU alone, and than GPUs alone.
+    Both,
+    /// All plans use the same side, and one of them is the fastest.
+    Plan,
+    /// The machine's scatter does not settle which is faster.
+    Tie,
+    /// There is one plan, or none.
+    NothingToCompare,
+}

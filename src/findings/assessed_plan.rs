@@ -1,0 +1,274 @@
+//! What an evaluation says of one plan.
+
+use super::host_thread::HostThread;
+use super::rounded;
+use crate::cost::{Bottleneck, Pinning, Taken};
+use crate::machine::{HostMemory, Side};
+use crate::search::Ranked;
+use crate::simulate::Gain;
+use crate::timeline::{Lane, Timeline};
+use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The family of programs that a scenario spells out.
+pub const SPELLED_OUT: &str = "spelled-out";
+
+/// A predicted plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct AssessedPlan {
+    /// Counted from 1.
+    pub rank: usize,
+    /// Name of the plan.
+    pub plan: String,
+    /// Digest of everything that the plan does; equal plans have equal digests.
+    pub identity: String,
+    /// Family of the plan, as `families` of a scenario names it, or `spelled-out`.
+    pub family: String,
+    /// The number of chunks that each batch is cut into. `null` for a program of the scenario.
+    pub chunks: Option<u64>,
+    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned on
+    /// the host. `null` if each has its own.
+    pub ring: Option<usize>,
+    /// Streams that it uses.
+    pub streams: usize,
+    /// GPUs that it uses.
+    pub gpus: usize,
+    /// Whether its calls are captured once as a graph and launched as one.
+    pub captured: bool,
+    /// Kind of host memory that the plan works with.
+    pub host_memory: HostMemory,
+    /// Whether it page-locks host memory, by registering it or by taking pinned memory of its own.
+    pub pins: bool,
+    /// Page-locked host memory in all.
+    pub pinned_bytes: Bytes,
+    /// The most memory that it takes of one GPU.
+    pub device_bytes: Bytes,
+    /// Who does the work.
+    pub side: Side,
+    /// Time of one run, in steady state.
+    pub predicted_ns: Span,
+    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what trials
+    /// at the calibration were off.
+    pub low_ns: Span,
+    /// Upper end of that range.
+    pub high_ns: Span,
+    /// Its time divided by that of the fastest plan.
+    pub relative: f64,
+    /// True if its time cannot be told from that of the fastest plan, given the measurement
+    /// scatter.
+    pub ties_with_fastest: bool,
+    /// Utilisation of each part of the machine.
+    pub busy: Busy,
+    /// How long the host thread is blocked.
+    pub host_thread: HostThread,
+    /// What limits the plan: the group of prices that gains most if it is halved. `null` for a plan
+    /// that was dropped early, unless it is the fastest of its family.
+    pub bottleneck: Option<Bottleneck>,
+    /// The share of a run that halving each group of prices gains, the largest first, down to 1%.
+    #[serde(default)]
+    pub gains: Vec<Gain>,
+    /// Kernels whose stated times have no range: the plan's range leaves them as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated_without_range: Vec<String>,
+    /// Composition of the critical path, the longest chain of dependent work.
+    pub critical_path: CriticalPathShares,
+    /// A lower bound for the time of this plan's calls in their order. Other plans may be faster.
+    pub lower_bound_ns: Span,
+    /// Time that a process pays once in addition to set-up, for first use: creating a context,
+    /// loading the kernels' module, touching its output. `null` if the profile lacks one of these.
+    pub first_use_ns: Option<Span>,
+    /// Time of the set-up. `null` if the profile lacks the costs of memory management.
+    pub setup_ns: Option<Span>,
+    /// Costs of pinned memory. `null` if the set-up pins nothing.
+    pub pinning: Option<PinningPrices>,
+    /// Costs of additional host memory. Omitted if the set-up allocates no pinned, write-combined
+    /// or managed memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<TakenPrices>,
+    /// Total time: first use (as far as known), set-up and all runs.
+    pub program_ns: Option<Span>,
+}
+
+/// Costs of two ways to have a plan's buffers in pinned memory. `null`: unknown to the profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct PinningPrices {
+    /// Size of all buffers that the set-up pins.
+    pub bytes: Bytes,
+    /// Time to register them in place. Included in `setup_ns`.
+    pub register_ns: Option<Span>,
+    /// Time to unregister them after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub unregister_ns: Option<Span>,
+    /// Time to allocate the same amount of pinned memory instead.
+    pub allocate_ns: Option<Span>,
+    /// Time to copy all of them once into or out of that memory, on all CPU threads.
+    pub copy_ns: Option<Span>,
+    /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
+    /// of the fastest plan on the same side that pins nothing and allocates no such memory.
+    pub unpinned_pass_ns: Option<Span>,
+    /// Number of runs from which registering, and unregistering if that is known, takes less time
+    /// than pinning saves. `null` if it saves nothing.
+    pub pays_from_runs: Option<u64>,
+}
+
+impl PinningPrices {
+    fn of(ranked: &Ranked) -> Option<Self> {
+        let &Pinning { bytes, register, unregister, allocate, copy } = ranked.pinning.as_ref()?;
+        Some(Self {
+            bytes,
+            register_ns: register,
+            unregister_ns: unregister,
+            allocate_ns: allocate,
+            copy_ns: copy,
+            unpinned_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.pinning_pays_from(),
+        })
+    }
+}
+
+/// Costs of a plan's own pinned, write-combined or managed memory. `null`: unknown to the profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct TakenPrices {
+    /// Size of all such memory.
+    pub bytes: Bytes,
+    /// Time to allocate it. Included in `setup_ns`.
+    pub costs_ns: Option<Span>,
+    /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub gives_back_ns: Option<Span>,
+    /// Time of a run of the fastest plan on the same side that allocates no such memory and pins
+    /// nothing.
+    pub without_pass_ns: Option<Span>,
+    /// Number of runs from which allocating it, and freeing it if that is known, takes less time
+    /// than it saves. `null` if it saves nothing.
+    pub pays_from_runs: Option<u64>,
+}
+
+impl TakenPrices {
+    fn of(ranked: &Ranked) -> Option<Self> {
+        let &Taken { bytes, costs, gives_back } = ranked.taken.as_ref()?;
+        Some(Self {
+            bytes,
+            costs_ns: costs,
+            gives_back_ns: gives_back,
+            without_pass_ns: ranked.unpinned,
+            pays_from_runs: ranked.taking_pays_from(),
+        })
+    }
+}
+
+/// Share of a run for which each lane is busy. A copy of pageable memory counts for as long as it
+/// is staged, although it occupies the link for only part of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Busy {
+    /// Copies to the device.
+    pub h2d: f64,
+    /// Kernels on the device.
+    pub kernels: f64,
+    /// Copies to the host.
+    pub d2h: f64,
+}
+
+/// Shares of the makespan that the critical path spends in each lane and in the gaps between
+/// activities.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct CriticalPathShares {
+    /// Calls and work on the host.
+    pub host: f64,
+    /// Copies to the device.
+    pub h2d: f64,
+    /// Kernels on the device.
+    pub kernels: f64,
+    /// Copies to the host.
+    pub d2h: f64,
+    /// Copies from GPU to GPU.
+    pub p2p: f64,
+    /// Hand-overs, latencies and wake-ups.
+    pub gaps: f64,
+}
+
+impl CriticalPathShares {
+    fn of(timeline: &Timeline) -> Self {
+        let path = timeline.critical_path();
+        let makespan = timeline.makespan.nanos_f64().max(1.0);
+        let share = |time: Span| rounded(time.nanos_f64() / makespan);
+        Self {
+            host: share(path.on(Lane::Host)),
+            h2d: share(path.on(Lane::CopyIn)),
+            kernels: share(path.on(Lane::Kernels)),
+            d2h: share(path.on(Lane::CopyOut)),
+            p2p: share(path.on(Lane::PeerCopy)),
+            gaps: share(path.gaps()),
+        }
+    }
+}
+
+/// Gains of less than this are not worth a line.
+const LEAST_GAIN: f64 = 0.01;
+
+fn gains_of(ranked: &Ranked) -> Vec<Gain> {
+    let all = ranked.gains.iter().flat_map(|gains| &gains.0);
+    let worth = all.filter(|gain| gain.share >= LEAST_GAIN);
+    worth.map(|gain| Gain { share: rounded(gain.share), ..*gain }).collect()
+}
+
+impl AssessedPlan {
+    pub(super) fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
+        let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
+        let timeline = &forecast.timeline;
+        let (low_ns, high_ns) = forecast.interval();
+        let least = fastest.makespan().nanos_f64().max(1.0);
+        let share = |lane| rounded(timeline.utilisation(lane));
+        Self {
+            rank,
+            plan: plan.name(),
+            identity: plan.identity(),
+            family: plan
+                .strategy
+                .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
+            chunks: plan.strategy.map(|one| one.family.chunks()),
+            ring: plan.strategy.and_then(|one| one.family.ring()),
+            streams: plan.program.streams.len(),
+            gpus: plan.program.devices(),
+            captured: plan.program.has_graphs(),
+            host_memory: plan.host_memory(),
+            pins: plan.program.pins(),
+            pinned_bytes: plan.program.pinned_bytes(),
+            device_bytes: plan.program.device_bytes(),
+            side: plan.side(),
+            predicted_ns: ranked.makespan(),
+            low_ns,
+            high_ns,
+            relative: rounded(ranked.makespan().nanos_f64() / least),
+            ties_with_fastest: rank > 1 && ranked.forecast.ties_with(&fastest.forecast),
+            busy: Busy {
+                h2d: share(Lane::CopyIn),
+                kernels: share(Lane::Kernels),
+                d2h: share(Lane::CopyOut),
+            },
+            host_thread: HostThread::of(&plan.program, forecast),
+            bottleneck: ranked.bottleneck(),
+            gains: gains_of(ranked),
+            stated_without_range: plan
+                .program
+                .stated_without_range()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            critical_path: CriticalPathShares::of(timeline),
+            lower_bound_ns: *bound,
+            first_use_ns: first_use.missing.is_none().then_some(first_use.known),
+            setup_ns: setup.as_ref().ok().copied(),
+            pinning: PinningPrices::of(ranked),
+            taken: TakenPrices::of(ranked),
+            program_ns: ranked.program(runs),
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What is found about one scenario on one machine.
+
+use super::without_pinning::without_pinning;
+use super::{
+    AssessedPlan, Comparison, InBrief, LeftOut, MissingTime, NoRoom, Sizes, Threshold, Verdict,
+    WhatIf,
+};
+use crate::kernels::Kernel;
+use crate::scenario::Workload;
+use crate::search::{BreakEven, DecidingTime, Ranked, Ranking, Shortage, Simplicity, on_request};
+use crate::timeline::Lane;
+use crate::units::{Bytes, Span};
+use rayon::prelude::*;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One scenario, or one of several parts of it whose plans leave different results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Assessment {
+    /// Its name.
+    pub scenario: String,
+    /// Which part of the scenario this is, if its programs leave different results: each result has
+    /// an answer of its own. It is named after the key `result`, or after the first program.
+    pub part: Option<String>,
+    /// What it asks.
+    pub question: String,
+    /// Runs of the workload in a whole program.
+    pub runs: u64,
+    /// The answer.
+    pub verdict: Verdict,
+    /// The plan to choose for one run: the simplest of those that tie with the fastest. Simplest
+    /// means the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device memory
+    /// and calls, compared in this order.
+    pub winner: Option<String>,
+    /// The plan to choose for a whole program of `runs`: the simplest of those that tie
+    /// with the fastest, set-up and first use included.
+    pub program_winner: Option<String>,
+    /// The simplest of all plans whose run is hardly longer than the fastest one's, if it was
+    /// asked for.
+    pub simplest: Option<Simplest>,
+    /// The plans that pin no host memory, compared for one run. `null` if no plan to choose pins
+    /// memory, or if every plan does.
+    pub without_pinning: Option<Comparison>,
+    /// The plan to choose of those that leave the CPU nothing to do, if the plan to choose shares
+    /// the work between both.
+    pub gpu_alone: Option<Comparison>,
+    /// What of the CPU's run is copies from and to the device, where some buffers are at home.
+    /// `null` if it copies nothing, and if the CPU's plan is a program of the scenario.
+    pub cpu_copies_ns: Option<Span>,
+    /// All plans that could be predicted, fastest run first.
+    pub plans: Vec<AssessedPlan>,
+    /// Kernels that no trial of a calibration contained, if the calibration had trials.
+    pub untried: Option<Vec<String>>,
+    /// A time that no schedule of the scenario's tasks goes below on this machine. `null` if
+    /// there are no tasks, or if the time of one is known on neither side.
+    pub least_ns: Option<Span>,
+    /// At which sizes the GPU is faster. `null` if the profile does not know what a side takes, or
+    /// if no size can be scaled.
+    pub sizes: Option<Sizes>,
+    /// An entry for each side of which no plan fits into memory.
+    pub no_room: Vec<NoRoom>,
+    /// Kernels whose missing time is all that keeps a side from being compared.
+    pub missing_times: Vec<MissingTime>,
+    /// Families of plans that the scenario could ask for. They are not tried by default, since few
+    /// of their predictions were checked against runs.
+    pub on_request: Vec<String>,
+    /// Strategies that have no plan for this scenario.
+    pub refused: Vec<LeftOut>,
+    /// Plans that the profile cannot predict.
+    pub unknown: Vec<LeftOut>,
+    /// Plans whose set-up the profile cannot predict.
+    pub unknown_setup: Vec<LeftOut>,
+    /// The answer in brief, if something hypothetical was asked.
+    pub today: Option<InBrief>,
+    /// The answers if something were different.
+    pub what_if: Vec<WhatIf>,
+}
+
+/// The simplest of some plans, as `winner` is the simplest of those that tie.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Simplest {
+    /// How much longer than the fastest pass it may take, as a share of that.
+    pub within: f64,
+    /// Name of the plan.
+    pub plan: String,
+    /// Streams that it uses.
+    pub streams: usize,
+    /// Events that it uses.
+    pub events: usize,
+    /// Host memory that it pins.
+    pub pinned_bytes: Bytes,
+}
+
+impl Simplest {
+    fn of(ranking: &Ranking, within: f64) -> Option<Self> {
+        let plan = &ranking.simplest_within(within)?.plan;
+        let Simplicity { streams, events, pinned, .. } = Simplicity::of(plan);
+        Some(Self { within, plan: plan.name(), streams, events, pinned_bytes: pinned })
+    }
+}
+
+impl Assessment {
+    /// Draws up what a ranking says about a workload that a program goes through `runs` times.
+    pub fn new(
+        workload: &Workload,
+        runs: u64,
+        ranking: &Ranking,
+        break_even: Option<BreakEven>,
+    ) -> Self {
+        let fastest = ranking.fastest();
+        let plans = ranking.plans.par_iter().enumerate();
+        let plans = plans.filter_map(|(index, ranked)| {
+            fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
+        });
+        let refused = ranking
+            .refused
+            .iter()
+            .map(|refusal| LeftOut { plan: refusal.plan.clone(), reason: refusal.reason.clone() });
+        let unknown = ranking
+            .unknown
+            .iter()
+            .map(|(plan, unknown)| LeftOut { plan: plan.name(), reason: unknown.to_string() });
+        let unknown_setup = ranking.plans.iter().filter_map(|ranked| {
+            let reason = ranked.setup.as_ref().err()?.to_string();
+            Some(LeftOut { plan: ranked.plan.name(), reason })
+        });
+        let verdict = Verdict::of(ranking, runs);
+        let sizes = break_even.and_then(|found| Sizes::new(workload, (ranking, &verdict), found));
+        Self {
+            scenario: workload.name.clone(),
+            part: workload.part.clone(),
+            question: workload.question.clone(),
+            runs,
+            winner: ranking.winner().map(|best| best.plan.name()),
+            program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
+            simplest: None,
+            without_pinning: without_pinning(ranking),
+            gpu_alone: Comparison::with_gpu_alone(ranking),
+            cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
+            plans: plans.collect(),
+            untried: None,
+            least_ns: None,
+            sizes,
+            no_room: Vec::new(),
+            missing_times: Vec::new(),
+            on_request: on_request(workload).iter().map(ToString::to_string).collect(),
+            refused: refused.collect(),
+            unknown: unknown.collect(),
+            unknown_setup: unknown_setup.collect(),
+            today: None,
+            what_if: Vec::new(),
+            verdict,
+        }
+    }
+
+    /// Adds the time that no schedule of the tasks goes below.
+    #[must_use]
+    pub fn bounded(mut self, bound: Option<Span>) -> Self {
+        // The bound is of the machine without scatter, times of plans are of the middle draw.
+        let fastest = self.plans.first().map(|plan| plan.predicted_ns);
+        self.least_ns = bound.map(|bound| fastest.map_or(bound, |fastest| bound.min(fastest)));
+        self
+    }
+
+    /// Adds the plan that is the simplest of those that take at most the share `within` longer than
+    /// the fastest.
+    #[must_use]
+    pub fn simplest(mut self, ranking: &Ranking, within: f64) -> Self {
+        self.simplest = Simplest::of(ranking, within);
+        self
+    }
+
+    /// Adds the kernels that the trials behind every range did not contain.
+    #[must_use]
+    pub fn without_trials_of(mut self, kernels: impl Iterator<Item = Kernel>) -> Self {
+        self.untried = Some(kernels.map(|kernel| kernel.name().to_owned()).collect());
+        self
+    }
+
+    /// Adds how much memory the sides lack of which no plan fits.
+    #[must_use]
+    pub fn short_of(mut self, shortages: &[Shortage]) -> Self {
+        self.no_room = shortages.iter().map(NoRoom::from).collect();
+        self
+    }
+
+    /// Adds the kernels' times that a side lacks.
+    #[must_use]
+    pub fn deciding(mut self, missing: &[DecidingTime]) -> Self {
+        self.missing_times = missing.iter().map(MissingTime::from).collect();
+        self
+    }
+
+    /// Adds what the answer would be if something were different.
+    #[must_use]
+    pub fn varied(mut self, today: InBrief, what_if: Vec<WhatIf>) -> Self {
+        self.today = Some(today).filter(|_| !what_if.is_empty());
+        self.what_if = what_if;
+        self
+    }
+
+    /// The scenario's name, with the part that this is.
+    pub fn title(&self) -> String {
+        titled(&self.scenario, self.part.as_deref())
+    }
+
+    /// The plan of a name.
+    pub fn plan(&self, name: &str) -> Option<&AssessedPlan> {
+        self.plans.iter().find(|plan| plan.plan == name)
+    }
+
+    /// The plan to choose for one run that uses the GPU.
+    pub fn best_on_gpu(&self) -> Option<&AssessedPlan> {
+        self.plan(self.verdict.plan_on(false)?)
+    }
+
+    /// At which sizes the GPU is faster, if that is known.
+    pub fn threshold(&self) -> Option<&Threshold> {
+        match self.sizes.as_ref()? {
+            Sizes::Known(threshold) => Some(threshold),
+            Sizes::Unknown(_) => None,
+        }
+    }
+
+    /// What the answers to what-if assume, each once.
+    pub fn assumptions(&self) -> Vec<&str> {
+        let mut said: Vec<&str> = Vec::new();
+        for assumption in self.what_if.iter().flat_map(|one| &one.assumptions) {
+            if !said.contains(&assumption.as_str()) {
+                said.push(assumption);
+            }
+        }
+        said
+    }
+}
+
+/// A scenario's name, with a part of it.
+pub fn titled(scenario: &str, part: Option<&str>) -> String {
+    part.map_or_else(|| scenario.to_owned(), |part| format!("{scenario}, {part}"))
+}
+
+/// What of a plan for tasks on the CPU is copies.
+fn copies_of(cpu: &Ranked) -> Option<Span> {
+    cpu.plan.strategy?;
+    let timeline = &cpu.forecast.timeline;
+    let copies = timeline.busy(Lane::CopyIn) + timeline.busy(Lane::CopyOut);
+    (copies > Span::ZERO).then_some(copies)
+}

@@ -1,0 +1,236 @@
+//! One plan set against another.
+
+use super::{Answer, rounded, times_as_long};
+use crate::machine::Side;
+use crate::search::{Ranked, Ranking};
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The plan to choose, and what it is compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Comparison {
+    /// Which side is faster, or that nothing can be said of sides.
+    pub answer: Answer,
+    /// The plan to choose: the simplest of those that tie with the fastest.
+    pub chosen: Contender,
+    /// The plan to choose on the other side. If all plans use the same side, the fastest that
+    /// does not tie with the chosen one, or that ties with it if all do. `null` if there is no
+    /// other plan.
+    pub other: Option<Contender>,
+    /// How many times as long the other plan takes.
+    pub factor: Option<f64>,
+    /// The share of simulated draws of the machine in which the chosen plan is the faster one.
+    pub faster_in: Option<f64>,
+}
+
+/// A plan with the time that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Contender {
+    /// Name of the plan.
+    pub plan: String,
+    /// Who does the work.
+    pub side: Side,
+    /// Predicted time: of one run, or of the whole program.
+    pub time_ns: Span,
+    /// Lower end of the range of that time.
+    pub low_ns: Span,
+    /// Upper end of that range.
+    pub high_ns: Span,
+    /// What of the program's time is the first use of the GPU and of memory. `null` for a
+    /// comparison of runs.
+    pub first_use_ns: Option<Span>,
+    /// What of the program's time is set-up. `null` for a comparison of runs.
+    pub setup_ns: Option<Span>,
+}
+
+impl Contender {
+    /// For one run.
+    pub(super) fn run(ranked: &Ranked) -> Self {
+        let (low_ns, high_ns) = ranked.forecast.interval();
+        Self {
+            plan: ranked.plan.name(),
+            side: ranked.plan.side(),
+            time_ns: ranked.makespan(),
+            low_ns,
+            high_ns,
+            first_use_ns: None,
+            setup_ns: None,
+        }
+    }
+
+    /// For a whole program, if its set-up is known.
+    fn program(ranked: &Ranked, runs: u64) -> Option<Self> {
+        let before = ranked.before_first_pass()?;
+        let (low, high) = ranked.forecast.interval();
+        Some(Self {
+            time_ns: ranked.program(runs)?,
+            low_ns: before + low * runs,
+            high_ns: before + high * runs,
+            first_use_ns: Some(ranked.first_use.known),
+            setup_ns: ranked.setup.as_ref().ok().copied(),
+            ..Self::run(ranked)
+        })
+    }
+}
+
+/// A program's time that differs by less than this share decides nothing.
+pub const CLEARLY: f64 = 0.01;
+
+impl Comparison {
+    /// Compares one run. `None` without a plan.
+    pub(super) fn of_run(ranking: &Ranking) -> Option<Self> {
+        Self::of_runs_among(ranking, |_| true)
+    }
+
+    /// Compares one run of the plans that are meant.
+    pub(super) fn of_runs_among(
+        ranking: &Ranking,
+        is_meant: impl Fn(&Ranked) -> bool,
+    ) -> Option<Self> {
+        let on = |on_cpu: bool| {
+            let is_meant = &is_meant;
+            ranking.choice(move |one| is_meant(one) && one.is_cpu() == on_cpu)
+        };
+        let first =
+            |on_cpu: bool| ranking.plans.iter().find(|one| is_meant(one) && one.is_cpu() == on_cpu);
+        let (Some(gpu), Some(cpu)) = (on(false), on(true)) else {
+            return Self::on_one_side(ranking, &is_meant);
+        };
+        let (fast_gpu, fast_cpu) = (first(false)?, first(true)?);
+        let gpu_is_faster = fast_gpu.makespan() < fast_cpu.makespan();
+        // The plans that are named have to bear the answer out, too.
+        let ties = fast_gpu.forecast.ties_with(&fast_cpu.forecast)
+            || gpu.forecast.ties_with(&cpu.forecast)
+            || gpu_is_faster != (gpu.makespan() < cpu.makespan());
+        let answer = match (ties, gpu_is_faster) {
+            (true, _) => Answer::Tie,
+            (false, true) => won_with(gpu),
+            (false, false) => Answer::Cpu,
+        };
+        let (chosen, other) = match answer {
+            Answer::Cpu => (cpu, gpu),
+            Answer::Tie if ranking.choice(&is_meant)?.is_cpu() => (cpu, gpu),
+            _ => (gpu, cpu),
+        };
+        Some(Self::between(answer, chosen, Some(other)))
+    }
+
+    /// All plans that are meant use the same side.
+    fn on_one_side(ranking: &Ranking, is_meant: &impl Fn(&Ranked) -> bool) -> Option<Self> {
+        let chosen = ranking.choice(is_meant)?;
+        let others = || {
+            let plans = ranking.plans.iter().filter(|one| is_meant(one));
+            plans.filter(|one| !std::ptr::eq(*one, chosen))
+        };
+        // The chosen one may take longer than the fastest. Its rival takes longer still.
+        let slower = others().find(|one| {
+            chosen.makespan() < one.makespan() && !one.forecast.ties_with(&chosen.forecast)
+        });
+        let answer = match (slower, others().next()) {
+            (Some(_), _) => Answer::Plan,
+            (None, Some(_)) => Answer::Tie,
+            (None, None) => Answer::NothingToCompare,
+        };
+        Some(Self::between(answer, chosen, slower.or(others().next())))
+    }
+
+    /// Compares the plan to choose, if it shares the work between the CPU and the GPU, with the one
+    /// to choose of those that leave all of it to the GPU.
+    pub(super) fn with_gpu_alone(ranking: &Ranking) -> Option<Self> {
+        let both = ranking.best_on_gpu().filter(|best| best.plan.side() == Side::Both)?;
+        both.plan.strategy?;
+        let alone = ranking.choice(|ranked| ranked.plan.side() == Side::Gpu)?;
+        let answer = match both.forecast.ties_with(&alone.forecast) {
+            true => Answer::Tie,
+            false if both.makespan() < alone.makespan() => Answer::Both,
+            false => Answer::Gpu,
+        };
+        Some(Self::between(answer, both, Some(alone)))
+    }
+
+    fn between(answer: Answer, chosen: &Ranked, other: Option<&Ranked>) -> Self {
+        let factor = other.map(|other| times_as_long(other.makespan(), chosen.makespan()));
+        Self {
+            answer,
+            chosen: Contender::run(chosen),
+            other: other.map(Contender::run),
+            factor: factor.map(rounded),
+            faster_in: other.map(|other| rounded(chosen.is_faster_in(other))),
+        }
+    }
+
+    /// Compares a whole program of `runs`. `None` if the set-up of a plan is not known, for that
+    /// plan might win.
+    pub(super) fn of_program(ranking: &Ranking, runs: u64) -> Option<Self> {
+        let side = |on_cpu: bool| ranking.choice_over(runs, |one| one.is_cpu() == on_cpu);
+        let has = |on_cpu: bool| ranking.plans.iter().any(|one| one.is_cpu() == on_cpu);
+        let (answer, chosen, other) = if has(true) && has(false) {
+            let (gpu, cpu) = (side(false)?, side(true)?);
+            let (of_gpu, of_cpu) = (gpu.program(runs)?, cpu.program(runs)?);
+            let (less, more) = (of_gpu.min(of_cpu), of_gpu.max(of_cpu));
+            let is_clear = less.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
+            let ties = ranking.sides_tie_over(runs)? || !is_clear;
+            let gpu_is_faster = of_gpu < of_cpu;
+            let answer = match (ties, gpu_is_faster) {
+                (true, _) => Answer::Tie,
+                (false, true) => won_with(gpu),
+                (false, false) => Answer::Cpu,
+            };
+            // Of sides that tie, the plan to choose is the simpler one.
+            let choose_gpu = match answer {
+                Answer::Tie => !ranking.winner_over(runs)?.is_cpu(),
+                _ => gpu_is_faster,
+            };
+            if choose_gpu { (answer, gpu, Some(cpu)) } else { (answer, cpu, Some(gpu)) }
+        } else {
+            let chosen = ranking.winner_over(runs)?;
+            let mut others: Vec<&Ranked> =
+                ranking.plans.iter().filter(|one| !std::ptr::eq(*one, chosen)).collect();
+            others.sort_by_key(|one| one.program(runs));
+            let time = |one: &Ranked| one.program(runs).map_or(0.0, Span::nanos_f64);
+            let is_slower = |one: &&Ranked| {
+                time(chosen) < (1.0 - CLEARLY) * time(one) && !chosen.program_ties_with(one, runs)
+            };
+            let slower = others.iter().copied().find(is_slower);
+            let answer = match (slower, others.first()) {
+                (Some(_), _) => Answer::Plan,
+                (None, Some(_)) => Answer::Tie,
+                (None, None) => Answer::NothingToCompare,
+            };
+            (answer, chosen, slower.or(others.first().copied()))
+        };
+        let contender = |one: &Ranked| Contender::program(one, runs);
+        let chosen_time = contender(chosen)?;
+        let other_time = other.and_then(contender);
+        let factor =
+            other_time.as_ref().map(|other| times_as_long(other.time_ns, chosen_time.time_ns));
+        let faster_in = other.map(|other| rounded(chosen.program_is_faster_in(other, runs)));
+        Some(Self {
+            answer,
+            factor: factor.map(rounded),
+            chosen: chosen_time,
+            other: other_time,
+            faster_in,
+        })
+    }
+
+    /// The contender on a side: the CPU alone, or a plan that uses the GPU.
+    pub fn on(&self, on_cpu: bool) -> Option<&Contender> {
+        let both = [Some(&self.chosen), self.other.as_ref()];
+        both.into_iter().flatten().find(|one| (one.side == Side::Cpu) == on_cpu)
+    }
+
+    /// Whether the CPU alone is compared with plans that use the GPU.
+    pub fn is_between_sides(&self) -> bool {
+        self.on(true).is_some() && self.on(false).is_some()
+    }
+}
+
+/// The answer if a plan wins that is not the CPU's alone.
+fn won_with(plan: &Ranked) -> Answer {
+    if plan.plan.side() == Side::Both { Answer::Both } else { Answer::Gpu }
+}

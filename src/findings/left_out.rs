@@ -1,0 +1,75 @@
+//! What is not known, not possible or not tried, each with its reason.
+
+use crate::search::{DecidingTime, Shortage};
+use crate::units::{Bytes, Span};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The plan that comes nearest to fitting, if none on the CPU or none on the GPU fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct NoRoom {
+    /// Whether it is about plans on the CPU.
+    pub on_cpu: bool,
+    /// Name of the plan that comes nearest to fitting.
+    pub plan: String,
+    /// Which memory is too small: `device`, `pinned` or `host`.
+    pub memory: String,
+    /// How much of it the plan needs.
+    pub needs_bytes: Bytes,
+    /// How much the scenario's limits, or else the machine, allow.
+    pub has_bytes: Bytes,
+    /// Which memory is too small and by how much, and what to do about it.
+    pub reason: String,
+}
+
+impl From<&Shortage> for NoRoom {
+    fn from(shortage: &Shortage) -> Self {
+        let Shortage { strategy, lacks, way_out } = shortage;
+        let way_out = way_out.as_ref().map_or(String::new(), |way| format!("; or {way}"));
+        Self {
+            on_cpu: strategy.is_on_cpu(),
+            plan: strategy.to_string(),
+            memory: lacks.memory.to_owned(),
+            needs_bytes: lacks.needs,
+            has_bytes: lacks.has,
+            reason: format!("{lacks}{way_out}"),
+        }
+    }
+}
+
+/// A plan that is missing, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct LeftOut {
+    /// Name of the plan.
+    pub plan: String,
+    /// Why it is missing.
+    pub reason: String,
+}
+
+/// A kernel whose time on one side is not known, if that is all that a comparison lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct MissingTime {
+    pub kernel: String,
+    /// Whether its time on the CPU is missing, rather than on the GPU.
+    pub on_cpu: bool,
+    /// The fastest plan on the other side.
+    pub other: String,
+    /// The kernel's time in one run above which the other plan is faster. `null`: the other plan is
+    /// faster even if the kernel takes no time.
+    pub other_wins_above_ns: Option<Span>,
+}
+
+impl From<&DecidingTime> for MissingTime {
+    fn from(DecidingTime { kernel, on, other, at }: &DecidingTime) -> Self {
+        Self {
+            kernel: kernel.clone(),
+            on_cpu: *on == crate::profile::Processor::Cpu,
+            other: other.clone(),
+            other_wins_above_ns: *at,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is true of an evaluation: which plan to choose, against which other one, how sure that is,
+//! what each costs, and what is not known.
+//!
+//! Invariant: values only. Each finding names everything that it compares, and is a field of the
+//! JSON form. Sentences, tables and pages are made from these values in [`report`](crate::report),
+//! and nothing is worked out there.
+
+mod answer;
+mod assessed_plan;
+mod assessment;
+mod comparison;
+mod host_thread;
+mod in_brief;
+mod left_out;
+mod sizes;
+mod verdict;
+mod what_if;
+mod without_pinning;
+
+pub use answer::Answer;
+pub use assessed_plan::{
+    AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
+};
+pub use assessment::{Assessment, Simplest, titled};
+pub use comparison::{CLEARLY, Comparison, Contender};
+pub use host_thread::{HeldBy, HostThread, is_waiting};
+pub use in_brief::InBrief;
+pub use left_out::{LeftOut, MissingTime, NoRoom};
+pub use sizes::{NoThreshold, Sizes, Threshold};
+pub use verdict::{BorrowedCost, BorrowedRange, Verdict};
+pub use what_if::{Turning, WhatIf};
+
+/// Rounded to six decimals, so that files show no noise of divisions.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// How many times as long one takes as the other. A kernel may be stated to take no time at all.
+pub fn times_as_long(one: crate::units::Span, other: crate::units::Span) -> f64 {
+    one.nanos_f64().max(1.0) / other.nanos_f64().max(1.0)
+}

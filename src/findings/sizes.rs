@@ -1,0 +1,99 @@
+//! At which sizes the GPU is faster.
+
+use super::{Answer, Verdict};
+use crate::machine::Side;
+use crate::program::BufferId;
+use crate::scenario::Workload;
+use crate::search::{BreakEven, Ranking, Wins, keeps_size, largest_scaled};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What was found about other sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Sizes {
+    /// At which sizes the GPU is faster.
+    Known(Threshold),
+    /// Why that is not known.
+    Unknown(NoThreshold),
+}
+
+/// At which sizes the GPU is faster in one run, with the plans that were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Threshold {
+    /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
+    pub gpu_wins: Vec<Wins>,
+    /// The smallest and the largest size tried.
+    pub tried: [u64; 2],
+    /// The number of elements from which on none of the plans tried on the GPU fits into memory.
+    pub too_large_for_gpu: Option<u64>,
+    /// The number of elements from which on none of the plans tried on the CPU fits into memory.
+    pub too_large_for_cpu: Option<u64>,
+    /// The buffer whose elements are counted: the largest of those that are scaled.
+    pub buffer: String,
+    /// How many elements it has in the scenario.
+    pub elements: u64,
+    /// Buffers that keep their size: what tasks read whole, and results of reductions.
+    pub fixed: Vec<String>,
+}
+
+/// Why it is not known at which sizes the GPU is faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NoThreshold {
+    /// The plan that is faster at the scenario's own size comes from a longer search than other
+    /// sizes get: without it, no plan on that side fits into memory.
+    PlansThatFit,
+    /// The plan that is faster at the scenario's own size comes from a longer search than other
+    /// sizes get: without it, the other side is faster.
+    FasterPlans,
+}
+
+impl Sizes {
+    /// What is known of other sizes, as far as it agrees with what is known of the scenario's own.
+    pub(super) fn new(
+        workload: &Workload,
+        (ranking, verdict): (&Ranking, &Verdict),
+        found: BreakEven,
+    ) -> Option<Self> {
+        let BreakEven { gpu_wins, tried, too_large_for_gpu, too_large_for_cpu } = found;
+        let largest = largest_scaled(workload)?;
+        let elements = largest.elements;
+        let wins_here = gpu_wins.iter().any(|wins| {
+            let from = wins.from.is_none_or(|from| from.0 <= elements as f64);
+            from && wins.until.is_none_or(|until| elements as f64 <= until.0)
+        });
+        let agrees = match verdict.run_answer {
+            Answer::Gpu | Answer::Both => wins_here,
+            Answer::Cpu => !wins_here,
+            Answer::Plan | Answer::Tie | Answer::NothingToCompare => true,
+        };
+        if !agrees {
+            let has_room = |side: Side, from: Option<u64>| {
+                ranking.plans.iter().any(|one| one.plan.side() == side)
+                    && from.is_some_and(|from| from <= elements)
+            };
+            let gpu =
+                has_room(Side::Gpu, too_large_for_gpu) || has_room(Side::Both, too_large_for_gpu);
+            let fits = gpu || has_room(Side::Cpu, too_large_for_cpu);
+            let why = if fits { NoThreshold::PlansThatFit } else { NoThreshold::FasterPlans };
+            return Some(Self::Unknown(why));
+        }
+        let fixed = workload.buffers.iter().enumerate();
+        let fixed = fixed.filter(|&(id, _)| keeps_size(workload, BufferId(id)));
+        let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
+        Some(Self::Known(Threshold {
+            gpu_wins,
+            tried,
+            too_large_for_gpu,
+            too_large_for_cpu,
+            buffer: largest.name.clone(),
+            elements,
+            fixed,
+        }))
+    }
+}

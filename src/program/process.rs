@@ -1,0 +1,73 @@
+//! The process that runs a program: whether it has used the GPU before.
+
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The process that runs the programs of a scenario. What it pays for a first use depends on it
+/// alone, so that all programs of a scenario are asked the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Process {
+    pub state: ProcessState,
+    /// Why it is in that state.
+    pub reason: StateReason,
+    /// What loading a framework takes, in a new process. Every program that uses a GPU pays it
+    /// once; a running process has paid it.
+    pub start: Span,
+}
+
+/// Whether a process has used the GPU before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessState {
+    /// It has not: it pays for a CUDA context, for loading its kernels, for the first launch of
+    /// each, and for the first touch of memory.
+    #[default]
+    New,
+    /// It has: the context is there, the kernels are loaded and were launched, and the buffers in
+    /// host memory were touched. Set-up is still paid for.
+    Running,
+}
+
+/// Why a process is in its state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum StateReason {
+    /// Nobody said otherwise.
+    #[default]
+    Default,
+    /// The scenario, or whoever asks, says so.
+    Stated,
+    /// This buffer is in the GPU's memory before the workload, so the process has used the GPU.
+    AtHomeOnDevice(String),
+}
+
+impl Process {
+    /// The process in the state that somebody asks for.
+    #[must_use]
+    pub fn in_state(self, state: ProcessState) -> Self {
+        let reason = if state == self.state { self.reason } else { StateReason::Stated };
+        Self { state, reason, ..self }
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.state == ProcessState::New
+    }
+}
+
+impl ProcessState {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Running => "running",
+        }
+    }
+}
+
+impl fmt::Display for ProcessState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

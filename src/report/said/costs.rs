@@ -1,0 +1,160 @@
+//! What is paid once: set-up, pinning and first use, and after how many runs it pays.
+
+use super::Line;
+use crate::findings::{
+    AssessedPlan, Assessment, CLEARLY, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
+};
+use crate::report::words::{count, plural};
+use crate::units::Span;
+use std::collections::BTreeSet;
+
+/// Set-up of the plan to choose, and after how many runs pinning pays, in a line.
+pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
+    let best = assessment.best_on_gpu()?;
+    // Set-up that takes less than a run and pins nothing decides nothing.
+    let matters = |setup: &Span| best.pinning.is_some() || *setup > best.predicted_ns;
+    let setup = best.setup_ns.filter(matters)?;
+    let text = match &best.pinning {
+        Some(pinning) => format!("{setup}, pins {}{}", pinning.bytes, pays(pinning)),
+        None => format!("{setup} for `{}`", best.plan),
+    };
+    Some(Line::new("Set-up", text))
+}
+
+/// After how many runs pinning pays.
+fn pays(pinning: &PinningPrices) -> String {
+    match (pinning.pays_from_runs, pinning.unpinned_pass_ns) {
+        (Some(1), _) => "; pinning pays in the first run".to_owned(),
+        (Some(from), _) => format!("; pinning pays from {} runs on", count(from)),
+        (None, Some(without)) => format!("; pinning saves nothing: {without} without it"),
+        (None, None) => String::new(),
+    }
+}
+
+/// All that is paid once.
+pub(in crate::report) fn once(assessment: &Assessment) -> Vec<Line> {
+    let lines = [program(assessment), another_plan(assessment), first_use(assessment)];
+    lines
+        .into_iter()
+        .flatten()
+        .chain(pinning(assessment))
+        .chain(instead_of_registering(assessment))
+        .chain(taking(assessment))
+        .collect()
+}
+
+/// What a whole program takes on both sides.
+fn program(assessment: &Assessment) -> Option<Line> {
+    let Comparison { chosen, other, .. } = assessment.verdict.program.as_ref()?;
+    let said = [Some(chosen), other.as_ref()].into_iter().flatten().map(|one| {
+        let parts = [("first use", one.first_use_ns), ("set-up", one.setup_ns)];
+        let parts = parts.into_iter().filter_map(|(what, time)| {
+            Some(format!("{what} {}", time.filter(|time| *time > Span::ZERO)?))
+        });
+        let parts: Vec<String> = parts.collect();
+        let parts =
+            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        format!("{} with `{}`{parts}", one.time_ns, one.plan)
+    });
+    let text = format!(
+        "{} in all: {}",
+        plural(assessment.runs, "run"),
+        said.collect::<Vec<_>>().join("; ")
+    );
+    Some(Line::new("Program", text))
+}
+
+/// Said only if set-up changes which plan of a side to choose.
+fn another_plan(assessment: &Assessment) -> Option<Line> {
+    let best = assessment.plan(assessment.program_winner.as_ref()?)?;
+    let of_run = assessment.plan(assessment.winner.as_ref()?)?;
+    let [least, more] = [best, of_run].map(|plan| plan.program_ns);
+    let (least, more) = (least?, more?);
+    // If the other side wins, the answer says so.
+    let matters =
+        best.side == of_run.side && least.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
+    (best.plan != of_run.plan && matters).then(|| {
+        let text = format!(
+            "for {}, `{}` is faster, {least}, than `{}`, {more}, whose first use and set-up take \
+             longer",
+            plural(assessment.runs, "run"),
+            best.plan,
+            of_run.plan
+        );
+        Line::new("Set-up", text)
+    })
+}
+
+/// What is missing from the price of a process.
+fn first_use(assessment: &Assessment) -> Option<Line> {
+    let unknown = assessment.plans.iter().any(|plan| plan.first_use_ns.is_none());
+    let text = "programs are without a part of what a process pays to use the GPU or memory for \
+                the first time: the profile does not know it";
+    unknown.then(|| Line::new("First use", text))
+}
+
+/// After how many runs pinning pays, in the best plan on the GPU and in every program that the
+/// scenario spells out.
+fn pinning(assessment: &Assessment) -> Vec<Line> {
+    let best = assessment.best_on_gpu().map(|plan| &plan.plan);
+    let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT || Some(&one.plan) == best;
+    let lines = assessment.plans.iter().filter(is_meant).filter_map(|one| {
+        let pinning = one.pinning.as_ref()?;
+        let (costs, without) = (pinning.register_ns?, pinning.unpinned_pass_ns?);
+        let saves = without.saturating_sub(one.predicted_ns);
+        let text = format!(
+            "{costs} for {} in `{}`; it saves {saves} a run{}",
+            pinning.bytes,
+            one.plan,
+            pays(pinning)
+        );
+        Some(Line::new("Pinning", text))
+    });
+    lines.collect()
+}
+
+/// What new pinned memory costs instead, in the best plan on the GPU.
+fn instead_of_registering(assessment: &Assessment) -> Option<Line> {
+    let PinningPrices { bytes, register_ns, allocate_ns, copy_ns, .. } =
+        assessment.best_on_gpu()?.pinning.as_ref()?;
+    let registered = (*register_ns)?;
+    let instead = match (allocate_ns, copy_ns) {
+        (Some(allocate), Some(copy)) => {
+            format!("allocating pinned memory takes {allocate}, and {copy} per copy in or out")
+        }
+        (Some(allocate), None) => format!(
+            "allocating pinned memory takes {allocate}, and a copy in or out that the profile does \
+             not know"
+        ),
+        (None, _) => "the profile does not know what allocating pinned memory costs".to_owned(),
+    };
+    let text = format!("{bytes} are pinned in place (cudaHostRegister) in {registered}; {instead}");
+    Some(Line::new("Pinning", text))
+}
+
+/// After how many runs memory pays that set-up takes, in the fastest plan of each family.
+fn taking(assessment: &Assessment) -> Vec<Line> {
+    let mut families = BTreeSet::new();
+    let lines = assessment.plans.iter().filter_map(|one| {
+        let TakenPrices { bytes, costs_ns, without_pass_ns, pays_from_runs, .. } =
+            one.taken.as_ref()?;
+        let (costs, without) = ((*costs_ns)?, (*without_pass_ns)?);
+        if one.family == SPELLED_OUT || !families.insert(&one.family) {
+            return None;
+        }
+        let takes = format!("{bytes} of host memory for `{}` in {costs}", one.plan);
+        let saves = without.saturating_sub(one.predicted_ns);
+        let text = match pays_from_runs {
+            Some(1) => format!("{takes}; it saves {saves} a run and pays in the first"),
+            Some(from) => {
+                format!("{takes}; it saves {saves} a run and pays from {} runs on", count(*from))
+            }
+            None => format!(
+                "{takes}; it saves nothing: the fastest plan on the GPU that pins and takes nothing \
+                 takes {without}"
+            ),
+        };
+        Some(Line::new("Memory", text))
+    });
+    lines.collect()
+}

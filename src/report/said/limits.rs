@@ -1,0 +1,136 @@
+//! What is not known, and what an answer depends on.
+
+use super::{Line, side};
+use crate::findings::{Assessment, BorrowedCost, LeftOut, MissingTime, NoRoom};
+use crate::report::words::{percent, quoted, with_range};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Borrowed costs that move a time by less than this share decide nothing.
+const OF_WEIGHT: f64 = 0.02;
+/// How many plans of a group are named; the rest is counted.
+const NAMED: usize = 3;
+
+/// What keeps a side from being compared.
+pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
+    let room = assessment.no_room.iter().map(|NoRoom { on_cpu, plan, reason, .. }| {
+        let text =
+            format!("no plan on {} fits; `{plan}` comes nearest: it {reason}", side(*on_cpu));
+        Line::new("No room", text)
+    });
+    let missing = assessment.missing_times.iter().map(|one| {
+        let MissingTime { kernel, on_cpu, other, other_wins_above_ns } = one;
+        let text = match other_wins_above_ns {
+            Some(at) => format!(
+                "{}'s time of `{kernel}`: `{other}` is faster if it is over {at} a run",
+                side(*on_cpu)
+            ),
+            None => format!(
+                "{}'s time of `{kernel}`: `{other}` is faster even if it is nothing",
+                side(*on_cpu)
+            ),
+        };
+        Line::new("Unknown", text)
+    });
+    let mut lines: Vec<Line> = room.chain(missing).collect();
+    let unknown = &assessment.unknown;
+    if lines.is_empty() && !unknown.is_empty() {
+        let plans = if unknown.len() == 1 {
+            "1 plan".to_owned()
+        } else {
+            format!("{} plans", unknown.len())
+        };
+        lines.push(Line::new("Unknown", format!("{plans}: {}", unknown[0].reason)));
+    }
+    lines
+}
+
+/// What depends on costs of another machine.
+pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
+    let borrowed = &assessment.verdict.borrowed;
+    let from: BTreeSet<&str> = borrowed.iter().map(|one| one.from.as_str()).collect();
+    let from = from.into_iter().collect::<Vec<_>>().join(" and ");
+    if from.is_empty() || assessment.plans.is_empty() {
+        return None;
+    }
+    let moved = |one: &BorrowedCost| {
+        let shares = one.ranges.iter().map(|range| {
+            (range.high_ns.saturating_sub(range.low_ns)).nanos_f64()
+                / range.time_ns.nanos_f64().max(1.0)
+        });
+        shares.fold(0.0, f64::max)
+    };
+    let mut of_weight: Vec<&BorrowedCost> =
+        borrowed.iter().filter(|one| moved(one) >= OF_WEIGHT || one.changes_fastest).collect();
+    of_weight.sort_by(|one, other| moved(other).total_cmp(&moved(one)));
+    let parts = of_weight.iter().map(|one| {
+        let widest =
+            one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
+        let moves = widest.map(|range_of| {
+            format!(": {}", with_range(range_of.time_ns, range_of.low_ns, range_of.high_ns))
+        });
+        let turns = if one.changes_fastest { ", and another plan may be fastest" } else { "" };
+        format!("{}{}{turns}", one.costs.name(), moves.unwrap_or_default())
+    });
+    let parts: Vec<String> = parts.collect();
+    let text = if parts.is_empty() {
+        format!("costs from {from} move no time by {}", percent(OF_WEIGHT))
+    } else {
+        format!("from {from}: {}", parts.join("; "))
+    };
+    Some(Line::new("Borrowed", text))
+}
+
+/// What limits what the answer says.
+pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
+    [stated(assessment), untried(assessment), on_request(assessment)]
+        .into_iter()
+        .flatten()
+        .chain(left_out("No such plan", &assessment.refused))
+        .chain(left_out("Not predicted", &assessment.unknown))
+        .chain(left_out("Set-up unknown", &assessment.unknown_setup))
+        .collect()
+}
+
+/// Kernels whose times the user states, without saying how sure they are.
+fn stated(assessment: &Assessment) -> Option<Line> {
+    let kernels = assessment.plans.iter().flat_map(|plan| &plan.stated_without_range);
+    let kernels: BTreeSet<&String> = kernels.collect();
+    let names = quoted(kernels).join(", ");
+    let text = format!("the times of {names} are taken as stated: ranges leave them as they are");
+    (!names.is_empty()).then(|| Line::new("Stated", text))
+}
+
+fn untried(assessment: &Assessment) -> Option<Line> {
+    let untried = assessment.untried.as_ref().filter(|names| !names.is_empty())?;
+    let names = quoted(untried).join(" or ");
+    let text = format!(
+        "no trial of the calibration contained {names}: ranges are as wide as for other kernels"
+    );
+    Some(Line::new("Trials", text))
+}
+
+fn on_request(assessment: &Assessment) -> Option<Line> {
+    let names = quoted(&assessment.on_request).join(", ");
+    (!names.is_empty()).then(|| {
+        let text =
+            format!("by default (little validation): {names}; `families` in [plans] asks for them");
+        Line::new("Not tried", text)
+    })
+}
+
+/// One line for each reason, with the plans that it rules out.
+fn left_out(what: &'static str, missing: &[LeftOut]) -> Vec<Line> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for LeftOut { plan, reason } in missing {
+        groups.entry(reason).or_default().push(plan);
+    }
+    let line = |(reason, plans): (&str, Vec<&str>)| {
+        let named = quoted(plans.iter().take(NAMED));
+        let more = match plans.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Line::new(what, format!("{}{more}: {reason}", named.join("; ")))
+    };
+    groups.into_iter().map(line).collect()
+}

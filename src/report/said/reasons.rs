@@ -1,0 +1,276 @@
+//! Why the answer is what it is.
+
+use super::Line;
+use super::answer::runs_in;
+use super::costs::set_up;
+use super::limits::{borrowed, no_answer};
+use super::sizes::sizes;
+use crate::cost::Bottleneck;
+use crate::findings::{
+    Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy,
+    HostThread, Simplest,
+};
+use crate::machine::Side;
+use crate::report::words::{percent, plural, quoted, times};
+use crate::units::Span;
+
+/// The reasons, the most important first.
+pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
+    let lines = no_answer(assessment).into_iter();
+    lines
+        .chain(each_run(assessment))
+        .chain(limit(assessment))
+        .chain(why(assessment))
+        .chain(sizes(assessment))
+        .chain(without_pinning(assessment))
+        .chain(set_up(assessment))
+        .chain(gpu_alone(assessment))
+        .chain(cpu_copies(assessment))
+        .chain(borrowed(assessment))
+        .chain(program(assessment))
+        .collect()
+}
+
+/// What one run takes, if a whole program has another answer.
+fn each_run(assessment: &Assessment) -> Option<Line> {
+    let verdict = &assessment.verdict;
+    let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
+    Some(Line::new("Each run", faster(run)))
+}
+
+/// What a whole program takes, if its answer is that of one run.
+fn program(assessment: &Assessment) -> Option<Line> {
+    let verdict = &assessment.verdict;
+    let program = verdict.program.as_ref().filter(|_| verdict.answer == verdict.run_answer)?;
+    let other = program.other.as_ref()?;
+    let [chosen, other] = [&program.chosen, other].map(|one| match program.is_between_sides() {
+        true => format!("{} {}", side_of(one), one.time_ns),
+        false => format!("`{}` {}", one.plan, one.time_ns),
+    });
+    let runs = runs_in(assessment.runs, verdict.process);
+    Some(Line::new("Program", format!("{runs}: {chosen}, {other}")))
+}
+
+/// Who is faster, with both times.
+fn faster(of: &Comparison) -> String {
+    let Comparison { answer, chosen, other, .. } = of;
+    let with = |one: &Contender| format!("{} with `{}`", one.time_ns, one.plan);
+    let Some(other) = other else { return with(chosen) };
+    match (of.is_between_sides(), answer) {
+        (true, Answer::Tie) => {
+            let [one, two] = [chosen, other].map(|one| format!("{} {}", side_of(one), one.time_ns));
+            format!("too close to call: {one}, {two}")
+        }
+        (true, _) => {
+            let [one, two] = [chosen, other].map(|one| match one.side {
+                Side::Cpu => format!("CPU {}", one.time_ns),
+                _ => format!("{} {} (`{}`)", side_of(one), one.time_ns, one.plan),
+            });
+            format!("{} faster: {one}, {two}", side_of(chosen))
+        }
+        (false, Answer::Tie) => format!("too close to call: {}, {}", with(chosen), with(other)),
+        (false, _) => format!("{}, {}", with(chosen), with(other)),
+    }
+}
+
+const fn side_of(one: &Contender) -> &'static str {
+    match one.side {
+        Side::Cpu => "CPU",
+        Side::Gpu => "GPU",
+        Side::Both => "both",
+    }
+}
+
+/// What limits the plan to choose on the GPU, or the plan to choose if it is on the CPU.
+fn limit(assessment: &Assessment) -> Option<Line> {
+    let plan = assessment
+        .best_on_gpu()
+        .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
+    let limit = plan.bottleneck?;
+    let gain = percent(plan.gains.first().map_or(0.0, |gain| gain.share));
+    let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
+    let of = if is_chosen { "of a run".to_owned() } else { format!("of `{}`", plan.plan) };
+    let text = match cure(limit) {
+        Some(cure) => format!("{limit}: {cure} would save {gain} {of}"),
+        None => "nothing limits it by itself: several costs share the time".to_owned(),
+    };
+    Some(Line::new("Limit", text))
+}
+
+/// How the time of the plan to choose divides.
+fn why(assessment: &Assessment) -> Option<Line> {
+    let chosen = assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan)?;
+    let parts = parts(&chosen.critical_path).into_iter().take(MAIN_PARTS);
+    let parts: Vec<String> =
+        parts.map(|(share, what)| format!("{} {what}", percent(share))).collect();
+    let is_divided = chosen.side != Side::Cpu && !parts.is_empty();
+    is_divided.then(|| Line::new("Why", format!("a run is {}", parts.join(", "))))
+}
+
+/// How many parts of a run the first screen names.
+const MAIN_PARTS: usize = 3;
+
+/// What half of a group of prices means.
+const fn cure(limit: Bottleneck) -> Option<&'static str> {
+    match limit {
+        Bottleneck::CopyIn
+        | Bottleneck::CopyOut
+        | Bottleneck::Link
+        | Bottleneck::PeerCopy
+        | Bottleneck::Staging => Some("half the bytes"),
+        Bottleneck::Kernels | Bottleneck::Cpu => Some("twice the speed"),
+        Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => Some("half as many"),
+        Bottleneck::Waits | Bottleneck::Allocation => Some("half the time"),
+        Bottleneck::Balanced => None,
+    }
+}
+
+/// What a critical path consists of, the largest share first.
+fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
+    let mut parts = vec![
+        (path.host, "host"),
+        (path.h2d, "H2D copies"),
+        (path.kernels, "kernels"),
+        (path.d2h, "D2H copies"),
+        (path.p2p, "P2P copies"),
+        (path.gaps, "waits"),
+    ];
+    parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+    parts.retain(|part| part.0 >= 0.005);
+    parts
+}
+
+/// What changes for somebody who cannot pin memory.
+fn without_pinning(assessment: &Assessment) -> Option<Line> {
+    let without = assessment.without_pinning.as_ref()?;
+    Some(Line::new("Without pinning", faster(without)))
+}
+
+fn gpu_alone(assessment: &Assessment) -> Option<Line> {
+    let Comparison { other, factor, .. } = assessment.gpu_alone.as_ref()?;
+    let other = other.as_ref()?;
+    let text = format!(
+        "{} with `{}`, {} times as long as with the CPU's help",
+        other.time_ns,
+        other.plan,
+        times((*factor)?)
+    );
+    Some(Line::new("GPU alone", text))
+}
+
+/// The CPU has to fetch its data, or take it back, if buffers are at home on the device.
+fn cpu_copies(assessment: &Assessment) -> Option<Line> {
+    let copies = assessment.cpu_copies_ns?;
+    let cpu = assessment.verdict.run.as_ref()?.on(true)?;
+    let text = format!(
+        "{copies} of the CPU's {} is copies from and to the device, where data is at home",
+        cpu.time_ns
+    );
+    Some(Line::new("Copies", text))
+}
+
+/// What else is known about the plans.
+pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
+    [choice(assessment), simplest(assessment)]
+        .into_iter()
+        .flatten()
+        .chain(host_threads(assessment))
+        .chain(critical_path(assessment))
+        .collect()
+}
+
+/// Why the plan to choose is not the fastest one.
+pub(in crate::report) fn choice(assessment: &Assessment) -> Option<Line> {
+    let chosen = assessment.plan(assessment.winner.as_ref()?)?;
+    let fastest = assessment.plans.first().filter(|fastest| fastest.plan != chosen.plan)?;
+    let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();
+    let text = format!(
+        "`{}` ({}) is the simplest of {ties} plans that tie with the fastest, `{}` ({})",
+        chosen.plan, chosen.predicted_ns, fastest.plan, fastest.predicted_ns
+    );
+    Some(Line::new("Choice", text))
+}
+
+/// Said only if giving up a little time saves streams, events or pinned memory.
+fn simplest(assessment: &Assessment) -> Option<Line> {
+    let Simplest { within, plan, streams, events, pinned_bytes } = assessment.simplest.as_ref()?;
+    let time = assessment.plan(plan)?.predicted_ns;
+    let of = |number: usize, one: &str| plural(number as u64, one);
+    (assessment.winner.as_ref() != Some(plan)).then(|| {
+        let text = format!(
+            "within {} of the fastest: `{plan}`, {time}, with {}, {} and {pinned_bytes} of pinned \
+             memory",
+            percent(*within),
+            of(*streams, "stream"),
+            of(*events, "event"),
+        );
+        Line::new("Simplest", text)
+    })
+}
+
+/// For how long the best plan on the GPU holds the host thread, and the best one with pageable
+/// memory, whose copies are asynchronous in name only.
+pub(in crate::report) fn host_threads(assessment: &Assessment) -> Option<Line> {
+    let best = assessment.best_on_gpu()?;
+    let is_pageable = |plan: &&AssessedPlan| {
+        plan.side != Side::Cpu
+            && matches!(plan.host_thread.held_by, HeldBy::Staging | HeldBy::WaitingCopies)
+    };
+    let pageable = assessment.plans.iter().find(is_pageable);
+    let pageable = pageable.filter(|plan| plan.plan != best.plan);
+    let said = std::iter::once(best).chain(pageable);
+    let said = said.map(|plan| host_thread(&plan.host_thread, &plan.plan, plan.predicted_ns));
+    Some(Line::new("Host thread", said.collect::<Vec<_>>().join("; ")))
+}
+
+/// A host thread that is free after less than this share of the run is free for most of it.
+const FREE: f64 = 0.5;
+/// A host thread that is held for more than this share of the run is held for most of it.
+const HELD: f64 = 0.5;
+
+/// When a plan leaves the host thread free.
+pub(in crate::report) fn host_thread(of: &HostThread, plan: &str, makespan: Span) -> String {
+    let HostThread { held, held_by, free_after_ns } = *of;
+    let plan = quoted([plan]).concat();
+    let free = free_after_ns.nanos_f64() / makespan.nanos_f64().max(1.0);
+    if free < FREE {
+        return format!("free after {free_after_ns} of a run of {plan}");
+    }
+    if held < HELD {
+        return format!(
+            "inside calls for {} of a run of {plan}, but free only after {free_after_ns}: it \
+             waits for the device between calls",
+            percent(held)
+        );
+    }
+    let why = match held_by {
+        HeldBy::Compute => "it computes",
+        HeldBy::Calls => "it makes calls",
+        HeldBy::Staging => "it stages copies of pageable memory",
+        HeldBy::WaitingCopies => {
+            "copies of pageable memory wait in their calls for the work ahead of them"
+        }
+    };
+    format!("held for {} of a run of {plan}: {why}", percent(held))
+}
+
+/// What the time of the best plan on the GPU consists of.
+fn critical_path(assessment: &Assessment) -> Option<Line> {
+    let plan = assessment.best_on_gpu()?;
+    let said = parts(&plan.critical_path).into_iter();
+    let said: Vec<String> =
+        said.map(|(share, what)| format!("{} {what}", percent(share))).collect();
+    // A bound far below what the calls need says nothing.
+    let says_something = |least: &Span| 2.0 * least.nanos_f64() >= plan.lower_bound_ns.nanos_f64();
+    let least = assessment.least_ns.filter(says_something).map(|least| {
+        format!("; no schedule of these tasks takes less than {least}, whatever the plan")
+    });
+    let text = format!(
+        "of `{}`: {}. Its calls in their order take at least {}{}",
+        plan.plan,
+        said.join(", "),
+        plan.lower_bound_ns,
+        least.unwrap_or_default()
+    );
+    Some(Line::new("Critical path", text))
+}

@@ -1,0 +1,73 @@
+//! What bounds a program: which of its prices, halved, makes a pass shortest.
+//!
+//! What is busy longest need not be what bounds a program: kernels that read the host's memory in
+//! place keep the multiprocessors busy and wait for the link, and small copies keep the link's
+//! engine busy and hardly use the link. So each group of prices is halved in turn, and the program
+//! is simulated again.
+
+use super::engine::Simulator;
+use crate::cost::{Analysis, Bottleneck, CompileError, CompiledProgram, Halved};
+use crate::profile::Profile;
+use crate::program::Program;
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a pass gains if a group of prices is halved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Gain {
+    /// The group of prices.
+    pub of: Bottleneck,
+    /// The share of the pass that is gained. A pass that takes nothing else gains half of its time.
+    pub share: f64,
+}
+
+/// What a pass gains from each group of prices, the largest first. Those that gain nothing are left
+/// out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Gains(pub Vec<Gain>);
+
+/// A group of prices that gains less than this share of the pass does not bound it.
+const MUCH: f64 = 0.05;
+
+impl Gains {
+    /// What bounds the program.
+    pub fn bottleneck(&self) -> Bottleneck {
+        let first = self.0.first().filter(|first| first.share >= MUCH);
+        first.map_or(Bottleneck::Balanced, |first| first.of)
+    }
+}
+
+/// Finds what bounds a program, on the machine without scatter.
+///
+/// # Errors
+/// If the profile does not know what one of the calls costs, or the program does not
+/// fit its machine.
+pub fn gains(program: &Program, profile: &Profile) -> Result<Gains, CompileError> {
+    let analysis = Analysis::new(program, profile);
+    let mut simulator = Simulator::default();
+    let mut time = |halved: Halved| {
+        let compiled = CompiledProgram::halved(program, &analysis, profile, halved)?;
+        Ok::<Span, CompileError>(simulator.makespan(&compiled))
+    };
+    let usual = time(Halved::NOTHING)?.nanos_f64().max(1.0);
+    let mut gain = |of: Bottleneck| {
+        let share = 1.0 - time(Halved::of(of))?.nanos_f64() / usual;
+        Ok::<Gain, CompileError>(Gain { of, share })
+    };
+    let groups = Bottleneck::GROUPS.into_iter().map(&mut gain);
+    let mut gains: Vec<Gain> = groups.collect::<Result<_, _>>()?;
+    // Where bytes go both ways at once, fewer in one direction may gain nothing, and fewer in both
+    // much.
+    let apart = gains.iter().filter(|one| Bottleneck::LINK.contains(&one.of));
+    let apart: f64 = apart.map(|one| one.share.max(0.0)).sum();
+    let both = gain(Bottleneck::Link)?;
+    if both.share >= apart + MUCH {
+        gains.push(both);
+    }
+    gains.retain(|one| one.share > 0.0);
+    gains.sort_by(|one, other| other.share.total_cmp(&one.share));
+    Ok(Gains(gains))
+}

@@ -1,0 +1,208 @@
+//! What is asked: workloads that are drawn, and those that are shipped at other sizes, and what
+//! their text says about the answer.
+
+use super::super::predicted::repository;
+use hallway::program::ProcessState;
+use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
+use hallway::search::scaled;
+use hallway::study::draw;
+use hallway::units::{Bytes, Span};
+use rand::rngs::ChaCha8Rng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use std::path::PathBuf;
+
+/// A scenario, and what is known of its answer without predicting anything.
+pub(super) struct Asked {
+    pub workload: Workload,
+    pub known: Known,
+    /// Whether other sizes are tried, which takes longest.
+    pub sizes: bool,
+}
+
+/// What a scenario says about its answer.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Whether its plans may pin nothing.
+    pub pageable_only: bool,
+    /// Whether the process is a new one, and what its start takes then.
+    pub is_new: Option<bool>,
+    pub start_ns: u64,
+    pub is_home_on_device: bool,
+    /// Its programs by the results that they leave.
+    pub groups: Option<Vec<Vec<String>>>,
+    /// Its programs that do not use the GPU.
+    pub on_cpu: Vec<String>,
+    /// Pairs of programs that make the same calls.
+    pub equal: Vec<[String; 2]>,
+    pub facts: Vec<Fact>,
+    /// Whether its programs may use the default stream, which need not be created.
+    pub uses_default_stream: bool,
+    /// Bytes that have to cross to the device in each run, since only the GPU knows the kernel.
+    pub bytes_down: u64,
+}
+
+/// What is known of a program.
+#[derive(Debug)]
+pub(super) struct Fact {
+    pub program: String,
+    /// Its kernels in one stream have stated times without a range of their own: a run takes no
+    /// less.
+    pub least_ns: u64,
+    /// What does not bound it.
+    pub never_bound_by: Vec<&'static str>,
+    /// Whether it launches kernels whose times have no range.
+    pub is_stated_alone: bool,
+}
+
+impl Known {
+    fn of(workload: &Workload) -> Self {
+        Self {
+            pageable_only: workload.plans.memory == [PlanMemory::Pageable],
+            is_new: Some(workload.process.state == ProcessState::New),
+            start_ns: workload.process.start.nanos(),
+            is_home_on_device: workload.buffers.iter().any(|one| one.home == Home::Device),
+            uses_default_stream: true,
+            ..Self::default()
+        }
+    }
+}
+
+const RUNS: [u64; 6] = [1, 2, 10, 100, 3_000, 200_000];
+
+/// Families that need a longer search are asked for one at a time.
+const FAMILIES: [&[FamilyName]; 7] = [
+    &[FamilyName::Cpu, FamilyName::Resident, FamilyName::RoundTrip],
+    &[FamilyName::Cpu, FamilyName::Resident, FamilyName::ByChunk],
+    &[FamilyName::Cpu, FamilyName::Staged, FamilyName::ByEngine],
+    &[FamilyName::Cpu, FamilyName::Hybrid, FamilyName::Resident],
+    &[FamilyName::Cpu, FamilyName::ZeroCopy, FamilyName::Buffered],
+    &[FamilyName::Cpu, FamilyName::Managed, FamilyName::Graph, FamilyName::Resident],
+    &[FamilyName::Resident, FamilyName::ByChunk],
+];
+
+const MEMORY: [&[PlanMemory]; 5] = [
+    &[PlanMemory::Pageable],
+    &[PlanMemory::Pinned],
+    &[PlanMemory::Pageable, PlanMemory::Pinned],
+    &[PlanMemory::Pinned, PlanMemory::WriteCombined],
+    &[PlanMemory::Pageable, PlanMemory::PinnedEachPass],
+];
+
+/// Changes what a scenario asks for, but not its work.
+fn varied(workload: &mut Workload, random: &mut ChaCha8Rng) {
+    workload.runs = *RUNS.choose(random).expect("some");
+    workload.plans.chunks = vec![*[2, 3, 8].choose(random).expect("some")];
+    if random.random_bool(0.8) {
+        workload.plans.families = FAMILIES.choose(random).expect("some").to_vec();
+    }
+    if random.random_bool(0.4) {
+        workload.plans.memory = MEMORY.choose(random).expect("some").to_vec();
+    }
+    match random.random_range(0..8) {
+        0 => workload.process.state = ProcessState::Running,
+        1 => {
+            workload.process.state = ProcessState::New;
+            workload.process.start = Span::from_millis(random.random_range(1..4_000));
+        }
+        _ => {}
+    }
+    let bytes = workload.buffers.iter().map(|one| 4 * one.elements * workload.batches).sum::<u64>();
+    let mut limit = |chance| {
+        let share = random.random_range(0.1..1.5);
+        random.random_bool(chance).then(|| Bytes::new((share * bytes as f64) as u64 + 1))
+    };
+    workload.limits.device_memory = limit(0.12);
+    workload.limits.pinned_memory = limit(0.12);
+}
+
+fn asked(mut workload: Workload, random: &mut ChaCha8Rng, sizes: bool) -> Asked {
+    varied(&mut workload, random);
+    Asked { known: Known::of(&workload), workload, sizes }
+}
+
+/// Tasks with library kernels, as studies draw them, and some with a kernel that only a GPU knows.
+pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    // Of each workload up to six plans are drawn.
+    let drawn = draw(6 * count, 58).into_iter().map(|drawn| drawn.workload).take(count);
+    let drawn: Vec<Workload> = drawn.collect();
+    assert_eq!(drawn.len(), count, "enough are drawn");
+    let drawn = drawn.into_iter().enumerate().map(|(at, workload)| {
+        if at % 13 == 5 {
+            for_the_gpu_alone(at, &mut random)
+        } else {
+            asked(workload, &mut random, at % 20 == 0)
+        }
+    });
+    drawn.collect()
+}
+
+/// A task with a kernel whose time on the CPU nobody knows.
+fn for_the_gpu_alone(at: usize, random: &mut ChaCha8Rng) -> Asked {
+    let elements = random.random_range(100_000..4_000_000_u64);
+    let text = format!(
+        r#"
+schema_version = 1
+name = "gpu-alone-{at}"
+question = "?"
+[[buffer]]
+name = "x"
+type = "f32"
+elements = {elements}
+home = "host"
+[[buffer]]
+name = "y"
+type = "f32"
+elements = {elements}
+home = "device"
+[[kernel]]
+name = "own"
+reads = ["in"]
+writes = ["out"]
+stated = {{ fixed = "2 us", per_element = "0.002 ns" }}
+[[task]]
+name = "t"
+kernel = "own"
+reads = ["x"]
+writes = ["y"]
+"#
+    );
+    let workload = Workload::from_toml("s.toml", &text).expect("a scenario");
+    let mut asked = asked(workload, random, false);
+    asked.known.bytes_down = 4 * elements;
+    asked
+}
+
+/// The most calls of a program that is worth its time here.
+const MOST_CALLS: usize = 300;
+
+/// The committed scenarios in turn: their tasks at other sizes, and their programs as they are.
+pub(super) fn shipped(count: usize) -> Vec<Asked> {
+    let mut random = ChaCha8Rng::seed_from_u64(12);
+    let folders = ["", "faq", "graphs", "kernels", "memory", "programs"];
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for folder in folders {
+        let folder = repository().join("scenarios").join(folder);
+        let files = std::fs::read_dir(folder).expect("readable").map(|one| one.expect("readable"));
+        paths.extend(
+            files
+                .map(|one| one.path())
+                .filter(|path| path.extension().is_some_and(|extension| extension == "toml")),
+        );
+    }
+    paths.sort();
+    let workloads: Vec<Workload> =
+        paths.iter().map(|path| Workload::load(path).expect("a scenario")).collect();
+    let is_short = |workload: &&Workload| {
+        let calls = workload.programs.iter().map(|program| program.body.len());
+        workload.tasks.len() <= 12 && workload.batches <= 16 && calls.sum::<usize>() <= MOST_CALLS
+    };
+    let short: Vec<&Workload> = workloads.iter().filter(is_short).collect();
+    let other_size = |(at, workload): (usize, &&Workload)| {
+        let elements = 10_f64.powf(random.random_range(3.0..6.5)) as u64;
+        let workload = scaled(workload, elements).unwrap_or_else(|| (*workload).clone());
+        asked(workload, &mut random, at % 20 == 0)
+    };
+    short.iter().cycle().take(count).enumerate().map(other_size).collect()
+}

@@ -1,0 +1,345 @@
+//! Answers that misled somebody once, each on the committed profile: what is right is in the JSON
+//! and on the first screen.
+
+use super::super::predicted::{PROFILE, repository};
+use super::{evaluation, json};
+use hallway::report::Rows;
+use hallway::scenario::Workload;
+use serde_json::Value;
+
+/// What is said of a scenario: as values, and on the first screen in words, on one line.
+fn asked(text: &str) -> (Value, String) {
+    let workload = Workload::from_toml("s.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    said(&workload)
+}
+
+fn committed(path: &str) -> (Value, String) {
+    said(&Workload::load(&repository().join("scenarios").join(path)).expect("committed"))
+}
+
+fn said(workload: &Workload) -> (Value, String) {
+    let found = evaluation(workload, &PROFILE, !workload.tasks.is_empty());
+    let text = found.text_within(Rows::Screen, Some(80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    (json(&found), text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn head(name: &str) -> String {
+    format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n")
+}
+
+fn buffer(name: &str, of: &str, elements: u64, home: &str) -> String {
+    format!(
+        "[[buffer]]\nname = \"{name}\"\ntype = \"{of}\"\nelements = {elements}\nhome = {home}\n"
+    )
+}
+
+const HOST: &str = "\"host\"";
+const PINNED: &str = "\"host\"\nhost = { memory = \"pinned\" }";
+const DEVICE: &str = "\"device\"";
+
+fn only(answer: &Value) -> &Value {
+    let [scenario] = &answer["scenarios"].as_array().expect("a list")[..] else {
+        panic!("one answer: {answer}")
+    };
+    scenario
+}
+
+fn row<'j>(scenario: &'j Value, plan: &str) -> &'j Value {
+    let rows = scenario["plans"].as_array().expect("a list");
+    rows.iter().find(|row| row["plan"] == plan).unwrap_or_else(|| panic!("no `{plan}`"))
+}
+
+fn milliseconds(time: &Value) -> f64 {
+    time.as_f64().unwrap_or_else(|| panic!("{time} is no time")) * 1e-6
+}
+
+/// 200 MB of weights on the host, used by data on the device.
+fn weights(more: &str) -> String {
+    let buffers = buffer("weights", "f32", 50_000_000, HOST)
+        + &buffer("x", "f32", 50_000_000, DEVICE)
+        + &buffer("y", "f32", 50_000_000, DEVICE);
+    let task = "[[task]]\nname = \"use\"\nkernel = \"saxpy\"\nreads = [\"weights\", \"x\"]\n\
+                writes = [\"y\"]\n";
+    format!("{}{buffers}{task}{more}", head("weights"))
+}
+
+/// The plan on the CPU that pins was compared with one on the GPU that does not.
+#[test]
+fn without_pinning_both_sides_pin_nothing() {
+    let (answer, text) = asked(&weights(""));
+    let without = &only(&answer)["without_pinning"];
+    assert_eq!(without["answer"], "gpu", "{without}");
+    assert_eq!(
+        (&without["chosen"]["side"], &without["other"]["plan"]),
+        (&"gpu".into(), &"cpu".into())
+    );
+    let times = ["chosen", "other"].map(|key| milliseconds(&without[key]["time_ns"]));
+    assert!((20.0..26.0).contains(&times[0]) && (35.0..43.0).contains(&times[1]), "{times:?}");
+    assert!(!text.contains("Without pinning CPU"), "{text}");
+    assert!(text.contains("Without pinning GPU faster"), "{text}");
+}
+
+#[test]
+fn a_ring_of_its_own_is_pinned_memory_too() {
+    let buffers = buffer("state", "f32", 39_059_456, DEVICE)
+        + &buffer("checkpoint", "f32", 39_059_456, "\"host\"\nhost = { state = \"fresh\" }");
+    let task = "[[task]]\nname = \"take\"\nkernel = \"scale\"\nreads = [\"state\"]\n\
+                writes = [\"checkpoint\"]\nsplit = { along = \"elements\" }\n\
+                [plans]\nfamilies = [\"cpu\", \"by-chunk\", \"staged\"]\nchunks = [8]\n";
+    let (answer, text) = asked(&format!("{}{buffers}{task}", head("checkpoint")));
+    let scenario = only(&answer);
+    let without = &scenario["without_pinning"];
+    let plans = ["chosen", "other"].map(|key| without[key]["plan"].as_str().expect("a plan"));
+    assert!(plans.iter().all(|plan| !plan.contains("staged")), "{plans:?}");
+    let pinned = plans.map(|plan| row(scenario, plan)["pinned_bytes"].as_u64());
+    assert_eq!(pinned, [Some(0); 2], "{plans:?}");
+    let rows = scenario["plans"].as_array().expect("a list").iter();
+    let mut staged = rows.filter(|row| row["family"] == "staged").peekable();
+    assert!(staged.peek().is_some());
+    for one in staged {
+        assert!(one["pins"] == true && one["pinned_bytes"].as_u64() > Some(0), "{}", one["plan"]);
+        // What it saves is against a plan of its own side.
+        let saved = &one["taken"]["without_pass_ns"];
+        let gpu = scenario["plans"].as_array().expect("a list").iter();
+        let plain = gpu.filter(|row| row["side"] != "cpu" && row["pins"] == false);
+        let fastest = plain.filter_map(|row| row["predicted_ns"].as_u64()).min();
+        assert_eq!(saved.as_u64(), fastest);
+    }
+    assert!(!text.contains("saves nothing"), "{text}");
+}
+
+/// Both kinds of scenario took pinned memory although they had ruled it out.
+#[test]
+fn pageable_memory_alone_is_pageable_memory_alone() {
+    let of_one = |home| ["x", "y", "z"].map(|name| buffer(name, "f32", 1_000_000, home)).concat();
+    let task = "[[task]]\nname = \"saxpy\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\n\
+                writes = [\"z\"]\nsplit = { along = \"elements\" }\n";
+    let memory = "[plans]\nmemory = [\"pageable\"]\n";
+    let saxpy = format!("{}{}{task}{memory}", head("saxpy"), of_one(HOST));
+    for (text, expected) in [(saxpy, "cpu"), (weights(memory), "gpu")] {
+        let (answer, screen) = asked(&text);
+        let scenario = only(&answer);
+        let rows = scenario["plans"].as_array().expect("a list");
+        assert!(rows.len() > 2, "there is something to choose from");
+        for one in rows {
+            assert_eq!((&one["pins"], &one["pinned_bytes"]), (&false.into(), &0.into()), "{one}");
+        }
+        assert_eq!(scenario["verdict"]["run_answer"], expected);
+        assert!(!screen.contains("pinned"), "{screen}");
+    }
+}
+
+/// The GPU wins by a plan that is not looked for at other sizes.
+#[test]
+fn nobody_wins_and_loses_at_one_size() {
+    let mut text = head("chain");
+    for layer in 0..=8 {
+        let home = if layer % 8 == 0 { PINNED } else { "\"scratch\"" };
+        text += &buffer(&format!("h{layer}"), "f32", 2_097_152, home);
+    }
+    for layer in 0..8 {
+        text += &buffer(&format!("w{layer}"), "f32", 16_777_216, PINNED);
+    }
+    for layer in 0..8 {
+        text += &format!(
+            "[[task]]\nname = \"layer{layer}\"\nkernel = \"matmul\"\n\
+             reads = [\"h{layer}\", \"w{layer}\"]\nwrites = [\"h{}\"]\n\
+             arguments = {{ inner = 4096 }}\n",
+            layer + 1
+        );
+    }
+    let (answer, screen) = asked(&(text + "[limits]\ndevice_memory = \"160 MiB\"\n"));
+    let scenario = only(&answer);
+    assert_eq!(scenario["verdict"]["run_answer"], "gpu");
+    assert!(scenario["verdict"]["run"]["factor"].as_f64() > Some(5.0));
+    // Of other sizes nothing is claimed, and it is said that memory is what limits the plans.
+    assert_eq!(scenario["sizes"]["unknown"], "plans-that-fit", "{}", scenario["sizes"]);
+    assert!(screen.contains("Break-even not known") && screen.contains("memory"), "{screen}");
+    assert!(!screen.contains("at every size tried"), "{screen}");
+}
+
+/// 16 and 1024 taps are no rivals; each is asked of both sides.
+#[test]
+fn programs_with_other_results_are_no_rivals() {
+    let (answer, text) = committed("kernels/taps.toml");
+    let parts = answer["scenarios"].as_array().expect("a list");
+    let names: Vec<&Value> = parts.iter().map(|part| &part["part"]).collect();
+    assert_eq!(names, ["16 taps", "1024 taps"]);
+    for part in parts {
+        let name = part["part"].as_str().expect("a name");
+        let lists = ["plans", "unknown"].map(|list| part[list].as_array().expect("a list"));
+        let plans: Vec<&str> =
+            lists.into_iter().flatten().filter_map(|row| row["plan"].as_str()).collect();
+        assert_eq!(plans.len(), 2, "one for each side: {plans:?}");
+        assert!(plans.iter().all(|plan| plan.starts_with(name)), "{plans:?} in {name}");
+        // Nobody has timed the kernel on this GPU, and that is said.
+        assert_eq!(part["missing_times"][0]["kernel"], "filter");
+        assert_eq!(part["missing_times"][0]["on_cpu"], false);
+    }
+    assert!(!text.contains("Use `16 taps"), "{text}");
+    assert!(text.contains("16 taps: `16 taps on the CPU`"), "{text}");
+    assert!(text.contains("1024 taps: `1024 taps on the CPU`"), "{text}");
+}
+
+/// Two ways to fill the GPU's memory, of which one computes on the CPU.
+#[test]
+fn a_program_without_a_launch_may_still_use_the_gpu() {
+    let buffers = buffer("x", "f32", 1_000_000, PINNED)
+        + &buffer("half", "f16", 1_000_000, PINNED)
+        + &buffer("h", "f16", 1_000_000, DEVICE);
+    let rest = r#"
+[[kernel]]
+name = "convert"
+stated = { fixed = "2 us", per_element = "0.005 ns" }
+cpu = { stated = { fixed = "2 us", per_element = "0.3 ns" } }
+[[program]]
+name = "halved on the CPU"
+result = "halves"
+calls = [
+    { compute = "convert", reads = ["x"], writes = ["half"], elements = 1_000_000 },
+    { copy = "half", to = "h" },
+]
+[[program]]
+name = "halved on the GPU"
+result = "halves"
+memory = [{ name = "d", kind = "device", size = "4 MB" }]
+calls = [
+    { copy = "x", to = "d" },
+    { launch = "convert", reads = ["d"], writes = "h", elements = 1_000_000, stream = "s" },
+    { synchronize = "s" },
+]
+"#;
+    for rest in [rest.to_owned(), rest.replace("result = \"halves\"\n", "")] {
+        let (answer, text) = asked(&format!("{}{buffers}{rest}", head("halve-where")));
+        let scenario = only(&answer);
+        let run = &scenario["verdict"]["run"];
+        assert_eq!(
+            (&run["answer"], &run["chosen"]["plan"]),
+            (&"plan".into(), &"halved on the GPU".into())
+        );
+        let factor = run["factor"].as_f64().expect("two plans");
+        assert!((3.0..5.0).contains(&factor), "{factor}");
+        assert_eq!(row(scenario, "halved on the CPU")["side"], "both");
+        assert_eq!(row(scenario, "halved on the GPU")["side"], "gpu");
+        assert_eq!(scenario["cpu_copies_ns"], Value::Null);
+        let is_said = ["GPU wins", "the CPU takes", "Stay on the CPU", "at home"];
+        assert!(is_said.iter().all(|words| !text.contains(words)), "{text}");
+    }
+}
+
+#[test]
+fn equal_programs_tie() {
+    let program = |name: &str| {
+        format!(
+            "[[program]]\nname = \"{name}\"\n\
+             calls = [{{ clear = \"d\", stream = \"s\" }}, {{ synchronize = \"s\" }}]\n"
+        )
+    };
+    let buffer = buffer("d", "f32", 1_000_000, DEVICE);
+    let (answer, text) =
+        asked(&format!("{}{buffer}{}{}", head("equal"), program("a"), program("b")));
+    let scenario = only(&answer);
+    for comparison in ["run", "program"] {
+        assert_eq!(scenario["verdict"][comparison]["answer"], "tie");
+        assert_eq!(scenario["verdict"][comparison]["factor"], 1.0);
+    }
+    assert!(text.contains("Either will do"), "{text}");
+    assert!(!text.contains("times as long") && !text.contains("Use `"), "{text}");
+}
+
+/// One has memory of its own, the other a buffer that is at home on the device.
+#[test]
+fn a_first_use_counts_for_both_or_for_neither() {
+    let text = |process: &str, result: &str| {
+        format!(
+            r#"{}{process}{}
+[[kernel]]
+name = "k"
+stated = {{ fixed = "1 ms" }}
+[[kernel]]
+name = "slower"
+stated = {{ fixed = "1.5 ms" }}
+[[program]]
+name = "own"
+{result}
+memory = [{{ name = "d", kind = "device", size = "4 KiB" }}]
+calls = [{{ launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" }}, {{ synchronize = "s" }}]
+[[program]]
+name = "home"
+{result}
+calls = [{{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, stream = "s" }}, {{ synchronize = "s" }}]
+"#,
+            head("first-use"),
+            buffer("x", "f32", 1024, DEVICE)
+        )
+    };
+    for (process, is_new) in [("", false), ("[process]\nstate = \"new\"\n", true)] {
+        let (answer, screen) = asked(&text(process, "result = \"r\""));
+        let state = if is_new { "new process" } else { "running process" };
+        assert!(screen.contains(state), "{screen}");
+        let scenario = only(&answer);
+        let first_uses = ["own", "home"].map(|plan| row(scenario, plan)["first_use_ns"].as_u64());
+        let first_uses = first_uses.map(|time| time.expect("known") > 0);
+        assert_eq!(first_uses, [is_new; 2]);
+        let program = &scenario["verdict"]["program"];
+        assert_eq!(
+            (&program["answer"], &program["chosen"]["plan"]),
+            (&"plan".into(), &"own".into())
+        );
+        assert_eq!(scenario["verdict"]["process"], if is_new { "new" } else { "running" });
+        // Without a word from the scenario they are no rivals, and in the same process all the same.
+        let (answer, text) = asked(&text(process, ""));
+        let parts = answer["scenarios"].as_array().expect("a list");
+        let first_uses = parts.iter().map(|part| part["plans"][0]["first_use_ns"].as_u64());
+        assert!(first_uses.clone().all(|time| (time > Some(0)) == is_new), "{answer}");
+        assert_eq!(first_uses.count(), 2);
+        assert!(text.contains("only those with the same result are compared"), "{text}");
+    }
+}
+
+/// Half a second of kernel, and 4 KiB that go to one memory or the other.
+#[test]
+fn a_range_does_not_undercut_what_is_stated() {
+    let buffers = buffer("x", "u8", 4096, DEVICE) + &buffer("y", "u8", 4096, HOST);
+    let program = |name: &str, setup: &str| {
+        format!(
+            "[[program]]\nname = \"{name}\"\n{setup}calls = [\n\
+             {{ launch = \"long\", reads = [\"x\"], writes = \"x\", elements = 1, stream = \"s\" }},\n\
+             {{ copy = \"x\", to = \"y\", stream = \"s\" }},\n{{ synchronize = \"s\" }}]\n"
+        )
+    };
+    let kernel = "[[kernel]]\nname = \"long\"\nstated = { fixed = \"500 ms\" }\n";
+    let programs = program("ordinary", "") + &program("pinned", "setup = [{ pin = \"y\" }]\n");
+    let (answer, text) = asked(&format!("{}{buffers}{kernel}{programs}", head("behind")));
+    let scenario = only(&answer);
+    for plan in ["ordinary", "pinned"] {
+        let [low, high] = ["low_ns", "high_ns"].map(|key| milliseconds(&row(scenario, plan)[key]));
+        assert!(500.0 <= low && high < 500.5, "`{plan}`: {low} to {high}");
+        assert_eq!(row(scenario, plan)["stated_without_range"][0], "long");
+    }
+    assert_eq!(scenario["verdict"]["run"]["answer"], "tie");
+    assert!(text.contains("Either will do") && !text.contains("pays from"), "{text}");
+}
+
+/// The same bytes in one copy are several times faster.
+#[test]
+fn small_copies_are_bound_by_their_number() {
+    let (answer, text) = committed("programs/small-arrays.toml");
+    let scenario = only(&answer);
+    let small = row(scenario, "one by one, pinned, on a stream");
+    assert_eq!(small["bottleneck"], "copies", "{}", small["gains"]);
+    assert_eq!(row(scenario, "all at once, pinned")["bottleneck"], "h2d-link");
+    assert!(text.contains("number of copies"), "{text}");
+}
+
+/// Kernels that use the host's memory keep the multiprocessors busy and wait for the link.
+#[test]
+fn kernels_that_wait_for_the_link_are_bound_by_it() {
+    let (answer, text) = committed("programs/mapped-memory.toml");
+    let in_place = row(only(&answer), "in place");
+    let link = ["link", "h2d-link", "d2h-link"].map(Value::from);
+    assert!(link.contains(&in_place["bottleneck"]), "{}", in_place["gains"]);
+    assert!(in_place["busy"]["kernels"].as_f64() > Some(0.5), "the kernel is busy all the same");
+    assert!(text.contains("Limit link"), "{text}");
+}

@@ -1,0 +1,35 @@
+//! What is said of one scenario, in sentences that tests look for.
+
+use hallway::findings::Assessment;
+use hallway::profile::Profile;
+use hallway::report::{Evaluation, Origin, Rows};
+
+pub fn evaluation(assessment: Assessment, profile: &Profile) -> Evaluation {
+    let origin = Origin::new("calibration/h200/profile.toml", profile);
+    Evaluation::new((origin, profile), (40, 1), vec![assessment])
+}
+
+/// All that is known of a scenario.
+pub fn text(assessment: &Assessment, profile: &Profile) -> String {
+    evaluation(assessment.clone(), profile).text(Rows::All)
+}
+
+/// The sentence that says what to choose: it follows the title.
+#[track_caller]
+pub fn answer(text: &str) -> &str {
+    text.lines().nth(1).unwrap_or_else(|| panic!("no answer: {text}"))
+}
+
+/// The sentences with a label in front of them.
+pub fn labelled<'a>(text: &'a str, label: &str) -> Vec<&'a str> {
+    let behind = |line: &'a str| line.strip_prefix(label)?.strip_prefix("  ");
+    text.lines().filter_map(behind).map(str::trim).collect()
+}
+
+/// The one sentence with a label in front of it.
+#[track_caller]
+pub fn the<'a>(text: &'a str, label: &str) -> &'a str {
+    let found = labelled(text, label);
+    assert_eq!(found.len(), 1, "`{label}`: {text}");
+    found[0]
+}
