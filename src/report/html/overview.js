@@ -57,6 +57,8 @@ Object.assign(hallway.Timeline.prototype, {
 
   paintOverview() {
     const { overview, gutter, width, palette } = this;
+    // While a printer lays the page out, there may be no room at all.
+    if (width <= gutter) return;
     if (!this.sketched) this.sketch();
     const ratio = window.devicePixelRatio || 1;
     const context = overview.getContext("2d");
