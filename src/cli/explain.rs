@@ -1,15 +1,16 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{CALIBRATIONS, deliver, in_folder, load, newest, write_whole};
+use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
-use crate::report::{Calls, explain, folded, prediction};
+use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
+use crate::simulate::simulate;
 use clap::{Args, ValueHint};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
 const MOST_GPUS: usize = 8;
@@ -26,12 +27,16 @@ pub(super) struct ExplainArguments {
     /// Show every call instead of abbreviating repeated ones
     #[arg(long)]
     all: bool,
+    /// Also show the predicted times of each call: when it begins and returns, and when the device
+    /// starts on it and is done
+    #[arg(long)]
+    times: bool,
     /// Also write the plan to this file as a scenario, call by call, to be edited, predicted and
     /// run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
-    /// Profile that decides who wins, or its folder; not needed with --plan,
-    /// but for plans by task
+    /// Profile that decides which plan to choose and where the time goes, or its folder; with
+    /// --plan, only --times and `by-task` plans need one
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
@@ -40,59 +45,88 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    // A profile is not always read, but never to be overwritten.
-    let profile = match &arguments.profile {
-        Some(path) => Some(in_folder(path)),
-        None => newest(Path::new(CALIBRATIONS)).ok(),
+    let predicting = predicting(arguments);
+    // A profile that is not needed says where the time goes if there is one.
+    let found = match arguments.needs_profile() {
+        true => Some(predicting.profile()?),
+        false => predicting.profile().ok(),
     };
-    let inputs = [&arguments.scenario].into_iter().chain(&profile).chain(&workload.files);
+    let profile = found.iter().map(|found| &found.path);
+    let inputs = [&arguments.scenario].into_iter().chain(profile).chain(&workload.files);
     check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
-    let plans = match &arguments.plan {
-        Some(name) => {
-            let plan = named(&workload, candidates(arguments, &workload, name)?, name)?;
-            vec![(String::new(), plan)]
+    let plans = match (&arguments.plan, &found) {
+        (None, Some(found)) => chosen(&predicting, (&workload, found), width)?,
+        (name, found) => {
+            let name = name.as_deref().unwrap_or_default();
+            let found = found.as_ref().filter(|_| arguments.needs_profile());
+            vec![(String::new(), named(&workload, candidates(&workload, found), name)?)]
         }
-        None => chosen(arguments, &workload, width)?,
     };
     if let (Some(path), Some((_, plan))) = (&arguments.program, plans.first()) {
         write_whole(path, &workload.spelled_out(&plan.program))?;
     }
-    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
     let explained = plans.iter().map(|(head, plan)| {
-        let text = explain(&workload, plan, calls, width);
-        format!("{head}{text}")
+        let text = explained(arguments, (&workload, plan), found.as_ref(), width)?;
+        Ok(format!("{head}{text}"))
     });
-    deliver(&explained.collect::<Vec<String>>().join("\n\n"), None)?;
+    deliver(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"), None)?;
     Ok(Outcome::Done)
+}
+
+/// What one plan does, and when, if a machine is known.
+fn explained(
+    arguments: &ExplainArguments,
+    (workload, plan): (&Workload, &Plan),
+    found: Option<&LoadedProfile>,
+    width: Option<usize>,
+) -> Result<String, Failure> {
+    let calls = if arguments.all { Calls::All } else { Calls::Shortened };
+    let timeline = found.map(|found| simulate(&plan.program, &found.profile));
+    let timed = match &timeline {
+        Some(Ok(timeline)) if arguments.times => Timed::Listed(timeline),
+        Some(Ok(timeline)) => Timed::Divided(timeline),
+        Some(Err(error)) if arguments.times => {
+            return Err(Failure::Input(miette::miette!(
+                help = "leave out --times, or name another profile",
+                "`{}` cannot be predicted: {error}",
+                plan.name()
+            )));
+        }
+        Some(Err(_)) | None => Timed::No,
+    };
+    Ok(explain(workload, plan, (calls, timed), width))
+}
+
+impl ExplainArguments {
+    /// Whether a profile is needed: to find the plan to choose, to say when calls are made, or to
+    /// make plans by task.
+    fn needs_profile(&self) -> bool {
+        let by_task = FamilyName::ByTask.to_string();
+        let needs_prices = |name: &String| name.starts_with(&by_task);
+        self.times || self.profile.is_some() || self.plan.as_ref().is_none_or(needs_prices)
+    }
 }
 
 fn predicting(arguments: &ExplainArguments) -> Predicting {
     Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
 }
 
-/// The plans for a machine, if a profile is named or the plan needs one, or else for any machine.
-fn candidates(
-    arguments: &ExplainArguments,
-    workload: &Workload,
-    name: &str,
-) -> Result<Candidates, Failure> {
-    let needs_prices = name.starts_with(&FamilyName::ByTask.to_string());
-    if arguments.profile.is_some() || needs_prices {
-        return Ok(candidates_for(workload, &predicting(arguments).profile()?.profile));
+/// The plans for a machine, or else for any machine.
+fn candidates(workload: &Workload, found: Option<&LoadedProfile>) -> Candidates {
+    match found {
+        Some(found) => candidates_for(workload, &found.profile),
+        None => candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()),
     }
-    Ok(candidates_over(workload, &(2..=MOST_GPUS).collect::<Vec<usize>>()))
 }
 
 /// The plan to choose, with a sentence that says so. One on the CPU has little to explain, so the
 /// best on the GPU comes behind it.
 fn chosen(
-    arguments: &ExplainArguments,
-    workload: &Workload,
+    predicting: &Predicting,
+    (workload, found): (&Workload, &LoadedProfile),
     width: Option<usize>,
 ) -> Result<Vec<(String, Plan)>, Failure> {
-    let predicting = predicting(arguments);
-    let found = predicting.profile()?;
-    let ranking = predicting.ranking(workload, &found, (&Progress::of(1), 0));
+    let ranking = predicting.ranking(workload, found, (&Progress::of(1), 0));
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",

@@ -95,6 +95,7 @@ impl<'w> Builder<'w> {
             label: String::new(),
             allocations: Vec::new(),
             streams: Vec::new(),
+            stream_names: Vec::new(),
             events: 0,
             kernels,
             setup: Vec::new(),

@@ -61,10 +61,12 @@ impl Strategy {
         }
     }
 
-    /// The name of the plan that this program is: without the kind of host memory where it uses
-    /// none.
+    /// The name of the plan that this program is: without the kind of host memory where it copies
+    /// to and from none, unless another plan has the same calls in another kind.
     pub(super) fn name_of(self, program: &Program) -> String {
-        if program.host_footprint() == Bytes::ZERO {
+        let is_special = self.memory == HostMemory::WriteCombined || self.each_pass;
+        let has_host_memory = program.host_bytes() > Bytes::ZERO;
+        if program.host_footprint() == Bytes::ZERO && !(is_special && has_host_memory) {
             self.without_memory()
         } else {
             self.to_string()

@@ -2,7 +2,6 @@
 
 use super::host_thread::HostThread;
 use super::rounded;
-use super::without_pinning::pins;
 use crate::cost::{Bottleneck, Pinning, Taken};
 use crate::machine::{HostMemory, Side};
 use crate::search::Ranked;
@@ -109,7 +108,7 @@ pub struct PinningPrices {
     /// Time to copy all of them once into or out of that memory, on all CPU threads.
     pub copy_ns: Option<Span>,
     /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
-    /// of the fastest plan on the same side whose set-up pins nothing.
+    /// of the fastest plan on the same side that pins nothing and allocates no such memory.
     pub unpinned_pass_ns: Option<Span>,
     /// Number of runs from which registering, and unregistering if that is known, takes less time
     /// than pinning saves. `null` if it saves nothing.
@@ -142,8 +141,8 @@ pub struct TakenPrices {
     /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
     #[serde(default)]
     pub gives_back_ns: Option<Span>,
-    /// Time of a run of the fastest plan on the same side whose set-up allocates no such memory and
-    /// pins nothing.
+    /// Time of a run of the fastest plan on the same side that allocates no such memory and pins
+    /// nothing.
     pub without_pass_ns: Option<Span>,
     /// Number of runs from which allocating it, and freeing it if that is known, takes less time
     /// than it saves. `null` if it saves nothing.
@@ -240,7 +239,7 @@ impl AssessedPlan {
             gpus: plan.program.devices(),
             captured: plan.program.has_graphs(),
             host_memory: plan.host_memory(),
-            pins: pins(&plan.program),
+            pins: plan.program.pins(),
             pinned_bytes: plan.program.pinned_bytes(),
             device_bytes: plan.program.device_bytes(),
             side: plan.side(),

@@ -29,7 +29,6 @@ pub use left_out::{LeftOut, MissingTime, NoRoom};
 pub use sizes::{NoThreshold, Sizes, Threshold};
 pub use verdict::{BorrowedCost, BorrowedRange, Verdict};
 pub use what_if::{Turning, WhatIf};
-pub use without_pinning::pins;
 
 /// Rounded to six decimals, so that files show no noise of divisions.
 fn rounded(value: f64) -> f64 {

@@ -26,10 +26,11 @@ struct Digested<'p> {
 }
 
 impl Program {
-    /// A digest of everything that the program does. Programs that differ in their label alone, or
-    /// in the names of the files that their kernels come from, have one identity.
+    /// A digest of everything that the program does. Programs that differ in their label alone, in
+    /// the names of their streams, or in those of the files that their kernels come from, have one
+    /// identity.
     pub fn identity(&self) -> String {
-        let Self { label: _, allocations, streams, events, kernels, setup, body, threads } = self;
+        let Self { allocations, streams, events, kernels, setup, body, threads, .. } = self;
         let digested = Digested {
             hallway_program: FORMAT,
             allocations,

@@ -15,6 +15,10 @@ pub struct Program {
     pub label: String,
     pub allocations: Vec<Allocation>,
     pub streams: Vec<StreamTraits>,
+    /// What the streams are called, in their order. Empty if they have numbers. Like the label, it
+    /// says nothing of what the program does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stream_names: Vec<String>,
     pub events: usize,
     /// Kernels that are not of the library. Calls name them by their places here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -116,6 +120,19 @@ impl Program {
     pub fn pinned_bytes(&self) -> Bytes {
         let kinds = [HostMemory::Pinned, HostMemory::WriteCombined].map(Place::Host);
         kinds.into_iter().map(|place| self.bytes_in(place)).sum()
+    }
+
+    /// Whether it page-locks host memory: by registering it, or by taking pinned memory of its own.
+    /// Memory that the scenario says is pinned does not count: it is there already.
+    pub fn pins(&self) -> bool {
+        let registers = self.calls().any(|call| matches!(call, Call::Pin(_)));
+        let is_combined = |one: &Allocation| one.place == Place::Host(HostMemory::WriteCombined);
+        let is_taken = |id: usize| self.setup.contains(&Call::Allocate(AllocationId(id)));
+        let takes = self.allocations.iter().enumerate().any(|(id, one)| {
+            let is_own = one.holds.is_none() || is_taken(id);
+            one.place.is_pinned() && (is_own || (is_combined(one) && !one.place.is_managed()))
+        });
+        registers || takes
     }
 
     /// Total size of the allocations in a place.

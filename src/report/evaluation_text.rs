@@ -34,7 +34,7 @@ const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
 /// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 5] = ["No room", "Unknown", "Each run", "Limit", "Break-even"];
+const COME_FIRST: [&str; 6] = ["No room", "Unknown", "Each run", "Limit", "Why", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 

@@ -2,6 +2,7 @@
 
 mod calls;
 mod repeats;
+mod times;
 mod words;
 
 use super::table::{Column, table};
@@ -11,9 +12,11 @@ use crate::program::{Call, Place, Program, ThreadId};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use crate::search::Ranked;
+use crate::timeline::Timeline;
 use repeats::Piece;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use times::{LEGEND, TimeColumns, where_it_goes};
 
 /// How much of a plan's calls to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,23 +26,51 @@ pub enum Calls {
     All,
 }
 
-/// What a plan does, the memory it needs, what waits for what, and its calls: in lines of at most
-/// so many columns, if a number is given.
-pub fn explain(workload: &Workload, plan: &Plan, shown: Calls, width: Option<usize>) -> String {
+/// What of a predicted pass to show.
+#[derive(Debug, Clone, Copy)]
+pub enum Timed<'t> {
+    /// Nothing: no machine is known.
+    No,
+    /// Where its time goes. The timeline is that of the machine without scatter.
+    Divided(&'t Timeline),
+    /// That, and when each call is made and done.
+    Listed(&'t Timeline),
+}
+
+/// What a plan does, where its time goes, what waits for what, the memory it needs, and its calls:
+/// in lines of at most so many columns, if a number is given.
+pub fn explain(
+    workload: &Workload,
+    plan: &Plan,
+    (shown, timed): (Calls, Timed<'_>),
+    width: Option<usize>,
+) -> String {
     let what_it_does = words::what_it_does(workload, plan);
     let program = &plan.program;
     let names = Names::of(program);
     let mut text = format!("{}\n\n", program.label);
     text += &section("What it does", &what_it_does);
+    if let Timed::Divided(timeline) | Timed::Listed(timeline) = timed {
+        text += &section("Where the time goes", &where_it_goes(program, timeline));
+    }
     text += &section("What waits for what", &words::what_waits(program));
     let _ = write!(text, "Memory\n\n{}", memory(workload, program, &names, width));
     if !program.setup.is_empty() {
         let _ = write!(text, "\nSet-up, once: {}\n\n", plural(program.setup.len() as u64, "call"));
-        text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), shown);
+        text += &listing(program, &names, (&program.setup, |_| ThreadId::MAIN), (shown, None));
     }
     let calls = plural(program.body.len() as u64, "call");
     let _ = write!(text, "\nEach run: {calls}\n\n");
-    text += &listing(program, &names, (&program.body, |at| program.thread_of(at)), shown);
+    let columns = match timed {
+        Timed::Listed(timeline) => Some(TimeColumns::new(program, timeline)),
+        Timed::No | Timed::Divided(_) => None,
+    };
+    if let Some(columns) = &columns {
+        text += LEGEND;
+        text += &columns.head(program.body.len().to_string().len());
+    }
+    let calls = (&program.body[..], |at| program.thread_of(at));
+    text += &listing(program, &names, calls, (shown, columns.as_ref()));
     text += "\nCalls are written as in scenarios. A range such as x[0..4 MiB] is in bytes and \
              excludes its end.\n`--program FILE` writes a scenario with all calls.\n";
     folded(&text, width)
@@ -110,7 +141,7 @@ fn listing(
     program: &Program,
     names: &Names,
     (calls, thread_of): (&[Call], impl Fn(usize) -> ThreadId),
-    shown: Calls,
+    (shown, columns): (Calls, Option<&TimeColumns>),
 ) -> String {
     let pieces = match shown {
         Calls::All => (0..calls.len()).map(Piece::Call).collect(),
@@ -126,7 +157,8 @@ fn listing(
         let _ = match piece {
             Piece::Call(at) => {
                 let call = calls::line(names, (&calls[at], thread_of(at)), recorded[at]);
-                writeln!(text, "{:>width$}  {call}", at + 1)
+                let times = columns.map_or_else(String::new, |columns| columns.row(at));
+                writeln!(text, "{:>width$}{times}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(
                 text,

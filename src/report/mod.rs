@@ -38,9 +38,11 @@ mod verification;
 mod verification_by_kind;
 mod verification_text;
 mod what_if_text;
+mod why;
 mod wins;
 mod words;
 
+pub use crate::cost::Bottleneck;
 pub use against::Baseline;
 pub use agreement::agreement;
 pub use calibration::calibration;
@@ -50,7 +52,7 @@ pub use drawn::Drawn;
 pub use drift::drifts;
 pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
-pub use explain::{Calls, explain, prediction};
+pub use explain::{Calls, Timed, explain, prediction};
 pub use gate::{Compared, Gate, Limits};
 pub use html::{Review, Subject, review};
 pub use library::library;
@@ -69,6 +71,7 @@ pub use verification::{
     Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
     ScoredPlan, ScoredScenario, Verification,
 };
+pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};
 
 use serde::Serialize;

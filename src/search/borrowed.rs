@@ -59,11 +59,19 @@ pub(super) fn borrowed(
         });
         let share = share.fold(0.0, f64::max).min(1.0);
         let [low, high] = group.costs.range().map(scaled);
+        // In proportion, since the prediction is that of the middle draw.
+        let moved = |ends: &Times| -> Times {
+            let predicted = plans.iter().map(|(_, time, _)| time.nanos_f64());
+            let moved = predicted
+                .zip(&usual)
+                .zip(ends)
+                .map(|((time, usual), end)| Some(time * (*end)? / (*usual)?));
+            moved.collect()
+        };
+        let predicted: Times = plans.iter().map(|(_, time, _)| Some(time.nanos_f64())).collect();
+        let (low, high) = (moved(&low), moved(&high));
         let range = |(at, (name, time, _)): (usize, &(String, Span, &Program))| {
-            let usual = usual[at]?;
-            // In proportion, since the prediction is that of the middle draw.
-            let moved = |end: f64| Span::from_nanos_f64(time.nanos_f64() * end / usual);
-            let (one, other) = (moved(low[at]?), moved(high[at]?));
+            let [one, other] = [low[at]?, high[at]?].map(Span::from_nanos_f64);
             let (low, high) = (one.min(other).min(*time), one.max(other).max(*time));
             Some(BorrowedRange { plan: name.clone(), time: *time, low, high })
         };
@@ -72,7 +80,7 @@ pub(super) fn borrowed(
             from: lender.from.clone(),
             share,
             plans: plans.iter().enumerate().filter_map(range).collect(),
-            changes_fastest: [&low, &high].iter().any(|times| fastest(times) != fastest(&usual)),
+            changes_fastest: [&low, &high].iter().any(|ends| fastest(ends) != fastest(&predicted)),
         }
     });
     groups.collect()

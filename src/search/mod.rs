@@ -43,5 +43,5 @@ pub use room::{Shortage, shortages};
 pub use scaling::{keeps_size, largest_scaled, scaled};
 pub use simplicity::Simplicity;
 pub use sweep::{Sweep, Swept, values_between, wins_of};
-pub use task_bound::task_bound;
+pub use task_bound::{BoundOf, Resource, TaskBound, task_bound, task_bound_of};
 pub use turns::{Setting, Turn, Wins};

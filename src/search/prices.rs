@@ -56,6 +56,7 @@ pub(super) fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Opt
             memory(Place::Device(DeviceId::FIRST)),
         ],
         streams: vec![StreamTraits::default()],
+        stream_names: Vec::new(),
         events: 0,
         kernels: Vec::new(),
         threads: Vec::new(),

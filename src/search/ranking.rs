@@ -368,7 +368,8 @@ pub fn rank_counted(
         }
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
-    let pins_nothing = |one: &&Ranked| one.pinning.is_none() && one.taken.is_none();
+    let pins_nothing =
+        |one: &&Ranked| one.pinning.is_none() && one.taken.is_none() && !one.plan.program.pins();
     let fastest = [false, true].map(|on_cpu| {
         let side = ranking.plans.iter().filter(|one| one.is_cpu() == on_cpu);
         side.filter(pins_nothing).map(Ranked::makespan).next()

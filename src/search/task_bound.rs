@@ -3,20 +3,46 @@
 mod intervals;
 mod load;
 mod path;
+mod resource;
 mod work;
 
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::units::Span;
 use path::Paths;
+pub use resource::Resource;
 use work::Work;
 
 /// Halvings between a time that is too short and one that may do: to a thousandth.
 const STEPS: usize = 10;
 
+/// A time below which no schedule of a workload's tasks goes, and what it is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskBound {
+    pub time: Span,
+    pub of: BoundOf,
+}
+
+/// What a bound is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundOf {
+    /// The longest path of tasks that wait for one another, with their copies.
+    Path,
+    /// What a resource has to do at least, however the tasks are divided.
+    Load(Resource),
+    /// What has to be done in some interval.
+    Intervals,
+}
+
+/// The time of [`task_bound_of`].
+pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
+    task_bound_of(workload, profile).map(|bound| bound.time)
+}
+
 /// A time below which no schedule of the workload's tasks can end on this machine, whoever does
 /// them, in whatever order and pieces, and however their data come and go. `None` if the profile
-/// does not know what one of the tasks takes on either side, or there is none.
+/// does not know what one of the tasks takes on either side, or how long data takes to a GPU that
+/// may need them, or there is no task.
 ///
 /// It is the largest of three bounds:
 ///
@@ -40,16 +66,17 @@ const STEPS: usize = 10;
 /// What a task takes is its price by itself, with its data at hand, and nothing for calls, waits,
 /// hand-overs and what others take from it. Of a task that can be cut, it is the least for each
 /// element over pieces from the whole to a 64th.
-pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
+pub fn task_bound_of(workload: &Workload, profile: &Profile) -> Option<TaskBound> {
     let work = Work::new(workload, profile)?;
     let paths = Paths::new(&work);
     let longest = paths.longest();
-    let least = longest.max(work.least_load(&paths, f64::INFINITY));
+    let (load, busiest) = work.least_load(&paths, f64::INFINITY);
+    let least = longest.max(load);
     if !least.is_finite() {
         return None;
     }
     let is_too_short =
-        |time: f64| !work.may_end_within(&paths, time) || work.least_load(&paths, time) > time;
+        |time: f64| !work.may_end_within(&paths, time) || work.least_load(&paths, time).0 > time;
     let (mut short, mut enough) = (least, least);
     while is_too_short(enough) {
         (short, enough) = (enough, enough * 1.25 + 1.0);
@@ -58,6 +85,11 @@ pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
         let middle = f64::midpoint(short, enough);
         *(if is_too_short(middle) { &mut short } else { &mut enough }) = middle;
     }
+    let of = match busiest {
+        _ if short > least => BoundOf::Intervals,
+        Some(resource) if load > longest => BoundOf::Load(resource),
+        _ => BoundOf::Path,
+    };
     // Rounds down to whole nanoseconds, since a lower bound may not round up.
-    Some(Span::from_nanos(short as u64))
+    Some(TaskBound { time: Span::from_nanos(short as u64), of })
 }

@@ -83,6 +83,14 @@ impl Span {
         format!("{} years", (self.nanos_f64() / YEAR) as u64)
     }
 
+    /// The span to the nanosecond, in the largest unit of which it is a whole number: `1500 us`.
+    pub fn exactly(self) -> String {
+        let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+        let is_whole = |size: u64| self.0 > 0 && self.0.is_multiple_of(size);
+        let (unit, size) = units.into_iter().find(|&(_, size)| is_whole(size)).unwrap_or(("ns", 1));
+        format!("{} {unit}", self.0 / size)
+    }
+
     /// The difference, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

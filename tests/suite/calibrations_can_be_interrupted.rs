@@ -85,7 +85,7 @@ fn what_cannot_be_had_is_a_line_without_times() {
     // Of everything else, a line without times is a mistake.
     let torn = Measurement { stop: Stop::Settled, ..measurements[0].clone() };
     let error = load(&written(vec![torn, measurements[1].clone()])).expect_err("no times");
-    assert!(error.contains("`times` are none"), "{error}");
+    assert!(error.contains("`times` is empty"), "{error}");
 }
 
 #[test]

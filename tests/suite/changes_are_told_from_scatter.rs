@@ -120,7 +120,7 @@ fn the_report_has_a_line_for_each_and_a_sum() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].contains("H2D copy of 1 MiB, pinned") && lines[2].ends_with("same"), "{text}");
     assert!(lines[3].contains("+50.0%") && lines[3].ends_with("changed"), "{text}");
-    assert!(text.contains("2 times: 1 same, 1 changed, 0 unsure. The machine is not what it was"));
+    assert!(text.contains("2 times: 1 same, 1 changed, 0 unsure. The machine has changed"));
     assert!(
         drifts(&[(down, drift(20_100.0))], None).contains("No sign that the machine has changed."),
         "{text}"

@@ -269,7 +269,7 @@ const MISTAKES: [(&str, &str, &str, &[&str]); 6] = [
         "kernel = \"scale\"\nreads = [\"x\"]",
         "kernel = \"saxpy\"\nreads = [\"x\", \"out\"]",
         "26:9",
-        &["`first`", "`second`", "circle"],
+        &["`first`", "`second`", "cycle"],
     ),
     (r#"writes = ["middle"]"#, r#"writes = ["x"]"#, "32:10", &["`middle`", "which no task writes"]),
     (r#"reads = ["middle"]"#, r#"reads = ["x"]"#, "12:8", &["`middle`", "no task reads"]),

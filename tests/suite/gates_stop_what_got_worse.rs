@@ -60,7 +60,7 @@ fn the_same_passes_and_worse_fails_with_the_reason() {
     write(&turned);
     let (code, _, err) = against(&path, &[]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("reduce-sum: the verdict was"), "{err}");
+    assert!(err.contains("reduce-sum: the verdict changed from"), "{err}");
     assert_eq!(against(&path, &["--fail-if", "slower=5%"]).0, Some(0));
 
     // The JSON form says the same.

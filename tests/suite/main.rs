@@ -22,6 +22,7 @@ mod own_kernels_are_priced_and_checked;
 mod plans_are_race_free;
 mod plans_fit_the_machine;
 mod plans_hold_data_as_asked;
+mod plans_say_what_bounds_them;
 mod plans_use_both_sides_and_other_memory;
 mod predicted;
 mod programs_are_plain_values;

@@ -109,7 +109,7 @@ fn a_plan_larger_than_the_machine_is_predicted_by_nobody() {
         assert!(refused.reason.starts_with(&expected), "{refused:?}");
         // The CPU does not fit, either, into less host memory than its data takes.
         let on_cpu = ranking.refused.iter().find(|one| one.on_cpu);
-        let on_cpu = on_cpu.map(|one| one.reason.split(" and").next().expect("a beginning"));
+        let on_cpu = on_cpu.map(|one| one.reason.split(',').next().expect("a beginning"));
         let host_is_small = matches!(place, Place::Host(_));
         assert_eq!(on_cpu, host_is_small.then_some("needs 8 KiB of host memory"));
         assert!(ranking.best_on_cpu().is_some() != host_is_small && ranking.unknown.is_empty());
@@ -223,7 +223,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     let start = format!("no plan on the GPU fits; `{}` comes nearest: it needs ", gpu.plan);
     assert!(line.starts_with(&start), "{line}");
     assert!(line.contains(" of device memory, but can use only 1 KiB: "), "{line}");
-    assert!(line.ends_with("raise `device_memory` in [limits], or make the buffers smaller"));
+    assert!(line.ends_with("raise `device_memory` in [limits] or use smaller buffers"));
     // It also says what would fit if the scenario allowed it.
     workload.plans.families = vec![FamilyName::Cpu, FamilyName::Resident];
     let way_out = |workload: &Workload| {

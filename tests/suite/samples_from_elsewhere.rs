@@ -35,11 +35,15 @@ pub(super) fn example() -> String {
 }
 
 pub(super) fn ranked(buffers: &str, profile: &Profile) -> Ranking {
+    rank(candidates(&one_task(buffers)), profile, 3, 1)
+}
+
+pub(super) fn one_task(buffers: &str) -> Workload {
     let text = format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}\n[[task]]\nname = \"t\"\n\
          kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\nsplit = {{ along = \"elements\" }}"
     );
-    rank(candidates(&Workload::from_toml("w.toml", &text).expect("valid")), profile, 3, 1)
+    Workload::from_toml("w.toml", &text).expect("valid")
 }
 
 pub(super) fn buffers(elements: u64) -> String {

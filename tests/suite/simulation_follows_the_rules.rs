@@ -171,6 +171,7 @@ fn tiny(body: Vec<Call>) -> Program {
         label: "of the test".to_owned(),
         allocations,
         streams: vec![StreamTraits::default(); 3],
+        stream_names: Vec::new(),
         events: 3,
         kernels: Vec::new(),
         setup: Vec::new(),

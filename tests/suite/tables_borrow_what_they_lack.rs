@@ -4,7 +4,7 @@
 
 use super::predicted::repository;
 use super::said;
-use super::samples_from_elsewhere::{buffers, example, ranked, read};
+use super::samples_from_elsewhere::{buffers, example, one_task, ranked, read};
 use hallway::findings::Assessment;
 use hallway::fit::Like;
 use hallway::profile::{BorrowedCosts, Profile};
@@ -27,7 +27,7 @@ pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
 }
 
 /// What a case's machine is from what the case states alone.
-fn machine(table: &str) -> Profile {
+pub(super) fn machine(table: &str) -> Profile {
     let path = repository().join("tests/cases").join(table);
     let text = std::fs::read_to_string(path).expect("there");
     fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
@@ -218,9 +218,8 @@ fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
     assert_eq!(Profile::load(&path).expect("read"), like);
 }
 
-fn assessed(scenario: &str, profile: &Profile) -> Assessment {
-    let workload = Workload::from_toml("s.toml", scenario).expect("a scenario");
-    Assessment::new(&workload, 1, &ranked(scenario, profile), None)
+fn assessed(buffers: &str, profile: &Profile) -> Assessment {
+    Assessment::new(&one_task(buffers), 1, &ranked(buffers, profile), None)
 }
 
 #[test]

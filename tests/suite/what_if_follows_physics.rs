@@ -262,7 +262,7 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
 fn what_cannot_be_changed_is_said_with_the_fix() {
     for (text, says) in [
         ("link", "` is not a change: write, for example, `link=0.5x` or"),
-        ("lnk=2x", "name link, h2d"),
+        ("lnk=2x", "use link, h2d"),
         ("link=2", "`: write a factor such as `0.5x`"),
         ("link=0x", "0.001x to 1000x"),
         ("kernels=-1x", "0x to 1000x"),

@@ -328,12 +328,14 @@ impl Expansion<'_> {
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
         let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();
         let events = self.scope.events();
+        let stream_names = self.scope.stream_names();
         let is_main = |thread: &ThreadId| *thread == ThreadId::MAIN;
         let threads = if self.made_by.iter().all(is_main) { Vec::new() } else { self.made_by };
         let program = Program {
             label: raw.name.get_ref().clone(),
             allocations: self.scope.allocations,
             streams: self.scope.streams,
+            stream_names,
             events,
             kernels: self.kernels,
             setup,

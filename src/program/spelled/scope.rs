@@ -2,6 +2,7 @@
 
 use super::expression::{Indices, Part, evaluate, filled_in};
 use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
+use super::write::numbered;
 use crate::files::{Fault, Spanned};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
@@ -130,6 +131,16 @@ impl Scope {
             let message = format!("no earlier call uses a stream `{name}`");
             part.fault(message, "unknown stream", known("known names: ", self.names_of_streams()))
         })
+    }
+
+    /// The names of all streams in their order; none if they are called as they would be without.
+    pub fn stream_names(&self) -> Vec<String> {
+        let names = self.stream_names.iter().enumerate();
+        let names = names.map(|(id, name)| (numbered(StreamId(id)), name.clone()));
+        if names.clone().all(|(numbered, name)| name.is_none_or(|name| name == numbered)) {
+            return Vec::new();
+        }
+        names.map(|(numbered, name)| name.unwrap_or(numbered)).collect()
     }
 
     fn names_of_streams(&self) -> impl Iterator<Item = &str> {

@@ -52,13 +52,17 @@ impl<'p> Names<'p> {
         &self.memory[id.0]
     }
 
-    /// The name of a stream: `s2`, or `default` for the legacy default stream.
+    /// The name of a stream: that which the scenario gives it, or `s2`; `default` for the legacy
+    /// default stream.
     pub fn stream(&self, id: StreamId) -> String {
         let StreamTraits { kind, device, .. } = self.program.streams[id.0];
         match (kind, device) {
             (StreamKind::LegacyDefault, DeviceId::FIRST) => "default".to_owned(),
             (StreamKind::LegacyDefault, DeviceId(device)) => format!("default of GPU {device}"),
-            _ => format!("s{}", id.0),
+            _ => match self.program.stream_names.get(id.0) {
+                Some(name) => name.clone(),
+                None => numbered(id),
+            },
         }
     }
 
@@ -135,7 +139,7 @@ impl<'p> Names<'p> {
             Call::Synchronize { stream } => {
                 return vec![("synchronize", text(&self.stream(*stream)))];
             }
-            Call::Work { time } => vec![("work", text(&format!("{} ns", time.nanos())))],
+            Call::Work { time } => vec![("work", text(&time.exactly()))],
             Call::Use(DeviceId(device)) => vec![("use", device.to_string())],
             Call::Replay { calls, .. } => vec![("graph", format!("[{calls} calls]"))],
         };
@@ -192,6 +196,11 @@ impl<'p> Names<'p> {
             (from, end) => format!("{name}[{}..{}]", from.exactly(), end.exactly()),
         }
     }
+}
+
+/// The name of a stream that has none of its own.
+pub(super) fn numbered(StreamId(id): StreamId) -> String {
+    format!("s{id}")
 }
 
 fn numbers_of_events(program: &Program) -> Vec<usize> {

@@ -42,6 +42,9 @@ fn kept_on_cpu(workload: &Workload, plan: &Plan) -> Option<String> {
 
 fn host_memory(plan: &Plan) -> Option<String> {
     let program = &plan.program;
+    if plan.strategy.is_none() {
+        return copies_of(program);
+    }
     let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
     let copies = program.body.iter().any(|call| call.crossing().is_some());
     match plan.host_memory() {
@@ -64,6 +67,51 @@ fn host_memory(plan: &Plan) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// Which memory the copies of a program are of that a scenario spells out.
+fn copies_of(program: &Program) -> Option<String> {
+    let names = Names::of(program);
+    let mut engines: Vec<&str> = Vec::new();
+    let (mut staged, mut by_cpu) = (engines.clone(), engines.clone());
+    let note = |of: &mut Vec<_>, id| {
+        let name = names.memory(id);
+        if !of.contains(&name) {
+            of.push(name);
+        }
+    };
+    for (at, call) in program.body.iter().enumerate() {
+        match (call, call.crossing()) {
+            (_, Some((_, direction, from, to))) => {
+                let ashore = direction.ashore(from, to).allocation;
+                let of = if program.is_staged(at) { &mut staged } else { &mut engines };
+                note(of, ashore);
+            }
+            (Call::HostCopy { from, .. }, None) => note(&mut by_cpu, from.allocation),
+            _ => {}
+        }
+    }
+    let quoted = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    let said = [
+        (
+            &engines,
+            "is pinned: copy engines reach it directly, and the host thread goes on \
+                    while they copy",
+        ),
+        (
+            &staged,
+            "is pageable: the driver stages its copies through pinned memory of its own, \
+                   and the host thread is held meanwhile",
+        ),
+        (&by_cpu, "is copied by the CPU, on the host thread"),
+    ];
+    let said = said.into_iter().filter(|(names, _)| !names.is_empty());
+    let said: Vec<String> =
+        said.map(|(names, what)| format!("Memory {} {what}.", quoted(names))).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 pub(super) fn what_waits(program: &Program) -> Vec<String> {

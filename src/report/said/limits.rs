@@ -82,13 +82,22 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
 
 /// What limits what the answer says.
 pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
-    [untried(assessment), on_request(assessment)]
+    [stated(assessment), untried(assessment), on_request(assessment)]
         .into_iter()
         .flatten()
         .chain(left_out("No such plan", &assessment.refused))
         .chain(left_out("Not predicted", &assessment.unknown))
         .chain(left_out("Set-up unknown", &assessment.unknown_setup))
         .collect()
+}
+
+/// Kernels whose times the user states, without saying how sure they are.
+fn stated(assessment: &Assessment) -> Option<Line> {
+    let kernels = assessment.plans.iter().flat_map(|plan| &plan.stated_without_range);
+    let kernels: BTreeSet<&String> = kernels.collect();
+    let names = quoted(kernels).join(", ");
+    let text = format!("the times of {names} are taken as stated: ranges leave them as they are");
+    (!names.is_empty()).then(|| Line::new("Stated", text))
 }
 
 fn untried(assessment: &Assessment) -> Option<Line> {

@@ -20,6 +20,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     lines
         .chain(each_run(assessment))
         .chain(limit(assessment))
+        .chain(why(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
@@ -96,6 +97,19 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     Some(Line::new("Limit", text))
 }
 
+/// How the time of the plan to choose divides.
+fn why(assessment: &Assessment) -> Option<Line> {
+    let chosen = assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan)?;
+    let parts = parts(&chosen.critical_path).into_iter().take(MAIN_PARTS);
+    let parts: Vec<String> =
+        parts.map(|(share, what)| format!("{} {what}", percent(share))).collect();
+    let is_divided = chosen.side != Side::Cpu && !parts.is_empty();
+    is_divided.then(|| Line::new("Why", format!("a run is {}", parts.join(", "))))
+}
+
+/// How many parts of a run the first screen names.
+const MAIN_PARTS: usize = 3;
+
 /// What half of a group of prices means.
 const fn cure(limit: Bottleneck) -> Option<&'static str> {
     match limit {
@@ -114,12 +128,12 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
 /// What a critical path consists of, the largest share first.
 fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
     let mut parts = vec![
-        (path.host, "host calls and work"),
+        (path.host, "host"),
         (path.h2d, "H2D copies"),
         (path.kernels, "kernels"),
         (path.d2h, "D2H copies"),
         (path.p2p, "P2P copies"),
-        (path.gaps, "hand-overs and latencies"),
+        (path.gaps, "waits"),
     ];
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
     parts.retain(|part| part.0 >= 0.005);
@@ -246,7 +260,9 @@ fn critical_path(assessment: &Assessment) -> Option<Line> {
     let said = parts(&plan.critical_path).into_iter();
     let said: Vec<String> =
         said.map(|(share, what)| format!("{} {what}", percent(share))).collect();
-    let least = assessment.least_ns.map(|least| {
+    // A bound far below what the calls need says nothing.
+    let says_something = |least: &Span| 2.0 * least.nanos_f64() >= plan.lower_bound_ns.nanos_f64();
+    let least = assessment.least_ns.filter(says_something).map(|least| {
         format!("; no schedule of these tasks takes less than {least}, whatever the plan")
     });
     let text = format!(

@@ -2,6 +2,7 @@
 //! among the sides.
 
 use super::path::{CPU, GPU, Paths};
+use super::resource::Resource;
 use super::work::{Data, Work};
 use crate::scenario::Home;
 use microlp::{
@@ -21,9 +22,11 @@ impl Work {
     ///
     /// A schedule that ends within `within` has no task on a side where the path through it is
     /// longer than that.
-    pub fn least_load(&self, paths: &Paths, within: f64) -> f64 {
+    ///
+    /// Besides the load, which resource has it; `None` if nothing tells.
+    pub fn least_load(&self, paths: &Paths, within: f64) -> (f64, Option<Resource>) {
         if self.nodes.len() > MOST_NODES {
-            return self.even_load();
+            return (self.even_load(), None);
         }
         let mut program = Problem::new(OptimizationDirection::Minimize);
         let time = program.add_var(1.0, (0.0, f64::INFINITY));
@@ -34,17 +37,20 @@ impl Work {
         // Nothing ends in time if a task can be on neither side.
         let shares: Vec<(f64, f64)> = (0..self.nodes.len()).map(share).collect();
         if shares.iter().any(|(least, most)| least > most) {
-            return f64::INFINITY;
+            return (f64::INFINITY, None);
         }
         let shares: Vec<Variable> =
             shares.into_iter().map(|range| program.add_var(0.0, range)).collect();
-        self.add_processors(&mut program, time, &shares);
-        self.add_links(&mut program, time, &shares);
+        let mut loads = Vec::from(self.processors(&shares));
+        loads.extend(self.links(&mut program, &shares));
+        loads.iter().for_each(|load| load.bounds(&mut program, time));
         match program.solve() {
             Ok(SolveOutcome::Solution(found)) if found.status() == SolutionStatus::Optimal => {
-                found.objective() * (1.0 - ROUNDING)
+                let of = |load: &&Load| load.at(|variable| found[variable]);
+                let busiest = loads.iter().max_by(|one, other| of(one).total_cmp(&of(other)));
+                (found.objective() * (1.0 - ROUNDING), busiest.map(|load| load.resource))
             }
-            _ => 0.0,
+            _ => (0.0, None),
         }
     }
 
@@ -57,25 +63,23 @@ impl Work {
         least.sum::<f64>() * self.batches / (self.gpus as f64 + 1.0)
     }
 
-    fn add_processors(&self, program: &mut Problem, time: Variable, shares: &[Variable]) {
-        let (mut cpu, mut gpu) = (LinearExpr::empty(), LinearExpr::empty());
-        let mut all_on_cpu = 0.0;
+    fn processors(&self, shares: &[Variable]) -> [Load; 2] {
+        let mut cpu = Load::of(Resource::Cpu, 1.0);
+        let mut gpu = Load::of(Resource::Gpus, self.gpus as f64);
         for (node, &share) in self.nodes.iter().zip(shares) {
             let on_cpu = node.cpu.unwrap_or(0.0) * self.batches;
-            all_on_cpu += on_cpu;
-            cpu.add(share, -on_cpu);
-            gpu.add(share, node.gpu.map_or(0.0, |gpu| gpu.load) * self.batches);
+            cpu.always += on_cpu;
+            cpu.terms.push((share, -on_cpu));
+            gpu.terms.push((share, node.gpu.map_or(0.0, |gpu| gpu.load) * self.batches));
         }
-        cpu.add(time, -1.0);
-        program.add_constraint(cpu, ComparisonOp::Le, -all_on_cpu);
-        gpu.add(time, -(self.gpus as f64));
-        program.add_constraint(gpu, ComparisonOp::Le, 0.0);
+        [cpu, gpu]
     }
 
     /// What is read on another side than it was written, or than it is at home, crosses once at
     /// least.
-    fn add_links(&self, program: &mut Problem, time: Variable, shares: &[Variable]) {
-        let mut links = [LinearExpr::empty(), LinearExpr::empty()];
+    fn links(&self, program: &mut Problem, shares: &[Variable]) -> [Load; 2] {
+        let directions = [Resource::CopyIn, Resource::CopyOut];
+        let mut links = directions.map(|way| Load::of(way, self.gpus as f64));
         for (id, data) in self.data.iter().enumerate() {
             for (way, link) in links.iter_mut().enumerate() {
                 let load = data.copy[way];
@@ -84,7 +88,7 @@ impl Work {
                         return;
                     }
                     let crossing = program.add_var(0.0, (0.0, 1.0));
-                    link.add(crossing, load * times);
+                    link.terms.push((crossing, load * times));
                     for Rule { more, less, least } in rules {
                         // crossing >= least + more - less
                         let mut rule = LinearExpr::empty();
@@ -98,10 +102,7 @@ impl Work {
                 crosses(self.later_crossings(id, data, way), self.batches);
             }
         }
-        for mut link in links {
-            link.add(time, -(self.gpus as f64));
-            program.add_constraint(link, ComparisonOp::Le, 0.0);
-        }
+        links
     }
 
     /// Of the contents before the workload.
@@ -132,6 +133,34 @@ impl Work {
             }
         }
         rules
+    }
+}
+
+/// What a resource has to do, over the variables of the linear program.
+struct Load {
+    resource: Resource,
+    /// How many of them there are.
+    count: f64,
+    always: f64,
+    terms: Vec<(Variable, f64)>,
+}
+
+impl Load {
+    const fn of(resource: Resource, count: f64) -> Self {
+        Self { resource, count, always: 0.0, terms: Vec::new() }
+    }
+
+    /// The time is no shorter than the load.
+    fn bounds(&self, program: &mut Problem, time: Variable) {
+        let mut expression = LinearExpr::empty();
+        self.terms.iter().for_each(|&(variable, load)| expression.add(variable, load));
+        expression.add(time, -self.count);
+        program.add_constraint(expression, ComparisonOp::Le, -self.always);
+    }
+
+    fn at(&self, value: impl Fn(Variable) -> f64) -> f64 {
+        let terms = self.terms.iter().map(|&(variable, load)| load * value(variable));
+        (self.always + terms.sum::<f64>()) / self.count
     }
 }
 

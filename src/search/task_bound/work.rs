@@ -57,25 +57,38 @@ pub(super) struct Data {
 }
 
 impl Work {
-    /// `None` if a task has no price on either side, or there is no task.
+    /// `None` if a task has no price on either side, if nothing is known of a way of data that a
+    /// task may need on a GPU, or if there is no task.
     pub fn new(workload: &Workload, profile: &Profile) -> Option<Self> {
         let gpus = profile.gpu_counts().into_iter().max().unwrap_or(1);
         let maps = profile.mapped(Bytes::mib(1), Bytes::ZERO).is_ok();
-        let data = workload.buffers.iter().map(|buffer| Data {
+        let ways = workload.buffers.iter().map(|buffer| {
+            Direction::BOTH.map(|way| least_copy(buffer.crossing_bytes(), way, profile))
+        });
+        let ways: Vec<[Option<f64>; 2]> = ways.collect();
+        let data = workload.buffers.iter().zip(&ways).map(|(buffer, ways)| Data {
             home: buffer.home,
-            copy: Direction::BOTH.map(|way| least_copy(buffer.crossing_bytes(), way, profile)),
+            copy: ways.map(Option::unwrap_or_default),
             arrivals: if buffer.shared { 1.0 } else { workload.batches as f64 },
         });
         let mut nodes = Vec::new();
         for (index, task) in workload.tasks.iter().enumerate() {
             let sizes = pieces(workload, task);
-            let cpu = least(&sizes, Side::Cpu, profile).map(|(host, _)| host);
-            let gpu = least(&sizes, Side::Gpu, profile);
+            let [cpu, gpu] = [Side::Cpu, Side::Gpu].map(|side| match sizes.as_slice() {
+                // Nothing is known of its pieces, but whether the side can do it is.
+                [] => price(&by_itself(workload, task), side, profile).map(|_| (0.0, 0.0)),
+                sizes => least(sizes, side, profile),
+            });
+            let cpu = cpu.map(|(host, _)| host);
             if cpu.is_none() && gpu.is_none() {
                 return None;
             }
             let gpu = gpu.map(|(alone, load)| OnGpu { alone, load });
             let (takes, leaves) = ends(workload, TaskId(index));
+            let is_lost = |ids: &[usize], way: usize| ids.iter().any(|&id| ways[id][way].is_none());
+            if gpu.is_some() && (is_lost(&takes, 0) || is_lost(&leaves, 1)) {
+                return None;
+            }
             let (before, behind) = (waits_for(workload, index), Vec::new());
             let is_cut = task.splittable;
             nodes.push(Node { cpu, gpu, is_cut, before, behind, takes, leaves });
@@ -136,9 +149,6 @@ enum Side {
 /// The least that a task takes on a side, from start to end and of all of the side, whichever way
 /// it is cut.
 fn least(sizes: &[(Workload, f64)], side: Side, profile: &Profile) -> Option<(f64, f64)> {
-    if sizes.is_empty() {
-        return Some((0.0, 0.0));
-    }
     let mut found = sizes.iter().map(|(workload, times)| {
         let (alone, load) = price(workload, side, profile)?;
         Some((alone * times, load * times))
@@ -173,19 +183,22 @@ fn price(workload: &Workload, side: Side, profile: &Profile) -> Option<(f64, f64
     })
 }
 
-/// The least time in which so many bytes cross the link, in pieces or as one, by a copy of pinned
-/// memory or by a kernel that uses it where it is. Nothing if the profile knows no copies.
-fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> f64 {
+/// The least time in which so many bytes cross the link, in pieces or as one: by a copy of pinned
+/// memory, by a kernel that uses it where it is, or, if neither is known, by a copy of pageable
+/// memory. `None` if nothing is known.
+fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<f64> {
     let times = (0..=HALVINGS).map(|halvings| {
         let piece = Bytes::new((bytes.get() >> halvings).max(1));
         let times = bytes.as_f64() / piece.as_f64();
-        let copied = copy(piece, direction, profile).map_or(0.0, |one| one.alone.nanos_f64());
+        let copied = copy(piece, direction, profile).map(|one| one.alone.nanos_f64());
         let [read, written] = match direction {
             Direction::HostToDevice => [piece, Bytes::ZERO],
             Direction::DeviceToHost => [Bytes::ZERO, piece],
         };
-        let used = profile.mapped(read, written).map_or(copied, |(time, _)| time);
-        times * copied.min(used)
+        let used = profile.mapped(read, written).ok().map(|(time, _)| time);
+        let staged = || profile.staging(direction, piece, None).ok().map(|(_, complete)| complete);
+        let known = copied.into_iter().chain(used).reduce(f64::min).or_else(staged);
+        known.map(|known| times * known)
     });
-    times.fold(f64::INFINITY, f64::min)
+    times.flatten().reduce(f64::min)
 }

@@ -58,6 +58,7 @@ pub fn drawn(seed: u64) -> Program {
         label: format!("drawn {seed}"),
         allocations: Vec::new(),
         streams: streams(&mut random),
+        stream_names: Vec::new(),
         events: EVENTS,
         kernels: own::kernels(),
         setup: Vec::new(),

@@ -4,7 +4,7 @@ use super::order::{Order, does_something};
 use hallway::cost::{CompileError, first_use, pinning, setup_time};
 use hallway::profile::Profile;
 use hallway::program::{Call, Process, Program, captured, check_hazards};
-use hallway::report::{Calls, TracedPlan, explain, trace};
+use hallway::report::{Calls, Timed, TracedPlan, explain, trace};
 use hallway::scenario::Workload;
 use hallway::search::Plan;
 use hallway::simulate::{forecast, lower_bound, simulate};
@@ -22,7 +22,7 @@ pub fn read(
         assert!(check_hazards(&graph).is_ok() || check_hazards(program).is_err());
     }
     let plan = Plan { strategy: None, program: program.clone() };
-    let text = explain(workload, &plan, Calls::All, Some(80));
+    let text = explain(workload, &plan, (Calls::All, Timed::No), Some(80));
     let waits = |call: &&Call| matches!(call, Call::Wait { .. });
     let waits = program.setup.iter().chain(&program.body).filter(waits).count();
     assert!(text.split_whitespace().filter(|&word| word == "wait").count() >= waits);

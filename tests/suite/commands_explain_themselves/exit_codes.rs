@@ -18,7 +18,7 @@ fn a_place_that_nobody_can_write_to_is_bad_input() {
     ] {
         let outcome = desk.run(&arguments);
         outcome.failed_cleanly(2);
-        outcome.says(&["cannot write", "help: name a place with room that you may write to"]);
+        outcome.says(&["cannot write", "help: choose a writable path with enough space"]);
     }
 }
 
@@ -97,6 +97,6 @@ fn a_profile_that_ends_early_is_no_success() {
         std::fs::write(desk.path("cut.toml"), &whole[..at]).expect("written");
         let outcome = desk.run(&["evaluate", "scenario.toml", "--profile", "cut.toml"]);
         outcome.failed_cleanly(2);
-        outcome.says(&["cut.toml", "ends"]);
+        outcome.says(&["cut.toml", "incomplete"]);
     }
 }

@@ -160,7 +160,7 @@ fn a_profile_of_no_use_is_refused_with_how_to_get_one() {
     for lost in ["lost.toml", "empty"] {
         let outcome = desk.run(&["compare", "profile.toml", lost]);
         outcome.failed_cleanly(2);
-        outcome.says(&["cannot read", lost, "help: give the path of a profile"]);
+        outcome.says(&["cannot read", lost, "help: pass the path of a profile"]);
     }
 }
 

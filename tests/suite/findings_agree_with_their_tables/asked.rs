@@ -129,10 +129,10 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     let drawn: Vec<Workload> = drawn.collect();
     assert_eq!(drawn.len(), count, "enough are drawn");
     let drawn = drawn.into_iter().enumerate().map(|(at, workload)| {
-        if at % 12 == 5 {
+        if at % 13 == 5 {
             for_the_gpu_alone(at, &mut random)
         } else {
-            asked(workload, &mut random, at % 6 == 0)
+            asked(workload, &mut random, at % 20 == 0)
         }
     });
     drawn.collect()
@@ -202,7 +202,7 @@ pub(super) fn shipped(count: usize) -> Vec<Asked> {
     let other_size = |(at, workload): (usize, &&Workload)| {
         let elements = 10_f64.powf(random.random_range(3.0..6.5)) as u64;
         let workload = scaled(workload, elements).unwrap_or_else(|| (*workload).clone());
-        asked(workload, &mut random, at % 6 == 0)
+        asked(workload, &mut random, at % 20 == 0)
     };
     short.iter().cycle().take(count).enumerate().map(other_size).collect()
 }

@@ -30,7 +30,7 @@ pub(super) fn check(
         });
     let has_shares = !part.scenario["verdict"]["borrowed"].as_array().expect("a list").is_empty();
     let has_rows = part.rows().next().is_some();
-    complaints.expect(has_shares == (has_rows && !lenders.is_empty()), || {
+    complaints.expect(!has_rows || has_shares == !lenders.is_empty(), || {
         "what hangs on borrowed costs is not said".to_owned()
     });
 }
@@ -100,7 +100,11 @@ fn least(part: &Part<'_>, known: &Known, profile: &Profile, complaints: &mut Com
             format!("`{}` takes {}, and nothing less than {least:?}", row.name(), row.run())
         });
     }
+    // Kernels on the invented machine read the host's memory faster than its link carries it.
     let Some(rate) = profile.link.down_bytes_per_second else { return };
+    if profile.accuracy.is_none() {
+        return;
+    }
     let crossing = known.bytes_down as f64 / rate.bytes_per_second() * 1e9;
     for (what, time) in
         part.rows().map(|row| (row.name(), row.time("lower_bound_ns"))).chain([("least_ns", least)])

@@ -124,7 +124,7 @@ fn pays_from(costs: u64, without: Option<u64>, with: u64) -> Option<u64> {
 fn without(part: &Part<'_>, row: Row<'_>) -> Option<u64> {
     let is_plain = |other: &Row<'_>| {
         let prepares = [&other.0["pinning"], &other.0["taken"]].iter().any(|one| !one.is_null());
-        other.is_cpu() == row.is_cpu() && !prepares
+        other.is_cpu() == row.is_cpu() && !prepares && !other.pins()
     };
     part.rows().filter(is_plain).map(Row::run).min()
 }

@@ -82,6 +82,7 @@ fn scenario(at: usize, random: &mut ChaCha8Rng) -> Asked {
     for leaves in wanted {
         draft.programs(leaves, is_pinned);
     }
+    draft.uses_everything();
     let Draft { text, mut known, groups, .. } = draft;
     let workload = Workload::from_toml("s.toml", &text).unwrap_or_else(|error| {
         panic!("{error}\n{text}");
@@ -98,18 +99,18 @@ impl Draft<'_> {
         let mut names = Vec::new();
         let name = |way: &str| format!("{leaves:?}, {way}");
         let plain = self.calls(leaves, false);
-        names.push(self.add(name("plain"), leaves, is_pinned, &plain));
+        names.push(self.add(name("plain"), leaves, &plain));
         if self.random.random_bool(0.5) {
-            names.push(self.add(name("again"), leaves, is_pinned, &plain));
+            names.push(self.add(name("again"), leaves, &plain));
             self.known.equal.push([names[0].clone(), names[1].clone()]);
         }
         if self.random.random_bool(0.6) && leaves != Leaves::Downloaded {
             let halves = self.calls(leaves, true);
-            names.push(self.add(name("in halves"), leaves, is_pinned, &halves));
+            names.push(self.add(name("in halves"), leaves, &halves));
         }
         if self.random.random_bool(0.5) && !is_pinned {
             let pinned = format!("setup = [{{ pin = \"x\" }}, {{ pin = \"y\" }}]\n{plain}");
-            names.push(self.add(name("pinned"), leaves, is_pinned, &pinned));
+            names.push(self.add(name("pinned"), leaves, &pinned));
         }
         let kernel = match leaves {
             Leaves::First => Some("first"),
@@ -128,8 +129,21 @@ impl Draft<'_> {
         self.groups.push(names);
     }
 
-    fn add(&mut self, name: String, leaves: Leaves, is_pinned: bool, body: &str) -> String {
-        self.text += &format!("[[program]]\nname = \"{name}\"\n{body}");
+    /// A buffer or a kernel that nobody uses is a mistake. This leaves a result of its own.
+    fn uses_everything(&mut self) {
+        let body = "calls = [
+            { copy = \"x\", to = \"state\", stream = \"s\" },
+            { launch = \"first\", reads = [\"state\"], writes = [\"state\"], elements = 1, stream = \"s\" },
+            { launch = \"second\", reads = [\"state\"], writes = [\"state\"], elements = 1, stream = \"s\" },
+            { copy = \"state\", to = \"y\", stream = \"s\" },
+            { synchronize = \"s\" },
+        ]\n";
+        let least_ns = self.kernel_ns.iter().sum();
+        let name = self.named("everything".to_owned(), true, least_ns, body);
+        self.groups.push(vec![name]);
+    }
+
+    fn add(&mut self, name: String, leaves: Leaves, body: &str) -> String {
         let [first, second] = self.kernel_ns;
         let (launches, least_ns) = match leaves {
             Leaves::First => (true, first),
@@ -137,7 +151,12 @@ impl Draft<'_> {
             Leaves::Twice => (true, 2 * first),
             Leaves::Uploaded | Leaves::Downloaded => (false, 0),
         };
-        let (never_bound_by, _) = (if launches { vec![] } else { vec!["kernels"] }, is_pinned);
+        self.named(name, launches, least_ns, body)
+    }
+
+    fn named(&mut self, name: String, launches: bool, least_ns: u64, body: &str) -> String {
+        self.text += &format!("[[program]]\nname = \"{name}\"\n{body}");
+        let never_bound_by = if launches { vec![] } else { vec!["kernels"] };
         let is_stated_alone = launches && !self.has_range;
         // A range of 10% may go below what is stated.
         let least_ns = if self.has_range { 0 } else { least_ns };

@@ -20,9 +20,7 @@ pub(super) fn at_its_own_size(part: &Part<'_>, complaints: &mut Complaints) {
     let tried = known["tried"].as_array().expect("two sizes");
     let is_tried = tried[0].as_f64() <= Some(elements) && Some(elements) <= tried[1].as_f64();
     let answer = part.scenario["verdict"]["run_answer"].as_str().expect("a word");
-    let wins = stretches(known).any(|[from, until]| {
-        from.is_none_or(|from| from <= elements) && until.is_none_or(|until| elements <= until)
-    });
+    let wins = is_in_one(known, elements);
     match answer {
         "gpu" | "both" => complaints.expect(wins && is_tried, || {
             format!("`{answer}` at {elements} elements, and no such stretch: {}", known["gpu_wins"])
@@ -40,6 +38,13 @@ pub(super) fn at_its_own_size(part: &Part<'_>, complaints: &mut Complaints) {
             format!("{key} from {from:?} on, of {elements}, and there is a plan")
         });
     }
+}
+
+/// Whether the GPU is said to win at a size.
+fn is_in_one(known: &Value, elements: f64) -> bool {
+    stretches(known).any(|[from, until]| {
+        from.is_none_or(|from| from <= elements) && until.is_none_or(|until| elements <= until)
+    })
 }
 
 fn stretches(known: &Value) -> impl Iterator<Item = [Option<f64>; 2]> {
@@ -71,9 +76,8 @@ pub(super) fn on_both_sides(
             for (at, gpu_wins) in
                 [((1.0 - BESIDE) * turn, !is_start), ((1.0 + BESIDE) * turn, is_start)]
             {
-                // Beyond the other turn of a short stretch, or where a side has no room.
-                let [start, end] = [from.unwrap_or(0.0), until.unwrap_or(f64::INFINITY)];
-                let is_meant = gpu_wins == (start..=end).contains(&at);
+                // Beyond the next turn, or where a side has no room.
+                let is_meant = gpu_wins == is_in_one(known, at);
                 if !is_meant || at < least || at > most || is_too_large(at) {
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use hallway::program::Call;
-use hallway::report::{Calls, explain};
+use hallway::report::{Calls, Timed, explain};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 
@@ -17,16 +17,16 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
     for path in shipped_scenarios() {
         let workload = Workload::load(&path).expect("valid");
         for plan in candidates(&workload).plans {
-            let text = explain(&workload, &plan, Calls::Shortened, None);
+            let text = explain(&workload, &plan, (Calls::Shortened, Timed::No), None);
             let name = format!("{} of {}", plan.name(), workload.name);
             assert!(text.lines().count() < 250, "{name}:\n{text}");
             for allocation in &plan.program.allocations {
                 assert!(text.contains(&allocation.name), "{name}: no {}", allocation.name);
             }
-            let narrow = explain(&workload, &plan, Calls::Shortened, Some(60));
+            let narrow = explain(&workload, &plan, (Calls::Shortened, Timed::No), Some(60));
             let widest = narrow.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(60), "{name}:\n{narrow}");
-            let all = explain(&workload, &plan, Calls::All, None);
+            let all = explain(&workload, &plan, (Calls::All, Timed::No), None);
             let calls = plan.program.setup.len() + plan.program.body.len();
             assert!(all.lines().count() >= calls, "{name}: not all of {calls} calls");
             assert!(!all.contains("--all"), "{name}");
@@ -69,10 +69,10 @@ fn is_folded_and_hangs_behind_bullets() {
 #[test]
 fn is_of_the_winner_unless_one_is_named() {
     let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(text.starts_with("The plan to choose, predicted to take "), "{text}");
+    assert!(text.starts_with("The chosen plan, predicted to take "), "{text}");
     assert!(text.contains("The CPU runs the tasks"), "{text}");
     // That is soon told, so there is one more to see.
-    let (_, on_gpu) = text.split_once("The best plan on the GPU, predicted").expect("another");
+    let (_, on_gpu) = text.split_once("The fastest plan on the GPU, predicted").expect("another");
     assert!(on_gpu.contains("{ launch = \"scale\""), "{on_gpu}");
 }
 

@@ -114,7 +114,7 @@ fn of_none_is_said_of_files_that_are_fine() {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let output = hallway(repository(), &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stdout(&output), format!("{} files are fine\n", arguments.len() - 1));
+    assert_eq!(stdout(&output), format!("{} files are valid\n", arguments.len() - 1));
 }
 
 #[test]

@@ -67,7 +67,10 @@ fn runs_that_take_too_long_to_count_are_refused_at_their_key() {
     let unanswered = ask("1000000");
     let said = String::from_utf8_lossy(&unanswered.stderr).into_owned();
     assert_eq!(unanswered.status.code(), Some(1), "{said}");
-    assert!(said.contains("1000000 runs of `cpu`, 73787 s each, take more than 292"), "{said}");
+    assert!(
+        said.contains("1000000 runs of `cpu` at 73787 s each take more than the limit of 292"),
+        "{said}"
+    );
     assert!(said.contains("--runs"), "{said}");
 }
 
@@ -81,7 +84,7 @@ fn a_pass_that_takes_too_long_to_simulate_is_refused_where_it_is_stated() {
     assert!(error.contains("146 years"), "{error}");
     let days = ("stated = { fixed = \"86400 s\" }", "stated = { fixed = \"1 s\" }");
     let error = error_of(&(task("", days.0, days.1) + "iterations = 100_000\n"));
-    assert!(error.contains("the stated time of a pass is 273 years"), "{error}");
+    assert!(error.contains("the stated time of a run is 273 years"), "{error}");
 }
 
 /// What is not stated shows only with a profile.
@@ -98,7 +101,7 @@ fn a_pass_that_is_predicted_to_take_too_long_is_not_predicted() {
     };
     assert!(time(1000).expect("90 years") > Span::from_seconds_f64(1e9));
     let error = time(3000).expect_err("too long").to_string();
-    assert!(error.contains("a pass of more than 146 years"), "{error}");
+    assert!(error.contains("a run of more than 146 years"), "{error}");
 }
 
 /// Each was taken, and a panic of the first prediction.
@@ -120,9 +123,9 @@ fn no_slope_and_no_scatter_is_larger_than_any_machine_has() {
         ("memory.device_allocate", "knots", steep, "(in `memory.device_allocate`)"),
         ("memory.register", "knots", steep, "nanoseconds per unit of size, which is impossible"),
         ("inline.until_return", "knots", steep, "(in `inline.until_return`)"),
-        ("calls.launch", "scatter", "999999.0", "`scatter = 999999` should be"),
+        ("calls.launch", "scatter", "999999.0", "`scatter = 999999` must be"),
         ("copy.time", "scatter", "999999.0", "from 0 to 10 (in `copy.time`)"),
-        ("interference", "copy_slowdown", "0.0", "how many times as long it takes"),
+        ("interference", "copy_slowdown", "0.0", "a ratio of two times"),
     ] {
         let heading = if heading == "interference" { "[interference]" } else { heading };
         let (_folder, path) = file("profile.toml", below(heading, key, value));

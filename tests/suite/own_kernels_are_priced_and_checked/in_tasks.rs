@@ -97,8 +97,8 @@ fn a_time_at_one_size_is_of_no_piece() {
     assert!(unknown.is_of_one_size(), "{unknown}");
     assert_eq!(
         unknown.to_string(),
-        "kernel `k` has a time on the GPU at one size only, so pieces of it have no time: add a \
-         second point to its `[[kernel]]`"
+        "kernel `k` has a time on the GPU at only one size, so its chunks have no known time: add \
+         a second point to its `[[kernel]]`"
     );
     let cpu = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("not stated");
     assert!(!cpu.1.is_of_one_size(), "{}", cpu.1);
@@ -205,14 +205,14 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
         (
             along("[\"in\", \"out\"]\nhalo = -1"),
             "-1",
-            "kernel `k` has a halo of -1 elements",
+            "kernel `k` cannot have a halo of -1 elements",
             "a whole number from 0",
         ),
         (
             with(known, &format!("{known}\nhalo = 77")),
             "77",
-            "has a `halo`, and stays whole",
-            "list in `elementwise`",
+            "has a `halo`, but cannot be split",
+            "to be split in `elementwise`",
         ),
         (
             along("[\"in\", \"out\"]\nhalo = 1").replace("writes = [\"y\"]", "writes = [\"x\"]"),
@@ -224,7 +224,7 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
             along("[\"in\", \"out\"]\nhalo = 2") + "split = { along = \"elements\", halo = 1 }",
             "1 }",
             "`halo` of task `t` is 1",
-            "write the `halo` into its `[[kernel]]`",
+            "set `halo` in its `[[kernel]]`",
         ),
     ] {
         refuses(&text, marked, message, help);
@@ -242,12 +242,17 @@ fn mistakes_have_their_place_and_fix() {
     let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
     for (text, marked, message, help) in [
         (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (with("[\"x\"]\nw", "[]\nw"), "[]", "`reads` of task `t` lists 0 buffers", "as many"),
+        (
+            with("[\"x\"]\nw", "[]\nw"),
+            "[]",
+            "`reads` of task `t` lists 0 buffers",
+            "one for each of its own",
+        ),
         (
             with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
             "[\"y\", \"x\"]",
             "`writes` of task `t` lists 2 buffers",
-            "as many",
+            "one for each of its own",
         ),
         (
             with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")

@@ -198,13 +198,19 @@ fn a_launch_fits_its_kernel() {
         ("elements = 1000", "elements = -5", "-5", "` cannot work on -5 elements", "from 1 to"),
         ("taps = 9", "taps = 90000", "\"4 * taps\"", "`shared` of kernel `k` is 360000", "256 KiB"),
         ("taps = 9", "taps = -9", "\"4 * taps\"", "`shared` of kernel `k` is -36", "0 to"),
-        ("\"d[..4000]\", ", "", "\"k\"", "` reads 2 ranges, but the call reads 1", "as many"),
+        (
+            "\"d[..4000]\", ",
+            "",
+            "\"k\"",
+            "` reads 2 ranges, but the call reads 1",
+            "in the kernel's order",
+        ),
         (
             "[\"e[..4000]\"]",
             "[\"e\", \"d\"]",
             "\"k\"",
             "` writes 1 ranges, but the call writes 2",
-            "as many",
+            "in the kernel's order",
         ),
         ("\"e[..4000]\"", "\"x\"", "\"k\"", ", but it is not on GPU 0", "correct the call"),
         (

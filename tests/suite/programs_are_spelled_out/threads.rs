@@ -7,7 +7,7 @@ use crate::workloads::read;
 use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::host::Team;
 use hallway::program::{Call, Program, ThreadId};
-use hallway::report::{Calls, explain};
+use hallway::report::{Calls, Timed, explain};
 use hallway::search::Plan;
 
 /// A loader copies pieces on its own; the main thread waits for it and uses them.
@@ -56,7 +56,7 @@ fn a_written_program_has_its_threads() {
     assert_eq!(again.programs[0].threads, workload.programs[0].threads);
     assert_eq!(again.spelled_out(&again.programs[0]), written);
     let plan = Plan { strategy: None, program: workload.programs[0].clone() };
-    let explained = explain(&workload, &plan, Calls::All, None);
+    let explained = explain(&workload, &plan, (Calls::All, Timed::No), None);
     let who = "2 host threads make calls, each in order: main makes 7 calls, t1 makes 4";
     assert!(explained.contains(who), "{explained}");
 }

@@ -49,6 +49,7 @@ fn set_up_is_set_against_the_least_of_the_other_side() {
 #[test]
 fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
     let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
+    evaluation.context_ns = None;
     assert!(!evaluation.text(Rows::All).contains("context"));
     evaluation.context_ns = Some(Span::from_millis(124));
     let text = evaluation.text(Rows::All);

@@ -59,7 +59,7 @@ fn has_one_writer() {
     let text = valid_but("kernel = \"stencil\"", "kernel = \"scale\"");
     let text = text.replace(", halo = 1", "").replace("[\"out\"]", "[\"middle\"] # again");
     let message = "tasks `double` and `smooth` write the same buffer";
-    refuses(&text, "[\"middle\"] # again", message, "a buffer of its own in `writes`");
+    refuses(&text, "[\"middle\"] # again", message, "its own buffer in `writes`");
 }
 
 /// `needed` of `out`.

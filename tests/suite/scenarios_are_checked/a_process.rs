@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn in_a_state_that_there_is_not() {
     let text = valid_but("state = \"new\"", "state = \"runing\"");
-    let fix = "did you mean `running`? the choice is `new`, `running`";
+    let fix = "did you mean `running`? Choices: `new`, `running`";
     refuses(&text, "\"runing\"", "unknown state `runing`", fix);
     let text = valid_but("state = \"new\"", "stat = \"new\"");
     refuses(&text, "stat =", "unknown key `stat` in `process`", "did you mean `state`?");
@@ -34,5 +34,5 @@ fn of_which_there_are_two() {
     let message = "`process` is not a single table";
     refuses(&text, "[[process]]", message, "write `[process]`, once");
     let text = valid_but("[process]", "[process]\n[process]");
-    assert!(read(&text).expect_err("twice").to_string().contains("`[process]` is there twice"));
+    assert!(read(&text).expect_err("twice").to_string().contains("`[process]` appears twice"));
 }

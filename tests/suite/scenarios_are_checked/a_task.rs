@@ -71,7 +71,7 @@ fn that_weighs_reads_as_many_weights_as_it_has_taps() {
     // The scale before it makes as many elements as it reads: it reads others.
     let right = text.replace("reads = [\"x\"]", "reads = [\"out\"]");
     let right = right.replacen("1024", "7", 1);
-    assert!(read(&right).is_err_and(|error| error.to_string().contains("circle")));
+    assert!(read(&right).is_err_and(|error| error.to_string().contains("cycle")));
     refuses(&text.replace("taps = 7", "taps = 8"), "8 }", "`taps` of task", "an odd number from 1");
 }
 

@@ -1,0 +1,106 @@
+//! Where the time of a pass goes, in words and call by call.
+
+use crate::program::Program;
+use crate::report::why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
+use crate::report::words::percent;
+use crate::timeline::Timeline;
+use crate::units::Span;
+
+/// How the time of a pass divides, and what held each stream up.
+pub(super) fn where_it_goes(program: &Program, timeline: &Timeline) -> Vec<String> {
+    let Why { pass_ns, times, streams } = Why::of(program, timeline);
+    let mut sentences = vec![divided(pass_ns, &times)];
+    sentences.extend(streams.iter().map(stream));
+    sentences
+}
+
+fn divided(pass: Span, times: &TimeShares) -> String {
+    let TimeShares { compute_ns, calls_ns, h2d_ns, kernels_ns, d2h_ns, p2p_ns, waits_ns } = *times;
+    let parts = [
+        ("the CPU's work", compute_ns),
+        ("the host's calls", calls_ns),
+        ("copies to the GPU", h2d_ns),
+        ("kernels", kernels_ns),
+        ("copies to the host", d2h_ns),
+        ("copies between GPUs", p2p_ns),
+        ("waits", waits_ns),
+    ];
+    let there = parts.into_iter().filter(|(_, time)| *time > Span::ZERO);
+    let part = |(what, time): (&str, Span)| {
+        let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
+        format!("{what} {time} ({})", percent(share))
+    };
+    let parts: Vec<String> = there.map(part).collect();
+    format!("A pass takes {pass}, without scatter. Along its critical path: {}.", parts.join(", "))
+}
+
+fn stream(StreamTimes { stream, busy_ns, held_up }: &StreamTimes) -> String {
+    let held_up: Vec<String> = held_up.iter().map(hold_up).collect();
+    let busy = format!("Stream `{stream}` is busy for {busy_ns}");
+    match held_up.as_slice() {
+        [] => format!("{busy}, and nothing holds it up."),
+        held_up => format!("{busy}. It is held up {}.", held_up.join("; ")),
+    }
+}
+
+fn hold_up(HoldUp { by, ns, longest_ns, from_ns, call, awaited }: &HoldUp) -> String {
+    let longest =
+        if longest_ns < ns { format!(", at most {longest_ns} at once") } else { String::new() };
+    let place = format!("from {from_ns} on, before call {call}");
+    let awaited = |what: &str| awaited.map_or(String::new(), |other| format!(", {what} {other}"));
+    match by {
+        HeldUpBy::Host => {
+            format!("for {ns} by the host{longest} ({place}{})", awaited("while it is in call"))
+        }
+        HeldUpBy::OtherStream => {
+            format!("for {ns} by another stream{longest} ({place}{})", awaited("for call"))
+        }
+        HeldUpBy::Engine => {
+            format!("for {ns} by a busy engine{longest} ({place}{})", awaited("which has call"))
+        }
+        HeldUpBy::HandOver => format!("for {ns} by hand-overs{longest} ({place})"),
+    }
+}
+
+/// The columns of a listing with times.
+pub(super) struct TimeColumns {
+    cells: Vec<[String; 4]>,
+    widths: [usize; 4],
+}
+
+const HEADS: [&str; 4] = ["begins", "returns", "starts", "done"];
+
+impl TimeColumns {
+    pub fn new(program: &Program, timeline: &Timeline) -> Self {
+        let cell = |time: Option<Span>| time.map_or_else(|| "-".to_owned(), |one| one.to_string());
+        let row = |CallTimes { begins_ns, returns_ns, starts_ns, done_ns }: CallTimes| {
+            [begins_ns, returns_ns, starts_ns, done_ns].map(cell)
+        };
+        let cells: Vec<[String; 4]> = call_times(program, timeline).into_iter().map(row).collect();
+        let width = |at: usize| {
+            let cells = cells.iter().map(|row| row[at].len());
+            cells.chain([HEADS[at].len()]).max().unwrap_or_default()
+        };
+        let widths = [0, 1, 2, 3].map(width);
+        Self { cells, widths }
+    }
+
+    /// The heads, behind numbers of so many digits.
+    pub fn head(&self, digits: usize) -> String {
+        format!("{:digits$}{}\n", "", self.line(&HEADS.map(str::to_owned)))
+    }
+
+    pub fn row(&self, call: usize) -> String {
+        self.line(&self.cells[call])
+    }
+
+    fn line(&self, cells: &[String; 4]) -> String {
+        let cells = cells.iter().zip(self.widths).map(|(cell, width)| format!("  {cell:>width$}"));
+        cells.collect()
+    }
+}
+
+/// What the columns mean.
+pub(super) const LEGEND: &str = "\
+Predicted, without scatter, from the start of the pass: the host enters a call when it begins and\n\
+goes on when it returns; the device works on it from its start until it is done.\n\n";

@@ -1,0 +1,275 @@
+//! What bounds a plan is what it gains from most if it is halved, and a pass says where its time
+//! goes.
+
+use super::predicted::{PROFILE, repository};
+use super::tables_borrow_what_they_lack::machine;
+use super::workloads::read;
+use hallway::cost::Bottleneck;
+use hallway::profile::Profile;
+use hallway::report::{Assessment, Calls, HeldUpBy, Timed, Why, call_times, explain};
+use hallway::scenario::Workload;
+use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::simulate::{gains, simulate};
+use hallway::units::Span;
+use std::path::Path;
+
+fn load(path: &str) -> Workload {
+    Workload::load(&repository().join(path)).expect("a scenario")
+}
+
+fn ranked(workload: &Workload, profile: &Profile, seed: u64) -> Ranking {
+    rank(candidates_for(workload, profile), profile, 20, seed)
+}
+
+fn found<'r>(ranking: &'r Ranking, name: &str) -> &'r Ranked {
+    let found = ranking.plans.iter().find(|ranked| ranked.plan.name() == name);
+    found.unwrap_or_else(|| panic!("no `{name}`: {:?}", ranking.unknown))
+}
+
+#[track_caller]
+fn is_bound_by(ranking: &Ranking, name: &str, wanted: &[Bottleneck]) {
+    let plan = found(ranking, name);
+    let bottleneck = plan.bottleneck().expect("it was looked for");
+    assert!(wanted.contains(&bottleneck), "`{name}` by {bottleneck}: {:?}", plan.gains);
+}
+
+/// A kernel that goes through host memory in place keeps the GPU busy all the time, and waits for
+/// the link in both directions.
+#[test]
+fn kernels_that_use_host_memory_in_place_are_bound_by_the_link() {
+    let ranking = ranked(&load("scenarios/programs/mapped-memory.toml"), &PROFILE, 1);
+    is_bound_by(&ranking, "in place", &[Bottleneck::Link]);
+    is_bound_by(&ranking, "copied", &[Bottleneck::CopyIn, Bottleneck::CopyOut]);
+    let in_part = "read in place, result copied";
+    is_bound_by(&ranking, in_part, &[Bottleneck::CopyIn, Bottleneck::CopyOut]);
+}
+
+/// The same bytes in one copy are several times faster, so it is not the link.
+#[test]
+fn small_copies_are_bound_by_their_number() {
+    let ranking = ranked(&load("scenarios/programs/small-arrays.toml"), &PROFILE, 1);
+    is_bound_by(&ranking, "one by one", &[Bottleneck::Copies]);
+    is_bound_by(&ranking, "one by one, pinned, on a stream", &[Bottleneck::Copies]);
+    is_bound_by(&ranking, "all at once", &[Bottleneck::Staging]);
+    is_bound_by(&ranking, "all at once, pinned", &[Bottleneck::CopyIn]);
+}
+
+/// Thousands of kernels that do nothing hang on their launches, and in a graph on what the device
+/// needs for each; either is a price of calls. A long kernel is bound by itself.
+#[test]
+fn kernels_of_no_length_are_bound_by_launches() {
+    let of = |elements: u64, iterations: u32| {
+        read(&format!(
+            "schema_version = 1\nname = \"kernels\"\nquestion = \"?\"\n\
+             [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
+             [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
+             [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
+             iterations = {iterations}\n[plans]\nfamilies = [\"resident\"]\n"
+        ))
+    };
+    let short = ranked(&of(256, 2_000), &PROFILE, 1);
+    is_bound_by(&short, "resident", &[Bottleneck::Calls]);
+    is_bound_by(&short, "graph of resident", &[Bottleneck::Calls]);
+    let long = ranked(&of(1 << 26, 20), &PROFILE, 1);
+    is_bound_by(&long, "resident", &[Bottleneck::Kernels]);
+}
+
+/// No group gains more than half, and all of them together no more than the pass has.
+#[test]
+fn gains_are_shares_of_the_pass() {
+    for file in ["stencil-halo", "reduce-sum", "graphs/diamond", "programs/small-arrays"] {
+        let ranking = ranked(&load(&format!("scenarios/{file}.toml")), &PROFILE, 1);
+        for plan in ranking.plans.iter().take(6) {
+            let gains = gains(&plan.plan.program, &PROFILE).expect("known");
+            let apart = gains.0.iter().filter(|gain| gain.of != Bottleneck::Link);
+            let all: f64 = apart.clone().map(|gain| gain.share).sum();
+            assert!(all <= 0.6, "{file}, `{}`: {gains:?}", plan.plan.name());
+            assert!(apart.clone().all(|gain| gain.share <= 0.51), "{gains:?}");
+            assert!(gains.0.is_sorted_by(|one, other| one.share >= other.share), "{gains:?}");
+        }
+    }
+}
+
+const BEHIND: &str = "schema_version = 1\nname = \"behind\"\nquestion = \"?\"\n\
+    [[buffer]]\nname = \"x\"\ntype = \"u8\"\nelements = 4096\nhome = \"device\"\n\
+    [[buffer]]\nname = \"y\"\ntype = \"u8\"\nelements = 4096\nhome = \"host\"\n";
+const CALLS: &str = "calls = [\n\
+    { launch = \"long\", reads = [\"x\"], writes = \"x\", elements = 1, stream = \"s\" },\n\
+    { copy = \"x\", to = \"y\", stream = \"s\" }, { synchronize = \"s\" } ]\n";
+
+fn behind(stated: &str) -> Workload {
+    read(&format!(
+        "{BEHIND}[[kernel]]\nname = \"long\"\nstated = {{ {stated} }}\n\
+         [[program]]\nname = \"pageable\"\n{CALLS}\
+         [[program]]\nname = \"pinned\"\nsetup = [{{ pin = \"y\" }}]\n{CALLS}"
+    ))
+}
+
+/// What is stated has no margin of trials: 500 ms are 500 ms, and a small copy comes on top.
+#[test]
+fn stated_times_have_the_range_that_is_stated() {
+    let stated = Span::from_millis(500);
+    let ranking = ranked(&behind("fixed = \"500 ms\""), &PROFILE, 1);
+    for name in ["pageable", "pinned"] {
+        let plan = found(&ranking, name);
+        let (low, high) = plan.forecast.interval();
+        assert!(low >= stated, "{name}: from {low}");
+        assert!(high <= stated + Span::from_micros(100), "{name}: to {high}");
+        assert_eq!(plan.plan.program.stated_without_range(), ["long"]);
+    }
+    // Nobody could tell which of the two is faster.
+    let [pageable, pinned] = ["pageable", "pinned"].map(|name| &found(&ranking, name).forecast);
+    assert!(pageable.ties_with(pinned));
+    let workload = behind("fixed = \"500 ms\", range = \"10%\"");
+    let ranking = rank(candidates_for(&workload, &PROFILE), &PROFILE, 100, 1);
+    let plan = found(&ranking, "pinned");
+    let (low, high) = plan.forecast.interval();
+    let [low, high] = [low, high].map(|end| end.nanos_f64() * 1e-6);
+    assert!((440.0..460.0).contains(&low) && (540.0..560.0).contains(&high), "{low} to {high}");
+    assert!(plan.plan.program.stated_without_range().is_empty());
+    // Both programs have the same kernel on the same machines.
+    assert!(plan.forecast.ties_with(&found(&ranking, "pageable").forecast));
+}
+
+#[test]
+fn a_range_that_is_none_is_refused_where_it_is() {
+    for range in ["10", "0%", "100%", "-5%", "a%"] {
+        let text = format!(
+            "{BEHIND}[[kernel]]\nname = \"long\"\nstated = {{ fixed = \"1 ms\", range = \
+             \"{range}\" }}\n[[program]]\nname = \"p\"\n{CALLS}"
+        );
+        let error = Workload::from_toml("test.toml", &text).expect_err(range).to_string();
+        assert!(error.contains("no range of the time of kernel `long`"), "{error}");
+    }
+}
+
+/// When the host is free depends on what calls cost, not on which draw was the middle one of a pass
+/// that a long kernel decides.
+#[test]
+fn when_the_host_is_free_does_not_hang_on_the_seed() {
+    let borrowed = &machine("01-overlap-four-streams/rtx3090.csv");
+    let workload = behind("fixed = \"500 ms\"");
+    let free = |seed: u64| {
+        let ranking = ranked(&workload, borrowed, seed);
+        let assessment = Assessment::new(&workload, 1, &ranking, None);
+        let plan = assessment.plans.into_iter().find(|plan| plan.plan == "pinned");
+        plan.expect("predicted").host_thread.free_after_ns
+    };
+    assert_eq!(free(1), free(2));
+    assert_eq!(free(1), free(3));
+}
+
+/// A program of nothing but launches moves with what launches cost, a long kernel does not.
+#[test]
+fn borrowed_costs_say_how_far_times_move() {
+    let borrowed = &machine("01-overlap-four-streams/rtx3090.csv");
+    let text = format!(
+        "{BEHIND}[[kernel]]\nname = \"long\"\nstated = {{ fixed = \"500 ms\" }}\n\
+         [[kernel]]\nname = \"short\"\nstated = {{ fixed = \"100 ns\" }}\n\
+         [[program]]\nname = \"one long\"\nsetup = [{{ pin = \"y\" }}]\n{CALLS}\
+         [[program]]\nname = \"short ones\"\ncalls = [ {{ repeat = 500, calls = [ {{ launch = \
+         \"short\", reads = [\"x\"], writes = \"x\", elements = 1, stream = \"s\" }} ] }}, \
+         {{ synchronize = \"s\" }} ]\n"
+    );
+    let ranking = ranked(&read(&text), borrowed, 1);
+    let of_calls = ranking.borrowed.iter().find(|one| one.costs.name().contains("launches"));
+    let of_calls = of_calls.expect("calls are borrowed");
+    let wide = |name: &str| {
+        let range = of_calls.plans.iter().find(|plan| plan.plan == name).expect("it is there");
+        assert!(range.low <= range.time && range.time <= range.high, "{range:?}");
+        (range.high - range.low).nanos_f64() / range.time.nanos_f64()
+    };
+    assert!(wide("short ones") > 0.5, "{:?}", of_calls.plans);
+    assert!(wide("one long") < 0.001, "{:?}", of_calls.plans);
+    assert!(!of_calls.changes_fastest);
+}
+
+/// The parts of a pass add up to it, in every committed program.
+#[test]
+fn where_the_time_goes_adds_up_to_the_pass() {
+    let folder = repository().join("scenarios/programs");
+    for entry in std::fs::read_dir(folder).expect("there") {
+        let path = entry.expect("readable").path();
+        let Ok(workload) = Workload::load(&path) else { continue };
+        for program in &workload.programs {
+            let Ok(timeline) = simulate(program, &PROFILE) else { continue };
+            let why = Why::of(program, &timeline);
+            assert_eq!(why.times.all(), timeline.makespan, "{path:?}, `{}`", program.label);
+            for stream in &why.streams {
+                let held: Span = stream.held_up.iter().map(|one| one.ns).sum();
+                assert!(stream.busy_ns + held <= timeline.makespan, "{path:?}: {stream:?}");
+            }
+            for times in call_times(program, &timeline) {
+                let in_order = [times.begins_ns, times.starts_ns, times.done_ns];
+                assert!(in_order.into_iter().flatten().is_sorted(), "{path:?}: {times:?}");
+                assert!(times.begins_ns <= times.returns_ns, "{path:?}: {times:?}");
+            }
+        }
+    }
+}
+
+const STAGED_BY_HAND: &str = "schema_version = 1\nname = \"by-hand\"\nquestion = \"?\"\n\
+    [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 1_048_576\nhome = \"host\"\n\
+    [[program]]\nname = \"staged by hand\"\n\
+    memory = [ { name = \"p\", kind = \"pinned\", size = \"4 MiB\" },\n\
+    { name = \"d\", kind = \"device\", size = \"4 MiB\" } ]\n\
+    calls = [ { copy = \"x\", to = \"p\" }, { work = \"1 ms\" },\n\
+    { copy = \"p\", to = \"d\", stream = \"in\" }, { synchronize = \"in\" } ]\n";
+
+/// The host copies and works for over a millisecond before it issues the only copy.
+#[test]
+fn explanations_name_what_the_scenario_names() {
+    let workload = read(STAGED_BY_HAND);
+    let plan = candidates_for(&workload, &PROFILE).plans.remove(0);
+    let timeline = simulate(&plan.program, &PROFILE).expect("known");
+    let why = Why::of(&plan.program, &timeline);
+    let [stream] = why.streams.as_slice() else { panic!("{why:?}") };
+    assert_eq!(stream.stream, "in");
+    let [held, ..] = stream.held_up.as_slice() else { panic!("{stream:?}") };
+    assert_eq!((held.by, held.call, held.awaited), (HeldUpBy::Host, 3, Some(2)));
+    assert!(held.ns > Span::from_millis(1), "{held:?}");
+    assert!(why.times.compute_ns >= Span::from_millis(1), "{why:?}");
+    let text = explain(&workload, &plan, (Calls::Shortened, Timed::Listed(&timeline)), None);
+    for wanted in [
+        "{ work = \"1 ms\" }",
+        "{ copy = \"p\", to = \"d\", stream = \"in\" }",
+        "{ synchronize = \"in\" }",
+        "Memory `p` is pinned: copy engines reach it directly",
+        "Memory `x` is copied by the CPU, on the host thread.",
+        "Stream `in` is busy for",
+        "begins",
+        "returns",
+        "starts",
+        "done",
+    ] {
+        assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
+    }
+    // Names say nothing of what a program does, and are kept in what it is written as.
+    let again = read(&workload.spelled_out(&plan.program));
+    assert_eq!(again.programs[0], plan.program);
+    let mut numbered = plan.program.clone();
+    numbered.stream_names.clear();
+    assert_eq!(numbered.identity(), plan.program.identity());
+}
+
+/// By way of the command line.
+#[test]
+fn explain_lists_times() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("by-hand.toml");
+    std::fs::write(&path, STAGED_BY_HAND).expect("writable");
+    let explained = |more: &[&str], path: &Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
+        command.current_dir(repository()).arg("explain").arg(path).args(more);
+        let output = command.output().expect("it was built");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let times = ["--plan", "staged by hand", "--times", "--profile", "calibration/h200"];
+    let text = explained(&times, &path);
+    let line = text.lines().find(|line| line.contains("{ work")).expect("it is listed");
+    assert!(line.matches("ms").count() >= 2, "{line}");
+    assert!(text.contains("Where the time goes"), "{text}");
+    let without = explained(&times[..2], &path);
+    assert!(!without.contains("begins"), "{without}");
+}
