@@ -14,6 +14,9 @@ const COPIED: [&str; 3] = ["calibration", "scenarios", "plots"];
 /// Columns of the terminal that commands believe to have: what a page can show without scrolling.
 const WIDTH: usize = 100;
 
+/// Columns of a label such as `Break-even`, with the gap after it: a long reason goes on below them.
+const LABEL: usize = 17;
+
 /// What a script printed, on both outputs in the order of a terminal, and its exit code.
 #[derive(Debug)]
 struct Printed {
@@ -133,8 +136,12 @@ fn kept(output: &str, phrases: &[String], gap: Option<&str>) -> Result<String, S
 fn unfolded(output: &str) -> Vec<Vec<&str>> {
     let mut all: Vec<Vec<&str>> = Vec::new();
     for line in output.lines() {
+        let is_below_label = line.len() - line.trim_start().len() == LABEL;
         let goes_on = |lines: &Vec<&str>| {
             let Some(word) = line.split_whitespace().next() else { return false };
+            if is_below_label {
+                return true;
+            }
             let before = lines.last().expect("never empty");
             // Two spaces are between the columns of a table.
             let is_full = before.chars().count() + 1 + word.chars().count() > WIDTH;
