@@ -328,7 +328,7 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
     if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
-        head += &format!("{unsteady}\n");
+        head += &format!("Link: {unsteady}.\n");
     }
     if samples.is_unfinished {
         head += "The calibration is unfinished, so the profile is incomplete. `hallway \

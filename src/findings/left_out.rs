@@ -53,6 +53,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MissingTime {
+    /// Name of the kernel.
     pub kernel: String,
     /// Whether its time on the CPU is missing, rather than on the GPU.
     pub on_cpu: bool,

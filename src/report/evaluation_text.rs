@@ -144,7 +144,8 @@ impl Evaluation {
             text.push('\n');
         }
         text.extend(one.what_if_table(width).map(|table| table + "\n"));
-        let lines = self.all_reasons(one).into_iter();
+        // What the whole program takes is said with all that is paid once.
+        let lines = self.all_reasons(one).into_iter().filter(|line| line.label != "Program");
         let lines = lines.chain(about_sizes(one)).chain(about_plans(one));
         let lines = lines.chain(once(one)).chain(limits(one));
         let mut said = BTreeSet::new();

@@ -52,11 +52,11 @@ impl Assessment {
         let mut text = table(&header, &rows, width);
         let said = self.assumptions();
         if !said.is_empty() {
-            text += &format!("\nTaken for granted: {}\n", said.join(" "));
+            text += &folded(&format!("\nAssumed: {}", said.join(" ")), width);
         }
         for WhatIf { change, unknown, .. } in &self.what_if {
             if let Some(unknown) = unknown {
-                text += &format!("\nNot predicted with {change}: {unknown}\n");
+                text += &folded(&format!("\nNot predicted with {change}: {unknown}"), width);
             }
         }
         let [least, most] = SEARCHED;

@@ -289,7 +289,7 @@ fn a_table_says_what_several_gpus_cost() {
         ("P2P,,1 MiB,,,,0,0,,,,,,,5e-6", "write another"),
         ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "column `to`: empty;"),
         ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
-        ("P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`memory`: not of P2P copies"),
+        ("P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`memory`: not for P2P copies"),
         ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only of P2P copies"),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",

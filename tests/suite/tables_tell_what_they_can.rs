@@ -60,7 +60,7 @@ fn contention_from_few_sizes_is_found_or_refused() {
                     refused += 1;
                     let unknown = unknown.to_string();
                     assert!(
-                        unknown.contains("copies with concurrent copies in the other direction"),
+                        unknown.contains("with concurrent copies in the other direction"),
                         "{unknown}"
                     );
                 }

@@ -44,7 +44,7 @@ fn pairs(count: usize, mebibytes: u64) -> Workload {
         writeln!(
             text,
             "[[task]]\nname = \"t{index}\"\nkernel = \"polynomial\"\nreads = [\"x{index}\"]\n\
-             writes = [\"y{index}\"]\narguments = {{ degree = 4096 }}"
+             writes = [\"y{index}\"]\narguments = {{ degree = 4096 }}\nsplit = \"none\""
         )
         .expect("text");
     }

@@ -255,7 +255,10 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
     "not said".clone_into(&mut unsaid.machine.link);
     let problem = vary(&unsaid, &scenario("stream-saxpy"), &change("link=gen4x16"));
     let problem = problem.expect_err("nobody knows");
-    assert!(problem.contains("does not say") && problem.contains("link=0.5x"), "{problem}");
+    assert!(
+        problem.contains("does not name the machine's link") && problem.contains("link=0.5x"),
+        "{problem}"
+    );
 }
 
 #[test]

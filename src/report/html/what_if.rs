@@ -31,7 +31,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
              twice as long of a time. Turns: from which factor on the other side is faster in a \
              pass."
         )) }
-        @for line in assumptions { p.note { "Taken for granted: " (rich(line)) } }
+        @for line in assumptions { p.note { "Assumed: " (rich(line)) } }
     })
 }
 

@@ -150,7 +150,7 @@ fn taking(assessment: &Assessment) -> Vec<Line> {
                 format!("{takes}; it saves {saves} a run and pays from {} runs on", count(*from))
             }
             None => format!(
-                "{takes}; it saves nothing: the fastest plan on the GPU that pins and takes nothing \
+                "{takes}; it saves nothing: the fastest plan of its side without such memory \
                  takes {without}"
             ),
         };
