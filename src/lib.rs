@@ -71,7 +71,7 @@
 //! | [`schedule`] | tasks and a profile to a program: task graphs over processors and memory |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
 //! | [`what_if`] | the machine that would be: half the link, faster kernels, pinned memory |
-//! | [`findings`] | what is true of an evaluation, as values: answers, comparisons, costs, unknowns |
+//! | [`findings`] | what is true of an evaluation: answers, comparisons, costs, unknowns |
 //! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
 //! | [`gpu`] | the device: streams, events, memory, kernels in CUDA C |

@@ -52,6 +52,7 @@ pub fn by_engine(chunks: usize) -> Program {
             allocation("output", Place::FIRST_DEVICE),
         ],
         streams: vec![StreamTraits::default(); 3],
+        stream_names: Vec::new(),
         events: 2 * chunks,
         kernels: Vec::new(),
         setup: Vec::new(),

@@ -1,11 +1,12 @@
 //! `hallway calibrate`: measure and fit.
 
 use super::fit::FittingShown;
+use super::fitted::fitted;
 use super::interrupts::interrupts;
 use super::new_process;
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
-use super::profiles::{LoadedProfile, deliver, fitted, in_folder};
+use super::profiles::{LoadedProfile, deliver, in_folder};
 use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};

@@ -1,7 +1,8 @@
 //! `hallway fit`: fit a profile to existing samples.
 
+use super::fitted::fitted;
 use super::outputs::check_outputs;
-use super::profiles::{deliver, fitted, in_folder};
+use super::profiles::{deliver, in_folder};
 use super::progress::Progress;
 use super::{Failure, Outcome};
 use crate::fit::Like;

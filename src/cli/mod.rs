@@ -15,6 +15,7 @@ mod evaluate;
 mod explain;
 mod failure;
 mod fit;
+mod fitted;
 mod init;
 mod interrupts;
 mod kernels;

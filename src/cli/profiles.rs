@@ -1,14 +1,13 @@
 //! Finding profiles, scenarios and the files that belong to them; writing results.
 
 use super::progress::Progress;
-use super::terminal::width;
 use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
 use crate::report;
 use crate::report::Origin;
 use crate::runs::RunSet;
-use crate::samples::{CalibrationExtent, Samples};
+use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
 use crate::study::Calibration;
@@ -320,51 +319,6 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
             Failure::Machine(miette::miette!("cannot write to standard output: {error}"))
         }),
     }
-}
-
-/// Reports a new profile: how certain it is, and the parameters that no prediction shows.
-pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
-    let count = samples.measurements.len();
-    let sure = report::sureness(profile);
-    let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
-    if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
-        head += &format!("Link: {unsteady}.\n");
-    }
-    if samples.is_unfinished {
-        head += "The calibration is unfinished, so the profile is incomplete. `hallway \
-                 calibrate --resume` continues it.\n";
-    }
-    if samples.outdated > 0 {
-        head += &format!(
-            "Ignored: {} CPU measurements of `black-scholes` and `histogram` by an older \
-             hallway, whose versions were slower. `hallway calibrate` measures them again.\n",
-            samples.outdated
-        );
-    }
-    let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
-    if samples.machine.extent == CalibrationExtent::Elsewhere && once > 0 {
-        head += &format!(
-            "Quantities measured only once: {once}. Their scatter is unknown, so ranges are too \
-             narrow.\n"
-        );
-    }
-    for lender in &profile.borrowed {
-        let costs = lender.groups.iter().map(|group| {
-            let spread = (100.0 * group.costs.spread()).round();
-            format!("{} (\u{b1}{spread}%)", group.costs.name())
-        });
-        let costs: Vec<String> = costs.collect();
-        head += &format!("Borrowed from {}: {}.\n", lender.from, costs.join(", "));
-    }
-    let (trials, known) = (samples.trials.len(), profile.trials());
-    if known < trials {
-        head += &format!(
-            "{known} of {trials} trials can be predicted; only these set the width of the \
-             ranges.\n"
-        );
-    }
-    let width = width(None, None);
-    deliver(&report::folded(&(head + &report::calibration(profile, width)), width), None)
 }
 
 /// As [`files::write_whole`], for a file that the user named.

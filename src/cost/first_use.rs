@@ -120,8 +120,8 @@ enum Code {
     Own(usize),
 }
 
-/// The different kernels that each GPU runs. Those of NVIDIA's libraries are loaded and launched for
-/// the first time as well.
+/// The different kernels that each GPU runs. Those of NVIDIA's libraries are loaded and launched
+/// for the first time as well.
 fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
     for call in &program.body {

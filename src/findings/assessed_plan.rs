@@ -29,8 +29,8 @@ pub struct AssessedPlan {
     pub family: String,
     /// The number of chunks that each batch is cut into. `null` for a program of the scenario.
     pub chunks: Option<u64>,
-    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned on
-    /// the host. `null` if each has its own.
+    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned
+    /// on the host. `null` if each has its own.
     pub ring: Option<usize>,
     /// Streams that it uses.
     pub streams: usize,
@@ -50,8 +50,8 @@ pub struct AssessedPlan {
     pub side: Side,
     /// Time of one run, in steady state.
     pub predicted_ns: Span,
-    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what trials
-    /// at the calibration were off.
+    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what
+    /// trials at the calibration were off.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,

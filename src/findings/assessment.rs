@@ -61,6 +61,9 @@ pub struct Assessment {
     pub sizes: Option<Sizes>,
     /// An entry for each side of which no plan fits into memory.
     pub no_room: Vec<NoRoom>,
+    /// Kernels of the user's own without a `grid`: each is taken to fill the GPU, so nothing runs
+    /// next to it.
+    pub without_grid: Vec<String>,
     /// Kernels whose missing time is all that keeps a side from being compared.
     pub missing_times: Vec<MissingTime>,
     /// Families of plans that the scenario could ask for. They are not tried by default, since few
@@ -145,6 +148,7 @@ impl Assessment {
             least_ns: None,
             sizes,
             no_room: Vec::new(),
+            without_grid: without_grid(workload),
             missing_times: Vec::new(),
             on_request: on_request(workload).iter().map(ToString::to_string).collect(),
             refused: refused.collect(),
@@ -240,6 +244,10 @@ impl Assessment {
 /// A scenario's name, with a part of it.
 pub fn titled(scenario: &str, part: Option<&str>) -> String {
     part.map_or_else(|| scenario.to_owned(), |part| format!("{scenario}, {part}"))
+}
+
+fn without_grid(workload: &Workload) -> Vec<String> {
+    workload.kernels_without_grid().into_iter().map(ToString::to_string).collect()
 }
 
 /// What of a plan for tasks on the CPU is copies.

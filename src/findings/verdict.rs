@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 pub struct Verdict {
     /// The process that runs a whole program: a new one pays for the first use of the GPU.
     pub process: ProcessState,
-    /// The buffer at home on the device, if it is the reason why the process is taken to be running.
+    /// The buffer at home on the device, if it is the reason why the process is taken to be
+    /// running.
     pub running_since: Option<String>,
     /// The answer for a whole program of as many runs as the scenario's `runs`, if that is
     /// known; otherwise for one run.

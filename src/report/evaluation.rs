@@ -26,8 +26,8 @@ pub struct Evaluation {
     pub draws: usize,
     /// How the ranges did where plans were tried on this machine. `null` if none were.
     pub ranges: Option<RangesTried>,
-    /// How much the rates of large copies differed between the two passes of the calibration. `null`
-    /// if they agreed: otherwise something else used the link.
+    /// How much the rates of large copies differed between the two passes of the calibration.
+    /// `null` if they agreed: otherwise something else used the link.
     pub unsteady_link: Option<UnsteadyLink>,
     /// The time that a new process takes to create a context on the GPU. It is in every
     /// `first_use_ns` of a plan on the GPU whose process has not used it before.

@@ -69,10 +69,10 @@ impl Evaluation {
     /// The title, the answer and how sure it is.
     fn head(&self, one: &Assessment, width: Option<usize>) -> String {
         let title = match &one.part {
-            Some(_) => folded(&one.title(), width),
+            Some(_) => folded(&format!("{}\n", one.title()), width),
             None => title(one, width),
         };
-        let said = format!("{}\n{}", answer(one), how_sure(self, one));
+        let said = format!("{}\n{}\n", answer(one), how_sure(self, one));
         format!("{title}\n{}", folded(&said, width))
     }
 
@@ -108,7 +108,7 @@ impl Evaluation {
 
     /// The answers to all parts of a scenario on one screen, and the plans of all of them.
     fn screen_of_parts(&self, parts: &[Assessment], width: Option<usize>) -> String {
-        let sure = folded(&format!("How sure: {}.", ranges_held(self)), width);
+        let sure = folded(&format!("How sure: {}.\n", ranges_held(self)), width);
         let plans: Vec<(&Assessment, &AssessedPlan)> =
             parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
         let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
@@ -199,7 +199,7 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
 fn title(one: &Assessment, width: Option<usize>) -> String {
     let question =
         if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
-    folded(&format!("{}{question}", one.scenario), width)
+    folded(&format!("{}{question}\n", one.scenario), width)
 }
 
 /// The answers to all parts of a scenario that compare something, or lack something.
@@ -207,10 +207,10 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
     let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
     let answers = parts.iter().filter(says_more).map(|one| {
         let part = one.part.as_deref().unwrap_or_default();
-        folded(&format!("{part}: {}", answer(one)), width)
+        folded(&format!("{part}: {}\n", answer(one)), width)
     });
     let why = format!(
-        "The programs leave {} different results; only those with the same result are compared.",
+        "The programs leave {} different results; only those with the same result are compared.\n",
         parts.len()
     );
     let answers: String = answers.collect();
@@ -356,7 +356,7 @@ fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Stri
         ]
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &one.legend(plans).unwrap_or_default()
+    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
 }
 
 pub(super) fn time(known: Option<Span>) -> String {

@@ -12,6 +12,7 @@ mod coincide;
 mod doctor;
 mod drawn;
 mod drift;
+mod error_figures;
 mod evaluation;
 mod evaluation_text;
 mod explain;
@@ -50,6 +51,7 @@ pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
+pub use error_figures::ErrorFigures;
 pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, Timed, explain, prediction};
@@ -68,8 +70,8 @@ pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verification::{
-    Check, ErrorFigures, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT,
-    ScoredPlan, ScoredScenario, Verification,
+    Check, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
+    ScoredScenario, Verification,
 };
 pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};

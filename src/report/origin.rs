@@ -1,6 +1,6 @@
 //! The machine that a report is about, and its profile.
 
-use super::verification::ErrorFigures;
+use super::error_figures::ErrorFigures;
 use super::words::date;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};

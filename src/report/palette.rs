@@ -162,7 +162,8 @@ pub(super) fn css() -> String {
         ":root{{{fixed}{light}}}\
          @media (prefers-color-scheme:dark){{:root:not([data-theme=\"light\"]){{{dark}}}}}\
          :root[data-theme=\"dark\"]{{{dark}}}\
-         @media print{{:root,:root:not([data-theme=\"light\"]),:root[data-theme=\"dark\"]{{{paper}}}}}\n"
+         @media print{{:root,:root:not([data-theme=\"light\"]),\
+         :root[data-theme=\"dark\"]{{{paper}}}}}\n"
     )
 }
 

@@ -1,7 +1,8 @@
 //! How predictions from a profile did for the plans that were run on its machine, kept beside the
 //! runs so that later answers can say it.
 
-use super::verification::{ErrorFigures, Verification};
+use super::error_figures::ErrorFigures;
+use super::verification::Verification;
 use serde::{Deserialize, Serialize};
 
 /// The scores of one verification.
@@ -25,7 +26,7 @@ impl Scores {
             hallway_scores: FORM,
             calibration_unix_time: verification.profile.calibration_unix_time,
             scenarios: verification.scenarios.iter().map(|one| one.scenario.clone()).collect(),
-            errors: verification.overall.clone()?,
+            errors: verification.overall?,
         })
     }
 

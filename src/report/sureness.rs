@@ -50,8 +50,9 @@ pub fn sureness(profile: &Profile) -> String {
     )
 }
 
-/// By how much the rates of large copies differed between the two passes of a calibration, as shares
-/// of the rates: something else used the link meanwhile, and predictions of copies are no better.
+/// By how much the rates of large copies differed between the two passes of a calibration, as
+/// shares of the rates: something else used the link meanwhile, and predictions of copies are no
+/// better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct UnsteadyLink {

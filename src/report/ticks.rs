@@ -54,8 +54,8 @@ pub(super) fn time_marks(end: Span, count: u32) -> Vec<(f64, String)> {
     even_marks(0.0, end, count).into_iter().map(|mark| (mark, time_like(end, mark))).collect()
 }
 
-/// The end of an axis that a label is at: there it stays within the axis, instead of having its mark
-/// in the middle.
+/// The end of an axis that a label is at: there it stays within the axis, instead of having its
+/// mark in the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     First,

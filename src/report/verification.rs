@@ -2,6 +2,7 @@
 //! and whether that is good enough.
 
 use super::Origin;
+use super::error_figures::ErrorFigures;
 use super::words::{fine_percent, rounded};
 use crate::compare::{Cell, Errors, KindErrors, Score};
 use crate::machine::Side;
@@ -86,22 +87,6 @@ pub struct ScoredPlan {
     pub passes_beside: usize,
     /// Relative error of the prediction; positive if the prediction was too long.
     pub error: f64,
-}
-
-/// A summary of prediction errors. `median`, `p95` and `worst` are absolute relative errors.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct ErrorFigures {
-    /// Number of plans.
-    pub plans: usize,
-    /// Median of the absolute relative errors.
-    pub median: f64,
-    /// 95th percentile of the absolute relative errors.
-    pub p95: f64,
-    /// Largest absolute relative error.
-    pub worst: f64,
-    /// Share of the measurements within their predicted ranges.
-    pub coverage: f64,
 }
 
 /// Errors over the plans of one kind, compared with those of three simpler predictions.
@@ -256,18 +241,6 @@ impl From<KindErrors> for KindFigures {
             textbook: rounded(of.textbook),
             one_by_one: rounded(of.one_by_one),
             busiest: rounded(of.busiest),
-        }
-    }
-}
-
-impl From<Errors> for ErrorFigures {
-    fn from(errors: Errors) -> Self {
-        Self {
-            plans: errors.plans,
-            median: rounded(errors.median),
-            p95: rounded(errors.p95),
-            worst: rounded(errors.worst),
-            coverage: rounded(errors.coverage),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A verification for the terminal and for a README.
 
+use super::error_figures::ErrorFigures;
 use super::heading::heading;
 use super::table::{Column, markdown_table, table};
-use super::verification::{ErrorFigures, ScoredPlan, ScoredScenario, Verification};
+use super::verification::{ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};
 use crate::machine::Side;
 use crate::stats::median;

@@ -61,8 +61,8 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "Ranges are as wide as on today's machine. `turns`: the factor below or above which the \
-             other side is faster in one run, within 1/{}x to {most}x.",
+            "Ranges are as wide as on today's machine. `turns`: the factor below or above which \
+             the other side is faster in one run, within 1/{}x to {most}x.",
             1.0 / least
         );
         Some(text + &folded(&ends, width))

@@ -13,7 +13,7 @@ fn fix(key: &str, repeated: bool) -> String {
     if repeated {
         format!("write `[[{key}]]` above each {key}")
     } else {
-        format!("write `[{key}]`, once")
+        format!("write a single `[{key}]`")
     }
 }
 

@@ -91,23 +91,14 @@ impl Needed {
         let wrong = |span, label: &str, message: String, help: &str| {
             Err(Fault::new(format!("`needed` of buffer `{name}` {message}"), span, label, help))
         };
+        let from = from.as_ref().map(|from| (from, u64::try_from(*from.get_ref())));
         let first = match from {
-            Some(from) => match u64::try_from(*from.get_ref()) {
-                Ok(first) if first < elements => first,
-                _ => {
-                    let message = format!(
-                        "begins at element {from}, but the buffer has \
-                                           {elements}"
-                    );
-                    return wrong(
-                        from.span(),
-                        "outside",
-                        message,
-                        "write an element from 0 to \
-                                                                   the last one",
-                    );
-                }
-            },
+            Some((_, Ok(first))) if first < elements => first,
+            Some((from, _)) => {
+                let message = format!("begins at element {from}, but the buffer has {elements}");
+                let help = "write an element from 0 to the last one";
+                return wrong(from.span(), "outside", message, help);
+            }
             None => 0,
         };
         let count =
@@ -123,13 +114,8 @@ impl Needed {
             }
             (None, Some(share)) => {
                 let message = format!("has a `share` of {share}");
-                return wrong(
-                    share.span(),
-                    "out of range",
-                    message,
-                    "write a share above 0 and \
-                                                                     up to 1.0",
-                );
+                let help = "write a share above 0 and up to 1.0";
+                return wrong(share.span(), "out of range", message, help);
             }
             _ => {
                 let message = "needs either `elements` or `share`".to_owned();
@@ -146,29 +132,20 @@ impl Needed {
             }
             return Self::of_range(first, row, elements).map_or_else(
                 || {
-                    let message = format!(
-                        "ends at element {}, but the buffer has {elements}",
-                        first.saturating_add(row)
-                    );
+                    let end = first.saturating_add(row);
+                    let message = format!("ends at element {end}, but the buffer has {elements}");
                     wrong(raw.span(), "too many", message, "write fewer `elements`")
                 },
                 Ok,
             );
         };
         let most = elements.checked_sub(first.saturating_add(row)).map(|rest| rest / pitch + 1);
-        let rows = match rows {
-            Some(rows) => count("rows", rows)?,
-            None => most.unwrap_or(1),
-        };
+        let rows = rows.as_ref().map(|rows| count("rows", rows)).transpose()?;
+        let rows = rows.unwrap_or_else(|| most.unwrap_or(1));
         if row > pitch {
             let message = format!("has rows of {row} elements, wider than its pitch of {pitch}");
-            return wrong(
-                raw.span(),
-                "rows overlap",
-                message,
-                "make the `pitch` at least as \
-                                                               large as a row",
-            );
+            let help = "make the `pitch` at least as large as a row";
+            return wrong(raw.span(), "rows overlap", message, help);
         }
         if most.is_none_or(|most| rows > most) {
             let message = format!("has {rows} rows, which extend beyond the {elements} elements");

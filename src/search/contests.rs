@@ -9,8 +9,9 @@ use crate::scenario::{Limits, Workload};
 /// that leave the same result are compared with one another.
 ///
 /// What a program leaves is told by its data flow, unless the scenario names it with `result`.
-/// Plans for tasks leave what the tasks compute, and so does a program with `result = "tasks"`. A scenario with one result is returned as it is.
-/// Each of several has a [`part`](Workload::part), named after its `result` or its first program.
+/// Plans for tasks leave what the tasks compute, and so does a program with `result = "tasks"`. A
+/// scenario with one result is returned as it is. Each of several has a [`part`](Workload::part),
+/// named after its `result` or its first program.
 pub fn contests(workload: &Workload) -> Vec<Workload> {
     let mut found: Vec<Contest> = Vec::new();
     if !workload.tasks.is_empty() {

@@ -306,6 +306,23 @@ fn have_lost(plans: &[Plan], draws: &[&[Span]]) -> Vec<bool> {
     all.iter().map(has_lost).collect()
 }
 
+/// Sets what plans of hallway's own that pin or take memory are compared with: the fastest plan of
+/// their side that does neither. The plans are sorted by their times.
+fn set_unpinned(plans: &mut [Ranked]) {
+    let pins_nothing =
+        |one: &&Ranked| one.pinning.is_none() && one.taken.is_none() && !one.plan.program.pins();
+    let fastest = [false, true].map(|on_cpu| {
+        let side = plans.iter().filter(|one| one.is_cpu() == on_cpu);
+        side.filter(pins_nothing).map(Ranked::makespan).next()
+    });
+    for ranked in plans {
+        let prepares = ranked.pinning.is_some() || ranked.taken.is_some();
+        if prepares && ranked.plan.strategy.is_some() {
+            ranked.unpinned = fastest[usize::from(ranked.is_cpu())];
+        }
+    }
+}
+
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
     rank_counted(candidates, profile, (draws, seed), &Tally::default())
@@ -368,18 +385,7 @@ pub fn rank_counted(
         }
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
-    let pins_nothing =
-        |one: &&Ranked| one.pinning.is_none() && one.taken.is_none() && !one.plan.program.pins();
-    let fastest = [false, true].map(|on_cpu| {
-        let side = ranking.plans.iter().filter(|one| one.is_cpu() == on_cpu);
-        side.filter(pins_nothing).map(Ranked::makespan).next()
-    });
-    for ranked in &mut ranking.plans {
-        let prepares = ranked.pinning.is_some() || ranked.taken.is_some();
-        if prepares && ranked.plan.strategy.is_some() {
-            ranked.unpinned = fastest[usize::from(ranked.is_cpu())];
-        }
-    }
+    set_unpinned(&mut ranking.plans);
     ranking.find_bounds(profile, draws);
     let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let mut chosen: Vec<&Ranked> = chosen.into_iter().flatten().collect();

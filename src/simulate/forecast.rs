@@ -37,8 +37,8 @@ pub struct Forecast {
     /// How much of the prediction is stated: the time on the critical path of calls whose time the
     /// user states. No margin applies to it.
     pub stated: Span,
-    /// What the main host thread does in a pass, on the machine without scatter: of a draw, it would
-    /// be that of an arbitrary host where most of the time passes elsewhere.
+    /// What the main host thread does in a pass, on the machine without scatter: of a draw, it
+    /// would be that of an arbitrary host where most of the time passes elsewhere.
     pub main_thread: MainThread,
     /// The least that the body's calls take in their order, on the machine without scatter: see
     /// [`lower_bound`](super::lower_bound).
@@ -83,8 +83,16 @@ impl Forecast {
         let middle = self.makespan().nanos_f64();
         let end = |q: f64| quantile(&draws, q).unwrap_or(middle);
         let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
+        // No more than this of the distance to an end comes from what is measured.
+        let measured = match self.stated {
+            Span::ZERO => f64::INFINITY,
+            stated => self.makespan().saturating_sub(stated).nanos_f64(),
+        };
         let moved = |end: f64, outwards: f64| {
-            let inwards = middle + (end - middle) * (1.0 + self.margin);
+            // Only what is measured moves: a stated range stays as stated.
+            let measured = (end - middle).clamp(-measured, measured);
+            let rest = end - middle - measured;
+            let inwards = middle + rest + measured * (1.0 + self.margin);
             let stated = self.stated.nanos_f64().min(end);
             let outwards = stated + (end - stated) * (outwards * self.margin).exp();
             Span::from_nanos_f64(if self.margin < 0.0 { inwards } else { outwards })

@@ -82,7 +82,10 @@ fn a_family_that_is_asked_for_holds_it_so_too() {
         let found = asked(family, "pageable");
         assert!(found.plans.is_empty(), "{family} goes through pinned memory");
         let why = &found.refused[0].reason;
-        assert!(why.contains("needs pinned memory") || why.contains("pageable memory"), "{why}");
+        assert!(
+            why.contains("needs pinned memory") || why.contains("pageable host memory"),
+            "{why}"
+        );
     }
     let pinned = asked("by-task", "pinned");
     let mut on_gpu = labels(&pinned).into_iter().filter(|name| name != "cpu");

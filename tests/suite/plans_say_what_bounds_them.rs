@@ -65,7 +65,7 @@ fn kernels_of_no_length_are_bound_by_launches() {
              [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
              [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
              [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
-             iterations = {iterations}\n[plans]\nfamilies = [\"resident\"]\n"
+             iterations = {iterations}\n[plans]\nfamilies = [\"resident\", \"graph\"]\n"
         ))
     };
     let short = ranked(&of(256, 2_000), &PROFILE, 1);
@@ -140,7 +140,7 @@ fn a_range_that_is_none_is_refused_where_it_is() {
              \"{range}\" }}\n[[program]]\nname = \"p\"\n{CALLS}"
         );
         let error = Workload::from_toml("test.toml", &text).expect_err(range).to_string();
-        assert!(error.contains("no range of the time of kernel `long`"), "{error}");
+        assert!(error.contains("is not a range for the time of kernel `long`"), "{error}");
     }
 }
 

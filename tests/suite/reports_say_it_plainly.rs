@@ -3,6 +3,7 @@
 
 mod break_even;
 mod pictures;
+mod scored;
 mod set_up;
 mod unknowns;
 
@@ -15,7 +16,7 @@ use hallway::findings::{Answer, Assessment, Verdict};
 use hallway::kernels::Kernel;
 use hallway::machine::Side;
 use hallway::profile::{Accuracy, Conditions, Handling, Profile};
-use hallway::report::{self, Evaluation, Origin, Rows, Verification, date};
+use hallway::report::{self, Evaluation, Origin, Rows, date};
 use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
@@ -370,82 +371,4 @@ fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
 fn score(cells: Vec<Cell>) -> Score {
     let chosen = (0..cells.len()).min_by_key(|&cell| cells[cell].predicted);
     Score { scenario: "demo".to_owned(), cells, chosen, rerun: None }
-}
-
-fn verification(scores: &[Score]) -> Verification {
-    Verification::new(Origin::new("profile.toml", &machine()), scores)
-}
-
-#[test]
-fn good_predictions_pass() {
-    let right = score(vec![cell("cpu", 2_000, 2_010), cell("resident, pinned", 1_000, 1_010)]);
-    let verification = verification(&[right.clone(), right]);
-    assert!(verification.passed(), "{}", verification.text());
-    let text = verification.text();
-    for words in ["resident, pinned", "-1.0%", "median error: 0.7% over 4 plans (limit: 3.0%)"] {
-        assert!(text.contains(words), "no `{words}`: {text}");
-    }
-    assert!(!text.contains("FAIL"), "{text}");
-    let markdown = verification.markdown();
-    assert_eq!(markdown.lines().filter(|line| line.starts_with('|')).count(), 5, "{markdown}");
-    let back = serde_json::from_str::<Verification>(&verification.json()).expect("JSON");
-    assert_eq!(back, verification);
-}
-
-#[test]
-fn passes_beside_others_are_counted() {
-    let alone = cell("cpu", 2_000, 2_010);
-    let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
-    let text = verification(&[score(vec![alone.clone(), shared])]).text();
-    assert!(
-        text.contains("Not counted: 20 of 200 timed runs (10%), during which something"),
-        "{text}"
-    );
-    assert!(!verification(&[score(vec![alone])]).text().contains("Not counted"));
-}
-
-#[test]
-fn every_limit_is_a_check_of_its_own() {
-    let cases = [
-        // All within 4%, which is too much for the median alone.
-        (
-            vec![cell("cpu", 2_080, 2_000), cell("a", 1_040, 1_000)],
-            "median error: 4.0% over 2 plans (limit:",
-        ),
-        // One outlier in few plans.
-        (
-            vec![cell("cpu", 4_000, 4_000), cell("a", 1_000, 1_000), cell("b", 3_600, 3_000)],
-            "95th percentile of errors: 18.0%",
-        ),
-        // The order is wrong by little, and the choice is 5% off.
-        (
-            vec![cell("cpu", 2_000, 2_000), cell("a", 1_000, 1_050), cell("b", 1_001, 1_000)],
-            "largest regret: 5.0%, in demo (limit:",
-        ),
-        // The CPU was taken for faster, by next to nothing.
-        (
-            vec![cell("cpu", 1_000, 1_001), cell("a", 1_002, 1_000)],
-            "correct verdicts (GPU or CPU): 0 of 1",
-        ),
-    ];
-    for (cells, words) in cases {
-        let verification = verification(&[score(cells)]);
-        assert!(!verification.passed());
-        let failed: Vec<&str> =
-            verification.checks.iter().filter(|c| !c.passed).map(|c| c.what.as_str()).collect();
-        assert!(failed.iter().any(|what| what.contains(words)), "{failed:?}");
-        assert!(verification.text().contains("FAIL"));
-    }
-}
-
-#[test]
-fn runs_that_fit_no_plan_are_a_failure() {
-    let verification = verification(&[score(Vec::new())]);
-    assert!(!verification.passed());
-    assert!(
-        verification
-            .text()
-            .contains("no run of demo matches one of its plans: verify it on the GPU")
-    );
-    assert!(!verification.markdown().is_empty());
 }

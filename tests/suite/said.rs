@@ -17,7 +17,8 @@ pub fn text(assessment: &Assessment, profile: &Profile) -> String {
 /// The sentence that says what to choose: it follows the title.
 #[track_caller]
 pub fn answer(text: &str) -> &str {
-    text.lines().nth(1).unwrap_or_else(|| panic!("no answer: {text}"))
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    lines.nth(1).unwrap_or_else(|| panic!("no answer: {text}"))
 }
 
 /// The sentences with a label in front of them.

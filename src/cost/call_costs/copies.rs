@@ -122,7 +122,7 @@ impl CallCosts<'_> {
             ashore.length,
             self.footprint_in_caches(direction, ashore),
         )?;
-        let [returns, complete] = self.staged_in_parts(direction, ashore, [returns, complete])?;
+        let [returns, complete] = self.staged_in_parts(direction, ashore, [returns, complete]);
         let touch = self.touch_time(locality)?;
         let complete = Span::from_nanos_f64((complete + touch).max(0.0));
         let returns = Span::from_nanos_f64((returns + touch).max(0.0)).min(complete);
@@ -144,14 +144,9 @@ impl CallCosts<'_> {
 
     /// What a staged copy takes that takes `times` if no price is halved. Its bytes take as long as
     /// in one copy of all that copies use in a pass; the rest, it takes for being a copy.
-    fn staged_in_parts(
-        &self,
-        direction: Direction,
-        ashore: &Slice,
-        times: [f64; 2],
-    ) -> Result<[f64; 2], Unknown> {
+    fn staged_in_parts(&self, direction: Direction, ashore: &Slice, times: [f64; 2]) -> [f64; 2] {
         if !self.halved.has(Bottleneck::Copies) && !self.halved.has(Bottleneck::Staging) {
-            return Ok(times);
+            return times;
         }
         let footprint = self.footprint_in_caches(direction, ashore);
         let all = self.traffic.copied_both_ways.max(ashore.length);
@@ -164,7 +159,7 @@ impl CallCosts<'_> {
             let fixed = times[at] - of_bytes[at];
             self.halved.in_parts(fixed, (times[at], Bottleneck::Staging))
         };
-        Ok([in_parts(0), in_parts(1)])
+        [in_parts(0), in_parts(1)]
     }
 
     /// For how long the bytes of a copy are on the link: as long as at the rate of large copies.

@@ -370,21 +370,21 @@ mod tests {
     #[test]
     fn what_is_no_expression_is_told() {
         for (text, told) in [
-            ("", "ends too early"),
-            ("i +", "ends too early"),
-            ("(i", "ends too early"),
-            ("i i", "`i` is not expected"),
-            ("$", "`$` is not expected"),
-            ("j + 1", "`j` in `j + 1` is no index"),
+            ("", "`` is incomplete"),
+            ("i +", "`i +` is incomplete"),
+            ("(i", "`(i` is incomplete"),
+            ("i i", "unexpected `i` in `i i`"),
+            ("$", "unexpected `$` in `$`"),
+            ("j + 1", "`j` in `j + 1` is not an index"),
             ("4 / (i - 3)", "divides by 0"),
-            ("9000000 TB * 1000", "beyond 64 bits"),
-            ("4 furlongs", "`4 furlongs` is no whole number of bytes"),
+            ("9000000 TB * 1000", "exceeds 64 bits"),
+            ("4 furlongs", "`4 furlongs` is not a whole number of bytes"),
             ("floor(i)", "no function `floor`"),
-            ("ceil(i", "ends too early"),
-            ("ceil(i, 2)", "`,` is not expected"),
-            ("ceil(i / 2 % 2)", "of parts of numbers"),
-            ("0.5", "`0.5` is no whole number of bytes"),
-            (&"(".repeat(1_000_000), "more than 64 parentheses"),
+            ("ceil(i", "`ceil(i` is incomplete"),
+            ("ceil(i, 2)", "unexpected `,` in `ceil(i, 2)`"),
+            ("ceil(i / 2 % 2)", "takes the remainder of a fraction"),
+            ("0.5", "`0.5` is not a whole number of bytes"),
+            (&"(".repeat(1_000_000), "parentheses are nested more than 64 deep"),
         ] {
             let error = value(text).expect_err(text);
             assert!(error.contains(told), "{text}: {error}");

@@ -15,6 +15,7 @@ mod memory;
 mod own;
 mod raw;
 mod raw_kernel;
+mod rules;
 mod scope;
 mod threads;
 mod values;

@@ -4,8 +4,9 @@ use super::call::KernelCall;
 use super::code::code;
 use super::cost::{cost, cpu};
 use super::elementwise::elementwise;
-use super::expression::{Indices, Part, evaluate_rule, names};
+use super::expression::{Indices, names};
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
+use super::rules::Rules;
 use super::scope::Scope;
 use super::values::{Number, RawParameter};
 use super::write::{number, text};
@@ -131,14 +132,14 @@ impl DeclaredKernel {
                 "`lead` only applies to library kernels, not to your own \
                                    kernel `{name}`"
             );
-            return Err(Fault::new(message, lead.span(), "not taken", "take it out"));
+            return Err(Fault::new(message, lead.span(), "not taken", "remove it"));
         }
         if let Some(stray) = call.of_type {
             let message = format!(
                 "`type` only applies to library kernels, not to your own \
                                    kernel `{name}`"
             );
-            return Err(Fault::new(message, stray.span(), "not taken", "take it out"));
+            return Err(Fault::new(message, stray.span(), "not taken", "remove it"));
         }
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
@@ -403,38 +404,4 @@ fn rule(raw: &RawKernel) -> String {
         Some(format!("{key} = {value}\n"))
     });
     lists.chain(single).collect()
-}
-
-/// What rules of a kernel are applied to: the numbers of one launch.
-struct Rules<'k> {
-    name: &'k str,
-    numbers: &'k BTreeMap<String, f64>,
-    known: &'k Indices,
-    call: Range<usize>,
-}
-
-impl Rules<'_> {
-    fn whole(&self, number: &Spanned<Number>) -> Result<i64, Fault> {
-        match number.get_ref() {
-            Number::Value(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(*value as i64),
-            Number::Value(value) => {
-                let message = format!("{value} in kernel `{}` is not a whole number", self.name);
-                Err(Fault::new(message, number.span(), "not whole", "write a whole number"))
-            }
-            Number::Text(text) => {
-                let value = evaluate_rule(Part::new(text, &number.span()), self.known);
-                value.map_err(|fault| fault.and(self.call.clone(), "by this call"))
-            }
-        }
-    }
-
-    fn real(&self, number: &Spanned<Number>) -> Result<f64, Fault> {
-        match number.get_ref() {
-            Number::Value(value) => Ok(*value),
-            Number::Text(text) => match self.numbers.get(text.trim()) {
-                Some(value) => Ok(*value),
-                None => self.whole(number).map(|value| value as f64),
-            },
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Curves as SVG that keeps its strokes and letters at any width.
 //!
 //! Lines are drawn in a square that the browser stretches to the room there is; what is written
-//! stands beside it as text of the page. A line has the colour of its side; lines of one side differ
-//! in shades, dashes and dots. Lines that coincide are drawn as one, with all their names.
+//! stands beside it as text of the page. A line has the colour of its side; lines of one side
+//! differ in shades, dashes and dots. Lines that coincide are drawn as one, with all their names.
 
 use super::scale::Scale;
 use super::style::share;

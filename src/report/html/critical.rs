@@ -28,7 +28,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @for (at, ranked) in plans.iter().enumerate() {
                 (waterfall(case, ranked, at == 0))
             }
-            @if let Some(line) = host_threads(case.assessment) { (paragraph(&format!("{}: {}.", line.label, line.text))) }
+            @if let Some(line) = host_threads(case.assessment) {
+                (paragraph(&format!("{}: {}.", line.label, line.text)))
+            }
         },
     )
 }

@@ -155,7 +155,9 @@ impl<'a> Passes<'a> {
                         path class={ "shape " (side) } d=(self.shape([low, high])) {}
                     }
                     div.median style={ "left:" (at(0.0)) } {}
-                    div.range style={ "left:" (at(from)) ";right:" (share(1.0 - (to - low) / (high - low))) } {}
+                    div.range style={
+                        "left:" (at(from)) ";right:" (share(1.0 - (to - low) / (high - low)))
+                    } {}
                     div.predicted style={ "left:" (at(middle)) } {}
                 } }
                 td.number { (self.median) }

@@ -63,14 +63,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                     aria-label="Timeline of the plan; the table below it has the same." {}
                 div.tip role="status" hidden {}
             }
-            p.note id={ (id) "-keys" } {
-                "Drag to move, turn the wheel or pinch to zoom (click first, or hold Ctrl). Keys: "
-                kbd { "+" } " " kbd { "\u{2212}" } " zoom, " kbd { "\u{2190}" } " "
-                kbd { "\u{2192}" } " move, " kbd { "n" } " " kbd { "p" } " next and previous, "
-                kbd { "c" } " what it waited for, " kbd { "f" } " zoom to it, " kbd { "0" } " the whole \
-                pass, " kbd { "/" } " find. The strip above shows the whole pass: drag its window, or \
-                the window's edges."
-            }
+            (keys(&id))
             noscript { p.note { "A script draws the timeline, and this browser runs none." } }
             details.spans {
                 summary { "What is in view, as a table" }
@@ -94,6 +87,20 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             (PreEscaped(inert(&Value::from(data))))
         }
     })
+}
+
+/// What the mouse and the keys do.
+fn keys(id: &str) -> Markup {
+    html! {
+        p.note id={ (id) "-keys" } {
+            "Drag to move, turn the wheel or pinch to zoom (click first, or hold Ctrl). Keys: "
+            kbd { "+" } " " kbd { "\u{2212}" } " zoom, " kbd { "\u{2190}" } " "
+            kbd { "\u{2192}" } " move, " kbd { "n" } " " kbd { "p" } " next and previous, "
+            kbd { "c" } " what it waited for, " kbd { "f" } " zoom to it, " kbd { "0" }
+            " the whole run, " kbd { "/" } " find. The strip above shows the whole run: drag its \
+            window, or the window's edges."
+        }
+    }
 }
 
 /// A search for calls of the plan that is shown.

@@ -41,8 +41,8 @@ struct Strand {
     colour: RGBColor,
 }
 
-/// Draws the fastest plan of every family over its number of chunks. `None` unless a family has plans
-/// with several numbers.
+/// Draws the fastest plan of every family over its number of chunks. `None` unless a family has
+/// plans with several numbers.
 pub fn chunks(
     (scenario, question): (&str, &str),
     ranking: &Ranking,

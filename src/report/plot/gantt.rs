@@ -115,7 +115,8 @@ impl Gantt<'_> {
         } else if is_drawn(self.ranking.best_on_gpu()) {
             match self.drawn.plan.side() {
                 Side::Both => {
-                    "This is the plan to choose of those that use the GPU; it uses both processors. "
+                    "This is the plan to choose of those that use the GPU; it uses both \
+                     processors. "
                 }
                 _ => "This is the plan to choose on the GPU. ",
             }

@@ -1,6 +1,6 @@
 //! The answer in one sentence, and how sure it is in another one.
 
-use super::side;
+use super::line::side;
 use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime, Verdict};
 use crate::machine::Side;
 use crate::program::ProcessState;

@@ -1,6 +1,6 @@
 //! What is paid once: set-up, pinning and first use, and after how many runs it pays.
 
-use super::Line;
+use super::line::Line;
 use crate::findings::{
     AssessedPlan, Assessment, CLEARLY, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
 };

@@ -1,6 +1,6 @@
 //! What is not known, and what an answer depends on.
 
-use super::{Line, side};
+use super::line::{Line, side};
 use crate::findings::{Assessment, BorrowedCost, LeftOut, MissingTime, NoRoom};
 use crate::report::words::{percent, quoted, with_range};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,13 +82,21 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
 
 /// What limits what the answer says.
 pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
-    [stated(assessment), untried(assessment), on_request(assessment)]
+    [filling(assessment), stated(assessment), untried(assessment), on_request(assessment)]
         .into_iter()
         .flatten()
         .chain(left_out("No such plan", &assessment.refused))
         .chain(left_out("Not predicted", &assessment.unknown))
         .chain(left_out("Set-up unknown", &assessment.unknown_setup))
         .collect()
+}
+
+/// Kernels that nothing runs next to, since nobody says which part of the GPU they need.
+fn filling(assessment: &Assessment) -> Option<Line> {
+    let names = quoted(&assessment.without_grid).join(", ");
+    let text =
+        format!("{names} has no `grid`, so it is taken to fill the GPU: nothing runs next to it");
+    (!names.is_empty()).then(|| Line::new("No grid", text))
 }
 
 /// Kernels whose times the user states, without saying how sure they are.

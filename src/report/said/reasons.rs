@@ -1,9 +1,9 @@
 //! Why the answer is what it is.
 
-use super::Line;
 use super::answer::runs_in;
 use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
+use super::line::Line;
 use super::sizes::sizes;
 use crate::cost::Bottleneck;
 use crate::findings::{

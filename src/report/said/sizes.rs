@@ -1,6 +1,6 @@
 //! At which sizes the GPU is faster.
 
-use super::{Line, side};
+use super::line::{Line, side};
 use crate::findings::{Answer, Assessment, NoThreshold, Sizes, Threshold};
 use crate::report::wins::stretch;
 use crate::report::words::{count, fine_count, quoted};

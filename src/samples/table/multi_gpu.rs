@@ -23,7 +23,8 @@ impl Row<'_> {
         if from == to {
             return Err("column `to`: same GPU as `from`; write another one".to_owned());
         }
-        let bytes = self.bytes("bytes")?.ok_or("column `bytes`: nothing there; such as 1048576")?;
+        let bytes =
+            self.bytes("bytes")?.ok_or("column `bytes`: empty; write a number such as 1048576")?;
         let both = match self.get("concurrent") {
             None => false,
             Some(_) => self.one_of("concurrent", &[("P2P", true)])?,

@@ -45,7 +45,7 @@ fn no_result_takes_the_place_of_what_is_read() {
         outcome.failed_cleanly(2);
         let words = format!("{output} would overwrite an input: {input}");
         let words = words.replacen(". ", "./demo-gantt.svg ", usize::from(output == "."));
-        outcome.says(&[&words, "help: choose another place for the result"]);
+        outcome.says(&[&words, "help: choose another path for the output"]);
     }
     std::os::unix::fs::symlink(desk.path("lab.csv"), desk.path("lab.toml")).expect("made");
     for output in ["lab.csv", "runs/../lab.csv", "lab.toml"] {

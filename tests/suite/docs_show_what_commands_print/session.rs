@@ -14,7 +14,8 @@ const COPIED: [&str; 3] = ["calibration", "scenarios", "plots"];
 /// Columns of the terminal that commands believe to have: what a page can show without scrolling.
 const WIDTH: usize = 100;
 
-/// Columns of a label such as `Break-even`, with the gap after it: a long reason goes on below them.
+/// Columns of a label such as `Break-even`, with the gap after it: a long reason goes on below
+/// them.
 const LABEL: usize = 17;
 
 /// What a script printed, on both outputs in the order of a terminal, and its exit code.

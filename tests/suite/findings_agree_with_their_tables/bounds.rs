@@ -30,7 +30,7 @@ pub(super) fn check(
         });
     let has_shares = !part.scenario["verdict"]["borrowed"].as_array().expect("a list").is_empty();
     let has_rows = part.rows().next().is_some();
-    complaints.expect(!has_rows || has_shares == !lenders.is_empty(), || {
+    complaints.expect(!has_rows || has_shares != lenders.is_empty(), || {
         "what hangs on borrowed costs is not said".to_owned()
     });
 }

@@ -264,11 +264,17 @@ stated = {{ fixed = "1.5 ms" }}
 name = "own"
 {result}
 memory = [{{ name = "d", kind = "device", size = "4 KiB" }}]
-calls = [{{ launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" }}, {{ synchronize = "s" }}]
+calls = [
+  {{ launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" }},
+  {{ synchronize = "s" }},
+]
 [[program]]
 name = "home"
 {result}
-calls = [{{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, stream = "s" }}, {{ synchronize = "s" }}]
+calls = [
+  {{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, stream = "s" }},
+  {{ synchronize = "s" }},
+]
 "#,
             head("first-use"),
             buffer("x", "f32", 1024, DEVICE)
@@ -288,7 +294,8 @@ calls = [{{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, str
             (&"plan".into(), &"own".into())
         );
         assert_eq!(scenario["verdict"]["process"], if is_new { "new" } else { "running" });
-        // Without a word from the scenario they are no rivals, and in the same process all the same.
+        // Without a word from the scenario they are no rivals, and in the same process all the
+        // same.
         let (answer, text) = asked(&text(process, ""));
         let parts = answer["scenarios"].as_array().expect("a list");
         let first_uses = parts.iter().map(|part| part["plans"][0]["first_use_ns"].as_u64());
@@ -305,7 +312,8 @@ fn a_range_does_not_undercut_what_is_stated() {
     let program = |name: &str, setup: &str| {
         format!(
             "[[program]]\nname = \"{name}\"\n{setup}calls = [\n\
-             {{ launch = \"long\", reads = [\"x\"], writes = \"x\", elements = 1, stream = \"s\" }},\n\
+             {{ launch = \"long\", reads = [\"x\"], writes = \"x\", elements = 1, \
+             stream = \"s\" }},\n\
              {{ copy = \"x\", to = \"y\", stream = \"s\" }},\n{{ synchronize = \"s\" }}]\n"
         )
     };

@@ -88,7 +88,8 @@ fn scenario(at: usize, random: &mut ChaCha8Rng) -> Asked {
         panic!("{error}\n{text}");
     });
     known.groups = Some(groups);
-    // Data at home on the device was brought there, unless the scenario says that the process is new.
+    // Data at home on the device was brought there, unless the scenario says that the process is
+    // new.
     known.is_new = Some(process.contains("new"));
     Asked { workload, known, sizes: false }
 }
@@ -133,8 +134,10 @@ impl Draft<'_> {
     fn uses_everything(&mut self) {
         let body = "calls = [
             { copy = \"x\", to = \"state\", stream = \"s\" },
-            { launch = \"first\", reads = [\"state\"], writes = [\"state\"], elements = 1, stream = \"s\" },
-            { launch = \"second\", reads = [\"state\"], writes = [\"state\"], elements = 1, stream = \"s\" },
+            { launch = \"first\", reads = [\"state\"], writes = [\"state\"], elements = 1, \
+              stream = \"s\" },
+            { launch = \"second\", reads = [\"state\"], writes = [\"state\"], elements = 1, \
+              stream = \"s\" },
             { copy = \"state\", to = \"y\", stream = \"s\" },
             { synchronize = \"s\" },
         ]\n";
@@ -179,9 +182,10 @@ impl Draft<'_> {
         let copy = |from: &str, to: &str| {
             if in_halves {
                 format!(
-                    "{{ copy = \"{from}[0..{half} B]\", to = \"{to}[0..{half} B]\", stream = \"s\" }},\n\
-                     {{ copy = \"{from}[{half} B..{bytes} B]\", to = \"{to}[{half} B..{bytes} B]\", \
-                     stream = \"s\" }},\n"
+                    "{{ copy = \"{from}[0..{half} B]\", to = \"{to}[0..{half} B]\", \
+                     stream = \"s\" }},\n\
+                     {{ copy = \"{from}[{half} B..{bytes} B]\", \
+                     to = \"{to}[{half} B..{bytes} B]\", stream = \"s\" }},\n"
                 )
             } else {
                 format!("{{ copy = \"{from}\", to = \"{to}\", stream = \"s\" }},\n")
@@ -189,8 +193,8 @@ impl Draft<'_> {
         };
         let launch = |kernel: &str, from: &str, to: &str| {
             format!(
-                "{{ launch = \"{kernel}\", reads = [\"{from}\"], writes = [\"{to}\"], elements = 1, \
-                 stream = \"s\" }},\n"
+                "{{ launch = \"{kernel}\", reads = [\"{from}\"], writes = [\"{to}\"], \
+                 elements = 1, stream = \"s\" }},\n"
             )
         };
         let work = match leaves {

@@ -43,8 +43,9 @@ fn help(command: &mut clap::Command) -> String {
 fn of_scenarios_is_their_schema() {
     let schema: Value = serde_json::from_str(&derived_schema()).expect("JSON");
     let mut page = format!(
-        "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes a starter scenario, \
-         `hallway check` reports mistakes, and\n`hallway schema` prints the JSON Schema from which \
+        "{HEAD}\n# Scenario\n\nA scenario is a TOML file. `hallway init` writes a starter \
+         scenario, `hallway check` reports mistakes, and\n\
+         `hallway schema` prints the JSON Schema from which \
          this page is generated.\n"
     );
     let tables = [

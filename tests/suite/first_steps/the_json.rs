@@ -34,8 +34,8 @@ const ALWAYS: [(&str, &str, &str); 2] = [
     (
         "schema_version",
         "whole number",
-        "Version of the JSON format. It increases when a key changes its meaning or is removed, not \
-         when one is added.",
+        "Version of the JSON format. It increases when a key changes its meaning or is removed, \
+         not when one is added.",
     ),
     ("hallway_version", "text", "Version of hallway that printed it."),
 ];
@@ -45,8 +45,9 @@ fn is_described_in_the_docs_key_by_key() {
     let mut page =
         "<!-- Generated: `BLESS=1 cargo test --test suite first_steps` writes it. -->\n\n\
         # JSON\n\nTimes end in `_ns` and are whole nanoseconds. Sizes end in `_bytes`. Shares and \
-        errors are fractions: 0.1 is 10%.\nEvery key is always present. Values that are unknown or do \
-        not apply are `null`.\n\nIf JSON is requested and the command fails, it prints one line of \
+        errors are fractions: 0.1 is 10%.\nEvery key is always present. Values that are unknown or \
+        do not apply are `null`.\n\n\
+        If JSON is requested and the command fails, it prints one line of \
         JSON on standard error. The exit code\nis the same as without `--format json`.\n\n\
         Every form begins with:\n\n"
             .to_owned();

@@ -63,7 +63,11 @@ fn runs_that_take_too_long_to_count_are_refused_at_their_key() {
         hallway(arguments.into_iter().chain(profile))
     };
     let answered = ask("1000");
-    assert!(String::from_utf8_lossy(&answered.stdout).contains("GPU wins"));
+    let said = String::from_utf8_lossy(&answered.stdout).into_owned();
+    assert!(
+        said.contains("Use the GPU: ") && said.contains("GPU 10000 s, CPU 73787000 s"),
+        "{said}"
+    );
     let unanswered = ask("1000000");
     let said = String::from_utf8_lossy(&unanswered.stderr).into_owned();
     assert_eq!(unanswered.status.code(), Some(1), "{said}");

@@ -45,7 +45,8 @@ fn what_is_measured_is_something() {
 
 #[test]
 fn every_measurement_has_times_and_they_pass() {
-    let line = line_with(&["\"call\":\"launch\"", "\"times\":["]);
+    let capped = line_with(&["\"call\":\"launch\"", "\"times\":[", "\"stop\":\"capped\""]);
+    let line = capped.replacen("\"capped\"", "\"settled\"", 1);
     let (before, rest) = line.split_once("\"times\":[").expect("times");
     let (_, after) = rest.split_once(']').expect("their end");
     for (times, message) in
@@ -55,6 +56,10 @@ fn every_measurement_has_times_and_they_pass() {
         let error = error_of("samples.jsonl", &samples(&[&wrong]));
         assert!(error.contains(":2:") && error.contains(message), "{error}");
     }
+    // What cannot be had on a machine has a line without times.
+    let none = format!("{before}\"times\":[]{after}").replacen("\"settled\"", "\"capped\"", 1);
+    let (_folder, path) = file("samples.jsonl", samples(&[&none]));
+    Samples::load(&path).expect("the limit was reached before the first");
 }
 
 #[test]

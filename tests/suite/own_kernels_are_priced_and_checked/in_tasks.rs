@@ -216,7 +216,7 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
         ),
         (
             along("[\"in\", \"out\"]\nhalo = 1").replace("writes = [\"y\"]", "writes = [\"x\"]"),
-            "[\"x\"]\n",
+            "[\"x\"]",
             "reads and writes `x`, but kernel `k` has a halo",
             "write to another buffer",
         ),
@@ -266,27 +266,27 @@ fn mistakes_have_their_place_and_fix() {
             good.clone() + "arguments = { rows = 3 }",
             "rows",
             "kernel `k` has no argument `rows`",
-            "take it out",
+            "remove it",
         ),
-        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is nothing that kernel `k` uses", "`reads`"),
-        (along("[\"in\"]"), "[\"in\"]", "leaves out what it writes", "add `out`"),
+        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is not an argument of kernel `k`", "`reads`"),
+        (along("[\"in\"]"), "[\"in\"]", "lacks an output", "add `out`"),
         (
             along("[\"in\", \"out\"]\nelements = 3"),
             "3",
             "both `elementwise` and `elements`",
-            "take `elements` out",
+            "remove `elements`",
         ),
         (
             along("[\"in\", \"out\"]").replacen("10_000_000", "10_000", 1),
             "10_000",
-            "goes along the 10000000 elements of `y` and the 10000 of `x`",
+            "is elementwise, but `y` has 10000000 elements and `x` has 10000",
             "same `elements`",
         ),
         (
             with(known, &format!("{known}\nblock = [256]\ngrid = [\"elements - 10_000_000\"]")),
             "\"elements - ",
             "`grid` of kernel `k` is 0",
-            "correct the rule",
+            "correct the kernel's expression",
         ),
     ] {
         refuses(&text, marked, message, help);

@@ -48,7 +48,7 @@ fn a_kernel_is_known_in_one_way_and_whole() {
             "ptx = \"triad.ptx\"\nentry = \"triad\"\ninclude = [\".\"]",
             "\".\"",
             "` is already compiled, but has `include`",
-            "take it out",
+            "remove it",
         ),
         (
             "source = { name = \"k.cu\", text = \"\" }\nentry = \"k\"\ninclude = [\".\"]",
@@ -91,7 +91,7 @@ fn a_cost_is_said_once_and_makes_sense() {
             "stated = { fixed = \"1 us\" }\nparameters = [\"x\"]",
             "\"x\"",
             "` has `parameters` but no code",
-            "take",
+            "remove `parameters`",
         ),
         ("stated = { }", "{ }", "the stated time of kernel `k` is zero", "per_element"),
         ("stated = { fixed = \"5\" }", "\"5\"", "is not a time", "120 us"),
@@ -137,7 +137,7 @@ fn a_cost_is_said_once_and_makes_sense() {
             &format!("{code}stated = {{ fixed = \"1 us\" }}"),
             "{ fixed",
             "` has both code and a cost",
-            "take",
+            "remove the cost",
         ),
     ] {
         refuses((&costs(kernel), &launch(10)), marked, message, help);
@@ -155,101 +155,102 @@ fn a_name_of_the_library_or_of_another_kernel_is_taken() {
         "another name",
     );
     let twice = named("k") + &named("k");
-    refuses((&twice, ""), "\"k\"", "two kernels have the same `name`, `k`", "of its own");
+    refuses(
+        (&twice, ""),
+        "\"k\"",
+        "two kernels have the same `name`, `k`",
+        "give each kernel a distinct name",
+    );
     let stated = costs("stated = { fixed = \"1 us\" }");
     let unknown = "{ launch = \"q\", reads = [\"d\"], writes = \"e\" },";
     refuses((&stated, unknown), "\"q\"", "there is no kernel `q`", "use one of k, scale");
 }
 
+/// What a launch says, what it says instead, what is marked, and words of the message and the help.
+const LAUNCHES: [(&str, &str, &str, &str, &str); 17] = [
+    (
+        "taps = 9",
+        "tabs = 9",
+        "tabs",
+        "` has no argument `tabs`",
+        "remove it, or use it in the kernel's `grid`, `block`, `shared`,",
+    ),
+    ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is not", "arguments"),
+    ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is not a number", "`elements`"),
+    (
+        "gain = 2.5",
+        "gain = inf",
+        "inf",
+        "kernel `k` cannot have the argument `",
+        "write a finite number",
+    ),
+    (
+        ", elements = 1000",
+        "",
+        "\"k\"",
+        "` does not say how many elements it works on",
+        "add `elements",
+    ),
+    ("elements = 1000", "elements = 0", "0", "kernel `k` cannot work on 0 elements", "from 1 to"),
+    ("elements = 1000", "elements = -5", "-5", "` cannot work on -5 elements", "from 1 to"),
+    ("taps = 9", "taps = 90000", "\"4 * taps\"", "`shared` of kernel `k` is 360000", "256 KiB"),
+    ("taps = 9", "taps = -9", "\"4 * taps\"", "`shared` of kernel `k` is -36", "between 0 and"),
+    (
+        "\"d[..4000]\", ",
+        "",
+        "\"k\"",
+        "` reads 2 ranges, but the call reads 1",
+        "in the kernel's order",
+    ),
+    (
+        "[\"e[..4000]\"]",
+        "[\"e\", \"d\"]",
+        "\"k\"",
+        "` writes 1 ranges, but the call writes 2",
+        "in the kernel's order",
+    ),
+    ("\"e[..4000]\"", "\"x\"", "\"k\"", ", but it is not on GPU 0", "correct the call"),
+    (
+        "\"d[..4000]\"",
+        "\"d[..8 MiB]\"",
+        "\"d[..8 MiB]\"",
+        "are not a range within `d`, which has",
+        "use a non-empty range within the memory",
+    ),
+    (
+        "elements = 1000",
+        "elements = 1000, lead = 2",
+        "2",
+        "`lead` only applies to library kernels",
+        "remove it",
+    ),
+    (
+        "elements = 1000",
+        "elements = 1000, type = \"f32\"",
+        "\"f32\"",
+        "`type` only applies to library kernels, not to your own kernel `",
+        "remove it",
+    ),
+    (
+        "taps = 9",
+        "elements = 9",
+        "9",
+        "kernel `k` cannot have the argument `",
+        "the number of elements is a key of the call",
+    ),
+    (
+        "{ launch",
+        "{ clear = \"d\", launch",
+        "\"d\"",
+        "this call is both a `launch` and a `clear`",
+        "two calls",
+    ),
+];
+
 /// Launches that the rules of `FILTER` do not allow.
 #[test]
 fn a_launch_fits_its_kernel() {
-    let cases: [(&str, &str, &str, &str, &str); 17] = [
-        (
-            "taps = 9",
-            "tabs = 9",
-            "tabs",
-            "` has no argument `tabs`",
-            "remove it, or use it in the kernel's `grid`, `block`, `shared`,",
-        ),
-        ("taps = 9", "taps = 9.5", "\"4 * taps\"", "`taps` in `4 * taps` is not", "arguments"),
-        ("taps = 9, ", "", "\"4 * taps\"", "`taps` in `4 * taps` is not a number", "`elements`"),
-        (
-            "gain = 2.5",
-            "gain = inf",
-            "inf",
-            "kernel `k` cannot have the argument `",
-            "write a number",
-        ),
-        (
-            ", elements = 1000",
-            "",
-            "\"k\"",
-            "` does not say how many elements it works on",
-            "add `elements",
-        ),
-        (
-            "elements = 1000",
-            "elements = 0",
-            "0",
-            "kernel `k` cannot work on 0 elements",
-            "from 1 to",
-        ),
-        ("elements = 1000", "elements = -5", "-5", "` cannot work on -5 elements", "from 1 to"),
-        ("taps = 9", "taps = 90000", "\"4 * taps\"", "`shared` of kernel `k` is 360000", "256 KiB"),
-        ("taps = 9", "taps = -9", "\"4 * taps\"", "`shared` of kernel `k` is -36", "0 to"),
-        (
-            "\"d[..4000]\", ",
-            "",
-            "\"k\"",
-            "` reads 2 ranges, but the call reads 1",
-            "in the kernel's order",
-        ),
-        (
-            "[\"e[..4000]\"]",
-            "[\"e\", \"d\"]",
-            "\"k\"",
-            "` writes 1 ranges, but the call writes 2",
-            "in the kernel's order",
-        ),
-        ("\"e[..4000]\"", "\"x\"", "\"k\"", ", but it is not on GPU 0", "correct the call"),
-        (
-            "\"d[..4000]\"",
-            "\"d[..8 MiB]\"",
-            "\"d[..8 MiB]\"",
-            "are not a range within `d`, which has",
-            "are there",
-        ),
-        (
-            "elements = 1000",
-            "elements = 1000, lead = 2",
-            "2",
-            "`lead` only applies to library kernels",
-            "take it out",
-        ),
-        (
-            "elements = 1000",
-            "elements = 1000, type = \"f32\"",
-            "\"f32\"",
-            "`type` only applies to library kernels, not to your own kernel `",
-            "take",
-        ),
-        (
-            "taps = 9",
-            "elements = 9",
-            "9",
-            "kernel `k` cannot have the argument `",
-            "how many elements",
-        ),
-        (
-            "{ launch",
-            "{ clear = \"d\", launch",
-            "\"d\"",
-            "this call is both a `launch` and a `clear`",
-            "two calls",
-        ),
-    ];
-    for (from, to, marked, message, help) in cases {
+    for (from, to, marked, message, help) in LAUNCHES {
         let call = FILTERED.replacen(from, to, 1);
         assert_ne!(call, FILTERED, "{from}");
         refuses((FILTER, &call), marked, message, help);
@@ -267,13 +268,25 @@ fn rules_come_to_what_a_device_can_launch() {
             "its block has 2048 threads; the limit is 1024",
             "smaller",
         ),
-        ("[32, 8]", "[2048]", "2048", "`block` of kernel `k` is 2048", "1 to 1024"),
-        ("[32, 8]", "[32, \"taps - 9\"]", "\"taps - 9\"", "`block` of kernel `k` is 0", "1 to"),
-        ("max(taps % 5, 2)", "taps - 9", "\"taps - 9\"", "`grid` of kernel `k` is 0", "1 to"),
+        ("[32, 8]", "[2048]", "2048", "`block` of kernel `k` is 2048", "between 1 and 1024"),
+        (
+            "[32, 8]",
+            "[32, \"taps - 9\"]",
+            "\"taps - 9\"",
+            "`block` of kernel `k` is 0",
+            "between 1 and",
+        ),
+        (
+            "max(taps % 5, 2)",
+            "taps - 9",
+            "\"taps - 9\"",
+            "`grid` of kernel `k` is 0",
+            "between 1 and",
+        ),
         ("max(taps % 5, 2)", "elements * 99", "\"elements * 99\"", "is 99000", "65535"),
         ("max(taps % 5, 2)", "rows", "\"rows\"", "`rows` in `rows` is not a number", "`taps`"),
         ("max(taps % 5, 2)", "taps / 0", "\"taps / 0\"", "divides by 0", "another"),
-        ("max(taps % 5, 2)", "ceil(taps", "\"ceil(taps\"", "ends too early", "`ceil`"),
+        ("max(taps % 5, 2)", "ceil(taps", "\"ceil(taps\"", "is incomplete", "`ceil`"),
         ("max(taps % 5, 2)", "round(taps)", "\"round(taps)\"", "no function `round`", "`ceil`"),
         ("[\"in\", \"weights\", \"out\", {", "[\"on\", {", "\"on\"", "parameter `on`", "`reads`"),
         (
@@ -335,7 +348,7 @@ fn a_product_fits_its_matrices() {
             "elements = 5, reads",
             "5",
             "the ranges already set the number of elements of kernel `",
-            "take it out",
+            "remove it",
         ),
     ] {
         let call = product.replacen(from, to, 1);
@@ -343,7 +356,7 @@ fn a_product_fits_its_matrices() {
         refuses(("", &call), marked, message, help);
     }
     let library = "{ launch = \"scale\", type = \"bf16\", reads = [\"d\"], writes = \"e\" },";
-    refuses(("", library), "\"bf16\"", "kernel `scale` only works on f32", "take it out");
+    refuses(("", library), "\"bf16\"", "kernel `scale` only works on f32", "remove it");
     let two = "{ launch = \"scale\", reads = [\"d\"], writes = [\"e\", \"d\"] },";
-    refuses(("", two), "[\"e\"", "` writes one range, but the call has 2", "name one");
+    refuses(("", two), "[\"e\"", "` writes one range, but the call has 2", "write a single range");
 }

@@ -57,7 +57,7 @@ fn what_cannot_be_captured_is_refused_by_name() {
     for (strategy, expected) in [
         (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
         (captured(RoundTrip), "graph of round-trip, pinned: a wait of the host in the middle"),
-        (captured(Cpu), "graph of cpu, pinned: what the host computes cannot be captured"),
+        (captured(Cpu), "graph of cpu, pinned: a computation on the host cannot be captured"),
         (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs over several"),
     ] {
         let text = refused(&workload, strategy);

@@ -100,7 +100,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     };
     let no_stream = format!("uses stream {streams}, but the {streams} streams are numbered from 0");
     refused_call("by-engine", "Copy", set("/stream", streams as u64), &no_stream);
-    refused_call("by-engine", "Copy", set("/from/allocation", 99), "names allocation 99 of ");
+    refused_call("by-engine", "Copy", set("/from/allocation", 99), "uses allocation 99, but the ");
     refused_call(
         "by-engine",
         "Copy",
@@ -109,14 +109,14 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     );
     let offset = set("/to/offset", u64::MAX - 3);
     refused_call("by-engine", "Copy", offset, "uses 20 B starting at byte 18446744073709551612 of");
-    refused_call("by-engine", "Copy", set("/from/length", 0), "names no bytes, from byte 0 on, of");
+    refused_call("by-engine", "Copy", set("/from/length", 0), "uses an empty range at byte 0 of");
     refused_call(
         "by-engine",
         "Launch",
         set("/step/output/offset", 2),
         "uses 384 bytes starting at byte 2 of",
     );
-    refused_call("by-engine", "Wait", set("/event", 1 << 20), "names event 1048576 of ");
+    refused_call("by-engine", "Wait", set("/event", 1 << 20), "uses event 1048576, but the ");
     let drop_input = |call: &mut Value| {
         call.pointer_mut("/step/inputs").and_then(Value::as_array_mut).expect("a list").pop();
     };

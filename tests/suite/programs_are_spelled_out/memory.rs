@@ -108,7 +108,7 @@ fn memory_is_used_as_its_kind_allows() {
              { synchronize = \"s\" }",
             "\"scale\"",
             "two calls use `p` and one of them writes it, but nothing orders",
-            "one stream",
+            "put them into the same stream",
         ),
         (
             "{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
@@ -117,7 +117,7 @@ fn memory_is_used_as_its_kind_allows() {
              { synchronize = \"s\" }",
             "\"scale\"",
             "two calls use `m` and one of them writes it, but nothing orders",
-            "one stream",
+            "put them into the same stream",
         ),
     ] {
         refuses(&calls(call), marked, message, help);

@@ -64,14 +64,19 @@ fn names_stand_for_what_is_there() {
     for (call, marked, message, help) in [
         ("{ copy = \"z\", to = \"d\" }", "\"z\"", "no memory is named `z`", "`x`, `y`, `d`, `e`"),
         ("{ copy = \"x\", to = \"D\" }", "\"D\"", "no memory is named `D`", "`d`"),
-        ("{ synchronize = \"\" }", "\"\"", "a name is empty", "write one"),
-        ("{ clear = \"d\", stream = \" \" }", "\" \"", "a name is empty", "write one"),
-        ("{ synchronize = \"s\" }", "\"s\"", "no earlier call uses a stream `s`", "there is none"),
+        ("{ synchronize = \"\" }", "\"\"", "a name is empty", "write a name such as `d`"),
+        (
+            "{ clear = \"d\", stream = \" \" }",
+            "\" \"",
+            "a name is empty",
+            "write a name such as `d`",
+        ),
+        ("{ synchronize = \"s\" }", "\"s\"", "no earlier call uses a stream `s`", "there are none"),
         (
             "{ wait = \"e1\", stream = \"s\" }",
             "\"e1\"",
             "no earlier call records an event `e1`",
-            "there is none",
+            "there are none",
         ),
         ("{ allocate = \"q\" }", "\"q\"", "no memory is named `q`", "`d`, `e`"),
         (
@@ -123,8 +128,8 @@ fn ranges_lie_inside_their_memory() {
         ("x[5]", "`[5]` is not a range of bytes", "x[4 MiB..+4 MiB]"),
         ("x[0..4 MiX]", "`4 MiX` is not a whole number of bytes", "32 MiB"),
         ("x[0..]]", "unexpected `]` in `", "parentheses"),
-        ("x[a..8]", "`a` in `a` is not an index", "name one"),
-        ("x[(1..8]", "ends too early", "parentheses"),
+        ("x[a..8]", "`a` in `a` is not an index", "define one"),
+        ("x[(1..8]", "`(1` is incomplete", "parentheses"),
     ] {
         let call = format!("{{ copy = \"{range}\", to = \"d\" }}");
         refuses(&calls(&call), &format!("\"{range}\""), message, help);
@@ -236,7 +241,7 @@ fn loops_and_graphs_can_be_played() {
         ("{ work = \"soon\" }", "\"soon\"", "`soon` is not a time", "3.5 ms"),
         ("{ work = \"3.5\" }", "\"3.5\"", "`3.5` is not a time", "3.5 ms"),
         ("{ renew = \"y\" }", "\"y\"", "`y` is not pageable memory", "renew pageable"),
-        ("{ pin = \"x\" }", "\"x\"", "pins `x` in every pass, and none unpins it", "correct"),
+        ("{ pin = \"x\" }", "\"x\"", "pins `x` in every run without unpinning it", "correct"),
     ] {
         refuses(&calls(call), marked, message, help);
     }
@@ -320,7 +325,7 @@ fn memory_streams_and_programs_are_declared_once_and_well() {
         &scenario(&program.repeat(2)),
         "\"p\"",
         "two programs have the same `name`, `",
-        "of its own",
+        "give each program a distinct name",
     );
     refuses(&scenario(""), "\"demo\"", "` has no tasks and no programs", "`[[program]]`");
     refuses(

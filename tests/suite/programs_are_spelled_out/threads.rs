@@ -50,7 +50,7 @@ fn a_written_program_has_its_threads() {
     let rest = "[[program]]\nname = \"rest\"\ncalls = [ { copy = \"x\", to = \"y\" } ]\n";
     let workload = read(&(text + rest));
     let written = workload.spelled_out(&workload.programs[0]);
-    assert!(written.contains("stream = \"s0\", thread = \"t1\" }"), "{written}");
+    assert!(written.contains("stream = \"in\", thread = \"t1\" }"), "{written}");
     assert!(written.contains("{ synchronize_thread = \"t1\" }"), "{written}");
     let again = read(&written);
     assert_eq!(again.programs[0].threads, workload.programs[0].threads);
@@ -154,7 +154,12 @@ fn threads_are_named_where_there_are_some() {
         ),
         ("{ synchronize_thread = 1 }", "1", "invalid type", "string"),
         ("{ work = \"1 us\", thread = 1 }", "1", "invalid type", "string"),
-        ("{ work = \"1 us\", thread = \"\" }", "\"\"", "a name is empty", "write one"),
+        (
+            "{ work = \"1 us\", thread = \"\" }",
+            "\"\"",
+            "a name is empty",
+            "write a name such as `d`",
+        ),
         (
             "{ repeat = 70, index = \"i\", calls = [ { work = \"1 us\", thread = \"t{i}\" } ] }",
             "\"t{i}\"",

@@ -354,5 +354,5 @@ fn verify_scores_recorded_runs_by_its_exit_code() {
     slower.save(&runs).expect("written");
     let (code, text) = verify();
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("FAIL  median error is 50."), "{text}");
+    assert!(text.contains("FAIL  median error: 50."), "{text}");
 }

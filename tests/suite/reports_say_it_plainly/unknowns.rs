@@ -1,6 +1,7 @@
 //! In JSON, what is not known is `null`: no number, and no key left out. And what is not known
 //! qualifies what is said.
 
+use super::scored::verification;
 use super::*;
 use hallway::profile::Unknown;
 use hallway::report::RangesTried;

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Texts of the page whose letters touch others', and texts that the window cuts off. What a box
 /// scrolls out of sight does not count.
-const CLASHES: &str = r#"(() => {
-  const found = [], walk = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT);
+const CLASHES: &str = r"(() => {
+  const found = [], top = document.documentElement;
+  const walk = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const parent = node.parentElement;
     if (!node.data.trim() || parent.closest('script, style, title, desc, option, .tip')) continue;
@@ -40,15 +41,15 @@ const CLASHES: &str = r#"(() => {
     }
   });
   return said.join('\n');
-})()"#;
+})()";
 
 /// The same of what a script writes on the first timeline.
-const CLASHES_DRAWN: &str = r#"(() => {
+const CLASHES_DRAWN: &str = r"(() => {
   const one = hallway.timelines.get('0'), boxes = [], { context } = one;
   const write = context.fillText;
   context.fillText = function (text, x, y) {
     const wide = this.measureText(text).width;
-    const left = this.textAlign === 'center' ? x - wide / 2 : this.textAlign === 'right' ? x - wide : x;
+    const before = { center: wide / 2, right: wide }[this.textAlign] ?? 0, left = x - before;
     boxes.push({ text, left, right: left + wide, top: y - 5, bottom: y + 5 });
     write.call(this, text, x, y);
   };
@@ -58,12 +59,13 @@ const CLASHES_DRAWN: &str = r#"(() => {
   boxes.forEach((a, at) => {
     if (a.left < -1 || a.right > one.width + 1) said.push(`cut off: ${a.text}`);
     for (const b of boxes.slice(at + 1)) {
-      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) said.push(`${a.text} | ${b.text}`);
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1 && high > 1) said.push(`${a.text} | ${b.text}`);
     }
   });
   return said.join('\n');
-})()"#;
+})()";
 
 fn stencil() -> PathBuf {
     shipped("stencil-halo.toml")
@@ -110,7 +112,7 @@ fn names_break_where_they_may() {
     browser.open(&page.path(), (400, 900));
     // Between two lines of a name there is a space or a hyphen.
     let broken = browser.text(
-        r#"[...document.querySelectorAll('td.name, td.name button')].flatMap(cell => {
+        r"[...document.querySelectorAll('td.name, td.name button')].flatMap(cell => {
             const found = [], walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
             for (let node = walk.nextNode(); node; node = walk.nextNode()) {
               const range = document.createRange();
@@ -127,7 +129,7 @@ fn names_break_where_they_may() {
               }
             }
             return found;
-          }).join()"#,
+          }).join()",
     );
     assert_eq!(broken, "");
 }
@@ -242,40 +244,45 @@ fn bars_have_an_axis_and_measured_values_their_figures() {
     browser.open(&page.path(), (1400, 900));
     // The label of a time is above the end of a bar of that time.
     let off = browser.text(
-        r#"(() => {
+        r"(() => {
           const units = { us: 1e3, ms: 1e6, s: 1e9 };
-          const nanos = text => { const [value, unit] = text.split(' '); return value * units[unit]; };
+          const nanos = text => text.split(' ').reduce((value, unit) => value * units[unit]);
           const said = [];
           for (const table of document.querySelectorAll('table.plans, table.waterfall')) {
             const labels = [...table.querySelectorAll('.axis span')].map(one => one.textContent);
             if (labels.length < 3) said.push(`labels: ${labels}`);
             const axis = table.querySelector('.axis').getBoundingClientRect();
             const [first, last] = [labels[0], labels[labels.length - 1]];
-            const place = parseFloat([...table.querySelectorAll('.axis span')].pop().style.left) / 100;
+            const marks = [...table.querySelectorAll('.axis span')];
+            const place = parseFloat(marks.pop().style.left) / 100;
             const end = nanos(last) / place;
             if (nanos(first) !== 0) said.push(`begins at ${first}`);
-            const column = [...table.querySelectorAll('thead th')].findIndex(one => one.textContent === 'Time');
+            const heads = [...table.querySelectorAll('thead th')];
+            const column = heads.findIndex(one => one.textContent === 'Time');
             for (const row of table.querySelectorAll('tbody tr:not(.total)')) {
               const fill = row.querySelector('.fill');
               if (fill.classList.contains('cut')) continue;
               const wide = fill.getBoundingClientRect().width / axis.width;
               const expected = nanos(row.cells[column].textContent) / end;
-              if (Math.abs(wide - expected) > 0.02) said.push(`${row.textContent}: ${wide} for ${expected}`);
+              if (Math.abs(wide - expected) <= 0.02) continue;
+              said.push(`${row.textContent}: ${wide} for ${expected}`);
             }
           }
           return said.join('\n');
-        })()"#,
+        })()",
     );
     assert_eq!(off, "");
     // Each diamond has its figure in the column of measured times.
     let without = browser.text(
-        r#"(() => {
+        r"(() => {
           const table = document.querySelector('table.plans');
-          const column = [...table.querySelectorAll('thead th')].findIndex(one => one.textContent === 'Measured');
+          const heads = [...table.querySelectorAll('thead th')];
+          const column = heads.findIndex(one => one.textContent === 'Measured');
+          const hasTime = row => /^[\d.]+ .?s$/.test(row.cells[column].textContent);
           return [...table.querySelectorAll('tbody tr')]
-            .filter(row => row.querySelector('.measured') && !/^[\d.]+ .?s$/.test(row.cells[column].textContent))
+            .filter(row => row.querySelector('.measured') && !hasTime(row))
             .map(row => row.textContent).join();
-        })()"#,
+        })()",
     );
     assert_eq!(without, "");
     assert!(browser.number("document.querySelectorAll('.plans .measured').length") > 5.0);
@@ -305,12 +312,14 @@ fn lines_that_coincide_are_one_with_all_names() {
     assert!(lines < 6.0, "{lines} lines of six kinds, most of which coincide");
     // Looks of lines differ.
     let looks = browser.number(&format!(
-        "new Set([...{chart}.querySelectorAll('.area path.line')].map(one => one.getAttribute('class'))).size"
+        "new Set([...{chart}.querySelectorAll('.area path.line')]\
+         .map(one => one.getAttribute('class'))).size"
     ));
     assert_eq!(looks, lines);
     // What is said of a point names all that have it.
     let names = browser.number(&format!(
-        "Math.max(...[...{chart}.querySelectorAll('.dot title')].map(one => one.textContent.split('\\n').length))"
+        "Math.max(...[...{chart}.querySelectorAll('.dot title')]\
+         .map(one => one.textContent.split('\\n').length))"
     ));
     assert!(names >= 2.0, "{names} names");
 }

@@ -168,7 +168,7 @@ fn tooltips_say_why_something_did_not_start_sooner() {
 
 /// The share of a lane of the first timeline that is drawn, by the pixels of its canvas, and the
 /// share that is written beside it. A gap of one pixel keeps two bars apart.
-const DRAWN: &str = r#"(name => {
+const DRAWN: &str = r"(name => {
   const one = hallway.timelines.get('0'), [panel] = one.panels;
   const lane = panel.lanes.find(lane => lane.name === name);
   const copy = document.createElement('canvas');
@@ -176,7 +176,8 @@ const DRAWN: &str = r#"(name => {
   const context = copy.getContext('2d', { willReadFrequently: true });
   context.drawImage(one.canvas, 0, 0);
   const { data } = context.getImageData(0, lane.top + lane.line - 3, copy.width, 1);
-  const grounds = ['ground', 'rule'].map(name => one.palette[name].match(/\d+/g).slice(0, 3).join());
+  const numbers = colour => colour.match(/\d+/g).slice(0, 3).join();
+  const grounds = ['ground', 'rule'].map(name => numbers(one.palette[name]));
   const drawn = [];
   for (let x = one.gutter; x < one.width; x++) {
     const [red, green, blue, alpha] = data.slice(4 * x, 4 * x + 4);
@@ -184,7 +185,7 @@ const DRAWN: &str = r#"(name => {
   }
   const covered = drawn.filter((is, x) => is || (drawn[x - 1] && drawn[x + 1])).length;
   return [covered / drawn.length, lane.busy / panel.end].join();
-})"#;
+})";
 
 /// A call that holds the host for most of a pass begins in the same pixel as short ones before it.
 #[test]
@@ -263,7 +264,8 @@ fn calls_are_found_by_what_they_are_called() {
     let field = format!("{STAGE}.querySelector('input[type=search]')");
     let type_in = |browser: &mut Browser, text: &str| {
         browser.value(&format!(
-            "(one => {{ one.focus(); one.value = '{text}'; one.dispatchEvent(new Event('input')); }})({field})"
+            "(one => {{ one.focus(); one.value = '{text}'; \
+             one.dispatchEvent(new Event('input')); }})({field})"
         ));
         browser.settle();
         browser.text(&format!("{STAGE}.querySelector('.find output').textContent"))

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn is_visible_text() {
     let text = valid_but("\"demo\"", "\"  \"");
-    refuses(&text, "\"  \"", "`name` is nothing but spaces", "\"image-batches\"");
+    refuses(&text, "\"  \"", "`name` consists of spaces, U+0020", "\"image-batches\"");
     let text = valid_but("\"smooth\"", "\"a\\nb\"");
     refuses(&text, "\"a\\nb\"", "contains the invisible character U+000A", "printable characters");
     let long = format!("\"{}\"", "n".repeat(65));

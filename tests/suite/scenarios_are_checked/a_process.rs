@@ -32,7 +32,7 @@ fn whose_start_is_no_time() {
 fn of_which_there_are_two() {
     let text = valid_but("[process]", "[[process]]");
     let message = "`process` is not a single table";
-    refuses(&text, "[[process]]", message, "write `[process]`, once");
+    refuses(&text, "[[process]]", message, "write a single `[process]`");
     let text = valid_but("[process]", "[process]\n[process]");
     assert!(read(&text).expect_err("twice").to_string().contains("`[process]` appears twice"));
 }

@@ -88,7 +88,7 @@ fn has_no_circle_of_rules_either() {
     let message = "tasks `one`, `two` wait for each other in a cycle";
     refuses(&text, "\"two\"]", message, "remove this `after`");
     let text = after(&tasks, &[("three", "\"three\"")]);
-    refuses(&text, "\"three\"]", "task `three` cannot run `after` itself", "take it out");
+    refuses(&text, "\"three\"]", "task `three` cannot run `after` itself", "remove it");
     let text = after(&tasks, &[("three", "\"tow\"")]);
     refuses(&text, "\"tow\"", "unknown task `tow`", "`one`, `three`, `two`");
 }

@@ -34,7 +34,8 @@ fn it_is_named_with_what_it_saves() {
     };
     let time = ranking.best_on_cpu().expect("one").makespan();
     let expected = format!(
-        "within 40% of the fastest: `cpu`, {time}, with 0 streams, 0 events and 0 B of pinned memory"
+        "within 40% of the fastest: `cpu`, {time}, with 0 streams, 0 events and 0 B of pinned \
+         memory"
     );
     assert_eq!(said::the(&said(0.4), "Simplest"), expected);
 }

@@ -58,7 +58,7 @@ fn a_pass_gives_back_what_it_takes() {
     const D: &str = "{ allocate = \"d\" }, ";
     all_refused(&[
         ("{ allocate = \"d\" }", "\"d\"", "allocates `d` in every run", "correct the call"),
-        ("{ free = \"d\" }", "\"d\"", "frees `d`, and the next pass has none", "correct"),
+        ("{ free = \"d\" }", "\"d\"", "frees `d`, so the next run does not have it", "correct"),
         (
             "{ free = \"d\" }, { allocate = \"d\" }",
             "\"d\"",
@@ -182,7 +182,7 @@ fn what_is_pinned_in_a_pass_is_unpinned_there() {
     ]);
     let setup =
         calls("{ unpin = \"x\" }").replace("calls = [", "setup = [ { pin = \"x\" } ]\ncalls = [");
-    refuses(&setup, "\"x\"", "unpins `x`, and the next pass needs it pinned", "correct");
+    refuses(&setup, "\"x\"", "unpins `x`, but the next run needs it pinned", "correct");
     let own = "[[program]]\nname = \"p\"\nmemory = [\n\
                { name = \"h\", kind = \"pageable\", size = \"4 KiB\" } ]\ncalls = [\n\
                { allocate = \"h\" }, { pin = \"h\" }, { free = \"h\" } ]\n";
@@ -196,7 +196,7 @@ fn the_cpu_copies_with_one_thread_or_with_all() {
             "{ copy = \"x\", to = \"d\", threads = 1 }",
             "1",
             "`threads` on a copy that the GPU's copy engines make",
-            "take it out",
+            "remove it: only copies within host memory",
         ),
         ("{ copy = \"x\", to = \"y\", threads = 0 }", "0", "`threads` is 0", "1 or \"all\""),
         ("{ copy = \"x\", to = \"y\", threads = 8 }", "8", "`threads` is 8", "1 or \"all\""),
@@ -218,7 +218,7 @@ fn the_cpu_copies_with_one_thread_or_with_all() {
             "copies `x` onto itself: source and target overlap",
             "correct the call",
         ),
-        ("{ clear = \"d\", threads = 1 }", "1", "`clear` has no key `threads`", "take it out"),
+        ("{ clear = \"d\", threads = 1 }", "1", "`clear` has no key `threads`", "remove it"),
     ]);
 }
 
@@ -232,7 +232,7 @@ fn rows_fit_and_do_not_overlap() {
         ("row = \"1 KiB\"", "\"1 KiB\"", "this `copy` has `row` but no `rows`", "add `rows"),
         ("pitch = \"1 KiB\"", "\"1 KiB\"", "this `copy` has `pitch` but no `rows`", "add `rows"),
         ("rows = 4, row = \"0\"", "\"0\"", "a row cannot have 0 bytes", "2 KiB"),
-        ("rows = 4, row = \"wide\"", "\"wide\"", "`wide` in `wide` is not an index", "name"),
+        ("rows = 4, row = \"wide\"", "\"wide\"", "`wide` in `wide` is not an index", "define one"),
         (
             "rows = 4, row = \"2 KiB\", pitch = \"1 KiB\"",
             "\"1 KiB\"",

@@ -1,0 +1,19 @@
+//! A line of findings, and what the sides are called in it.
+
+/// A sentence with a label in front of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::report) struct Line {
+    pub label: &'static str,
+    pub text: String,
+}
+
+impl Line {
+    pub(super) fn new(label: &'static str, text: impl Into<String>) -> Self {
+        Self { label, text: text.into() }
+    }
+}
+
+/// `the GPU`, or `the CPU`.
+pub(super) const fn side(on_cpu: bool) -> &'static str {
+    if on_cpu { "the CPU" } else { "the GPU" }
+}
