@@ -296,7 +296,8 @@ fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Str
             bound_by(plan.bottleneck),
         ]
     };
-    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
+    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
+    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
 }
 
 /// The plans of several parts, which have no order among them.

@@ -7,7 +7,8 @@ mod made;
 mod seen;
 
 use super::predicted::repository;
-use made::{LONG, Made, a_scenario, report};
+use made::{LONG, Made, a_scenario, report, written};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The headings of a scenario's parts, by how they begin.
@@ -36,17 +37,36 @@ fn every_part_of_a_review_is_there() {
     }
     for words in [
         "Is it worth sending three arrays for the one that comes back?",
-        "Stay on the CPU for a program of 100 runs",
-        "in 10 of 10 draws",
-        "Of 120 trials",
+        "Stay on the CPU for 100 runs in a new process",
+        "CPU faster in all 10 simulated draws",
+        "plans of small random workloads, each run and predicted",
         "plans of this scenario ran on the machine",
         "NVIDIA H200",
         "2026-11-27",
         "What the words mean",
-        "The chain of steps that a plan's time consists of.",
+        "The chain of steps that determines a plan's time.",
     ] {
         assert!(page.contains(words), "does not say `{words}`");
     }
+}
+
+/// Scenarios with a kernel that the committed profile has no time of: for some of their results, no
+/// plan can be predicted.
+const NOT_MEASURED: [&str; 3] = ["rectangular-product", "tiled-blur", "triad"];
+
+/// All have an answer but those that are not measured, which are named.
+#[track_caller]
+fn are_answered(some: &[PathBuf], code: Option<i32>, said: &str) {
+    let unknown = "no plan could be predicted; the page lists what is unknown";
+    let named = said.lines().map(|line| line.split_once(": ").expect("a scenario and a sentence"));
+    let named = named.map(|(name, what)| {
+        assert_eq!(what, unknown, "{said}");
+        name
+    });
+    let names = some.iter().filter_map(|path| path.file_stem()?.to_str());
+    let expected: BTreeSet<&str> = names.filter(|name| NOT_MEASURED.contains(name)).collect();
+    assert_eq!(named.collect::<BTreeSet<&str>>(), expected, "{said}");
+    assert_eq!(code, Some(i32::from(!expected.is_empty())), "{said}");
 }
 
 #[test]
@@ -62,7 +82,9 @@ fn every_shipped_scenario_has_a_review() {
     assert!(files.len() > 80, "{} scenarios", files.len());
     // Several in one file, as a reader would have them.
     for some in files.chunks(24) {
-        let page = report(some).text;
+        let found = written(some);
+        are_answered(some, found.code, found.said.trim());
+        let page = &found.text;
         for (number, path) in some.iter().enumerate() {
             let id = format!("id=\"s{}\"", number + 1);
             assert!(page.contains(&id), "{}", path.display());

@@ -63,7 +63,7 @@ fn first_uses(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
 fn streams(part: &Part<'_>, known: &Known, profile: &Profile, complaints: &mut Complaints) {
     let Some(stream) = profile.setup.stream.map(|stream| stream.span().nanos()) else { return };
     let created =
-        |row: &Row<'_>| !row.is_cpu() && !(known.uses_default_stream && row.is_spelled_out());
+        |row: &Row<'_>| !(row.is_cpu() || known.uses_default_stream && row.is_spelled_out());
     for row in part.rows().filter(created) {
         let streams = row.0["streams"].as_u64().expect("a number");
         let Some(setup) = row.time("setup_ns") else { continue };

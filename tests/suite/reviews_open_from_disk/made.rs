@@ -29,7 +29,8 @@ pub fn report(scenarios: &[PathBuf]) -> Report {
     report
 }
 
-fn written(scenarios: &[PathBuf]) -> Report {
+/// Reports on scenarios with the committed profile, whether or not all have an answer.
+pub fn written(scenarios: &[PathBuf]) -> Report {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
         .arg("report")
