@@ -8,6 +8,7 @@ use super::said::{
 use super::table::{Column, table};
 use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
 use crate::findings::{AssessedPlan, Assessment};
+use crate::machine::Side;
 use crate::units::Span;
 use std::collections::BTreeSet;
 
@@ -34,7 +35,8 @@ const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
 /// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 6] = ["No room", "Unknown", "Each run", "Limit", "Why", "Break-even"];
+const COME_FIRST: [&str; 7] =
+    ["No room", "Unknown", "Each run", "Why", "Limit", "Breakdown", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 
@@ -210,7 +212,8 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
         folded(&format!("{part}: {}\n", answer(one)), width)
     });
     let why = format!(
-        "The programs leave {} different results; only those with the same result are compared.\n",
+        "These programs produce {} different results; only those with the same one are compared \
+         (key `result`).\n",
         parts.len()
     );
     let answers: String = answers.collect();
@@ -239,7 +242,12 @@ impl Assessment {
         let mut named = named.flatten().filter_map(|one| self.plan(&one.plan));
         // The contenders of one run, the fastest, and then the other contenders.
         let contenders: Vec<&AssessedPlan> = named.by_ref().take(2).collect();
-        let order = contenders.into_iter().chain(self.plans.first()).chain(named);
+        // What the answer is measured against: all at once from pinned memory, and without pinning.
+        let is_whole = |plan: &&AssessedPlan| plan.family == "resident" && !plan.captured;
+        let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;
+        let baselines = [self.plans.iter().find(is_whole), self.plans.iter().find(unpinned)];
+        let baselines = baselines.into_iter().flatten();
+        let order = contenders.into_iter().chain(self.plans.first()).chain(named).chain(baselines);
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {
             if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {
@@ -308,7 +316,7 @@ fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> Str
         Column::number("one run"),
         Column::number("range").if_folded(3),
         Column::words("limited by").if_folded(2),
-        Column::number(&plural(runs, "run")).if_folded(1),
+        Column::number(&format!("{} in all", plural(runs, "run"))).if_folded(1),
     ];
     let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
         vec![

@@ -79,7 +79,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "busy during calibration (H2D \u{b1}{}, D2H \u{b1}{}): calibrate again",
+            "H2D rate known to \u{b1}{}, D2H to \u{b1}{}: busy at calibration, so repeat it",
             percent(self.h2d),
             percent(self.d2h)
         )

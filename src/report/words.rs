@@ -53,10 +53,11 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// `1.3 times as long`, or `2.3% longer` for less than a tenth.
+/// `1.6 times as long`, or `12% longer` for less than half.
 pub(super) fn longer(ratio: f64) -> String {
     match ratio {
         ..1.0995 => format!("{} longer", fine_percent(ratio - 1.0)),
+        ..1.495 => format!("{} longer", percent(ratio - 1.0)),
         _ => format!("{} times as long", times(ratio)),
     }
 }

@@ -180,15 +180,15 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
     let share = comparison.faster_in?;
     let what = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
-            return Some(format!("neither is clearly faster in {draws} simulated draws"));
+            return Some(format!("neither is clearly faster in {draws} draws"));
         }
         (true, Answer::Cpu) => "CPU faster",
         (true, Answer::Gpu) => "GPU faster",
-        _ => "faster",
+        _ => "the plan to choose is faster",
     };
     Some(match share {
-        1.0 => format!("{what} in all {draws} simulated draws"),
-        _ => format!("{what} in {} of {draws} simulated draws", percent(share)),
+        1.0 => format!("{what} in all {draws} draws"),
+        _ => format!("{what} in {} of {draws} draws", percent(share)),
     })
 }
 
@@ -198,14 +198,15 @@ pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
     let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
     if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
         return format!(
-            "ranges held {} of {}",
+            "{} of {} were in range (aim 90%)",
             percent(scored.coverage),
             plural(scored.plans as u64, "run")
         );
     }
     match (evaluation.ranges, evaluation.profile.model_error) {
         (Some(RangesTried { trials, in_range, .. }), _) => {
-            format!("ranges held {} of {}", percent(in_range), plural(trials as u64, "trial"))
+            let trials = plural(trials as u64, "trial");
+            format!("{} of {trials} were in range (aim 90%)", percent(in_range))
         }
         (None, Some(error)) => format!(
             "no plan was tried on this machine, so ranges are widened by {}, the error on others",

@@ -2,13 +2,19 @@
 
 use super::line::{Line, side};
 use crate::findings::{Assessment, BorrowedCost, LeftOut, MissingTime, NoRoom};
-use crate::report::words::{percent, quoted, with_range};
+use crate::report::words::{percent, plural, quoted, with_range};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Borrowed costs that move a time by less than this share decide nothing.
 const OF_WEIGHT: f64 = 0.02;
+/// Up to this many plans may lack the very time that is named as missing.
+const FEW: usize = 2;
 /// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
+
+const fn time_on(on_cpu: bool) -> &'static str {
+    if on_cpu { "CPU time" } else { "GPU time" }
+}
 
 /// What keeps a side from being compared.
 pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
@@ -21,27 +27,31 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
         let MissingTime { kernel, on_cpu, other, other_wins_above_ns } = one;
         let text = match other_wins_above_ns {
             Some(at) => format!(
-                "{}'s time of `{kernel}`: `{other}` is faster if it is over {at} a run",
-                side(*on_cpu)
+                "{} of `{kernel}`; `{other}` is faster if that is over {at} a run",
+                time_on(*on_cpu)
             ),
             None => format!(
-                "{}'s time of `{kernel}`: `{other}` is faster even if it is nothing",
-                side(*on_cpu)
+                "{} of `{kernel}`; `{other}` is faster even if that is zero",
+                time_on(*on_cpu)
             ),
         };
         Line::new("Unknown", text)
     });
-    let mut lines: Vec<Line> = room.chain(missing).collect();
-    let unknown = &assessment.unknown;
-    if lines.is_empty() && !unknown.is_empty() {
-        let plans = if unknown.len() == 1 {
-            "1 plan".to_owned()
-        } else {
-            format!("{} plans", unknown.len())
-        };
-        lines.push(Line::new("Unknown", format!("{plans}: {}", unknown[0].reason)));
+    room.chain(missing).chain(most_plans_lack(assessment)).collect()
+}
+
+/// What keeps most of the plans that are missing from being predicted or made, if they are many.
+fn most_plans_lack(assessment: &Assessment) -> Option<Line> {
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    for LeftOut { reason, .. } in &assessment.unknown {
+        *groups.entry(reason).or_default() += 1;
     }
-    lines
+    let (reason, plans) = groups.into_iter().max_by_key(|(_, plans)| *plans)?;
+    let is_answered = assessment.missing_times.iter().any(|one| reason.contains(&one.kernel));
+    (!is_answered || plans > FEW).then(|| {
+        let plans = plural(plans as u64, "plan");
+        Line::new("Unknown", format!("{plans}: {reason}"))
+    })
 }
 
 /// What depends on costs of another machine.

@@ -19,8 +19,9 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     let lines = no_answer(assessment).into_iter();
     lines
         .chain(each_run(assessment))
+        .chain(first_use(assessment))
         .chain(limit(assessment))
-        .chain(why(assessment))
+        .chain(breakdown(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
@@ -77,7 +78,7 @@ const fn side_of(one: &Contender) -> &'static str {
     match one.side {
         Side::Cpu => "CPU",
         Side::Gpu => "GPU",
-        Side::Both => "both",
+        Side::Both => "CPU+GPU",
     }
 }
 
@@ -89,22 +90,35 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     let limit = plan.bottleneck?;
     let gain = percent(plan.gains.first().map_or(0.0, |gain| gain.share));
     let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
-    let of = if is_chosen { "of a run".to_owned() } else { format!("of `{}`", plan.plan) };
+    let what = if is_chosen { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
-        Some(cure) => format!("{limit}: {cure} would save {gain} {of}"),
+        Some(cure) => format!("{limit}: {cure} would shorten {what} by {gain}"),
         None => "nothing limits it by itself: several costs share the time".to_owned(),
     };
     Some(Line::new("Limit", text))
 }
 
+/// What is paid before the first run, if that is why a whole program has another answer.
+fn first_use(assessment: &Assessment) -> Option<Line> {
+    let verdict = &assessment.verdict;
+    let program = verdict.program.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
+    let before = |one: &Contender| {
+        let time = one.first_use_ns? + one.setup_ns?;
+        Some(format!("{} {time}", side_of(one)))
+    };
+    let [one, two] = [before(&program.chosen)?, before(program.other.as_ref()?)?];
+    let text = format!("before the first run: {one}, {two}");
+    program.is_between_sides().then(|| Line::new("Why", text))
+}
+
 /// How the time of the plan to choose divides.
-fn why(assessment: &Assessment) -> Option<Line> {
+fn breakdown(assessment: &Assessment) -> Option<Line> {
     let chosen = assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan)?;
     let parts = parts(&chosen.critical_path).into_iter().take(MAIN_PARTS);
     let parts: Vec<String> =
         parts.map(|(share, what)| format!("{} {what}", percent(share))).collect();
     let is_divided = chosen.side != Side::Cpu && !parts.is_empty();
-    is_divided.then(|| Line::new("Why", format!("a run is {}", parts.join(", "))))
+    is_divided.then(|| Line::new("Breakdown", parts.join(", ")))
 }
 
 /// How many parts of a run the first screen names.
@@ -117,10 +131,12 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
         | Bottleneck::CopyOut
         | Bottleneck::Link
         | Bottleneck::PeerCopy
-        | Bottleneck::Staging => Some("half the bytes"),
-        Bottleneck::Kernels | Bottleneck::Cpu => Some("twice the speed"),
-        Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => Some("half as many"),
-        Bottleneck::Waits | Bottleneck::Allocation => Some("half the time"),
+        | Bottleneck::Staging => Some("halving the bytes"),
+        Bottleneck::Kernels | Bottleneck::Cpu => Some("doubling the speed"),
+        Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => {
+            Some("halving their number")
+        }
+        Bottleneck::Waits | Bottleneck::Allocation => Some("halving their time"),
         Bottleneck::Balanced => None,
     }
 }

@@ -17,10 +17,10 @@ pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
 
 fn unknown(why: NoThreshold) -> String {
     let why = match why {
-        NoThreshold::PlansThatFit => "only a longer search finds a plan that fits into memory",
-        NoThreshold::FasterPlans => "only a longer search finds the plan that is faster",
+        NoThreshold::PlansThatFit => "the quick search at other sizes finds no plan that fits",
+        NoThreshold::FasterPlans => "the quick search at other sizes misses the faster plan",
     };
-    format!("not known: {why}. `--sweep elements=...` searches for long at every size")
+    format!("unknown: {why}; `--sweep elements=...` searches in full")
 }
 
 fn known(found: &Threshold, ties_here: bool) -> String {
