@@ -115,6 +115,8 @@ impl Evaluation {
             parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
         let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
         let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
+        let copies = plans.iter().any(|(_, plan)| plan.busy.h2d + plan.busy.d2h > 0.0);
+        let unknown = unknown.chain(self.unsteady_line().filter(|_| copies));
         let unknown = unknown.flat_map(|line| labelled(&line, width));
         let unknown: String = unknown.map(|line| format!("{line}\n")).collect();
         let gap = if unknown.is_empty() { "" } else { "\n" };
@@ -124,12 +126,15 @@ impl Evaluation {
     /// All reasons, and what makes the machine's own measurements doubtful.
     fn all_reasons(&self, one: &Assessment) -> Vec<Line> {
         let copies = |plan: &&AssessedPlan| plan.busy.h2d + plan.busy.d2h > 0.0;
-        let unsteady = self.unsteady_link.filter(|_| one.plans.iter().any(|plan| copies(&plan)));
-        let unsteady = unsteady.map(|link| Line { label: "Link", text: link.sentence() });
+        let unsteady = self.unsteady_line().filter(|_| one.plans.iter().any(|plan| copies(&plan)));
         let mut lines = reasons(one);
         let first = lines.iter().take_while(|line| COME_FIRST.contains(&line.label)).count();
         lines.splice(first..first, unsteady);
         lines
+    }
+
+    fn unsteady_line(&self) -> Option<Line> {
+        self.unsteady_link.map(|link| Line { label: "Link", text: link.sentence() })
     }
 
     /// All that is known.
@@ -164,7 +169,13 @@ impl Evaluation {
     fn footer(&self) -> String {
         let origin = &self.profile;
         let day = origin.calibrated.as_ref().map(|day| format!(", calibrated {day}"));
-        format!("\n{}{}. `--details` shows the rest.\n", origin.gpu, day.unwrap_or_default())
+        let states: BTreeSet<&str> =
+            self.scenarios.iter().map(|one| one.verdict.process.name()).collect();
+        let state = match states.into_iter().collect::<Vec<_>>()[..] {
+            [state] => format!("; {state} process"),
+            _ => String::new(),
+        };
+        format!("\n{}{}{state}. `--details` shows the rest.\n", origin.gpu, day.unwrap_or_default())
     }
 
     /// What the answers rest on.

@@ -79,7 +79,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "H2D rate known to \u{b1}{}, D2H to \u{b1}{}: busy at calibration, so repeat it",
+            "H2D known to \u{b1}{}, D2H to \u{b1}{}; it was in use: calibrate again",
             percent(self.h2d),
             percent(self.d2h)
         )

@@ -401,7 +401,7 @@ fn a_link_that_others_use_is_told() {
         assert_eq!(told.is_some(), is_told, "{told:?}");
         assert!(told.is_none_or(|told| told.d2h == share && told.h2d == 0.0), "{told:?}");
         let says = told.map(UnsteadyLink::sentence);
-        let d2h = format!("D2H \u{b1}{:.0}%", 100.0 * share);
+        let d2h = format!("D2H to \u{b1}{:.0}%", 100.0 * share);
         assert!(says.is_none_or(|says| says.contains(&d2h)), "{d2h}");
     }
 }

@@ -290,7 +290,7 @@ fn a_table_says_what_several_gpus_cost() {
         ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "column `to`: empty;"),
         ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
         ("P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`memory`: not for P2P copies"),
-        ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only of P2P copies"),
+        ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only for P2P copies"),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
             "column `gpus`: write the number of GPUs that copy at once, 2 or",

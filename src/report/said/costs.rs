@@ -25,7 +25,7 @@ pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
 fn pays(pinning: &PinningPrices) -> String {
     match (pinning.pays_from_runs, pinning.unpinned_pass_ns) {
         (Some(1), _) => "; pinning pays off in the first run".to_owned(),
-        (Some(from), _) => format!("; pinning pays off after {} runs", count(from - 1)),
+        (Some(from), _) => format!("; pinning pays off after {}", plural(from - 1, "run")),
         (None, Some(without)) => format!("; pinning saves nothing: {without} without it"),
         (None, None) => String::new(),
     }

@@ -24,13 +24,8 @@ fn of_every_kind_is_answered() {
         let few = ["evaluate", "mine.toml", "--profile", profile, "--draws", "10"];
         let answer = hallway(folder.path(), &few);
         assert_eq!(answer.status.code(), Some(0), "{}", stderr(&answer));
-        let answers = [
-            "GPU wins",
-            "Stay on the CPU",
-            "A tie",
-            "is the one to choose",
-            "No plan on the CPU to compare with",
-        ];
+        let answers =
+            ["\nUse the GPU", "\nStay on the CPU", "\nShare the work", "\nEither", "\nUse `"];
         let text = stdout(&answer);
         assert!(answers.iter().any(|answer| text.contains(answer)), "{text}");
         let explained = hallway(folder.path(), &["explain", "mine.toml", "--profile", profile]);

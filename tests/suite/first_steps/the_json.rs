@@ -110,6 +110,11 @@ fn words(schema: &Value) -> String {
             for name in names {
                 let _ = writeln!(words, "- `{}`", name.as_str().expect("a word"));
             }
+        } else if let Some(properties) = choice["properties"].as_object() {
+            for (key, value) in properties {
+                let meaning = text(choice);
+                let _ = writeln!(words, "- an object with `{key}`, a {}: {meaning}", kind(value));
+            }
         } else {
             let _ = writeln!(
                 words,

@@ -222,7 +222,7 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
         ),
         (
             along("[\"in\", \"out\"]\nhalo = 2") + "split = { along = \"elements\", halo = 1 }",
-            "1 }",
+            "1",
             "`halo` of task `t` is 1",
             "set `halo` in its `[[kernel]]`",
         ),

@@ -42,7 +42,7 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     };
     assert_eq!(assessment.missing_times, [missing]);
     let text = said::text(&assessment, &machine);
-    let told = format!("the CPU's time of `k`: `p` is faster if it is over {at} a run");
+    let told = format!("CPU time of `k`; `p` is faster if that is over {at} a run");
     assert_eq!(said::the(&text, "Unknown"), told);
     assert!(said::answer(&text).ends_with("; the CPU's time of `k` is not known."), "{text}");
     // With a time that is a little less, or a little more, so it is.
@@ -67,7 +67,7 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     );
     let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
     let text = said::text(&assessment, &machine);
-    let told = "the GPU's time of `k`: `cpu` is faster even if it is nothing";
+    let told = "GPU time of `k`; `cpu` is faster even if that is zero";
     assert_eq!(said::the(&text, "Unknown"), told);
     // A slow CPU leaves the GPU a chance.
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
