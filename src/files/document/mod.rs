@@ -105,7 +105,7 @@ mod tests {
         assert!(message.starts_with("unknown field `bye`"), "{message}");
         assert_eq!((place.as_str(), keys.as_str()), ("bye", "links.b"));
         let (message, place, _) = wrong("ffff\n", "ffff_f\n");
-        assert!(message.contains("number of more than 64 bits"), "{message}");
+        assert!(message.contains("number that exceeds 64 bits"), "{message}");
         assert_eq!(place, "0xffff_ffff_ffff_ffff_f");
         let (message, ..) = wrong("kind = \"plain\"", "kind = 1979-05-27");
         assert!(message.contains("date or time"), "{message}");
