@@ -42,7 +42,7 @@ ELSEWHERE = numpy.zeros(4 * LARGE, dtype=numpy.uint8)
 # Copies in a row, both ways at once, and rows behind each other measurement, so many seconds apart:
 # rates differ less within a row than from row to row, most of all where several GPUs copy.
 IN_A_ROW, AGAIN, APART = 8, 12, 0.02
-# Of larger copies, in a row of several GPUs.
+# How many larger copies are in a row where several GPUs copy.
 FEW = 5
 
 
@@ -164,7 +164,8 @@ def copy(way, host, device, stream):
     cp.cuda.runtime.memcpyAsync(*ends, host.nbytes, kind, stream.ptr)
 
 
-# Of small copies. Pinned memory that was given back is had again, so no call begins anew.
+# Numbers the places that small copies use, from call to call: pinned memory that was given back is
+# had again, so a call that began anew would copy the bytes of the call before.
 PLACES = itertools.count()
 
 

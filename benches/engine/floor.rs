@@ -1,4 +1,4 @@
-//! The same pipeline without any rule of the hardware.
+//! The pipeline of `pipeline.rs`, simulated without any rule of the hardware.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -7,7 +7,7 @@ use hallway::program::{
 };
 use hallway::units::Bytes;
 
-/// Of a chunk.
+/// Elements of a chunk.
 pub const ELEMENTS: u64 = 50_000;
 
 /// The by-engine plan of as many chunks: three streams, joined by two events a chunk.

@@ -230,7 +230,8 @@ impl Sizes {
             let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
             let points = move |(index, &extent): (usize, &u32)| {
                 let mut points = powers.points(Variant { kernel, extent });
-                // Of many extents, every other one and the last tell how much slower far data is.
+                // Every other extent and the last one tell how much slower far data is, where there
+                // are many extents.
                 if extents.len() > 3 && index % 2 == 1 && index + 1 < extents.len() {
                     points.coarse.clear();
                 }

@@ -22,8 +22,8 @@ pub(crate) struct Streaming {
 }
 
 impl Streaming {
-    /// Of calls with their costs, how long each occupies the host, and when it has returned if the
-    /// host never waits. `is_alone`: whether there is one host thread.
+    /// `calls`: for each call its cost, how long it occupies the host, and when it has returned if
+    /// the host never waits. `is_alone`: whether there is one host thread.
     pub fn new<'c>(
         calls: impl Iterator<Item = (&'c CallCost, Span, Span)>,
         is_alone: bool,

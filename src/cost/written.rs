@@ -29,7 +29,7 @@ pub(crate) struct HostWrites {
 }
 
 impl HostWrites {
-    /// Of calls, how long each occupies the host, and when it has returned if the host never waits.
+    /// `calls`: how long each occupies the host, and when it has returned if the host never waits.
     /// `is_alone`: whether there is one host thread.
     pub fn new(
         program: &Program,

@@ -12,7 +12,7 @@ use crate::scenario::{FamilyName, Workload};
 pub struct ByTask {
     /// Pieces of one batch.
     pub chunks: u64,
-    /// Of all devices together.
+    /// Streams of all devices together.
     pub streams: usize,
     pub devices: usize,
     /// Whether the CPU has some of the tasks.

@@ -37,7 +37,7 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
         return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
     let ids = (0..workload.buffers.len()).map(BufferId);
-    // Of the buffers that are cut, their length.
+    // The length of each buffer that is cut.
     let lengths: Vec<Option<u64>> = ids.map(|id| length.filter(|_| is_cut(workload, id))).collect();
     let mut all = Vec::new();
     for batch in 0..workload.batches {

@@ -46,7 +46,7 @@ impl Definition for Hybrid {
     fn neighbours(&self) -> Vec<Self> {
         let shares = [self.on_cpu.saturating_sub(1).max(1), self.on_cpu + 1].into_iter();
         let shares = shares.map(|on_cpu| Self { on_cpu, ..*self });
-        // The same share of more chunks, or of fewer.
+        // The CPU keeps its share if there are more chunks, or fewer.
         let share = |chunks: u64| (self.on_cpu * chunks / self.chunks).max(1);
         let cut = near(self.chunks).into_iter();
         shares.chain(cut.map(|chunks| Self { chunks, on_cpu: share(chunks) })).collect()

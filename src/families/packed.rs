@@ -33,7 +33,7 @@ impl Definition for Packed {
         Self { up_to: SIZES[0] }
     }
 
-    /// Of sizes that pack the same arrays, the smallest.
+    /// The smallest of the sizes that pack the same arrays.
     fn choices(workload: &Workload, division: Division) -> Vec<Self> {
         if division != Division::Whole {
             return Vec::new();

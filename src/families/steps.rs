@@ -85,7 +85,7 @@ impl Builder<'_> {
         let kernel = &work.declared.kernel;
         let at = self.program.kernels.iter().position(|known| known.name == kernel.name);
         let length = self.workload.buffer(task.output()).elements;
-        // Of what it computes for its halo, nothing is used.
+        // The step computes elements of its halo, too, though nothing uses them.
         let along = widened(&chunk.needs[task.output().0], task.halo(), length);
         let read = |(input, location): (usize, &Location)| {
             let whole = task.kernel.whole(input);

@@ -52,7 +52,7 @@ pub const UNKNOWN_KEY: &str = "unknown key ";
 
 /// The mistake of an unknown name. The fix proposes the nearest known one.
 pub fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fault {
-    // Of many names, those of a scenario's buffers, say, the first are enough to see the kind.
+    // The first names show what kind is meant, where there are many, such as a scenario's buffers.
     const LISTED: usize = 40;
     let more = known.len().saturating_sub(LISTED);
     let list = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>();

@@ -108,8 +108,8 @@ pub fn code_point(character: char) -> String {
     format!("U+{:04X}", u32::from(character))
 }
 
-/// Of Unicode 16: categories Cc, Cf, Zl and Zp, `Default_Ignorable_Code_Point` but Hangul fillers,
-/// and code points that are no characters.
+/// Whether a character shows nothing, by Unicode 16: categories Cc, Cf, Zl and Zp,
+/// `Default_Ignorable_Code_Point` but Hangul fillers, and code points that are no characters.
 fn is_unprintable(character: char) -> bool {
     let is_formatting = matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'

@@ -180,7 +180,7 @@ impl Comparison {
                 (false, true) => won_with(gpu),
                 (false, false) => Answer::Cpu,
             };
-            // Of sides that tie, the plan to choose is the simpler one.
+            // The simpler plan is the one to choose if the sides tie.
             let choose_gpu = match answer {
                 Answer::Tie => !ranking.winner_over(runs)?.is_cpu(),
                 _ => gpu_is_faster,

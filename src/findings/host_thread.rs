@@ -120,7 +120,7 @@ pub enum HeldBy {
 }
 
 impl HostThread {
-    /// Of several host threads, the one that begins and ends a pass.
+    /// The host thread that begins and ends a pass, if there are several.
     pub(super) fn of(program: &Program, forecast: &Forecast) -> Self {
         let MainThread { held, free_after } = forecast.main_thread;
         let Self { held_by, .. } = Self::of_thread(program, &forecast.timeline, ThreadId::MAIN);

@@ -38,8 +38,8 @@ pub(super) fn calls(estimator: &Estimator<'_>, copies: &[CopyModel]) -> CallCost
         let ns = median(&longer).filter(|&ns| ns > 0.0)?;
         Some(Estimate::new(ns, estimator.estimate_of(with)?.scatter))
     };
-    // Of the turns with a stream for every engine, launches and copies to the host come right
-    // behind a wait; of those in one stream, none do.
+    // Launches and copies to the host come right behind a wait in turns that give every engine a
+    // stream. No call does in turns with one stream.
     let longer_behind = |call| {
         let in_turn = |one_stream| Quantity::CallInTurn { call: Some(call), one_stream };
         longer(&in_turn(false), &in_turn(true))

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Estimator<'s> {
     /// In the order in which they were taken.
     measurements: Vec<&'s Measurement>,
-    /// The same, those of each quantity together: a quantity has up to a hundred.
+    /// The measurements, those of each quantity together: a quantity has up to a hundred.
     by_quantity: Vec<Vec<&'s Measurement>>,
     /// One for each pass, if everything was measured in two passes. They decide how closely curves
     /// follow their points.
@@ -356,7 +356,7 @@ fn trusted(points: &[Point]) -> Points {
     let mut runs: Vec<(usize, Option<usize>)> = Vec::new();
     for (index, point) in points.iter().enumerate() {
         let fits = |&before: &usize| points[before].ns <= point.ns;
-        // Of predecessors with equally long runs, takes the first.
+        // The first predecessor counts if several have equally long runs.
         let before = (0..index).rev().filter(fits).max_by_key(|&before| runs[before].0);
         runs.push((before.map_or(0, |before| runs[before].0) + 1, before));
     }

@@ -155,7 +155,7 @@ fn others(estimator: &Estimator<'_>) -> Vec<OtherGpu> {
             .estimate_of(&Quantity::On { device, of: Box::new(of.clone()) })
             .map(|time| time.ns)
     };
-    // Of several sizes, the one with the ratio farthest from 1 counts.
+    // The size with the ratio farthest from 1 counts if there are several.
     let ratio = |wanted: DeviceId, is_meant: &dyn Fn(&Quantity) -> bool| {
         let of = compared.iter().filter(|(device, of)| *device == wanted && is_meant(of));
         let ratios = of.filter_map(|(_, of)| Some(time(wanted, of)? / time(DeviceId::FIRST, of)?));

@@ -29,8 +29,8 @@ pub struct MultiprocessorLimits {
     pub shared_bytes: u32,
 }
 
-/// Of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute
-/// Capability"), for machines that somebody described without them.
+/// The limits of compute capability 9.0 (CUDA C++ Programming Guide, "Technical Specifications per
+/// Compute Capability"), for machines that somebody described without limits.
 impl Default for MultiprocessorLimits {
     fn default() -> Self {
         Self { threads: 2048, blocks: 32, registers: 65_536, shared_bytes: 228 << 10 }
@@ -143,7 +143,7 @@ impl Direction {
         }
     }
 
-    /// Of the two sides of a copy, the one in host memory.
+    /// The side of a copy that is in host memory.
     pub const fn ashore<'s, T>(self, from: &'s T, to: &'s T) -> &'s T {
         match self {
             Self::HostToDevice => from,

@@ -149,7 +149,7 @@ fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
     crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
 }
 
-/// Of the data still cached with the misses `there`, the share that is lost with the misses `here`.
+/// The share of data, cached while the misses were `there`, that is lost once they are `here`.
 /// A time measured at a footprint already includes the misses of that footprint.
 pub(super) fn further(there: f64, here: f64) -> f64 {
     if there < 1.0 { ((here - there) / (1.0 - there)).max(0.0) } else { 0.0 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 /// share of the time of a smaller one.
 const FALLEN: f64 = 0.5;
 
-/// Of what a curve is, and how far it may come down.
+/// A curve, what it is a curve of, and how far it may come down.
 struct Timed<'p> {
     what: String,
     time: &'p Curve,

@@ -60,7 +60,7 @@ impl Profile {
         machine
     }
 
-    /// The same for what only spelled-out programs do: use memory of the other side (mapped,
+    /// Draws the prices of what only spelled-out programs do: use memory of the other side (mapped,
     /// write-combined and managed), take memory in a pass, copy rows or on one side. It has random
     /// numbers of its own, so that ranges of other programs do not depend on whether the profile
     /// knows it.

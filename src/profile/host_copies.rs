@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct HostCopyModel {
     pub by_all: bool,
-    /// The same memory again and again.
+    /// Between the same memory again and again.
     pub near: Curve,
     /// From memory that no cache holds into the same memory again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into_cache: Option<Curve>,
-    /// Memory that no cache holds.
+    /// Between memory that no cache holds.
     pub far: Curve,
 }
 
@@ -66,8 +66,8 @@ impl Profile {
         })
     }
 
-    /// Of what a copy of memory that lies near by finds in the caches, the share that it does not
-    /// find once `since` bytes were used in between.
+    /// The share of data that a copy of nearby memory no longer finds in the caches once `since`
+    /// bytes were used in between.
     fn misses(&self, by_all: bool, own: Bytes, since: Bytes) -> Option<f64> {
         // One thread that copies goes through its memory as the driver's thread does that stages.
         let misses = |around| match by_all {

@@ -50,8 +50,9 @@ impl Profile {
             let largest = models(found)?.into_iter().map(|(_, model)| model.time.largest());
             Ok::<_, Unknown>(largest.fold(f64::INFINITY, f64::min) as u64)
         };
-        // Of more than was measured, caches keep no more than of the most that was, unless that
-        // would stay in them: the rest takes what memory takes, where that is known so far.
+        // Caches keep no more of a size beyond the measured ones than of the largest measured one,
+        // unless that one would stay in them. The rest takes what memory takes, where the times
+        // from memory are known up to that size.
         let shared = self.caches.shared_bytes;
         let most = largest(Warmth::Same)?.max(shared.get() / kernel.bytes_per_element());
         let is_known = largest(Warmth::Memory).is_ok_and(|largest| largest >= most);

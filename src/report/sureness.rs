@@ -56,9 +56,9 @@ pub fn sureness(profile: &Profile) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct UnsteadyLink {
-    /// Of copies to the device.
+    /// The difference for copies to the device.
     pub h2d: f64,
-    /// Of copies to the host.
+    /// The difference for copies to the host.
     pub d2h: f64,
 }
 

@@ -46,7 +46,7 @@ impl Column {
     }
 }
 
-/// The same in Markdown, with all columns.
+/// A table in Markdown, with all its columns.
 pub(super) fn markdown_table(of: &[Column], rows: &[Vec<String>]) -> String {
     // A name may hold what Markdown takes for the end of a cell.
     let escaped = |cell: &String| cell.replace('|', "\\|");

@@ -39,7 +39,7 @@ pub struct Run {
     /// Host time of each pass over the body, after warm-up.
     pub passes_ns: Vec<Span>,
     /// Host time of each pass during which something else used the core of the issuing thread.
-    /// Such passes are kept apart if there are enough undisturbed ones.
+    /// Disturbed passes are kept apart if there are enough undisturbed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside_ns: Vec<Span>,
     /// Largest deviation from the output of the CPU twins, relative to the largest value there.

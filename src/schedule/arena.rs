@@ -31,7 +31,7 @@ enum Content {
         since: usize,
     },
     Block(BlockId),
-    /// Of the node that is being placed.
+    /// Memory that only the node being placed uses.
     Scratch,
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct Item {
     pub home: Home,
     pub writer: Option<NodeId>,
     pub readers: Vec<NodeId>,
-    /// Of its window.
+    /// Size of its window.
     pub bytes: Bytes,
 }
 

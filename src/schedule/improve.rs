@@ -26,7 +26,7 @@ const SHAKES: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
     pub makespan: Span,
-    /// Of two that take equally long, the simpler one is better.
+    /// Fewer streams are simpler, so they are better if two schedules take equally long.
     pub streams: usize,
     calls: usize,
 }
@@ -167,7 +167,7 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// The same in as little device memory as costs no time.
+    /// The schedule in as little device memory as costs no time.
     fn with_less_memory(&mut self, (worth, schedule): Valued) -> Valued {
         let used = self.program(&schedule).map_or(self.limit, |program| program.device_bytes());
         for share in [8, 4, 2] {

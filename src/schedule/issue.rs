@@ -154,8 +154,8 @@ impl Order {
         join(&mut self.clocks[stream], &known);
     }
 
-    /// Of some operations, those that one lane does not know to be done, without those that others
-    /// of them come after.
+    /// The operations of `after` that a lane has to wait for: it does not know that they are done,
+    /// and no other of them comes after them.
     fn missing(&self, lane: usize, after: &[OpId]) -> Vec<OpId> {
         let knows = |clock: &Clock, op: OpId| {
             let (stream, number) = self.numbers[op];
@@ -194,7 +194,7 @@ impl Order {
             let others = open.iter().filter(|&&other| other != stream);
             !others.clone().any(|&other| {
                 is_done(&self.clocks[other], stream, &self.clocks)
-                    // Of two that each imply the other, there can be none: clocks only grow.
+                    // Both are waited for if each implies the other: one of them has to be.
                     && !is_done(&self.clocks[stream], other, &self.clocks)
             })
         };

@@ -43,7 +43,7 @@ pub(super) fn list(
     for &node in &by_rank {
         let candidates = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
         let &on = candidates.min_by_key(|&&on| {
-            // Of several that end alike, one that has had nothing to do for longest.
+            // The processor that has had nothing to do for longest, if several end alike.
             let busy = state.calendar(Resource::Processor(on)).0.last().map(|&(_, end)| end);
             state.tried(node, on, |state, end| match choice {
                 Choice::EarliestFinish => (end, end, busy),

@@ -40,7 +40,7 @@ struct Found {
     program: Program,
 }
 
-/// Of a schedule that leaves nothing to a GPU: a family has that plan.
+/// The plan of a schedule that leaves nothing to a GPU: a family has it already.
 const ON_CPU: Strategy = Strategy {
     family: Family::Cpu(Cpu),
     memory: HostMemory::Pageable,

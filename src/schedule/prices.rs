@@ -72,7 +72,7 @@ impl Prices {
         Self { devices, with_cpu, cpu, gpu, copies, peers }
     }
 
-    /// The same where everything goes through the host.
+    /// These prices if all data goes through the host.
     pub fn without_peers(&self) -> Self {
         Self { peers: vec![None; self.peers.len()], ..self.clone() }
     }

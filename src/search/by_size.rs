@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// The fastest plan of each side at a size. `None`: no plan that can be predicted fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtSize {
-    /// Of the workload's largest buffer that is scaled.
+    /// Elements of the largest buffer that grows with the workload.
     pub elements: u64,
     pub cpu: Option<Span>,
     pub gpu: Option<Span>,

@@ -49,7 +49,7 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
             other: other.plan.name(),
             at: at.map(|each| each * runs),
         };
-        // Of two plans that lack the same, the one with the better chance counts.
+        // The plan with the better chance counts if two plans lack the same time.
         match found.iter_mut().find(|one| (&one.kernel, one.on) == (&deciding.kernel, on)) {
             Some(known) if deciding.at > known.at => *known = deciding,
             Some(_) => {}

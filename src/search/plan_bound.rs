@@ -49,14 +49,14 @@ pub fn plan_bound(workload: &Workload, strategy: Strategy, profile: &Profile) ->
 /// What a chunk demands at least, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct ChunkDemand {
-    /// Of the host, for its launches.
+    /// Time of the host for the chunk's launches.
     host: f64,
-    /// Of the stream that its kernels lie in, and the part of that which is gaps between them.
+    /// Time of the stream that its kernels lie in, and how much of it is gaps between them.
     kernels: f64,
     gaps: f64,
-    /// Of all multiprocessors.
+    /// Time of all multiprocessors.
     load: f64,
-    /// To the device and from it: of the stream, and of the engine.
+    /// Times of the copies to the device and from it: in the stream, and on the engine.
     copies: [f64; 2],
     engines: [f64; 2],
 }
@@ -110,7 +110,8 @@ impl<'a> Bounds<'a> {
 }
 
 impl ChunkDemand {
-    /// Of the host, the multiprocessors and the engines, if there are so many such chunks.
+    /// What `all` chunks like this one take at least of the host, the multiprocessors and the
+    /// engines.
     fn least(&self, all: f64) -> f64 {
         let [copy_in, copy_out] = self.copies;
         let [engine_in, engine_out] = self.engines;

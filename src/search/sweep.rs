@@ -35,7 +35,7 @@ pub struct Sweep<'a> {
 #[derive(Debug, Clone)]
 pub struct Swept {
     pub value: f64,
-    /// Of the plans that may win.
+    /// The plans that may win at this value.
     pub ranking: Arc<Ranking>,
     /// Passes in a program.
     pub runs: u64,

@@ -36,11 +36,11 @@ pub fn times_alone(program: &Program, profile: &Profile) -> Result<Vec<[Span; 2]
 /// What a call of a body takes at least, whatever goes on beside it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
-    /// Of the host thread.
+    /// Time of the host thread.
     pub host: Span,
-    /// Before a kernel holds the multiprocessors.
+    /// Time before a kernel holds the multiprocessors.
     pub gap: Span,
-    /// Of an engine or of the multiprocessors, from start to end.
+    /// Time on an engine or on the multiprocessors, from start to end.
     pub alone: Span,
     /// Nanoseconds of the whole engine or of all multiprocessors: a kernel may need only part, and
     /// a copy whose data may travel along with its command needs no engine.
@@ -199,8 +199,8 @@ impl EngineLoad {
     }
 }
 
-/// Of an operation: its engine within the device, the gap before it holds the engine, its time
-/// alone, and how long before its end it releases the host.
+/// What an operation takes: its engine within the device, the gap before it holds the engine, its
+/// time alone, and how long before its end it releases the host.
 fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span) {
     let engine = |direction: Direction| Some(direction as usize);
     match *work {

@@ -59,7 +59,8 @@ impl Delays {
     #[cold]
     #[inline]
     fn before(&self, call: CallId) -> Span {
-        // Of several threads, none has a time at which it would make a call if it never waited.
+        // Threads that share a program have no times of their own at which they would make calls
+        // if they never waited, so each call has the time at which it was made.
         if let Some(made) = self.made.get(call as usize) {
             return made.since_start();
         }

@@ -156,7 +156,7 @@ impl Forecast {
         if is_unseen || self.draws.is_empty() {
             return is_unseen;
         }
-        // Of one of them there may be fewer draws.
+        // One of the two forecasts may have fewer draws.
         let pairs = || self.draws.iter().zip(&other.draws);
         let in_draws = |wanted: Ordering| {
             pairs().filter(|&(&mine, &theirs)| order(mine, theirs) == wanted).count()

@@ -28,8 +28,8 @@ use crate::units::Instant;
 struct Stream {
     /// The entry at the stream's head, as an index of all entries.
     head: EntryId,
-    /// Of the entries from `passed` up to `launched`, `held` are launched kernels that the head had
-    /// not passed when this was last asked.
+    /// Entries from `passed` up to `launched` hold `held` launched kernels that the head had not
+    /// passed when this was last asked.
     passed: EntryId,
     launched: EntryId,
     held: u32,

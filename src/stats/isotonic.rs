@@ -4,7 +4,7 @@
 /// (Ayer, Brunk, Ewing, Reid, Silverman, "An Empirical Distribution Function for Sampling
 /// with Incomplete Information", 1955): as many as there are.
 pub fn isotonic(values: &[f64]) -> Vec<f64> {
-    // Of each block of equals, their sum and number.
+    // The sum and the number of the values in each block of equals.
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     let mean = |block: &(f64, usize)| block.0 / block.1 as f64;
     for &value in values {

@@ -62,7 +62,7 @@ fn best_path(points: &[(f64, f64)], tolerance: f64, paths: &[Path], reaches: &[R
             }
             let Some(error) = piece_error(&points[start..], tolerance) else { continue };
             let found = (paths[start].error + error, start);
-            // Of equals, the first.
+            // The first candidate wins among equals.
             best = Some(best.map_or(found, |best| if found < best { found } else { best }));
         }
         if let Some((error, previous)) = best {

@@ -53,8 +53,8 @@ impl Predicted {
 pub struct Which {
     /// Only those of one part.
     pub shard: Option<Shard>,
-    /// Of each workload so many at most: the one to choose, the best of each side, the fastest of
-    /// each family, and some that are drawn.
+    /// So many plans of each workload at most: the one to choose, the best of each side, the
+    /// fastest of each family, and some that are drawn.
     pub most: Option<usize>,
     /// Seed of the draw.
     pub seed: u64,

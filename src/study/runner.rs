@@ -153,11 +153,12 @@ impl<'p> Job<'p> {
     }
 }
 
-/// Of which plans each call is timed, too, once all are run.
+/// The plans that are run once more, to time each call, after all plans have run.
 #[derive(Debug, Clone, Copy)]
 pub enum Traced<'t> {
     Nothing,
-    /// Of those on the GPU the plan to choose and the fastest one, and the plans with these names.
+    /// The plan to choose and the fastest one among those on the GPU, and the plans with these
+    /// names.
     BestAnd(&'t [String]),
 }
 

@@ -4,8 +4,8 @@
 //! machine and the program that would be, and these are asked like any other: plans are found anew,
 //! so another one may win. One file has a group of knobs, and says what they leave as it is.
 //!
-//! Of capacities (links, multiprocessors, threads), a factor of 0.5 leaves half as much; of times
-//! (kernels, launches, set-up) it leaves half as long.
+//! A factor of 0.5 leaves half as much of a capacity (links, multiprocessors, threads), and makes a
+//! time (kernels, launches, set-up) half as long.
 //!
 //! Invariant: a factor of 1 changes nothing, to the bit. What a change takes for granted is said
 //! beside its answer; what it cannot know stays unknown, or the change is refused.

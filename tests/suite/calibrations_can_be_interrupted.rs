@@ -82,7 +82,7 @@ fn what_cannot_be_had_is_a_line_without_times() {
     let measurements: Vec<Measurement> = steps.into_iter().map(unknown).collect();
     let samples = load(&written(measurements.clone())).expect("it was written by a calibration");
     assert_eq!(samples.measurements, measurements);
-    // Of everything else, a line without times is a mistake.
+    // A line without times is a mistake for every other quantity.
     let torn = Measurement { stop: Stop::Settled, ..measurements[0].clone() };
     let error = load(&written(vec![torn, measurements[1].clone()])).expect_err("no times");
     assert!(error.contains("`times` is empty"), "{error}");

@@ -361,7 +361,7 @@ fn evaluate_answers_on_standard_output() {
     for words in ["demo", "Is it worth it?", "cpu", "resident"] {
         assert!(outcome.stdout.contains(words), "no `{words}`: {}", outcome.shown);
     }
-    // The same seed gives the same bytes.
+    // A seed always gives the same bytes.
     assert_eq!(desk.run(&EVALUATE).stdout, outcome.stdout);
 }
 

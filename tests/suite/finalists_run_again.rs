@@ -12,7 +12,7 @@ use hallway::study::{Job, Predicted, Runner, Traced, Which, digest, predict, sco
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// The same by one computation, and by three.
+/// A workload with two programs that leave the same: one computes it once, the other three times.
 fn workload() -> Workload {
     let buffer = |name: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Of two tables, the one with more rows knows no less.
+//! A table with more rows knows no less.
 
 use super::samples_from_elsewhere::{buffers, example, fitted, ranked, read};
 use hallway::fit::fit;

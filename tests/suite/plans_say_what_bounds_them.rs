@@ -45,7 +45,8 @@ fn kernels_that_use_host_memory_in_place_are_bound_by_the_link() {
     is_bound_by(&ranking, in_part, &[Bottleneck::CopyIn, Bottleneck::CopyOut]);
 }
 
-/// The same bytes in one copy are several times faster, so it is not the link.
+/// One copy of all the bytes is several times faster than many small ones, so the link is not what
+/// bounds them.
 #[test]
 fn small_copies_are_bound_by_their_number() {
     let ranking = ranked(&load("scenarios/programs/small-arrays.toml"), &PROFILE, 1);

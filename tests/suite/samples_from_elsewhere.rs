@@ -254,7 +254,7 @@ fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
     let large = copies(&[(1 << 26, 1.2e-3), (1 << 27, 2.4e-3)]);
     assert_eq!(large(1 << 28), Ok(Span::from_micros(4_800)));
     assert!(large(1 << 20).is_err());
-    // Of a fixed cost: half as much takes as long, but nobody knows its rate.
+    // A cost that is fixed: half as much takes as long, but nobody knows the rate.
     let small = copies(&[(1 << 10, 20e-6), (1 << 12, 21e-6)]);
     assert_eq!(small(4), Ok(Span::from_micros(20)));
     assert!(small(1 << 20).is_err());

@@ -44,7 +44,8 @@ fn spaces() -> Vec<Workload> {
     all
 }
 
-/// Of every number of chunks, streams, order and ring in a small space, pruned or not.
+/// A small space has every number of chunks and streams, every order and every ring. Its best plan
+/// is found, or one nearly as good, whether the search prunes or not.
 #[test]
 fn the_best_of_all_plans_is_found_or_nearly() {
     for mut workload in spaces() {

@@ -225,7 +225,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
         schedule.done(&read.measurements).map(|(_, lines)| lines),
         Ok(read.measurements.len())
     );
-    // Such samples cannot be resumed on a machine that shows fewer GPUs.
+    // Samples of two GPUs cannot be resumed on a machine that shows fewer.
     let here = Provenance { devices: 1, peer_access: false, ..machine };
     assert!(read.machine.differences(&here).iter().any(|text| text.contains("devices: was 2")));
     let telling = Schedule::telling(&read.machine);

@@ -213,7 +213,7 @@ fn values_that_something_raised_do_not_count() {
     let raised = (0..42).map(|i| 10.5 + 0.1 * f64::from(i));
     let all: Vec<f64> = around.iter().copied().chain(raised).collect();
     assert_close(unraised_mean(&all, 0.0).unwrap(), 10.0);
-    // Of normally distributed values, it is the mean.
+    // It is the mean for values that are normally distributed.
     let normal = statrs::distribution::Normal::standard();
     let normal = |i| statrs::distribution::ContinuousCDF::inverse_cdf(&normal, i);
     let values: Vec<f64> = (0..1001).map(|i| normal((f64::from(i) + 0.5) / 1001.0)).collect();

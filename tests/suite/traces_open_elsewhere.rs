@@ -68,7 +68,7 @@ fn every_measured_timeline_is_a_whole_trace() {
         let operations = measured.activities.iter().filter(|one| one.lane != Lane::Host).count();
         let text = trace(&PROFILE.machine, &[traced(workload, ranked, Some(measured))]);
         let found = check(&text);
-        // The same operations, predicted and measured.
+        // Every operation is there twice, as predicted and as measured.
         assert_eq!(found.processes, 2);
         assert_eq!(found.operations, 2 * operations, "{}", ranked.plan.name());
     }
@@ -244,7 +244,7 @@ fn holistic_trace_analysis_reads_them() {
     for ((found, kernels), (workload, _)) in found.iter().zip(expected).zip(&*RANKED) {
         assert_eq!(found["kernels"], kernels, "{}: {found}", workload.name);
         assert!(found["busy_us"].as_f64() > Some(0.0), "{}: {found}", workload.name);
-        // Such as `COMPUTATION overlapping MEMORY`.
+        // A kind may combine others, such as `COMPUTATION overlapping MEMORY`.
         let kinds: String = found["kinds"].as_object().expect("kinds").keys().cloned().collect();
         assert!(kinds.contains("MEMORY") && kinds.contains("COMPUTATION"), "{kinds}");
     }

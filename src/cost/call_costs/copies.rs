@@ -70,7 +70,7 @@ impl CallCosts<'_> {
         Ok(self.halved.copy(work, self.on_link(&work)))
     }
 
-    /// The same with all its prices.
+    /// A copy of pinned memory on its engine, with no part of its price halved.
     pub(super) fn whole_transfer(
         &self,
         (direction, device): (Direction, DeviceId),

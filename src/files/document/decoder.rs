@@ -18,7 +18,7 @@ pub(super) struct Decoder<'i> {
 
 enum Value<'i> {
     Text(Cow<'i, str>),
-    /// Of 64 bits, with a sign or without.
+    /// A number of 64 bits, with a sign or without.
     Integer(i128),
     Float(f64),
     Boolean(bool),

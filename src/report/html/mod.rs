@@ -235,7 +235,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Of several plans, each once.
+/// Each plan once, in the order in which plans first occur.
 fn distinct<'a>(plans: impl IntoIterator<Item = Option<&'a Ranked>>) -> Vec<&'a Ranked> {
     let mut found: Vec<&Ranked> = Vec::new();
     for one in plans.into_iter().flatten() {

@@ -105,7 +105,7 @@ impl Work {
         links
     }
 
-    /// Of the contents before the workload.
+    /// When an item's first contents cross the link: a rule for each task that reads them.
     fn first_crossings(&self, id: usize, data: &Data, way: usize) -> Vec<Rule> {
         let readers = (0..self.nodes.len()).filter(|&node| self.nodes[node].takes.contains(&id));
         let rule = |reader| match (data.home, way) {
@@ -116,7 +116,7 @@ impl Work {
         readers.filter_map(rule).collect()
     }
 
-    /// Of what a task writes.
+    /// When what a task writes crosses the link: a rule for each reader, and one for its home.
     fn later_crossings(&self, id: usize, data: &Data, way: usize) -> Vec<Rule> {
         let mut rules = Vec::new();
         for (writer, node) in self.nodes.iter().enumerate() {

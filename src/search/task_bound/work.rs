@@ -41,9 +41,9 @@ pub(super) struct Node {
 
 #[derive(Clone, Copy)]
 pub(super) struct OnGpu {
-    /// From start to end.
+    /// Time from start to end.
     pub alone: f64,
-    /// Of a whole GPU: a kernel may need part of it.
+    /// Time of a whole GPU: a kernel may need only part of it.
     pub load: f64,
 }
 

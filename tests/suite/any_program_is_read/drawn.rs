@@ -278,7 +278,7 @@ impl Drawing {
         let length = self.length();
         let (from, to) = if self.chance(0.7) { (0, 1) } else { (1, 0) };
         let [from, to] = [from, to].map(|id| Place::Device(DeviceId(id)));
-        // Of the device that sends, or of the one that receives.
+        // The stream belongs to the device that sends, or to the one that receives.
         let issuer = if self.chance(0.8) { from } else { to };
         let streams = self.streams_on(issuer);
         let stream = self.one_of(&streams);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of the first, the last and nearly every command in between, the user chooses where it writes.
+/// Nearly every command writes to a place that the user chooses.
 #[test]
 fn a_place_that_nobody_can_write_to_is_bad_input() {
     let desk = Desk::new(VALID);

@@ -124,7 +124,7 @@ fn asked(mut workload: Workload, random: &mut ChaCha8Rng, sizes: bool) -> Asked 
 /// Tasks with library kernels, as studies draw them, and some with a kernel that only a GPU knows.
 pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     let mut random = ChaCha8Rng::seed_from_u64(11);
-    // Of each workload up to six plans are drawn.
+    // `draw` counts plans, and up to six of them share a workload.
     let drawn = draw(6 * count, 58).into_iter().map(|drawn| drawn.workload).take(count);
     let drawn: Vec<Workload> = drawn.collect();
     assert_eq!(drawn.len(), count, "enough are drawn");

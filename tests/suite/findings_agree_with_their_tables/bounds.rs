@@ -162,7 +162,7 @@ fn borrowed(part: &Part<'_>, complaints: &mut Complaints) {
         for contender in ["chosen", "other"] {
             let plan = &verdict["run"][contender]["plan"];
             let is_there = plan.is_null() || ranges.iter().any(|range| range["plan"] == *plan);
-            // Of plans on one side, only the one to choose is looked at.
+            // Only the plan to choose is looked at if plans of one side are compared.
             let is_meant = contender == "chosen" || verdict["run"]["answer"] != "plan";
             let is_meant = is_meant && verdict["run"]["answer"] != "tie";
             complaints.expect(!is_meant || is_there, || format!("no range of {plan}"));

@@ -231,7 +231,7 @@ fn of_programs(part: &Part<'_>, complaints: &mut Complaints) {
     let compared = Compared { name: "verdict.program", value, rows, least: CLEARLY };
     contenders(&compared, complaints);
     answers(&compared, complaints);
-    // Of what is known of a first use alone, rows say nothing.
+    // Rows say nothing of a plan whose first use alone is known.
     if part.rows().all(|row| row.before().is_some()) {
         ranges(&compared, (0, runs), complaints);
     }

@@ -153,7 +153,7 @@ fn nobody_wins_and_loses_at_one_size() {
     let scenario = only(&answer);
     assert_eq!(scenario["verdict"]["run_answer"], "gpu");
     assert!(scenario["verdict"]["run"]["factor"].as_f64() > Some(5.0));
-    // Of other sizes nothing is claimed, and it is said that memory is what limits the plans.
+    // Nothing is claimed of other sizes, and it is said that memory is what limits the plans.
     assert_eq!(scenario["sizes"]["unknown"], "plans-that-fit", "{}", scenario["sizes"]);
     assert!(screen.contains("Break-even unknown") && screen.contains("no plan that"), "{screen}");
     assert!(!screen.contains("at every size tried"), "{screen}");
@@ -330,7 +330,7 @@ fn a_range_does_not_undercut_what_is_stated() {
     assert!(text.contains("Either will do") && !text.contains("pays off"), "{text}");
 }
 
-/// The same bytes in one copy are several times faster.
+/// One copy of all the bytes is several times faster than many small ones.
 #[test]
 fn small_copies_are_bound_by_their_number() {
     let (answer, text) = committed("programs/small-arrays.toml");

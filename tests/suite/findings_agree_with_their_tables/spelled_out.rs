@@ -26,9 +26,9 @@ struct Draft<'r> {
 enum Leaves {
     /// `y` from `x` through the first kernel.
     First,
-    /// The same through the second.
+    /// `y` from `x` through the second kernel.
     Second,
-    /// The same through both.
+    /// `y` from `x` through both kernels.
     Chained,
     /// `x` in the device's memory.
     Uploaded,

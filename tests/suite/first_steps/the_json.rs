@@ -222,7 +222,7 @@ fn of_every_command_has_the_keys_that_are_described() {
     }
 }
 
-/// Of a failure: the one line on standard error, and the exit code.
+/// What a failure leaves: the one line on standard error, and the exit code.
 #[track_caller]
 fn failure(arguments: &[&str]) -> (Value, Option<i32>) {
     let folder = tempfile::tempdir().expect("a folder");

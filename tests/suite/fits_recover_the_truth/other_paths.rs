@@ -153,7 +153,7 @@ fn idle_calls_and_set_up_keep_both_modes() {
     let new = |p: &Profile| {
         [p.setup.new_context, p.setup.new_module, p.setup.first_launch, p.setup.next_kernel]
     };
-    // Of a first launch, what a later one takes as well is paid in each pass.
+    // The part of a first launch that a later one takes as well is paid in each pass.
     for (found, truth) in new(&profile).into_iter().zip([240e6, 300e3, 150e3, 20e3]) {
         assert_within(found.expect("known").ns, truth, 0.03, "a new process");
     }

@@ -123,7 +123,7 @@ fn other_arguments_are_measured_themselves_or_between_two() {
 fn what_is_beyond_says_what_to_do() {
     let mut profile = PROFILE.clone();
     for model in profile.kernels.iter_mut().filter(|one| one.variant == SCALE) {
-        // Of a single size, nothing follows for others.
+        // Nothing follows for other sizes from a single one.
         model.time.knots.truncate(1);
         model.time.knots[0] = (1024.0, 50_000.0);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of which one buffer is read whole.
+/// A workload that reads one of its buffers, the weights, whole.
 fn filter() -> Workload {
     let buffer = |name: &str, elements: u64| {
         format!(

@@ -43,7 +43,7 @@ const CLASHES: &str = r"(() => {
   return said.join('\n');
 })()";
 
-/// The same of what a script writes on the first timeline.
+/// Text on the first timeline, which a script writes, that lies on other text or is cut off.
 const CLASHES_DRAWN: &str = r"(() => {
   const one = hallway.timelines.get('0'), boxes = [], { context } = one;
   const write = context.fillText;

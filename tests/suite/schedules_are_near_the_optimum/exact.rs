@@ -18,7 +18,7 @@ pub struct Task {
 /// An item: the first are those that tasks write, then come those that are there from the start.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// Of a copy either way.
+    /// Time of a copy, either way.
     pub copy: u64,
     /// Whether it must be on the host in the end.
     pub goes_home: bool,

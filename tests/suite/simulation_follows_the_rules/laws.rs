@@ -374,7 +374,7 @@ fn each_launch_of_a_draw_takes_a_time_of_its_own() {
     assert!(mean.abs_diff(exact) < exact / 50, "{mean} for {exact}");
     draws.sort_unstable();
     draws.dedup();
-    // Of four hundred draws within ten microseconds, some agree to the nanosecond.
+    // Some of four hundred draws within ten microseconds agree to the nanosecond.
     assert!(draws.len() > 360, "{} different", draws.len());
     let launches = spans(&forecast.timeline, Lane::Host);
     let mut times: Vec<u64> = launches[..16].iter().map(|(start, end)| end - start).collect();

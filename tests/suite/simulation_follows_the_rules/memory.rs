@@ -66,7 +66,7 @@ fn each_new_page_is_paid_for_once() {
     assert_eq!(longer(&[(0, 2_048), (0, 2_048)]), 2 * 5_120);
     assert_eq!(longer(&[(0, 2_048), (1_024, 3_072)]), 4 * 5_120);
     assert_eq!(longer(&[(0, 1), (1, 1), (2, 1_022), (1_024, 1)]), 2 * 5_120);
-    // Of the last page, only as much as belongs to the memory.
+    // The last page counts only as far as it belongs to the memory.
     assert_eq!(longer(&[(ROOM - 1, 1)]), 5_120);
     assert_eq!(longer(&[(0, ROOM)]), 5 * ROOM);
 }

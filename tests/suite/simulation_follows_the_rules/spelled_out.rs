@@ -174,7 +174,7 @@ fn an_engine_waits_for_caches_that_hold_what_it_reads() {
 fn what_an_engine_reads_late_has_left_the_caches() {
     let mut machine = machine();
     machine.transfers.retain(|model| !TransferPath::WRITTEN.contains(&model.path));
-    // Of the last 5000 elements that the CPU has written, each takes a nanosecond longer.
+    // Each of the last 5000 elements that the CPU has written takes a nanosecond longer.
     for (path, later) in TransferPath::WRITTEN.into_iter().zip([5_000.0, 5_000.0, 0.0]) {
         let mut time = per_element_of_bytes(0.0, 1.0);
         time.knots = [4.0, 20_000.0, 80_000.0]

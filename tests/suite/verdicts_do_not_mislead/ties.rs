@@ -1,4 +1,4 @@
-//! Of plans that tie, the simplest is named, whatever the seed.
+//! The simplest of plans that tie is named, whatever the seed.
 
 use super::*;
 use hallway::search::Simplicity;

@@ -1,4 +1,4 @@
-//! Of plans that nobody tried, nothing is claimed.
+//! Nothing is claimed of plans that nobody tried.
 
 use super::*;
 use hallway::search::break_even;
