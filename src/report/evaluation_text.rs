@@ -295,25 +295,36 @@ impl Assessment {
     }
 }
 
-/// The table of the first screen.
-fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
-    let header = [
+/// The columns that every table of ranked plans begins with.
+fn leading_columns() -> Vec<Column> {
+    vec![
         Column::number("#"),
         Column::words("plan"),
         Column::number("one run"),
         Column::number("range").if_folded(3),
         Column::number("vs fastest").if_folded(2),
-        Column::words("limited by").if_folded(1),
-    ];
+    ]
+}
+
+/// A plan's cells in the columns of [`leading_columns`].
+fn leading_cells(one: &Assessment, plan: &AssessedPlan) -> Vec<String> {
+    vec![
+        one.rank_of(plan),
+        plan.plan.clone(),
+        plan.predicted_ns.to_string(),
+        range(plan.low_ns, plan.high_ns),
+        against_fastest(plan),
+    ]
+}
+
+/// The table of the first screen.
+fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
+    let mut header = leading_columns();
+    header.push(Column::words("limited by").if_folded(1));
     let row = |plan: &&AssessedPlan| {
-        vec![
-            one.rank_of(plan),
-            plan.plan.clone(),
-            plan.predicted_ns.to_string(),
-            range(plan.low_ns, plan.high_ns),
-            against_fastest(plan),
-            bound_by(plan.bottleneck),
-        ]
+        let mut cells = leading_cells(one, plan);
+        cells.push(bound_by(plan.bottleneck));
+        cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
     table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
@@ -345,12 +356,8 @@ fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> Str
 /// busy lanes are, set-up, the whole program; then, with names folded, what limits the plan, how it
 /// compares with the fastest one, and its range. Rank, name and time always stay.
 fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
-    let header = [
-        Column::number("#"),
-        Column::words("plan"),
-        Column::number("one run"),
-        Column::number("range").if_folded(3),
-        Column::number("vs fastest").if_folded(2),
+    let mut header = leading_columns();
+    header.extend([
         Column::number("host").if_room(1),
         Column::number("H2D").if_room(1),
         Column::number("kern").if_room(1),
@@ -358,14 +365,10 @@ fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Stri
         Column::words("limited by").if_folded(1),
         Column::number("set-up").if_room(2),
         Column::number(&format!("and {}", plural(one.runs, "run"))).if_room(3),
-    ];
+    ]);
     let row = |plan: &&AssessedPlan| {
-        vec![
-            one.rank_of(plan),
-            plan.plan.clone(),
-            plan.predicted_ns.to_string(),
-            range(plan.low_ns, plan.high_ns),
-            against_fastest(plan),
+        let mut cells = leading_cells(one, plan);
+        cells.extend([
             percent(plan.host_thread.held),
             percent(plan.busy.h2d),
             percent(plan.busy.kernels),
@@ -373,7 +376,8 @@ fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> Stri
             bound_by(plan.bottleneck),
             time(plan.setup_ns),
             time(plan.program_ns),
-        ]
+        ]);
+        cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
     table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
