@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What bounds a plan: the group of prices of which half gains the most.
+// The aliases are the names in saved reports of earlier versions, which can still be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -35,13 +36,13 @@ pub enum Bottleneck {
     Kernels,
     /// The CPU's threads, computing or copying.
     Cpu,
-    #[serde(alias = "host-calls")]
     /// Launches, graphs and other calls, and what the device needs for each kernel before it runs.
+    #[serde(alias = "host-calls")]
     Calls,
     /// What each copy takes besides its bytes.
     Copies,
-    #[serde(alias = "host-staging")]
     /// Bytes of pageable memory, which the driver stages.
+    #[serde(alias = "host-staging")]
     Staging,
     /// Synchronisations, hand-overs from one operation to the next, and the way to the device.
     Waits,

@@ -106,11 +106,7 @@ impl Comparison {
         let ties = fast_gpu.forecast.ties_with(&fast_cpu.forecast)
             || gpu.forecast.ties_with(&cpu.forecast)
             || gpu_is_faster != (gpu.makespan() < cpu.makespan());
-        let answer = match (ties, gpu_is_faster) {
-            (true, _) => Answer::Tie,
-            (false, true) => won_with(gpu),
-            (false, false) => Answer::Cpu,
-        };
+        let answer = between_sides(ties, (gpu, gpu_is_faster));
         let (chosen, other) = match answer {
             Answer::Cpu => (cpu, gpu),
             Answer::Tie if ranking.choice(&is_meant)?.is_cpu() => (cpu, gpu),
@@ -130,12 +126,8 @@ impl Comparison {
         let slower = others().find(|one| {
             chosen.makespan() < one.makespan() && !one.forecast.ties_with(&chosen.forecast)
         });
-        let answer = match (slower, others().next()) {
-            (Some(_), _) => Answer::Plan,
-            (None, Some(_)) => Answer::Tie,
-            (None, None) => Answer::NothingToCompare,
-        };
-        Some(Self::between(answer, chosen, slower.or(others().next())))
+        let (answer, other) = within_side(slower, others().next());
+        Some(Self::between(answer, chosen, other))
     }
 
     /// Compares the plan to choose, if it shares the work between the CPU and the GPU, with the one
@@ -166,42 +158,11 @@ impl Comparison {
     /// Compares a whole program of `runs`. `None` if the set-up of a plan is not known, for that
     /// plan might win.
     pub(super) fn of_program(ranking: &Ranking, runs: u64) -> Option<Self> {
-        let side = |on_cpu: bool| ranking.choice_over(runs, |one| one.is_cpu() == on_cpu);
         let has = |on_cpu: bool| ranking.plans.iter().any(|one| one.is_cpu() == on_cpu);
         let (answer, chosen, other) = if has(true) && has(false) {
-            let (gpu, cpu) = (side(false)?, side(true)?);
-            let (of_gpu, of_cpu) = (gpu.program(runs)?, cpu.program(runs)?);
-            let (less, more) = (of_gpu.min(of_cpu), of_gpu.max(of_cpu));
-            let is_clear = less.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
-            let ties = ranking.sides_tie_over(runs)? || !is_clear;
-            let gpu_is_faster = of_gpu < of_cpu;
-            let answer = match (ties, gpu_is_faster) {
-                (true, _) => Answer::Tie,
-                (false, true) => won_with(gpu),
-                (false, false) => Answer::Cpu,
-            };
-            // The simpler plan is the one to choose if the sides tie.
-            let choose_gpu = match answer {
-                Answer::Tie => !ranking.winner_over(runs)?.is_cpu(),
-                _ => gpu_is_faster,
-            };
-            if choose_gpu { (answer, gpu, Some(cpu)) } else { (answer, cpu, Some(gpu)) }
+            program_between_sides(ranking, runs)?
         } else {
-            let chosen = ranking.winner_over(runs)?;
-            let mut others: Vec<&Ranked> =
-                ranking.plans.iter().filter(|one| !std::ptr::eq(*one, chosen)).collect();
-            others.sort_by_key(|one| one.program(runs));
-            let time = |one: &Ranked| one.program(runs).map_or(0.0, Span::nanos_f64);
-            let is_slower = |one: &&Ranked| {
-                time(chosen) < (1.0 - CLEARLY) * time(one) && !chosen.program_ties_with(one, runs)
-            };
-            let slower = others.iter().copied().find(is_slower);
-            let answer = match (slower, others.first()) {
-                (Some(_), _) => Answer::Plan,
-                (None, Some(_)) => Answer::Tie,
-                (None, None) => Answer::NothingToCompare,
-            };
-            (answer, chosen, slower.or(others.first().copied()))
+            program_on_one_side(ranking, runs)?
         };
         let contender = |one: &Ranked| Contender::program(one, runs);
         let chosen_time = contender(chosen)?;
@@ -230,7 +191,65 @@ impl Comparison {
     }
 }
 
-/// The answer if a plan wins that is not the CPU's alone.
-fn won_with(plan: &Ranked) -> Answer {
-    if plan.plan.side() == Side::Both { Answer::Both } else { Answer::Gpu }
+/// The answer for a whole program, the plan to choose, and the one to choose on the other side.
+fn program_between_sides(
+    ranking: &Ranking,
+    runs: u64,
+) -> Option<(Answer, &Ranked, Option<&Ranked>)> {
+    let side = |on_cpu: bool| ranking.choice_over(runs, |one| one.is_cpu() == on_cpu);
+    let (gpu, cpu) = (side(false)?, side(true)?);
+    let (of_gpu, of_cpu) = (gpu.program(runs)?, cpu.program(runs)?);
+    let gpu_is_faster = of_gpu < of_cpu;
+    let ties =
+        ranking.sides_tie_over(runs)? || !is_clearly_less(of_gpu.min(of_cpu), of_gpu.max(of_cpu));
+    let answer = between_sides(ties, (gpu, gpu_is_faster));
+    // The simpler plan is the one to choose if the sides tie.
+    let choose_gpu = match answer {
+        Answer::Tie => !ranking.winner_over(runs)?.is_cpu(),
+        _ => gpu_is_faster,
+    };
+    Some(if choose_gpu { (answer, gpu, Some(cpu)) } else { (answer, cpu, Some(gpu)) })
+}
+
+/// The answer for a whole program if all plans use the same side, the plan to choose, and its
+/// rival.
+fn program_on_one_side(ranking: &Ranking, runs: u64) -> Option<(Answer, &Ranked, Option<&Ranked>)> {
+    let chosen = ranking.winner_over(runs)?;
+    let mut others: Vec<&Ranked> =
+        ranking.plans.iter().filter(|one| !std::ptr::eq(*one, chosen)).collect();
+    others.sort_by_key(|one| one.program(runs));
+    let time = |one: &Ranked| one.program(runs).unwrap_or_default();
+    let is_slower = |one: &&Ranked| {
+        is_clearly_less(time(chosen), time(one)) && !chosen.program_ties_with(one, runs)
+    };
+    let slower = others.iter().copied().find(is_slower);
+    let (answer, other) = within_side(slower, others.first().copied());
+    Some((answer, chosen, other))
+}
+
+fn is_clearly_less(one: Span, other: Span) -> bool {
+    one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
+}
+
+/// The answer if there are plans on the CPU and, the best of them `gpu`, on the GPU.
+fn between_sides(ties: bool, (gpu, gpu_is_faster): (&Ranked, bool)) -> Answer {
+    match (ties, gpu_is_faster) {
+        (true, _) => Answer::Tie,
+        (false, true) if gpu.plan.side() == Side::Both => Answer::Both,
+        (false, true) => Answer::Gpu,
+        (false, false) => Answer::Cpu,
+    }
+}
+
+/// The answer if all plans use the same side, and the rival of the plan to choose: the fastest that
+/// is `slower`, or else the `first` of the others.
+const fn within_side<'r>(
+    slower: Option<&'r Ranked>,
+    first: Option<&'r Ranked>,
+) -> (Answer, Option<&'r Ranked>) {
+    match (slower, first) {
+        (Some(_), _) => (Answer::Plan, slower),
+        (None, Some(_)) => (Answer::Tie, first),
+        (None, None) => (Answer::NothingToCompare, None),
+    }
 }

@@ -73,13 +73,13 @@ impl Sizes {
             Answer::Plan | Answer::Tie | Answer::NothingToCompare => true,
         };
         if !agrees {
-            let has_room = |side: Side, from: Option<u64>| {
+            let does_fit_here = |side: Side, from: Option<u64>| {
                 ranking.plans.iter().any(|one| one.plan.side() == side)
                     && from.is_some_and(|from| from <= elements)
             };
-            let gpu =
-                has_room(Side::Gpu, too_large_for_gpu) || has_room(Side::Both, too_large_for_gpu);
-            let fits = gpu || has_room(Side::Cpu, too_large_for_cpu);
+            let gpu = does_fit_here(Side::Gpu, too_large_for_gpu)
+                || does_fit_here(Side::Both, too_large_for_gpu);
+            let fits = gpu || does_fit_here(Side::Cpu, too_large_for_cpu);
             let why = if fits { NoThreshold::PlansThatFit } else { NoThreshold::FasterPlans };
             return Some(Self::Unknown(why));
         }

@@ -65,9 +65,9 @@ pub struct BorrowedRange {
     pub plan: String,
     /// The predicted time.
     pub time_ns: Span,
-    /// The time with these costs as low as nine machines in ten have them at least.
+    /// The time with these costs at the lower end of where they lie on nine machines in ten.
     pub low_ns: Span,
-    /// The time with these costs as high as nine machines in ten have them at most.
+    /// The time with these costs at the upper end of where they lie on nine machines in ten.
     pub high_ns: Span,
 }
 
