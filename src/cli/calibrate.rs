@@ -141,7 +141,7 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
     match error {
         CalibrationError::NothingToResume { .. } => refused(
             "drop --resume to start a new calibration, or name another folder with \
-                     --output",
+             --output",
             &error,
         ),
         CalibrationError::CannotResume { .. } => refused(
@@ -175,12 +175,8 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let mut shown = Shown::new().map_err(Failure::machine)?;
     let drifts = drifts(&before, &here, (&device, &team), &mut |phase| shown.phase(phase));
     drop(shown);
-    let no_result = |error: &CalibrateError| {
-        format!(
-            "hallway: {error}; the check was not \
-                                                      completed"
-        )
-    };
+    let no_result =
+        |error: &CalibrateError| format!("hallway: {error}; the check was not completed");
     let drifts = drifts.map_err(|error| failure(error.into(), no_result))?;
     let width = width(None, None);
     let mut text = report::drifts(&drifts, width);

@@ -164,13 +164,9 @@ fn locked() -> Finding {
     match host::locked_limit() {
         None => Finding::ok(WHAT, "no limit"),
         // CUDA's driver pins memory by itself, and is not held to it.
-        Some(most) => Finding::ok(
-            WHAT,
-            format!(
-                "{most} (`ulimit -l`), which does not apply to \
-                                                 CUDA"
-            ),
-        ),
+        Some(most) => {
+            Finding::ok(WHAT, format!("{most} (`ulimit -l`), which does not apply to CUDA"))
+        }
     }
 }
 

@@ -81,10 +81,9 @@ impl Failure {
             (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
                 without_controls(message)
             }
-            (FailureFormat::Words, Self::NoGpu(why)) => format!(
-                "hallway: this command needs a \
-                                                                 GPU: {why}"
-            ),
+            (FailureFormat::Words, Self::NoGpu(why)) => {
+                format!("hallway: this command needs a GPU: {why}")
+            }
         }
     }
 

@@ -78,7 +78,7 @@ impl Contender {
 }
 
 /// A program's time that differs by less than this share decides nothing.
-pub const CLEARLY: f64 = 0.01;
+const CLEARLY: f64 = 0.01;
 
 impl Comparison {
     /// Compares one run. `None` without a plan.
@@ -227,7 +227,8 @@ fn program_on_one_side(ranking: &Ranking, runs: u64) -> Option<(Answer, &Ranked,
     Some((answer, chosen, other))
 }
 
-fn is_clearly_less(one: Span, other: Span) -> bool {
+/// Whether a program takes so much less time than another one that it decides.
+pub fn is_clearly_less(one: Span, other: Span) -> bool {
     one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
 }
 

@@ -121,11 +121,9 @@ impl Profile {
                 (&calls.allocate_in_stream, "allocating memory in a stream")
             }
             HostCall::FreeInStream => (&calls.free_in_stream, "freeing memory in a stream"),
-            HostCall::UseDevice => (
-                &self.multi_gpu.use_device,
-                "switching to another GPU's \
-                                                                 context",
-            ),
+            HostCall::UseDevice => {
+                (&self.multi_gpu.use_device, "switching to another GPU's context")
+            }
         };
         known(cost, || format!("the host cost of {name}"))
     }

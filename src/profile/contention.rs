@@ -261,8 +261,7 @@ impl Profile {
         };
         let what = || {
             Unknown::new(format!(
-                "{direction} copies with concurrent copies in the \
-                                            other direction"
+                "{direction} copies with concurrent copies in the other direction"
             ))
         };
         shared.as_ref().ok_or_else(what)

@@ -167,8 +167,7 @@ impl Profile {
         let [one, other] = way.map(|device| device.0);
         let what = || {
             Unknown::of_gpus(format!(
-                "copies between GPUs {one} and {other} in both \
-                                                directions at once"
+                "copies between GPUs {one} and {other} in both directions at once"
             ))
         };
         let both = self.peer(way)?.both_bytes_per_second;

@@ -123,13 +123,8 @@ impl Program {
 
     fn no_stream(&self, id: StreamId) -> Option<String> {
         let streams = self.streams.len();
-        (id.0 >= streams).then(|| {
-            format!(
-                "stream {}, but the {streams} streams are numbered \
-                                           from 0",
-                id.0
-            )
-        })
+        (id.0 >= streams)
+            .then(|| format!("stream {}, but the {streams} streams are numbered from 0", id.0))
     }
 
     fn no_event(&self, id: EventId) -> Option<String> {

@@ -180,10 +180,9 @@ impl Row<'_> {
 
     fn kernel(&self) -> Result<Quantity, String> {
         let kernel = self.one_of("kernel", &Kernel::ALL.map(|kernel| (kernel.name(), kernel)))?;
-        let elements: u64 = self.whole("elements")?.ok_or(
-            "column `elements`: empty; write a \
-                                                           number such as 1048576",
-        )?;
+        let elements: u64 = self
+            .whole("elements")?
+            .ok_or("column `elements`: empty; write a number such as 1048576")?;
         let variant = Variant { kernel, extent: self.extent(kernel)? };
         let grain = kernel.grain(&variant.arguments());
         if !elements.is_multiple_of(grain) {

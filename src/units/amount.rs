@@ -163,10 +163,9 @@ impl TryFrom<f64> for Bandwidth {
 
     fn try_from(rate: f64) -> Result<Self, Self::Error> {
         let is_rate = rate > 0.0 && rate.is_finite();
-        is_rate.then_some(Self(rate)).ok_or(
-            "a bandwidth must be a positive number of bytes per \
-                                             second",
-        )
+        is_rate
+            .then_some(Self(rate))
+            .ok_or("a bandwidth must be a positive number of bytes per second")
     }
 }
 

@@ -95,8 +95,7 @@ fn held_code(
             message,
             stray.span(),
             "no effect",
-            "put the headers next to the \
-                                                                   text, in `headers`",
+            "put the headers next to the text, in `headers`",
         ));
     }
     let wrong = |message: String, help: &str| Err(Fault::new(message, file.span(), "here", help));
@@ -139,10 +138,9 @@ fn bytes(path: &Path, file: &Spanned<RawFile>) -> Result<Vec<u8>, Fault> {
     let length = std::fs::metadata(path).map(|found| found.len());
     let read = length.and_then(|length| match length {
         0 => Err(std::io::Error::other("the file is empty")),
-        length if length > LARGEST => Err(std::io::Error::other(
-            "the file is too large for a \
-                                                                 cubin",
-        )),
+        length if length > LARGEST => {
+            Err(std::io::Error::other("the file is too large for a cubin"))
+        }
         _ => std::fs::read(path),
     });
     read.map_err(|cause| unreadable(path, file, &cause))

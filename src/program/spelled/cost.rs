@@ -86,8 +86,7 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
                 message,
                 size.span(),
                 "not larger",
-                "sort them by number of \
-                                                                       elements",
+                "sort them by number of elements",
             ));
         }
         let found = Span::from_nanos_f64(nanos(time)?);
@@ -127,8 +126,7 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
                 message,
                 number.span(),
                 "out of range",
-                "write a finite \
-                                                                           number of at least 0",
+                "write a finite number of at least 0",
             ));
         }
     }

@@ -292,8 +292,8 @@ impl DeclaredKernel {
                                            {found}"
                     );
                     let help = format!(
-                        "it must be between 1 and {most}: correct the kernel's \
-                                        expression or the call"
+                        "it must be between 1 and {most}: correct the kernel's expression or \
+                         the call"
                     );
                     return Err(Fault::new(message, side.span(), "cannot be launched", help)
                         .and(rules.call.clone(), "by this call"));

@@ -89,8 +89,7 @@ impl Scope {
                 message,
                 raw.name.span(),
                 "same name",
-                "give each stream a \
-                                                                          distinct name",
+                "give each stream a distinct name",
             ));
         }
         let kind = match raw.kind {

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use crate::findings::{
-    AssessedPlan, Assessment, CLEARLY, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
+    AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices, is_clearly_less,
 };
 use crate::report::words::{count, plural};
 use crate::units::Span;
@@ -71,8 +71,7 @@ fn another_plan(assessment: &Assessment) -> Option<Line> {
     let [least, more] = [best, of_run].map(|plan| plan.program_ns);
     let (least, more) = (least?, more?);
     // If the other side wins, the answer says so.
-    let matters =
-        best.side == of_run.side && least.nanos_f64() < (1.0 - CLEARLY) * more.nanos_f64();
+    let matters = best.side == of_run.side && is_clearly_less(least, more);
     (best.plan != of_run.plan && matters).then(|| {
         let text = format!(
             "for {}, `{}` is faster, {least}, than `{}`, {more}, whose first use and set-up take \

@@ -57,8 +57,7 @@ impl Row<'_> {
         if streams.is_none() && branches.is_none() {
             self.leave_empty(
                 &["waiting"],
-                "only with `streams`, the streams in which kernels \
-                                            wait",
+                "only with `streams`, the streams in which kernels wait",
             )?;
             return Ok(None);
         }
