@@ -108,7 +108,7 @@ impl NewProcess {
 fn heard<R: Read + Send + 'static>(pipe: Option<R>) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut text = String::new();
-        // What came before an error is still of use.
+        // Text that was read before an error may still tell what went wrong.
         let _ = pipe.map(|mut pipe| pipe.read_to_string(&mut text));
         text
     })

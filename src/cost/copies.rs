@@ -41,7 +41,7 @@ impl CopyEngines {
         })
     }
 
-    /// Halves what it costs to change streams.
+    /// Halves the costs of changing streams.
     pub fn halve(&mut self) {
         self.switch.as_flattened_mut().iter_mut().for_each(|switch| *switch /= 2.0);
     }

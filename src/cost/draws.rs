@@ -14,7 +14,7 @@ use rand::RngExt;
 pub(crate) struct Draw {
     profile: Profile,
     random: Antithetic,
-    /// The seed and the number.
+    /// The seed of all draws, and the number of this one.
     seed: (u64, usize),
 }
 

@@ -50,7 +50,7 @@ impl HandOvers {
         Ok(Self { costs, takes_time, crossing })
     }
 
-    /// Halves what they cost.
+    /// Halves the costs of hand-overs.
     pub fn halve(&mut self) {
         self.crossing /= 2.0;
         for cost in self.costs.iter_mut().flatten().flatten().flatten() {

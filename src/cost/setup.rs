@@ -47,7 +47,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
 
 /// The time of creating all streams, and that of creating all events.
 fn handles(program: &Program, profile: &Profile) -> [Result<Span, Unknown>; 2] {
-    // The legacy default stream is there.
+    // The legacy default stream exists without being created.
     let created = program.streams.iter().filter(|one| one.kind != StreamKind::LegacyDefault);
     let all = |count: usize, of_one: Option<Estimate>, what: &str| match (count, of_one) {
         (0, _) => Ok(Span::ZERO),

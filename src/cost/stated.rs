@@ -11,7 +11,7 @@ use rand::RngExt;
 /// takes on the GPU and on the CPU. Empty if none has a range.
 pub(crate) type StatedTimes = Vec<[f64; 2]>;
 
-/// Draws them. A kernel of one name is drawn alike in all programs.
+/// Draws how far stated times are off. A kernel of one name is drawn alike in all programs.
 pub(super) fn drawn(program: &Program, seed: u64, number: usize) -> StatedTimes {
     let ranges: Vec<[f64; 2]> = program.kernels.iter().map(ranges).collect();
     if ranges.iter().flatten().all(|&range| range == 0.0) {

@@ -6,7 +6,7 @@ use crate::samples::{Quantity, SetupStep};
 
 pub(super) fn setup(estimator: &Estimator<'_>) -> SetupCosts {
     let cost = |step| estimator.estimate_of(&Quantity::Setup { step });
-    // What is repeated later belongs to each pass.
+    // What a later launch takes as well is paid in each pass, not once.
     let later = cost(SetupStep::LaterLaunch);
     let beyond_later = |step| {
         let (first, later) = (cost(step)?, later?);

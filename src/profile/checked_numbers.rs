@@ -23,7 +23,7 @@ pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D:
     number(from, |number| (0.0..LONGEST).contains(&number), "a number from 0 to 1e12")
 }
 
-/// As [`is_scatter`] has it.
+/// Reads a scatter that [`is_scatter`] allows.
 pub(super) fn scatter<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     number(from, is_scatter, "a standard deviation divided by a median, from 0 to 10")
 }

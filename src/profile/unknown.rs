@@ -20,11 +20,11 @@ enum Why {
     NoSuchGpu,
     /// Its size is far from all those that calibrations measure.
     Beyond,
-    /// It is of a scenario's own kernel, which a calibration measures if it is told to.
+    /// It is the time of a scenario's own kernel, which a calibration measures if it is told to.
     OfScenario,
-    /// It is of a scenario's own kernel, and the scenario says nothing of it.
+    /// It is the time of a scenario's own kernel on a processor, and the scenario states none.
     NotStated,
-    /// It is of a scenario's own kernel, which has a time at one size, and this is another.
+    /// A scenario's own kernel has a time at one size only, and a plan runs it at another.
     OneSize,
     /// Nothing measures it.
     NotPredicted,

@@ -19,7 +19,8 @@ pub(super) fn coinciding(lines: &[Places], near: f64) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Straight pieces are furthest apart where one of the lines has a point.
+/// Whether two lines are nowhere further apart than `near`. It is enough to look where one of them
+/// has a point: between points, both are straight.
 fn coincide(one: &Places, other: &Places, near: f64) -> bool {
     let ends = |line: &Places| Some([line.first()?.0, line.last()?.0]);
     let (Some(one_ends), Some(other_ends)) = (ends(one), ends(other)) else { return false };
@@ -30,7 +31,7 @@ fn coincide(one: &Places, other: &Places, near: f64) -> bool {
         && other.iter().all(|point| is_near(one, *point))
 }
 
-/// How high a line is above a place.
+/// The height of a line at `x`.
 fn height(line: &Places, x: f64) -> f64 {
     let after = line.partition_point(|point| point.0 < x).min(line.len() - 1);
     let (before, after) = (line[after.saturating_sub(1)], line[after]);

@@ -69,7 +69,7 @@ impl RangesTried {
 }
 
 impl Evaluation {
-    /// What was found about some scenarios, with a number of draws from a seed.
+    /// Puts together what was found about scenarios. `(draws, seed)`: how ranges were made.
     pub fn new(
         (origin, profile): (Origin, &Profile),
         (draws, seed): (usize, u64),

@@ -33,7 +33,7 @@ pub enum Timed<'t> {
     No,
     /// Where its time goes. The timeline is that of the machine without scatter.
     Divided(&'t Timeline),
-    /// That, and when each call is made and done.
+    /// Where its time goes, and when each call is made and done.
     Listed(&'t Timeline),
 }
 

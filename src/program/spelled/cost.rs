@@ -160,7 +160,7 @@ fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
 /// By how much a stated time may be off, as a share.
 fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
     let percent = text.get_ref().strip_suffix('%').and_then(|digits| digits.trim().parse().ok());
-    // A time that is off by all of itself may be nothing.
+    // With 100%, the time might be zero.
     let is_share = |percent: &f64| *percent > 0.0 && *percent < 100.0;
     percent.filter(is_share).map(|percent: f64| percent / 100.0).ok_or_else(|| {
         let message =

@@ -69,7 +69,7 @@ fn host_memory(plan: &Plan) -> Option<String> {
     }
 }
 
-/// Which memory the copies of a program are of that a scenario spells out.
+/// Which memory each kind of copy in a program moves, for a program that a scenario spells out.
 fn copies_of(program: &Program) -> Option<String> {
     let names = Names::of(program);
     let mut engines: Vec<&str> = Vec::new();
