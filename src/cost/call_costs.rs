@@ -17,12 +17,12 @@ use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
-use crate::machine::{DeviceId, Direction, HostMemory, Residence};
+use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
     DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
     Unknown,
 };
-use crate::program::{Before, Call, Graph, Place, Program, Slice, Step, ThreadId, Threads};
+use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -207,14 +207,7 @@ impl<'a> CallCosts<'a> {
             (Some(graph), None) => self.graph(graph),
             (None, _) => self.call(call, locality),
         };
-        Ok(self.halved.call(call, self.is_staged(call), cost?))
-    }
-
-    /// Whether the driver stages what the call copies.
-    fn is_staged(&self, call: &Call) -> bool {
-        let ashore = call.crossing().map(|(_, way, from, to)| way.ashore(from, to));
-        let place = |ashore: &Slice| self.program.allocation(ashore.allocation).place;
-        ashore.is_some_and(|ashore| place(ashore) == Place::Host(HostMemory::Pageable))
+        Ok(self.halved.call(call, self.program.stages(call), cost?))
     }
 
     fn call(&self, call: &Call, locality: &Locality<'_>) -> Result<CallCost, Unknown> {

@@ -175,6 +175,7 @@ impl Halved {
         if self == Self::NOTHING {
             return cost;
         }
+        let facts = call.facts();
         let group = match call {
             // What the CPU computes and what the driver stages is halved where it is looked up.
             Call::Compute { .. } | Call::ComputeOwn { .. } | Call::HostCopy { .. } => None,
@@ -186,17 +187,8 @@ impl Halved {
             | Call::DeviceCopy { .. }
             | Call::RowCopy { .. }
             | Call::Prefetch { .. } => Some(Bottleneck::Copies),
-            Call::Allocate(_)
-            | Call::Pin(_)
-            | Call::Renew(_)
-            | Call::Free(_)
-            | Call::Unpin(_)
-            | Call::AllocateInStream { .. }
-            | Call::FreeInStream { .. } => Some(Bottleneck::Allocation),
-            Call::Synchronize { .. }
-            | Call::SynchronizeEvent { .. }
-            | Call::SynchronizeDevice(_)
-            | Call::SynchronizeThread(_) => Some(Bottleneck::Waits),
+            _ if facts.allocation.is_some() => Some(Bottleneck::Allocation),
+            _ if facts.only_waits => Some(Bottleneck::Waits),
             _ => Some(Bottleneck::Calls),
         };
         let half = |span: Span| group.map_or(span, |group| self.span(group, span));

@@ -86,11 +86,15 @@ impl Program {
     /// Whether the call at a position of the body copies pageable memory: the driver stages it
     /// through pinned memory of its own.
     pub fn is_staged(&self, call: usize) -> bool {
-        let Some((_, direction, from, to)) = self.body.get(call).and_then(Call::crossing) else {
-            return false;
-        };
-        let ashore = self.allocation(direction.ashore(from, to).allocation);
-        ashore.place == Place::Host(HostMemory::Pageable)
+        self.body.get(call).is_some_and(|call| self.stages(call))
+    }
+
+    /// Whether a call, of the body or of the set-up, copies pageable memory.
+    pub fn stages(&self, call: &Call) -> bool {
+        call.crossing().is_some_and(|(_, direction, from, to)| {
+            let ashore = self.allocation(direction.ashore(from, to).allocation);
+            ashore.place == Place::Host(HostMemory::Pageable)
+        })
     }
 
     /// The device of a stream.
