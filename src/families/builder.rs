@@ -354,8 +354,7 @@ pub(super) fn refuse_fresh(
     };
     match workload.buffers.iter().find(is_refused) {
         Some(buffer) => Err(format!(
-            "`{}` is fresh memory, which every run would have to pin \
-                                     again",
+            "`{}` is fresh memory, which every run would have to pin again",
             buffer.name
         )),
         None => Ok(()),

@@ -270,8 +270,7 @@ impl Geometry {
         if let Some(at) = beyond(self.grid, Self::MOST_OF_GRID) {
             let (side, most) = (self.grid[at], Self::MOST_OF_GRID[at]);
             return Some(format!(
-                "its grid has {side} blocks in dimension {at}; the limits are 1 \
-                                 to {most}"
+                "its grid has {side} blocks in dimension {at}; the limits are 1 to {most}"
             ));
         }
         if let Some(at) = beyond(self.block, Self::MOST_OF_BLOCK) {
@@ -286,12 +285,8 @@ impl Geometry {
         }
         let shared = Bytes::new(self.shared_bytes.into());
         let most = Self::MOST_SHARED;
-        (shared > most).then(|| {
-            format!(
-                "its block has {shared} of shared memory; the limit is \
-                                         {most}"
-            )
-        })
+        (shared > most)
+            .then(|| format!("its block has {shared} of shared memory; the limit is {most}"))
     }
 }
 

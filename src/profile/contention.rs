@@ -310,12 +310,8 @@ impl Profile {
     /// # Errors
     /// If it was not.
     pub fn knows_refetching(&self) -> Result<(), Unknown> {
-        let unknown = || {
-            Unknown::new(
-                "the slowdown of H2D copies by kernels that wait in other \
-                                       streams",
-            )
-        };
+        let unknown =
+            || Unknown::new("the slowdown of H2D copies by kernels that wait in other streams");
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

@@ -82,12 +82,8 @@ impl Profile {
             again()?
         };
         let far = time(Warmth::Memory)?;
-        let what = || {
-            Unknown::new(
-                "how much of its recently used memory the CPU finds in its \
-                                    caches",
-            )
-        };
+        let what =
+            || Unknown::new("how much of its recently used memory the CPU finds in its caches");
         let misses = |since| self.caches.twins(since);
         let kept = Bytes::new(wanted.bytes(most));
         let there = misses(shared.max(kept)).ok_or_else(what)?;

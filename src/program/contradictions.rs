@@ -250,8 +250,7 @@ impl Program {
             (first != device).then(|| {
                 let (event, here, there) = (event.0, device.0, first.0);
                 let what = format!(
-                    "records event {event} on GPU {here}, but it is also recorded on \
-                             GPU {there}"
+                    "records event {event} on GPU {here}, but it is also recorded on GPU {there}"
                 );
                 Problem::of_call(part, at, what)
             })

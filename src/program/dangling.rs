@@ -75,10 +75,7 @@ impl Program {
             let gap =
                 if device < streams { (0..device).find(|&one| !is_used(one)) } else { Some(0) };
             gap.map(|_| {
-                format!(
-                    "streams[{at}] is on GPU {device}, but GPUs before it have no \
-                                 stream"
-                )
+                format!("streams[{at}] is on GPU {device}, but GPUs before it have no stream")
             })
         });
         of_streams.or_else(|| {
@@ -135,11 +132,7 @@ impl Program {
     fn no_allocation(&self, id: AllocationId) -> Option<String> {
         let allocations = self.allocations.len();
         (id.0 >= allocations).then(|| {
-            format!(
-                "allocation {}, but the {allocations} allocations are numbered \
-                              from 0",
-                id.0
-            )
+            format!("allocation {}, but the {allocations} allocations are numbered from 0", id.0)
         })
     }
 

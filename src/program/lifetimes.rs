@@ -178,8 +178,7 @@ impl Program {
             (true, State::Freed { by }, _) => (
                 Some(by),
                 "frees",
-                ", so the next run does not have it: also allocate it in \
-                                     the run",
+                ", so the next run does not have it: also allocate it in the run",
             ),
             (_, _, (None, Some(at))) => (
                 Some(at),

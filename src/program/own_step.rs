@@ -105,8 +105,7 @@ impl OwnStep {
         let Some(shape) = self.product() else {
             let most = ProductShape::MOST;
             return Some(format!(
-                "a product whose `rows`, `inner` and `columns` are not all \
-                                 between 1 and {most}"
+                "a product whose `rows`, `inner` and `columns` are not all between 1 and {most}"
             ));
         };
         let (has, wants) = ([self.reads.len(), self.writes.len()], [2, 1]);

@@ -36,8 +36,7 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
     if !found.unpaired.is_empty() {
         let unpaired = plural(found.unpaired.len() as u64, "parameter");
         text += &format!(
-            "{unpaired} not compared: in only one profile, or measured in only one \
-                          pass.\n"
+            "{unpaired} not compared: in only one profile, or measured in only one pass.\n"
         );
     }
     folded(&text, width)

@@ -78,11 +78,9 @@ impl fmt::Display for Origin {
         let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
         match self.extent {
             CalibrationExtent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
-            CalibrationExtent::Quick => writeln!(
-                f,
-                "Profile  {path}, calibrated{day} with \
-                                                     --quick"
-            )?,
+            CalibrationExtent::Quick => {
+                writeln!(f, "Profile  {path}, calibrated{day} with --quick")?
+            }
             CalibrationExtent::Elsewhere => {
                 let on = if day.is_empty() { "" } else { " on" };
                 writeln!(f, "Profile  {path}, fitted to a table of samples{on}{day}")?;

@@ -53,8 +53,7 @@ impl Diagnostic for SamplesError {
                 "remove one of each pair, and correct the number of lines in the last line"
             }
             Self::Format { .. } => {
-                "calibrate again, or fit them with the version of hallway \
-                                    that took them"
+                "calibrate again, or fit them with the version of hallway that took them"
             }
             Self::Empty { .. } => "calibrate again, or pass the path of other samples",
             Self::Table { .. } => "`hallway fit --help` shows an example of a table",

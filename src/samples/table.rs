@@ -128,10 +128,8 @@ impl Row<'_> {
             return self.peer_copy();
         }
         self.leave_empty(&["from", "to"], "only for P2P copies")?;
-        let bytes = self.bytes("bytes")?.ok_or(
-            "column `bytes`: empty; write a number such as \
-                                                1048576",
-        )?;
+        let bytes =
+            self.bytes("bytes")?.ok_or("column `bytes`: empty; write a number such as 1048576")?;
         if let Some(several) = self.of_several_streams(path, bytes)? {
             return Ok(several);
         }
@@ -225,8 +223,7 @@ impl Row<'_> {
         for name in names.filter(|&name| own.is_none_or(|own| own.name != name)) {
             if self.get(name).is_some() {
                 return Err(format!(
-                    "column `{name}`: `{kernel}` has no such argument; leave it \
-                                    empty"
+                    "column `{name}`: `{kernel}` has no such argument; leave it empty"
                 ));
             }
         }

@@ -136,8 +136,7 @@ fn check_result(
     }
     let (result, task) = (&buffer.name, &task.name);
     let problem = format!(
-        "is too small: task `{task}` needs more of it to compute what is \
-                           needed of `{result}`"
+        "is too small: task `{task}` needs more of it to compute what is needed of `{result}`"
     );
     let help =
         format!("reduce `needed` of `{result}`, or add the elements that it depends on here");

@@ -62,8 +62,7 @@ impl Scope<'_> {
             let kernel = raw.kernel.get_ref();
             let label = format!("kernel `{kernel}` {key} {least}");
             let help = format!(
-                "list the buffers in `{key}` in the kernel's order, one for each \
-                                of its own"
+                "list the buffers in `{key}` in the kernel's order, one for each of its own"
             );
             return Err(Fault::new(message, names.span(), label, help));
         }
@@ -117,10 +116,8 @@ impl Scope<'_> {
             "task `{}` is elementwise, but `{}` has {length} elements and `{}` has {}",
             raw.name, one.name, other.name, other.elements
         );
-        let help = format!(
-            "kernel `{kernel}` is elementwise: give both buffers the same \
-                            `elements`"
-        );
+        let help =
+            format!("kernel `{kernel}` is elementwise: give both buffers the same `elements`");
         let label = format!("differs from `{}`", one.name);
         Err(Fault::new(message, other.elements.span(), label, help)
             .and(kernel.span(), "elementwise"))

@@ -111,8 +111,7 @@ fn held_code(
         _ if is_digits && !text.is_empty() => Image::Cubin(text),
         _ => {
             let message = format!(
-                "the cubin of kernel `{}` contains something other than hexadecimal \
-                         digits",
+                "the cubin of kernel `{}` contains something other than hexadecimal digits",
                 raw.name
             );
             return wrong(
@@ -188,8 +187,7 @@ fn headers(text: &str, folders: &[PathBuf]) -> Result<Vec<Header>, String> {
         bytes += text.len();
         if found.len() == MOST_HEADERS || bytes > MOST_BYTES {
             return Err(format!(
-                "it includes more than {MOST_HEADERS} headers, or headers that \
-                                are too large"
+                "it includes more than {MOST_HEADERS} headers, or headers that are too large"
             ));
         }
         let beside = path.parent().unwrap_or(&beside).to_owned();

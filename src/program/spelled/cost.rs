@@ -118,10 +118,8 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
     let RawRoofline { flops_per_element, bytes_per_element } = raw.get_ref();
     for number in [flops_per_element, bytes_per_element] {
         if !(0.0..1e15).contains(number.get_ref()) {
-            let message = format!(
-                "kernel `{name}` cannot have {number} operations or bytes per \
-                                   element"
-            );
+            let message =
+                format!("kernel `{name}` cannot have {number} operations or bytes per element");
             return Err(Fault::new(
                 message,
                 number.span(),

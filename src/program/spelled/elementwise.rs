@@ -25,11 +25,8 @@ pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault>
     if let Some(left) = raw.writes.iter().find(|name| !has(names, name)) {
         let message = format!("`elementwise` of kernel `{kernel}` lacks an output");
         let help = format!("add `{left}`, or remove `elementwise` so that the kernel is not split");
-        return Err(Fault::new(message, key.span(), "incomplete", help).and(
-            left.span(),
-            "not in \
-                                                                                  `elementwise`",
-        ));
+        return Err(Fault::new(message, key.span(), "incomplete", help)
+            .and(left.span(), "not in `elementwise`"));
     }
     if raw.writes.is_empty() {
         let message = format!("kernel `{kernel}` has `elementwise` but no `writes`");

@@ -86,10 +86,8 @@ impl Expansion<'_> {
             Fault::new(message, call.kernel.span(), "unknown kernel", help)
         })?;
         if let Some(elements) = call.elements {
-            let message = format!(
-                "the ranges already set the number of elements of kernel \
-                                   `{kernel}`"
-            );
+            let message =
+                format!("the ranges already set the number of elements of kernel `{kernel}`");
             return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
         let has =
@@ -153,10 +151,8 @@ impl Expansion<'_> {
             let most = ProductShape::MOST;
             if !is_side || size.fract() != 0.0 || !(1.0..=most as f64).contains(&size) {
                 let message = format!("a product cannot have `{name} = {value}`");
-                let help = format!(
-                    "its arguments are `rows`, `inner` and `columns`, from 1 to \
-                                    {most}"
-                );
+                let help =
+                    format!("its arguments are `rows`, `inner` and `columns`, from 1 to {most}");
                 return Err(Fault::new(message, value.span(), "not allowed", help));
             }
             numbers.insert(name.get_ref().clone(), size);

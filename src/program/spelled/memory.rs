@@ -52,8 +52,7 @@ impl Expansion<'_> {
         let one = &self.scope.allocations[id.0];
         if let Place::Host(_) = one.place {
             let message = format!(
-                "`{memory}` is host memory, which cannot be allocated or freed in a \
-                         stream"
+                "`{memory}` is host memory, which cannot be allocated or freed in a stream"
             );
             let help = "remove `stream`";
             return Err(Fault::new(message, memory.span(), "not on a GPU", help));

@@ -128,26 +128,20 @@ impl DeclaredKernel {
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
         if let Some(lead) = call.lead {
-            let message = format!(
-                "`lead` only applies to library kernels, not to your own \
-                                   kernel `{name}`"
-            );
+            let message =
+                format!("`lead` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, lead.span(), "not taken", "remove it"));
         }
         if let Some(stray) = call.of_type {
-            let message = format!(
-                "`type` only applies to library kernels, not to your own \
-                                   kernel `{name}`"
-            );
+            let message =
+                format!("`type` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, stray.span(), "not taken", "remove it"));
         }
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
                 let (wants, has) = (names.len(), texts.len());
-                let message = format!(
-                    "kernel `{name}` {what} {wants} ranges, but the call \
-                                       {what} {has}"
-                );
+                let message =
+                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
                 let help = "list the ranges in the kernel's order, one for each name";
                 return Err(Fault::new(
                     message,
@@ -164,10 +158,8 @@ impl DeclaredKernel {
         let numbers = self.numbers(call.arguments.into_iter().flatten())?;
         let (elements, place) = (call.elements, call.kernel.span());
         let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
-            let message = format!(
-                "this launch of `{name}` does not say how many elements it \
-                                   works on"
-            );
+            let message =
+                format!("this launch of `{name}` does not say how many elements it works on");
             let help = "add `elements = ...` to the call, or an expression for `elements` to \
                         the kernel";
             Fault::new(message, place.clone(), "number of elements missing", help)
@@ -233,10 +225,8 @@ impl DeclaredKernel {
                 return Err(Fault::new(message, number.span(), "unknown", help));
             }
             if !value.get_ref().is_finite() || number.get_ref() == "elements" {
-                let message = format!(
-                    "kernel `{name}` cannot have the argument `{number} = \
-                                       {value}`"
-                );
+                let message =
+                    format!("kernel `{name}` cannot have the argument `{number} = {value}`");
                 let help = "write a finite number; the number of elements is a key of the call, \
                             not an argument";
                 return Err(Fault::new(message, value.span(), "not taken", help));
@@ -287,10 +277,8 @@ impl DeclaredKernel {
                 let possible = 1..=i64::from(most[at]);
                 let Some(fits) = Some(found).filter(|found| possible.contains(found)) else {
                     let (name, most) = (rules.name, most[at]);
-                    let message = format!(
-                        "one dimension of the {what} of kernel `{name}` is \
-                                           {found}"
-                    );
+                    let message =
+                        format!("one dimension of the {what} of kernel `{name}` is {found}");
                     let help = format!(
                         "it must be between 1 and {most}: correct the kernel's expression or \
                          the call"
@@ -367,10 +355,8 @@ impl DeclaredKernel {
         let write = at(&self.raw.writes).map(Parameter::Writes);
         write.or_else(|| at(&self.raw.reads).map(Parameter::Reads)).ok_or_else(|| {
             let of = &self.kernel.name;
-            let message = format!(
-                "parameter `{name}` of kernel `{of}` is not in its `reads` or \
-                                   `writes`"
-            );
+            let message =
+                format!("parameter `{name}` of kernel `{of}` is not in its `reads` or `writes`");
             let help = "add it to the `reads` or `writes` of the kernel; numbers need a type: \
                         `{ i32 = \"columns\" }`";
             Fault::new(message, place, "unknown", help)

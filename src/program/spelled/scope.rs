@@ -54,10 +54,8 @@ impl Scope {
         let mut taken = self.buffers.iter().map(|buffer| &buffer.name);
         let mut taken_by_memory = self.allocations.iter().map(|one| &one.name);
         if taken.any(|one| *one == name) || taken_by_memory.any(|one| *one == name) {
-            let message = format!(
-                "the name `{name}` already belongs to other memory or to a \
-                                   buffer"
-            );
+            let message =
+                format!("the name `{name}` already belongs to other memory or to a buffer");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
         let size = raw.size.get_ref();
@@ -245,8 +243,7 @@ impl Scope {
             _ => {
                 let name = &self.allocations[allocation.0].name;
                 let message = format!(
-                    "bytes {from} to {to} are not a range within `{name}`, which has \
-                             {all}"
+                    "bytes {from} to {to} are not a range within `{name}`, which has {all}"
                 );
                 let message = message + &at_indices(indices);
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))

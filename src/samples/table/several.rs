@@ -166,10 +166,8 @@ impl Row<'_> {
 
     pub(super) fn memory_work(&self) -> Result<Quantity, String> {
         let work = self.one_of("manage", &WORKS)?;
-        let bytes = self.bytes("bytes")?.ok_or(
-            "column `bytes`: empty; write a number such as \
-                                                1048576",
-        )?;
+        let bytes =
+            self.bytes("bytes")?.ok_or("column `bytes`: empty; write a number such as 1048576")?;
         Ok(Quantity::Memory { work, bytes })
     }
 
