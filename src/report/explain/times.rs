@@ -31,7 +31,7 @@ fn divided(pass: Span, times: &TimeShares) -> String {
         format!("{what} {time} ({})", percent(share))
     };
     let parts: Vec<String> = there.map(part).collect();
-    format!("A pass takes {pass}, without scatter. Along its critical path: {}.", parts.join(", "))
+    format!("A run takes {pass}, without scatter. Along its critical path: {}.", parts.join(", "))
 }
 
 fn stream(StreamTimes { stream, busy_ns, held_up }: &StreamTimes) -> String {

@@ -56,8 +56,8 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let runs = plural(case.assessment.runs, "run");
     let mut lines = vec![
         format!(
-            "A pass is in steady state: the GPU and memory have been used before. A program makes \
-             {runs} and pays for set-up and first use besides."
+            "A run is in steady state: the GPU and memory have been used before. A program makes \
+             {runs} and also pays for set-up and first use."
         ),
         "Nothing else uses the GPU, the link, or the CPU's cores meanwhile.".to_owned(),
     ];

@@ -50,16 +50,15 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &html! {
             (scrolled(&html! { table.passes {
                 thead { tr {
-                    th { "Plan" } th.bar { "Passes around their median" (scale.labels()) }
-                    th.number { "Median" } th.number { "Nine in ten" } th.number { "Passes" }
+                    th { "Plan" } th.bar { "Runs around their median" (scale.labels()) }
+                    th.number { "Median" } th.number { "Nine in ten" } th.number { "Runs" }
                 } }
                 tbody { @for passes in &all { (passes.row([low, high], &scale)) } }
             } }))
             p.note {
-                "Shapes: how many passes took how long, each plan by itself; upright line: their \
-                 median. Black line: the predicted time with its range, against the same median."
-                @if beyond > 0 { " " (plural(beyond as u64, "run")) " took longer or less than the \
-                    axis goes." }
+                "Shapes: how many runs took how long, for each plan; upright line: their median. \
+                 Black line: the predicted time with its range, relative to that median."
+                @if beyond > 0 { " " (plural(beyond as u64, "run")) " lie beyond the axis." }
             }
         },
     )
@@ -72,7 +71,7 @@ fn title(all: &[Passes<'_>]) -> String {
     let steadiest = spreads().min_by(|one, other| one.0.total_cmp(&other.0));
     match (steadiest, widest) {
         (Some((least, _)), Some((most, name))) if all.len() > 1 => format!(
-            "Measured passes: nine in ten lie within {:.1}% of each other at best, {:.0}% at worst \
+            "Measured runs: nine in ten lie within {:.1}% of each other at best, {:.0}% at worst \
              ({name})",
             100.0 * least,
             100.0 * most

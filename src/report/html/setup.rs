@@ -95,7 +95,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
     let description = "Time of a run with its share of set-up and first use, against the number \
-                       of passes; the table above has the figures for the scenario's own.";
+                       of runs; the table above has the figures for the scenario's own.";
     let shaded = Vec::new();
     Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })
 }

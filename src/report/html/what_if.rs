@@ -27,9 +27,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
         } }))
         p.note { (rich(
-            "Each is simulated anew. `2x` is twice as much of a capacity, such as the link, and \
-             twice as long of a time. Turns: from which factor on the other side is faster in a \
-             pass."
+            "Each is simulated anew. `2x` doubles a capacity, such as the link, or a time. Turns: \
+             the factor from which on the other side is faster in a run."
         )) }
         @for line in assumptions { p.note { "Assumed: " (rich(line)) } }
     })

@@ -351,14 +351,14 @@ fn words_for_the_best_plan_are_the_same_all_over_the_page() {
 #[test]
 fn measured_passes_are_drawn_with_their_spread() {
     let page = report(&[stencil()]).text;
-    let (_, part) = page.split_once("Measured passes: ").expect("there are runs");
+    let (_, part) = page.split_once("Measured runs: ").expect("there are runs");
     let (part, _) = part.split_once("</section>").expect("it ends");
     let shapes = part.matches("class=\"shape ").count();
     assert!(shapes > 10, "{shapes} shapes");
     assert_eq!(part.matches("class=\"median\"").count(), shapes);
     assert!(!part.contains("d=\"\""), "a shape is empty");
     let without = report(&[shipped("programs/loader.toml")]).text;
-    assert!(!without.contains("Measured passes"), "nobody has run it");
+    assert!(!without.contains("Measured runs"), "nobody has run it");
 }
 
 /// On paper too, nothing is cut off and no table needs to be scrolled.
