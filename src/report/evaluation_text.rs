@@ -82,13 +82,10 @@ impl Evaluation {
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
         let rest = columns_of(&self.footer(), width) + PROMPT;
-        let mut below = Vec::new();
-        for reason in self.all_reasons(one) {
-            let lines = labelled(&reason, width);
-            if below.len() + lines.len() <= MOST_REASONS {
-                below.extend(lines);
-            }
-        }
+        let reasons = self.all_reasons(one);
+        let reasons: Vec<Vec<String>> =
+            reasons.iter().map(|reason| labelled(reason, width)).collect();
+        let below = within(&reasons, MOST_REASONS);
         let tables = (FEWEST_ROWS..=MOST_ROWS).rev().map(|rows| match one.to_show(rows) {
             shown if shown.is_empty() => String::new(),
             shown => brief(one, &shown, width) + "\n",
@@ -101,7 +98,7 @@ impl Evaluation {
         let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
         // The reasons that come last give way if the plans leave no room for them.
         let room = (SCREEN - rest).saturating_sub(head.lines().count() + 1 + table.lines().count());
-        below.truncate(room);
+        let below = within(&reasons, room.min(MOST_REASONS));
         let below = below.iter().map(|line| format!("{line}\n"));
         let mut text = format!("{head}\n{table}{}", below.collect::<String>());
         text.extend(one.what_if_table(width).map(|table| format!("\n{table}")));
@@ -233,6 +230,17 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {
     folded(text, width).lines().count()
+}
+
+/// The lines of the reasons that fit whole into so many lines, the first before later ones.
+fn within(reasons: &[Vec<String>], most: usize) -> Vec<&String> {
+    let mut lines = Vec::new();
+    for reason in reasons {
+        if lines.len() + reason.len() <= most {
+            lines.extend(reason);
+        }
+    }
+    lines
 }
 
 /// A labelled sentence in lines that fit.

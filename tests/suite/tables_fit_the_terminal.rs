@@ -135,6 +135,33 @@ fn in_80_columns_all_that_decides_is_there() {
     }
 }
 
+/// A reason that has no room on a first screen is left out, not cut off.
+#[test]
+fn a_first_screen_ends_no_reason_in_the_middle() {
+    for one in &*RANKED {
+        let evaluation = evaluation([one]);
+        let joined = |line: &str| words(line).join(" ");
+        let wide = evaluation.text(Rows::Screen) + &evaluation.text(Rows::All);
+        let known: Vec<String> = wide.lines().map(joined).collect();
+        for width in (50..=140).step_by(5) {
+            let screen = evaluation.text_within(Rows::Screen, Some(width));
+            let behind_table = screen.lines().skip_while(|line| !line.starts_with('─'));
+            let behind_table = behind_table.skip_while(|line| !line.is_empty()).skip(1);
+            let mut reasons: Vec<String> = Vec::new();
+            for line in behind_table.take_while(|line| !line.is_empty()) {
+                match reasons.last_mut() {
+                    Some(last) if line.starts_with(' ') => *last += line,
+                    _ => reasons.push(line.to_owned()),
+                }
+            }
+            assert!(!reasons.is_empty(), "no reason: {screen}");
+            for reason in reasons {
+                assert!(known.contains(&joined(&reason)), "`{reason}` is cut off: {screen}");
+            }
+        }
+    }
+}
+
 /// As `evaluate --help` states it.
 #[test]
 fn columns_go_in_the_stated_order() {
