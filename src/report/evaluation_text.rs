@@ -232,11 +232,12 @@ fn columns_of(text: &str, width: Option<usize>) -> usize {
     folded(text, width).lines().count()
 }
 
-/// The lines of the reasons that fit whole into so many lines, the first before later ones.
+/// The lines of the reasons that fit whole into so many lines, the first before later ones. The
+/// first stays even if it does not fit: no answer goes without its reason.
 fn within(reasons: &[Vec<String>], most: usize) -> Vec<&String> {
     let mut lines = Vec::new();
     for reason in reasons {
-        if lines.len() + reason.len() <= most {
+        if lines.is_empty() || lines.len() + reason.len() <= most {
             lines.extend(reason);
         }
     }
