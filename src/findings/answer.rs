@@ -17,7 +17,7 @@ pub enum Answer {
     Both,
     /// All plans use the same side, and one of them is the fastest.
     Plan,
-    /// The machine's scatter does not settle which is faster.
+    /// The machine's scatter does not settle which is faster, and they differ by at most a tenth.
     Tie,
     /// There is one plan, or none.
     NothingToCompare,

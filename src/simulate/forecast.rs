@@ -76,7 +76,7 @@ impl Forecast {
         self.timeline.makespan
     }
 
-    /// The range that holds the true time nine times out of ten: the 5% and 95% quantiles of the
+    /// The range that is made to hold the true time nine times out of ten: the 5% and 95% quantiles of the
     /// draws, with both ends moved by the margin. It always contains the prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
@@ -136,8 +136,9 @@ impl Forecast {
         (stated + (1.0 - stated) * self.margin.exp()).ln()
     }
 
-    /// Whether it is open which of the two is faster: neither is faster in nine draws of ten, or
-    /// they differ by so little that nobody could tell. Without draws, that alone counts.
+    /// Whether it is open which of the two is faster: they differ by at most a tenth and neither is
+    /// faster in nine draws of ten, or they differ by so little that nobody could tell. Without
+    /// draws, the latter alone counts.
     pub fn ties_with(&self, other: &Self) -> bool {
         self.ties_over(other, [Span::ZERO; 2], 1)
     }
@@ -152,9 +153,9 @@ impl Forecast {
         };
         let [mine, theirs] = all(self.makespan(), other.makespan());
         let (less, more) = (mine.min(theirs), mine.max(theirs));
-        let is_unseen = (more - less).nanos_f64() <= UNSEEN * more.nanos_f64();
-        if is_unseen || self.draws.is_empty() {
-            return is_unseen;
+        let is_within = |share: f64| (more - less).nanos_f64() <= share * more.nanos_f64();
+        if self.draws.is_empty() || is_within(UNSEEN) || !is_within(FAR) {
+            return is_within(UNSEEN);
         }
         // One of the two forecasts may have fewer draws.
         let pairs = || self.draws.iter().zip(&other.draws);
@@ -169,6 +170,10 @@ impl Forecast {
 /// Two programs whose times differ by no more than this share are as good as equal: passes of one
 /// and the same program differ by ten times as much (see `repeatability` in a profile).
 const UNSEEN: f64 = 0.001;
+
+/// Programs whose times differ by more than this share are never as good as equal, however much
+/// their draws overlap: whoever took the slower one for its simplicity would lose too much.
+const FAR: f64 = 0.1;
 
 /// The share of draws that settles which of two programs is faster.
 const SETTLED: f64 = 0.9;

@@ -7,6 +7,9 @@ use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{count, longer, percent, plural};
 
+/// The share of times that ranges are made to hold: [`crate::simulate::Forecast::interval`].
+const AIM: f64 = 0.9;
+
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
     let Assessment { verdict: of, runs, plans, missing_times, .. } = assessment;
@@ -170,7 +173,7 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
     let ranges = ranges_held(evaluation);
     match draws {
-        Some(draws) => format!("How sure: {draws}; {ranges}."),
+        Some(draws) => format!("How sure: {draws} of the costs. {ranges}."),
         None => format!("How sure: {ranges}."),
     }
 }
@@ -182,8 +185,8 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
         (_, Answer::Tie | Answer::NothingToCompare) => {
             return Some(format!("neither is clearly faster in {draws} draws"));
         }
-        (true, Answer::Cpu) => "CPU faster",
-        (true, Answer::Gpu) => "GPU faster",
+        (true, Answer::Cpu) => "the CPU is faster",
+        (true, Answer::Gpu) => "the GPU is faster",
         _ => "the plan to choose is faster",
     };
     Some(match share {
@@ -197,21 +200,26 @@ pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
     // A few runs say less than the calibration's own trials.
     let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
     if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
-        return format!(
-            "{} of {} were in range (aim 90%)",
-            percent(scored.coverage),
-            plural(scored.plans as u64, "run")
-        );
+        return held(scored.coverage, scored.plans, "measured run");
     }
     match (evaluation.ranges, evaluation.profile.model_error) {
-        (Some(RangesTried { trials, in_range, .. }), _) => {
-            let trials = plural(trials as u64, "trial");
-            format!("{} of {trials} were in range (aim 90%)", percent(in_range))
-        }
+        (Some(RangesTried { trials, in_range, .. }), _) => held(in_range, trials, "trial"),
         (None, Some(error)) => format!(
-            "no plan was tried on this machine, so ranges are widened by {}, the error on others",
+            "No plan was tried on this machine, so ranges are widened by {}, the error on others",
             percent(error)
         ),
-        (None, None) => "no plan was tried on this machine, so ranges are too narrow".to_owned(),
+        (None, None) => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
+    }
+}
+
+/// The share of tries that ranges held, and whether that is less than they are made for by more
+/// than chance: two standard deviations of a binomial share.
+fn held(share: f64, tries: usize, what: &str) -> String {
+    let chance = 2.0 * (AIM * (1.0 - AIM) / tries as f64).sqrt();
+    let (tries, aim) = (plural(tries as u64, what), percent(AIM));
+    if share < AIM - chance {
+        format!("Ranges are too narrow: {} of {tries} fell in theirs, not {aim}", percent(share))
+    } else {
+        format!("Ranges held {} of {tries} (aim {aim})", percent(share))
     }
 }

@@ -2,7 +2,7 @@
 //! their text says about the answer.
 
 use super::super::predicted::repository;
-use hallway::program::ProcessState;
+use hallway::program::{BufferId, ProcessState};
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
 use hallway::search::scaled;
 use hallway::study::draw;
@@ -107,6 +107,18 @@ fn varied(workload: &mut Workload, random: &mut ChaCha8Rng) {
         }
         _ => {}
     }
+    // Of the results of tasks, some go into host memory that is new in every run.
+    if workload.programs.is_empty() && random.random_bool(0.2) {
+        let results = |id: usize| {
+            workload.tasks.iter().any(|task| task.writes.contains(&BufferId(id)))
+                && !workload.tasks.iter().any(|task| task.reads.contains(&BufferId(id)))
+        };
+        let fresh: Vec<usize> = (0..workload.buffers.len()).filter(|&id| results(id)).collect();
+        for id in fresh {
+            let buffer = &mut workload.buffers[id];
+            buffer.fresh |= matches!(buffer.home, Home::Host(_));
+        }
+    }
     let bytes = workload.buffers.iter().map(|one| 4 * one.elements * workload.batches).sum::<u64>();
     let mut limit = |chance| {
         let share = random.random_range(0.1..1.5);
@@ -121,7 +133,8 @@ fn asked(mut workload: Workload, random: &mut ChaCha8Rng, sizes: bool) -> Asked 
     Asked { known: Known::of(&workload), workload, sizes }
 }
 
-/// Tasks with library kernels, as studies draw them, and some with a kernel that only a GPU knows.
+/// Tasks with library kernels, as studies draw them, some with a kernel that only a GPU knows, and
+/// some whose weights do not fit into the GPU's memory at once.
 pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     let mut random = ChaCha8Rng::seed_from_u64(11);
     // `draw` counts plans, and up to six of them share a workload.
@@ -131,11 +144,48 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     let drawn = drawn.into_iter().enumerate().map(|(at, workload)| {
         if at % 13 == 5 {
             for_the_gpu_alone(at, &mut random)
+        } else if at % 40 == 7 {
+            in_little_memory(at, &mut random)
         } else {
             asked(workload, &mut random, at % 20 == 0)
         }
     });
     drawn.collect()
+}
+
+/// Layers with weights of their own. Only plans that free what a layer has used fit, and those are
+/// not looked for at other sizes.
+fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
+    let layers = random.random_range(4..=8_u64);
+    let inner = *[1_024, 2_048, 4_096].choose(random).expect("some");
+    let [data, weights] = [512 * inner, inner * inner];
+    let buffer = |name: String, elements: u64, home: &str| {
+        format!(
+            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\nhome = {home}\n"
+        )
+    };
+    let mut text = format!("schema_version = 1\nname = \"layers-{at}\"\nquestion = \"?\"\n");
+    let pinned = "\"host\"\nhost = { memory = \"pinned\" }";
+    for layer in 0..=layers {
+        let home = if layer % layers == 0 { pinned } else { "\"scratch\"" };
+        text += &buffer(format!("h{layer}"), data, home);
+    }
+    for layer in 0..layers {
+        text += &buffer(format!("w{layer}"), weights, pinned);
+    }
+    for layer in 0..layers {
+        text += &format!(
+            "[[task]]\nname = \"layer{layer}\"\nkernel = \"matmul\"\n\
+             reads = [\"h{layer}\", \"w{layer}\"]\nwrites = [\"h{}\"]\n\
+             arguments = {{ inner = {inner} }}\n",
+            layer + 1
+        );
+    }
+    let mut workload = Workload::from_toml("s.toml", &text).expect("a scenario");
+    workload.runs = *RUNS.choose(random).expect("some");
+    // Room for two layers and a half.
+    workload.limits.device_memory = Some(Bytes::new(10 * weights + 8 * data));
+    Asked { known: Known::of(&workload), workload, sizes: true }
 }
 
 /// A task with a kernel whose time on the CPU nobody knows.

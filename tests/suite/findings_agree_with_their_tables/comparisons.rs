@@ -9,6 +9,8 @@ const UNSEEN: f64 = 0.001;
 const CLEARLY: f64 = 0.01;
 /// The share of draws that settles which of two is faster.
 const SETTLED: f64 = 0.9;
+/// Two times that differ by more than this share are no tie, whatever the draws say.
+const FAR: f64 = 0.1;
 
 /// A comparison, with the plans that it is about.
 struct Compared<'j> {
@@ -169,7 +171,7 @@ fn answers(compared: &Compared<'_>, complaints: &mut Complaints) {
     settled(compared, (winner, loser), complaints);
 }
 
-/// In nine draws of ten the chosen plan is faster, or else it is a tie.
+/// The chosen plan is faster in nine draws of ten or by more than a tenth, or else it is a tie.
 fn settled(
     compared: &Compared<'_>,
     (winner, loser): (Row<'_>, Row<'_>),
@@ -181,9 +183,10 @@ fn settled(
         format!("{name}: faster in {faster_in} of draws")
     });
     let [time, other] = ["chosen", "other"].map(|key| value[key]["time_ns"].as_u64().unwrap_or(0));
-    let is_unseen = time.abs_diff(other) as f64 <= least * time.max(other) as f64;
+    let is_within = |share: f64| time.abs_diff(other) as f64 <= share * time.max(other) as f64;
+    let (is_unseen, is_far) = (is_within(*least), !is_within(FAR));
     if word(value) != "tie" {
-        let is_sure = faster_in >= SETTLED - 1e-6 && !is_unseen;
+        let is_sure = (faster_in >= SETTLED - 1e-6 || is_far) && !is_unseen;
         complaints.expect(is_sure, || format!("{name}: sure in only {faster_in}"));
         return;
     }
@@ -191,7 +194,8 @@ fn settled(
     let both_are_fastest = [winner, loser].iter().all(|row| {
         compared.fastest(row.is_cpu()).is_some_and(|(fastest, _)| fastest.name() == row.name())
     });
-    let (most, is_tie) = (faster_in.max(1.0 - faster_in), is_unseen || faster_in < SETTLED);
+    let (most, is_tie) =
+        (faster_in.max(1.0 - faster_in), is_unseen || (faster_in < SETTLED && !is_far));
     let between_sides = winner.is_cpu() != loser.is_cpu();
     complaints.expect(!(both_are_fastest && between_sides) || is_tie, || {
         format!("{name}: a tie of {time} and {other}, of which one is faster in {most}")
@@ -308,6 +312,10 @@ pub(super) fn choices(part: &Part<'_>, complaints: &mut Complaints) {
             format!("`{}` is to be chosen and does not tie with the fastest", winner.name())
         });
         for row in part.rows().filter(|row| ties(*row)) {
+            let fastest = part.rows().next().map_or(0, |fastest| fastest.run());
+            complaints.expect((row.run() - fastest) as f64 <= FAR * row.run() as f64, || {
+                format!("`{}` takes {} and ties with {fastest}", row.name(), row.run())
+            });
             complaints.expect(simplicity(winner) <= simplicity(row), || {
                 format!("`{}` ties and is simpler than `{}`", row.name(), winner.name())
             });

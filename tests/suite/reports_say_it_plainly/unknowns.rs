@@ -126,5 +126,5 @@ fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
     found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     let text = found.text(Rows::All);
     assert!(text.contains(", widened by 120 calibration trials\n"), "{text}");
-    assert!(text.contains("91% of 120 trials were in range") && !text.contains("narrow"), "{text}");
+    assert!(text.contains("Ranges held 91% of 120 trials") && !text.contains("narrow"), "{text}");
 }
