@@ -45,8 +45,8 @@ pub struct Threshold {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NoThreshold {
-    /// The plan that is faster at the scenario's own size comes from a longer search than other
-    /// sizes get: without it, no plan on that side fits into memory.
+    /// At the scenario's own size, the plans that fit into memory come from a longer search than
+    /// other sizes get: without it, no plan on that side fits.
     PlansThatFit,
     /// The plan that is faster at the scenario's own size comes from a longer search than other
     /// sizes get: without it, the other side is faster.
@@ -72,16 +72,18 @@ impl Sizes {
             Answer::Cpu => !wins_here,
             Answer::Plan | Answer::Tie | Answer::NothingToCompare => true,
         };
+        let does_fit_after_all = |side: Side, from: Option<u64>| {
+            ranking.plans.iter().any(|one| one.plan.side() == side)
+                && from.is_some_and(|from| from <= elements)
+        };
+        if does_fit_after_all(Side::Gpu, too_large_for_gpu)
+            || does_fit_after_all(Side::Both, too_large_for_gpu)
+            || does_fit_after_all(Side::Cpu, too_large_for_cpu)
+        {
+            return Some(Self::Unknown(NoThreshold::PlansThatFit));
+        }
         if !agrees {
-            let does_fit_here = |side: Side, from: Option<u64>| {
-                ranking.plans.iter().any(|one| one.plan.side() == side)
-                    && from.is_some_and(|from| from <= elements)
-            };
-            let gpu = does_fit_here(Side::Gpu, too_large_for_gpu)
-                || does_fit_here(Side::Both, too_large_for_gpu);
-            let fits = gpu || does_fit_here(Side::Cpu, too_large_for_cpu);
-            let why = if fits { NoThreshold::PlansThatFit } else { NoThreshold::FasterPlans };
-            return Some(Self::Unknown(why));
+            return Some(Self::Unknown(NoThreshold::FasterPlans));
         }
         let fixed = workload.buffers.iter().enumerate();
         let fixed = fixed.filter(|&(id, _)| keeps_size(workload, BufferId(id)));

@@ -20,8 +20,8 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     lines
         .chain(each_run(assessment))
         .chain(first_use(assessment))
-        .chain(limit(assessment))
         .chain(breakdown(assessment))
+        .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
@@ -75,7 +75,11 @@ fn faster(of: &Comparison) -> String {
 }
 
 const fn side_of(one: &Contender) -> &'static str {
-    match one.side {
+    side_name(one.side)
+}
+
+const fn side_name(side: Side) -> &'static str {
+    match side {
         Side::Cpu => "CPU",
         Side::Gpu => "GPU",
         Side::Both => "CPU+GPU",
@@ -111,14 +115,52 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     program.is_between_sides().then(|| Line::new("Why", text))
 }
 
-/// How the time of the plan to choose divides.
+/// What the time of a run goes to, in the two plans that are compared. Where a whole program has
+/// another answer than one run, what is paid before the first run is the reason instead.
 fn breakdown(assessment: &Assessment) -> Option<Line> {
-    let chosen = assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan)?;
-    let parts = parts(&chosen.critical_path).into_iter().take(MAIN_PARTS);
-    let parts: Vec<String> =
-        parts.map(|(share, what)| format!("{} {what}", percent(share))).collect();
-    let is_divided = chosen.side != Side::Cpu && !parts.is_empty();
-    is_divided.then(|| Line::new("Breakdown", parts.join(", ")))
+    let run = assessment.verdict.run.as_ref()?;
+    let chosen = assessment.plan(&run.chosen.plan)?;
+    let other = run.other.as_ref().and_then(|other| assessment.plan(&other.plan));
+    let label = if first_use(assessment).is_some() { "Breakdown" } else { "Why" };
+    let on_gpu = [Some(chosen), other].into_iter().flatten().find(|plan| plan.side != Side::Cpu)?;
+    let text = match (run.on(true), other) {
+        (Some(cpu), Some(_)) => format!("{}; {}", part_of_run(on_gpu, cpu.time_ns), in_all(cpu)),
+        (None, Some(other)) => {
+            let [one, two] = [chosen, other].map(|plan| (quoted([&plan.plan]).concat(), plan));
+            format!("{}: {}; {}: {}", one.0, main_parts(one.1), two.0, main_parts(two.1))
+        }
+        _ => main_parts(on_gpu),
+    };
+    Some(Line::new(label, text))
+}
+
+fn in_all(cpu: &Contender) -> String {
+    format!("the CPU takes {} in all", cpu.time_ns)
+}
+
+/// The one part of a run on the GPU that alone takes longer than the whole run on the CPU, or else
+/// its main parts.
+fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
+    let mut largest = parts(&plan.critical_path).into_iter().take(1);
+    let alone = largest.find_map(|(share, what)| {
+        let time = share_of(plan, share);
+        (time > cpu && !OF_THE_HOST.contains(&what)).then_some((what, time))
+    });
+    match alone {
+        Some((what, time)) => format!("{what} alone take {time} on the GPU"),
+        None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
+    }
+}
+
+/// A share of a run.
+fn share_of(plan: &AssessedPlan, share: f64) -> Span {
+    Span::from_nanos_f64(share * plan.predicted_ns.nanos_f64())
+}
+
+fn main_parts(plan: &AssessedPlan) -> String {
+    let parts = parts(&plan.critical_path).into_iter().take(MAIN_PARTS);
+    let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// How many parts of a run the first screen names.
@@ -141,15 +183,18 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
     }
 }
 
+/// What a run spends without the device at work.
+const OF_THE_HOST: [&str; 2] = ["host", "waits"];
+
 /// What a critical path consists of, the largest share first.
 fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
     let mut parts = vec![
-        (path.host, "host"),
+        (path.host, OF_THE_HOST[0]),
         (path.h2d, "H2D copies"),
         (path.kernels, "kernels"),
         (path.d2h, "D2H copies"),
         (path.p2p, "P2P copies"),
-        (path.gaps, "waits"),
+        (path.gaps, OF_THE_HOST[1]),
     ];
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
     parts.retain(|part| part.0 >= 0.005);

@@ -122,9 +122,8 @@ pub(super) fn parts(answer: &Value, asked: &Asked, complaints: &mut Complaints) 
 pub(super) fn rows(part: &Part<'_>, complaints: &mut Complaints) {
     let mut names: Vec<&str> = part.rows().map(Row::name).collect();
     names.sort_unstable();
-    let count = names.len();
-    names.dedup();
-    complaints.expect(names.len() == count, || "two plans share a name".to_owned());
+    let shared = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    complaints.expect(shared.is_none(), || format!("two plans are called {shared:?}"));
     let first = part.rows().next();
     let mut last = 0;
     for (at, row) in part.rows().enumerate() {
