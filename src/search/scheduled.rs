@@ -83,7 +83,11 @@ fn add(
     let scheduled = schedule(workload, profile, &choice);
     found.refused.extend(scheduled.refused);
     for (strategy, program) in scheduled.plans {
-        let is_known = |other: &Plan| same_program(&other.program, &program);
+        // Kinds of host memory are searched one by one. Where none is used, their plans share a
+        // name, and may still differ in the order of their tasks.
+        let is_known = |other: &Plan| {
+            other.program.label == program.label || same_program(&other.program, &program)
+        };
         if !found.plans.iter().any(is_known) {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
