@@ -76,8 +76,9 @@ impl Forecast {
         self.timeline.makespan
     }
 
-    /// The range that is made to hold the true time nine times out of ten: the 5% and 95% quantiles of the
-    /// draws, with both ends moved by the margin. It always contains the prediction.
+    /// The range that is made to hold the true time nine times out of ten: the 5% and 95%
+    /// quantiles of the draws, with both ends moved by the margin. It always contains the
+    /// prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
         let middle = self.makespan().nanos_f64();

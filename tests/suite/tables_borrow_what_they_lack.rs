@@ -244,7 +244,9 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     };
     assert!(borrowed.iter().any(|one| widest(one) > 0.5), "{borrowed:?}");
     for one in &borrowed {
-        let is_said = one.changes_fastest || widest(one) >= 0.02;
+        // Two machines may lend costs of one name.
+        let mut same = borrowed.iter().filter(|other| other.costs == one.costs);
+        let is_said = same.any(|one| one.changes_fastest || widest(one) >= 0.02);
         assert_eq!(small.contains(one.costs.name()), is_said, "{one:?}: {small}");
     }
     let (borrowed, large) = said(1 << 26);

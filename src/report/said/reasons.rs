@@ -125,11 +125,11 @@ fn breakdown(assessment: &Assessment) -> Option<Line> {
     let on_gpu = [Some(chosen), other].into_iter().flatten().find(|plan| plan.side != Side::Cpu)?;
     let text = match (run.on(true), other) {
         (Some(cpu), Some(_)) => format!("{}; {}", part_of_run(on_gpu, cpu.time_ns), in_all(cpu)),
-        (None, Some(other)) => {
-            let [one, two] = [chosen, other].map(|plan| (quoted([&plan.plan]).concat(), plan));
-            format!("{}: {}; {}: {}", one.0, main_parts(one.1), two.0, main_parts(two.1))
+        // Plans of families do the same in other pieces; programs differ in what they do.
+        (None, Some(other)) if other.chunks.is_none() => {
+            format!("{}; {}", parts_by_name(chosen), parts_by_name(other))
         }
-        _ => main_parts(on_gpu),
+        _ => parts_by_name(on_gpu),
     };
     Some(Line::new(label, text))
 }
@@ -155,6 +155,10 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
 /// A share of a run.
 fn share_of(plan: &AssessedPlan, share: f64) -> Span {
     Span::from_nanos_f64(share * plan.predicted_ns.nanos_f64())
+}
+
+fn parts_by_name(plan: &AssessedPlan) -> String {
+    format!("`{}`: {}", plan.plan, main_parts(plan))
 }
 
 fn main_parts(plan: &AssessedPlan) -> String {

@@ -67,7 +67,9 @@ fn weights(more: &str) -> String {
 /// The plan on the CPU that pins was compared with one on the GPU that does not.
 #[test]
 fn without_pinning_both_sides_pin_nothing() {
-    let (answer, text) = asked(&weights(""));
+    let (answer, _) = asked(&weights(""));
+    let workload = Workload::from_toml("s.toml", &weights("")).expect("a scenario");
+    let text = evaluation(&workload, &PROFILE, true).text(Rows::All);
     let without = &only(&answer)["without_pinning"];
     assert_eq!(without["answer"], "gpu", "{without}");
     assert_eq!(
@@ -76,8 +78,7 @@ fn without_pinning_both_sides_pin_nothing() {
     );
     let times = ["chosen", "other"].map(|key| milliseconds(&without[key]["time_ns"]));
     assert!((20.0..26.0).contains(&times[0]) && (35.0..43.0).contains(&times[1]), "{times:?}");
-    assert!(!text.contains("Without pinning CPU"), "{text}");
-    assert!(text.contains("Without pinning GPU faster"), "{text}");
+    assert!(text.contains("Without pinning  GPU faster"), "{text}");
 }
 
 #[test]

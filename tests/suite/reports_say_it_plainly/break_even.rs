@@ -69,7 +69,7 @@ fn break_even_is_said_in_elements() {
     ] {
         assert_eq!(said(&scaling(), ranking, found).0, words);
     }
-    let too_large = BreakEven { too_large_for_gpu: Some(90_000), ..from(1_300_000) };
+    let too_large = BreakEven { too_large_for_gpu: Some(200_000), ..from(1_300_000) };
     let (_, sizes) = said(&scaling(), &cpu_wins, too_large);
-    assert!(sizes.ends_with(". From about 90 k on, no plan tried on the GPU fits"), "{sizes}");
+    assert!(sizes.ends_with(". From about 200 k on, no plan tried on the GPU fits"), "{sizes}");
 }
