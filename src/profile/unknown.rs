@@ -53,7 +53,7 @@ impl Why {
                  `[[kernel]]`"
             ),
             Self::OneSize => format!(
-                "{what} at only one size, so its chunks have no known time: add a second point \
+                "{what} at one size only, and its chunks have another: add a second point \
                  to its `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway cannot predict {what}"),

@@ -37,7 +37,7 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
         };
         Line::new("Unknown", text)
     });
-    room.chain(missing).chain(most_plans_lack(assessment)).collect()
+    room.chain(most_plans_lack(assessment)).chain(missing).collect()
 }
 
 /// What keeps most of the plans that are missing from being predicted or made, if they are many.

@@ -236,7 +236,7 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
 
 /// What else is known about the plans.
 pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
-    [choice(assessment), simplest(assessment)]
+    [choice(assessment), needs(assessment), simplest(assessment)]
         .into_iter()
         .flatten()
         .chain(host_threads(assessment))
@@ -254,6 +254,19 @@ pub(in crate::report) fn choice(assessment: &Assessment) -> Option<Line> {
         chosen.plan, chosen.predicted_ns, fastest.plan, fastest.predicted_ns
     );
     Some(Line::new("Choice", text))
+}
+
+/// What the best plan on the GPU takes besides time.
+fn needs(assessment: &Assessment) -> Option<Line> {
+    let best = assessment.best_on_gpu()?;
+    let text = format!(
+        "`{}`: {}, {} of pinned memory, {} of memory of each GPU",
+        best.plan,
+        plural(best.streams as u64, "stream"),
+        best.pinned_bytes,
+        best.device_bytes
+    );
+    Some(Line::new("Needs", text))
 }
 
 /// Said only if giving up a little time saves streams, events or pinned memory.

@@ -97,7 +97,7 @@ fn a_time_at_one_size_is_of_no_piece() {
     assert!(unknown.is_of_one_size(), "{unknown}");
     assert_eq!(
         unknown.to_string(),
-        "kernel `k` has a time on the GPU at only one size, so its chunks have no known time: add \
+        "kernel `k` has a time on the GPU at one size only, and its chunks have another: add \
          a second point to its `[[kernel]]`"
     );
     let cpu = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("not stated");
