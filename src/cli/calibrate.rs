@@ -40,23 +40,23 @@ pub(super) struct CalibrateArguments {
     /// Continue an interrupted calibration in the output folder
     #[arg(long)]
     resume: bool,
-    /// Measure fewer sizes, in one pass instead of two: takes about 15 seconds, but gives no
-    /// intervals for the parameters
+    /// Measure fewer sizes, in one pass instead of two. Takes about 15 seconds, but parameters get
+    /// no intervals
     #[arg(long)]
     quick: bool,
     /// Also measure managed memory: up to 256 MiB, but no more than 1/16 of the free device memory
     #[arg(long)]
     managed: bool,
-    /// Only check, within seconds, whether the machine still matches this profile (or the profile
-    /// in this folder); exits with 1 if any time has changed
+    /// Only check whether the machine still matches this profile, or the one in this folder. Takes
+    /// seconds; exits with 1 if any time has changed
     #[arg(long, value_name = "PROFILE")]
     #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
     /// GPU to calibrate, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// Number of GPUs to calibrate together, including this one: measures copies between them and
-    /// concurrent work; takes up to 15 seconds longer [default: all, up to 8]
+    /// Number of GPUs to calibrate together, including this one. Adds copies between them and
+    /// concurrent work, which takes up to 15 seconds longer [default: all, up to 8]
     #[arg(long, value_name = "NUMBER")]
     gpus: Option<usize>,
     /// Number of CPU threads that run each kernel's CPU version [default: all]

@@ -38,25 +38,25 @@ pub(super) struct EvaluateArguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
     /// Show everything, not just the first screen: more plans and columns, set-up, pinning, the
-    /// critical path and impossible plans
+    /// critical path, and plans that cannot be made or predicted
     #[arg(long)]
     details: bool,
     /// Show every plan, not just the fastest ones and the best of each kind; implies --details
     #[arg(long)]
     all: bool,
-    /// Name the simplest plan that is at most this much slower than the fastest one [default: 3%]
+    /// Also name the simplest plan that is at most this much slower than the fastest [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     within: Option<f64>,
     /// Show how the answer changes with a number: `elements` (scales all buffers), `batches`,
-    /// `runs`, `chunks` or any other number in the scenario, named by its path or the last part of
-    /// it. Values are a list (`batches=1,2,4`) or a range, with 20 points unless a colon says
-    /// otherwise (`elements=1e4..1e9:30`)
+    /// `runs`, `chunks`, or any other number in the scenario, named by its path or the last part of
+    /// it. Values are a list (`batches=1,2,4`) or a range (`elements=1e4..1e9`). A range has 20
+    /// points, or as many as follow a colon (`elements=1e4..1e9:30`)
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
             ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
     sweep: Option<Asked>,
-    /// Predict only one part of the sweep's values, such as 3/16; write each part with `--format
-    /// json` and combine them with `hallway merge`
+    /// Predict only one part of the sweep's values, such as 3/16. Write each part with `--format
+    /// json`; `hallway merge` combines them
     #[arg(long, value_name = "PART", requires = "sweep")]
     shard: Option<Shard>,
     #[arg(long, value_enum, default_value = "table")]
@@ -68,8 +68,8 @@ pub(super) struct EvaluateArguments {
     /// others)
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
-    /// Price of an hour on a machine, such as `h200=2.50`. Shows one row per machine, as for
-    /// several profiles, with the cost of the workload on each; repeatable
+    /// Price of an hour on a machine, such as `h200=2.50`. Shows what the workload costs on each
+    /// machine, in one row each. Repeatable
     #[arg(long, value_name = "MACHINE=PRICE")]
     price: Vec<machines::Price>,
     /// Compare with an earlier result of `--format json`, and exit with 1 if something got worse

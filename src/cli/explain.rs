@@ -20,7 +20,7 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Name of the plan, as listed by `evaluate --all` [default: the chosen plan and, if that is on
+    /// Plan to explain, as `evaluate --all` lists it [default: the chosen plan and, if that is on
     /// the CPU, the fastest one on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
@@ -35,8 +35,8 @@ pub(super) struct ExplainArguments {
     /// run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
-    /// Profile that decides which plan to choose and where the time goes, or its folder; with
-    /// --plan, only --times and `by-task` plans need one
+    /// Profile that the predictions come from, or its folder. With --plan, only --times and
+    /// `by-task` plans need one
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,

@@ -45,8 +45,8 @@ pub(super) struct FitArguments {
     /// Print a commented table to fill in, and exit
     #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
     template: bool,
-    /// Borrow costs that the samples lack (calls, hand-overs, streams, graphs, allocation, pinning)
-    /// from this profile or its folder; if repeated, the first profile that has a cost lends it
+    /// Borrow costs that the samples lack from this profile or its folder: calls, hand-overs,
+    /// streams, graphs, allocation, pinning. Repeatable: the first profile that has a cost lends it
     #[arg(long, value_name = "PROFILE")]
     like: Vec<PathBuf>,
 }

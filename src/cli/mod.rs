@@ -72,7 +72,7 @@ enum Command {
     Calibrate(calibrate::CalibrateArguments),
     /// Fit a profile to existing samples
     Fit(fit::FitArguments),
-    /// Show which parameters differ between two profiles by more than calibrations normally do
+    /// Show which parameters of two profiles differ by more than repeated calibrations do
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: is the GPU worth it, and which plan is fastest?
     Evaluate(evaluate::EvaluateArguments),

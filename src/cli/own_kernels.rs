@@ -30,9 +30,9 @@ pub(super) const MEASURE: &str = "measure-kernels";
 /// What to measure for scenarios.
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {
-    /// Measure only what this scenario needs and the profile lacks, which takes seconds: its own
-    /// kernels, matrix products of its shapes, and library kernels on sizes outside the calibrated
-    /// range
+    /// Measure only what this scenario needs and the profile lacks: its own kernels, matrix
+    /// products of its shapes, and library kernels at sizes outside the calibrated range. Takes
+    /// seconds
     #[arg(long = "scenario", value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["resume", "quick", "managed", "check", "gpus", "threads", "seed"])]
     pub scenarios: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub(super) struct ScenarioArguments {
     /// Also run and time the commands that the scenario gives as CPU versions of its kernels
     #[arg(long, requires = "scenarios")]
     allow_commands: bool,
-    /// Number of seconds after which a kernel or a command is assumed to hang and is killed
+    /// Kill a kernel or a command that runs for longer than this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20, requires = "scenarios",
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,

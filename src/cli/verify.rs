@@ -54,11 +54,11 @@ pub(super) struct VerifyArguments {
     /// Score the runs saved by an earlier `verify` instead of running anything; needs no GPU
     #[arg(long)]
     recorded: bool,
-    /// Continue an interrupted `verify`, if there is one. Use the same profile, scenarios, seed and
-    /// draws: the predictions must be the same
+    /// Continue an interrupted `verify`, if there is one. Needs the same profile, scenarios, seed
+    /// and draws
     #[arg(long, conflicts_with = "recorded")]
     resume: bool,
-    /// Run or score only one part of the plans, such as 3/16, to divide them among several
+    /// Run or score only one part of the plans, such as 3/16. Divides the work among several
     /// processes, each on a machine like the profile's
     #[arg(long, value_name = "PART")]
     shard: Option<Shard>,
@@ -67,13 +67,14 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "PLANS", conflicts_with = "recorded",
         value_parser = clap::value_parser!(u32).range(1..))]
     plans: Option<u32>,
-    /// Number of times to run every plan. Each round runs all plans once, so that a temporary
-    /// disturbance affects them all
+    /// Number of rounds. Each round runs every plan once, so that a temporary disturbance affects
+    /// them all
     #[arg(long, value_name = "ROUNDS", default_value_t = 3, conflicts_with = "recorded",
         value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Instead of scenarios, generate random workloads from --seed until they have this many plans.
-    /// Shows errors by kind of plan, next to those of three simpler predictions; checks nothing
+    /// Generate random workloads from --seed until they have this many plans, instead of reading
+    /// scenarios. Shows errors by kind of plan, next to those of three simpler predictions, and
+    /// checks none of them
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,

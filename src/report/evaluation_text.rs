@@ -35,8 +35,8 @@ const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
 /// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 7] =
-    ["No room", "Unknown", "Each run", "Why", "Limit", "Breakdown", "Break-even"];
+const COME_FIRST: [&str; 8] =
+    ["No room", "No such plan", "Unknown", "Each run", "Why", "Limit", "Breakdown", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 

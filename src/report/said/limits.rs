@@ -37,16 +37,31 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
         };
         Line::new("Unknown", text)
     });
-    room.chain(most_plans_lack(assessment)).chain(missing).collect()
+    room.chain(most_refused(assessment)).chain(most_unknown(assessment)).chain(missing).collect()
 }
 
-/// What keeps most of the plans that are missing from being predicted or made, if they are many.
-fn most_plans_lack(assessment: &Assessment) -> Option<Line> {
+/// The commonest reason among plans that are left out, and how many it keeps out.
+fn commonest(plans: &[LeftOut]) -> Option<(&str, usize)> {
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    for LeftOut { reason, .. } in &assessment.unknown {
+    for LeftOut { reason, .. } in plans {
         *groups.entry(reason).or_default() += 1;
     }
-    let (reason, plans) = groups.into_iter().max_by_key(|(_, plans)| *plans)?;
+    groups.into_iter().max_by_key(|(_, plans)| *plans)
+}
+
+/// Why plans cannot be made, if those are at least as many as there are: what was asked for may be
+/// among them.
+fn most_refused(assessment: &Assessment) -> Option<Line> {
+    let (reason, plans) = commonest(&assessment.refused)?;
+    (plans >= assessment.plans.len().max(1)).then(|| {
+        let plans = plural(plans as u64, "plan");
+        Line::new("No such plan", format!("{plans}: {reason}"))
+    })
+}
+
+/// What keeps most of the plans that are not predicted from it, if they are many.
+fn most_unknown(assessment: &Assessment) -> Option<Line> {
+    let (reason, plans) = commonest(&assessment.unknown)?;
     let is_answered = assessment.missing_times.iter().any(|one| reason.contains(&one.kernel));
     (!is_answered || plans > FEW).then(|| {
         let plans = plural(plans as u64, "plan");
