@@ -220,8 +220,7 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
         folded(&format!("{part}: {}\n", answer(one)), width)
     });
     let why = format!(
-        "These programs produce {} different results; only those with the same one are compared \
-         (key `result`).\n",
+        "These programs leave {} different results, and each has its own answer (key `result`).\n",
         parts.len()
     );
     let answers: String = answers.collect();
@@ -297,7 +296,7 @@ impl Assessment {
     fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* to choose: the simplest of those that tie");
+        let marked = marked.then_some("* to choose for a run: the simplest of those that tie");
         let ties = ties.then_some("tie: too close to call");
         let said: Vec<&str> = marked.into_iter().chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))

@@ -79,7 +79,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "H2D known to \u{b1}{}, D2H to \u{b1}{}; it was in use: calibrate again",
+            "H2D known to \u{b1}{}, D2H to \u{b1}{}: it was busy, calibrate again",
             percent(self.h2d),
             percent(self.d2h)
         )

@@ -113,7 +113,8 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     let (takes, other_takes) = (chosen.time_ns, other.as_ref().map(|other| other.time_ns));
     let against = match (other, other_takes) {
         (Some(other), Some(time)) if program.is_between_sides() => {
-            format!("; {} takes {time}", subject(other))
+            let with = if other.side == Side::Cpu { String::new() } else { with_plan(other) };
+            format!("; {} takes {time}{with}", subject(other))
         }
         (Some(other), Some(time)) => format!("; `{}` takes {time}", other.plan),
         _ => String::new(),
@@ -148,6 +149,10 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
             )
         }
     }
+}
+
+fn with_plan(one: &Contender) -> String {
+    format!(" with `{}`", one.plan)
 }
 
 /// The side that a contender uses.
@@ -187,7 +192,7 @@ fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
         }
         (true, Answer::Cpu) => "the CPU is faster",
         (true, Answer::Gpu) => "the GPU is faster",
-        _ => "the plan to choose is faster",
+        _ => &format!("`{}` is faster", comparison.chosen.plan),
     };
     Some(match share {
         1.0 => format!("{what} in all {draws} draws"),

@@ -107,8 +107,12 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let program = verdict.program.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
     let before = |one: &Contender| {
-        let time = one.first_use_ns? + one.setup_ns?;
-        Some(format!("{} {time}", side_of(one)))
+        let (first_use, setup) = (one.first_use_ns?, one.setup_ns?);
+        let parts = match one.side {
+            Side::Cpu => String::new(),
+            _ => format!(" (first use {first_use}, set-up {setup})"),
+        };
+        Some(format!("{} {}{parts}", side_of(one), first_use + setup))
     };
     let [one, two] = [before(&program.chosen)?, before(program.other.as_ref()?)?];
     let text = format!("before the first run: {one}, {two}");

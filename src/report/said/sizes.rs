@@ -9,7 +9,12 @@ use crate::report::words::{count, fine_count, quoted};
 pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
     let found = assessment.sizes.as_ref().filter(|_| assessment.no_room.len() < 2)?;
     let text = match found {
-        Sizes::Known(threshold) => known(threshold, assessment.verdict.run_answer == Answer::Tie),
+        Sizes::Known(threshold) => {
+            let verdict = &assessment.verdict;
+            // Sizes are compared by one run, which has another answer here.
+            let of = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
+            of.to_owned() + &known(threshold, verdict.run_answer == Answer::Tie)
+        }
         Sizes::Unknown(why) => unknown(*why),
     };
     Some(Line::new("Break-even", text))
