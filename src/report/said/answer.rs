@@ -99,10 +99,15 @@ fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String
         None => {
             format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with.")
         }
-        Some(missing) => format!(
-            "`{name}` takes {takes} a run{whole}; {}'s time of `{}` is not known.",
-            side(missing.on_cpu),
-            missing.kernel
+        Some(MissingTime { kernel, on_cpu, other_wins_above_ns: None, .. }) => format!(
+            "`{name}` takes {takes} a run{whole}, and is faster even if `{kernel}` takes no time on \
+             {}.",
+            side(*on_cpu)
+        ),
+        Some(MissingTime { kernel, on_cpu, other_wins_above_ns: Some(at), .. }) => format!(
+            "`{name}` takes {takes} a run{whole}; {} is faster if `{kernel}` takes less than {at} a \
+             run there.",
+            side(*on_cpu)
         ),
     }
 }

@@ -142,15 +142,18 @@ fn in_all(cpu: &Contender) -> String {
     format!("the CPU takes {} in all", cpu.time_ns)
 }
 
-/// The one part of a run on the GPU that alone takes longer than the whole run on the CPU, or else
-/// its main parts.
+/// The part of a run on the GPU that alone takes longer than the whole run on the CPU, or else its
+/// main parts.
 fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
-    let mut largest = parts(&plan.critical_path).into_iter().take(1);
-    let alone = largest.find_map(|(share, what)| {
-        let time = share_of(plan, share);
-        (time > cpu && !OF_THE_HOST.contains(&what)).then_some((what, time))
-    });
-    match alone {
+    let path = &plan.critical_path;
+    let alone = [
+        ("H2D copies", path.h2d),
+        ("D2H copies", path.d2h),
+        ("kernels", path.kernels),
+        ("copies", path.h2d + path.d2h),
+    ];
+    let longer = alone.map(|(what, share)| (what, share_of(plan, share)));
+    match longer.into_iter().find(|(_, time)| *time > cpu) {
         Some((what, time)) => format!("{what} alone take {time} on the GPU"),
         None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
     }
@@ -191,18 +194,15 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
     }
 }
 
-/// What a run spends without the device at work.
-const OF_THE_HOST: [&str; 2] = ["host", "waits"];
-
 /// What a critical path consists of, the largest share first.
 fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
     let mut parts = vec![
-        (path.host, OF_THE_HOST[0]),
+        (path.host, "host"),
         (path.h2d, "H2D copies"),
         (path.kernels, "kernels"),
         (path.d2h, "D2H copies"),
         (path.p2p, "P2P copies"),
-        (path.gaps, OF_THE_HOST[1]),
+        (path.gaps, "waits"),
     ];
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
     parts.retain(|part| part.0 >= 0.005);
