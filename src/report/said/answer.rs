@@ -6,6 +6,7 @@ use crate::machine::Side;
 use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{count, longer, percent, plural};
+use crate::units::Span;
 
 /// The share of times that ranges are made to hold: [`crate::simulate::Forecast::interval`].
 const AIM: f64 = 0.9;
@@ -182,10 +183,33 @@ fn subject(one: &Contender) -> &'static str {
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
     let ranges = ranges_held(evaluation);
+    let doubled = doubled(assessment).unwrap_or_default();
     match draws {
-        Some(draws) => format!("How sure: {draws} of the costs. {ranges}."),
+        Some(draws) => format!("How sure: {draws} of the costs. {ranges}{doubled}."),
         None => format!("How sure: {ranges}."),
     }
+}
+
+/// Whether the ranges of the two plans that the answer compares would overlap at twice their width.
+fn doubled(assessment: &Assessment) -> Option<&'static str> {
+    let comparison = assessment.verdict.deciding()?;
+    let is_settled = !matches!(comparison.answer, Answer::Tie | Answer::NothingToCompare);
+    let other = comparison.other.as_ref().filter(|_| is_settled)?;
+    let ends = |one: &Contender| {
+        let plan = assessment.plan(&one.plan)?;
+        // What comes before the first run has no range.
+        let runs = if one.time_ns == plan.predicted_ns { 1 } else { assessment.runs };
+        let wide = |span: Span| 2.0 * runs as f64 * span.nanos_f64();
+        let down = wide(plan.predicted_ns.saturating_sub(plan.low_ns));
+        let up = wide(plan.high_ns.saturating_sub(plan.predicted_ns));
+        let time = one.time_ns.nanos_f64();
+        Some([time - down, time + up])
+    };
+    let ([_, most], [least, _]) = (ends(&comparison.chosen)?, ends(other)?);
+    Some(match most < least {
+        true => "; even twice as wide, these two would not overlap",
+        false => "; twice as wide, these two would overlap",
+    })
 }
 
 /// In how many draws the chosen plan is the faster one.
@@ -228,7 +252,7 @@ fn held(share: f64, tries: usize, what: &str) -> String {
     let chance = 2.0 * (AIM * (1.0 - AIM) / tries as f64).sqrt();
     let (tries, aim) = (plural(tries as u64, what), percent(AIM));
     if share < AIM - chance {
-        format!("Ranges are too narrow: {} of {tries} fell in theirs, not {aim}", percent(share))
+        format!("Ranges held {} of {tries}, not {aim}", percent(share))
     } else {
         format!("Ranges held {} of {tries} (aim {aim})", percent(share))
     }
