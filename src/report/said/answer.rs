@@ -101,13 +101,13 @@ fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String
             format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with.")
         }
         Some(MissingTime { kernel, on_cpu, other_wins_above_ns: None, .. }) => format!(
-            "`{name}` takes {takes} a run{whole}, and is faster even if `{kernel}` takes no time on \
-             {}.",
+            "`{name}` takes {takes} a run{whole}, and is faster even if `{kernel}` takes no time \
+             on {}.",
             side(*on_cpu)
         ),
         Some(MissingTime { kernel, on_cpu, other_wins_above_ns: Some(at), .. }) => format!(
-            "`{name}` takes {takes} a run{whole}; {} is faster if `{kernel}` takes less than {at} a \
-             run there.",
+            "`{name}` takes {takes} a run{whole}; {} is faster if `{kernel}` takes less than {at} \
+             a run there.",
             side(*on_cpu)
         ),
     }

@@ -302,7 +302,7 @@ calls = [
         let first_uses = parts.iter().map(|part| part["plans"][0]["first_use_ns"].as_u64());
         assert!(first_uses.clone().all(|time| (time > Some(0)) == is_new), "{answer}");
         assert_eq!(first_uses.count(), 2);
-        assert!(text.contains("only those with the same one are compared"), "{text}");
+        assert!(text.contains("each has its own answer"), "{text}");
     }
 }
 

@@ -26,7 +26,9 @@ fn break_even_is_said_in_elements() {
         let assessment = Assessment::new(workload, 1, ranking, Some(found));
         let text = said::text(&assessment, &machine());
         let sizes = said::labelled(&text, "Sizes").join(" ");
-        (said::the(&text, "Break-even").to_owned(), sizes)
+        // Where the whole program has another answer, it says that it is about one run.
+        let found = said::the(&text, "Break-even");
+        (found.strip_prefix("in one run, ").unwrap_or(found).to_owned(), sizes)
     };
     let (found, sizes) = said(&scaling(), &cpu_wins, from(1_300_000));
     assert_eq!(found, "GPU faster above 1.3 M elements; here 100 k");

@@ -9,8 +9,8 @@ fn set_up_can_change_which_plan_to_choose() {
     let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
     assert_eq!(
         said::answer(&text),
-        "Stay on the CPU for 1 run in a new process: 20.1 ms; the GPU takes 55.9 ms. From 4 runs \
-         on, the GPU is faster."
+        "Stay on the CPU for 1 run in a new process: 20.1 ms; the GPU takes 55.9 ms with \
+         `round-trip, pageable`. From 4 runs on, the GPU is faster."
     );
     let run = "GPU faster: GPU 5.92 ms (`round-trip, pageable`), CPU 20.1 ms";
     assert_eq!(said::the(&text, "Each run"), run);
