@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
     /// Folder for the samples and the profile [default: calibration/this-machine; with --scenario,
-    /// the folder of the profile that is added to]
+    /// the folder of --profile]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,7 +44,8 @@ pub(super) struct CalibrateArguments {
     /// no intervals
     #[arg(long)]
     quick: bool,
-    /// Also measure managed memory: up to 256 MiB, but no more than 1/16 of the free device memory
+    /// Also measure managed memory. Uses up to 256 MiB of it, but at most 1/16 of the free device
+    /// memory
     #[arg(long)]
     managed: bool,
     /// Only check whether the machine still matches this profile, or the one in this folder. Takes
@@ -52,11 +53,12 @@ pub(super) struct CalibrateArguments {
     #[arg(long, value_name = "PROFILE")]
     #[arg(conflicts_with_all = ["output", "resume", "quick", "managed", "gpus", "threads", "seed"])]
     check: Option<PathBuf>,
-    /// GPU to calibrate, counted from 0
+    /// Index of the GPU to calibrate, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
-    /// Number of GPUs to calibrate together, including this one. Adds copies between them and
-    /// concurrent work, which takes up to 15 seconds longer [default: all, up to 8]
+    /// Number of GPUs to calibrate together, including the one that --gpu selects. Also measures
+    /// copies between them and concurrent work, which takes up to 15 seconds longer [default: all,
+    /// up to 8]
     #[arg(long, value_name = "NUMBER")]
     gpus: Option<usize>,
     /// Number of CPU threads that run each kernel's CPU version [default: all]

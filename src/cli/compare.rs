@@ -16,12 +16,16 @@ const SAME: f64 = 0.95;
 /// Number of parameters shown without `--all`.
 const SHOWN: usize = 20;
 
+/// Shown below the arguments.
+const CODES: &str =
+    "Exits with 1 if fewer than 95% of the parameters agree within their 95% intervals.";
+
 #[derive(Debug, Args)]
+#[command(after_help = CODES)]
 pub(super) struct CompareArguments {
     /// Earlier profile, or its folder
     before: PathBuf,
-    /// Later profile, or its folder; exits with 1 if fewer than 95% of the parameters agree within
-    /// their 95% intervals
+    /// Later profile, or its folder
     now: PathBuf,
     /// Show every parameter that changed, not just those furthest outside their intervals
     #[arg(long)]

@@ -25,9 +25,9 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const NARROW: &str = "\
-In a narrow terminal, the table drops columns in this order: host, H2D, kern and D2H; set-up; the
-total time. Then plan names are wrapped and, if necessary, the bound, the comparison with the best
-plan and the range are dropped. Rank, plan and time are always shown.";
+In a narrow terminal, the table drops columns in this order: host, H2D, kern and D2H; set-up;
+`and N runs`. If that is not enough, it wraps plan names, then drops `limited by`, `vs fastest` and
+the range. Rank, plan and time are always shown.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NARROW)]
@@ -37,8 +37,8 @@ pub(super) struct EvaluateArguments {
     /// Number of runs that share one set-up, 1 to 1000000 [default: the scenario's `runs`]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
-    /// Show everything, not just the first screen: more plans and columns, set-up, pinning, the
-    /// critical path, and plans that cannot be made or predicted
+    /// Show the full report, not just the first screen: more plans and columns, set-up, pinning,
+    /// the critical path, and plans that cannot be made or predicted
     #[arg(long)]
     details: bool,
     /// Show every plan, not just the fastest ones and the best of each kind; implies --details
@@ -47,10 +47,10 @@ pub(super) struct EvaluateArguments {
     /// Also name the simplest plan that is at most this much slower than the fastest [default: 3%]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     within: Option<f64>,
-    /// Show how the answer changes with a number: `elements` (scales all buffers), `batches`,
-    /// `runs`, `chunks`, or any other number in the scenario, named by its path or the last part of
-    /// it. Values are a list (`batches=1,2,4`) or a range (`elements=1e4..1e9`). A range has 20
-    /// points, or as many as follow a colon (`elements=1e4..1e9:30`)
+    /// Show how the answer changes as one number varies: `elements` (scales all buffers),
+    /// `batches`, `runs`, `chunks`, or any other number in the scenario, named by its path or the
+    /// last part of it. Values are a list (`batches=1,2,4`) or a range (`elements=1e4..1e9`). A
+    /// range has 20 points, or as many as follow a colon (`elements=1e4..1e9:30`)
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
             ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]
@@ -61,38 +61,38 @@ pub(super) struct EvaluateArguments {
     shard: Option<Shard>,
     #[arg(long, value_enum, default_value = "table")]
     format: AnswerFormat,
-    /// Also predict with something changed, such as `link=gen4x16`, `h2d=0.5x`, `kernels=0.5x`,
-    /// `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`, `launch=0.5x` or
-    /// `setup.pin=0`. Join changes with commas to apply them together; repeat the option to try
-    /// several. `0.5x` halves a capacity (link, h2d, d2h, multiprocessors, threads) or a time (all
-    /// others)
+    /// Also predict for a hypothetical machine or program, such as `link=gen4x16`, `h2d=0.5x`,
+    /// `kernels=0.5x`, `multiprocessors=0.5x`, `threads=0.5x`, `memory=pinned`, `gpus=2`,
+    /// `launch=0.5x` or `setup.pin=0`. Join changes with commas to apply them together; repeat the
+    /// option to try alternatives. `0.5x` halves a capacity (link, h2d, d2h, multiprocessors,
+    /// threads) or a time (all others)
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
-    /// Price of an hour on a machine, such as `h200=2.50`. Shows what the workload costs on each
-    /// machine, in one row each. Repeatable
+    /// Hourly price of a machine, such as `h200=2.50`. Shows one row per machine, with the cost of
+    /// the workload on it. Repeatable
     #[arg(long, value_name = "MACHINE=PRICE")]
     price: Vec<machines::Price>,
-    /// Compare with an earlier result of `--format json`, and exit with 1 if something got worse
+    /// Compare with an earlier result saved with `--format json`; exit with 1 if anything got worse
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     baseline: Option<PathBuf>,
-    /// What counts as worse: `slower=5%` (the fastest plan is over 5% slower), `verdict` (the
-    /// verdict changed) or `missing` (only one of the two results has the scenario); repeatable
-    /// [default: slower=5% and verdict]
+    /// What counts as worse than --baseline: `slower=5%` (the fastest plan is over 5% slower),
+    /// `verdict` (the verdict changed) or `missing` (a scenario is in only one of the two results);
+    /// repeatable [default: slower=5%,verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
     fail_if: Vec<gate::FailIf>,
-    /// Fit the text into this many columns [default: $COLUMNS, or the width of the terminal;
-    /// otherwise 80]
+    /// Fit the text into this many columns [default: $COLUMNS, else the width of the terminal, else
+    /// 80]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
     width: Option<u16>,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write the predicted timeline of one plan per scenario, for Perfetto or Holistic Trace
-    /// Analysis: by default, of the fastest plan on the GPU
+    /// Also write the predicted timeline of one plan per scenario to this file, for Perfetto or
+    /// Holistic Trace Analysis
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Trace the plan with this name instead
+    /// Name of the plan to trace [default: the fastest plan on the GPU]
     #[arg(long, value_name = "NAME", requires = "trace")]
     plan: Option<String>,
 }

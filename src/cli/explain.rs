@@ -20,19 +20,19 @@ pub(super) struct ExplainArguments {
     /// Scenario file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
-    /// Plan to explain, as `evaluate --all` lists it [default: the chosen plan and, if that is on
-    /// the CPU, the fastest one on the GPU]
+    /// Plan to explain, as `evaluate --all` lists it [default: the chosen plan; if it is on the
+    /// CPU, also the fastest plan on the GPU]
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Show every call instead of abbreviating repeated ones
     #[arg(long)]
     all: bool,
-    /// Also show the predicted times of each call: when it begins and returns, and when the device
-    /// starts on it and is done
+    /// Also show the predicted times of each call: when the host makes it, when it returns, and
+    /// when the device starts and finishes its work
     #[arg(long)]
     times: bool,
-    /// Also write the plan to this file as a scenario, call by call, to be edited, predicted and
-    /// run
+    /// Also write the plan to this file as a scenario that lists every call, ready to edit, predict
+    /// and run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     program: Option<PathBuf>,
     /// Profile that the predictions come from, or its folder. With --plan, only --times and

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const TABLES: &str = "\
-A file whose name ends in .csv is a table of times, in seconds, that other tools measured:
+A file whose name ends in .csv is a table of times measured with other tools, in seconds:
 
   # gpu = NVIDIA H200
   # multiprocessors = 132
@@ -35,7 +35,7 @@ docs/reference/table.md describes each column and what each time covers.";
 #[derive(Debug, Args)]
 #[command(after_long_help = TABLES, after_help = "`--help` shows an example of a table.")]
 pub(super) struct FitArguments {
-    /// Samples from `hallway calibrate`, even an unfinished one, or a table (.csv) of times
+    /// Samples from a complete or interrupted `hallway calibrate`, or a table (.csv) of times
     /// measured with other tools
     #[arg(required_unless_present = "template")]
     samples: Option<PathBuf>,
@@ -45,8 +45,9 @@ pub(super) struct FitArguments {
     /// Print a commented table to fill in, and exit
     #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
     template: bool,
-    /// Borrow costs that the samples lack from this profile or its folder: calls, hand-overs,
-    /// streams, graphs, allocation, pinning. Repeatable: the first profile that has a cost lends it
+    /// Borrow costs that the samples lack from this profile (or the one in this folder): calls,
+    /// hand-overs between engines, streams, graphs, allocation, pinning. Repeatable: each cost
+    /// comes from the first profile that has it
     #[arg(long, value_name = "PROFILE")]
     like: Vec<PathBuf>,
 }

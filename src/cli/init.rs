@@ -25,7 +25,7 @@ pub(super) struct InitArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
-    /// Batches arrive in host memory, and each feeds a step of a model on the GPU
+    /// A data loader: each batch arrives in host memory and feeds one step of a model on the GPU
     Loader,
     /// A single kernel
     Kernel,

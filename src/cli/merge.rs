@@ -19,8 +19,8 @@ pub(super) struct MergeArguments {
     /// written by `evaluate --sweep --shard`
     #[arg(required = true, value_name = "PART", value_hint = ValueHint::AnyPath)]
     parts: Vec<PathBuf>,
-    /// For runs: the folder to write them to, one file per scenario (`verify --recorded` reads
-    /// `runs` next to the profile). For a sweep: the file to write
+    /// Where to write the result. For a sweep: a file. For runs: a folder, which gets one file per
+    /// scenario; `verify --recorded` reads them from the folder `runs` next to the profile
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     output: PathBuf,
     /// Format of a merged sweep

@@ -62,9 +62,9 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write a commented starter scenario, and the JSON Schema that editors validate it against
+    /// Write a commented starter scenario and the JSON Schema that lets editors validate it
     Init(init::InitArguments),
-    /// Check what hallway needs on this machine, and say what each missing piece rules out
+    /// Check this machine's GPUs, libraries and settings, and say what will not work
     Doctor(doctor::DoctorArguments),
     /// Report every mistake in scenarios, profiles, samples and tables
     Check(check::CheckArguments),
@@ -76,7 +76,7 @@ enum Command {
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: is the GPU worth it, and which plan is fastest?
     Evaluate(evaluate::EvaluateArguments),
-    /// Show what a plan does: its calls, its memory and what waits for what
+    /// Show what a plan does: its calls, its memory and its dependencies
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
@@ -84,7 +84,7 @@ enum Command {
     Merge(merge::MergeArguments),
     /// Write an HTML page for a design review: answers, plans, timelines and break-even points
     Report(report::ReportArguments),
-    /// List the kernels that a scenario can use
+    /// List the library kernels that a scenario can use
     Kernels,
     /// Print the JSON Schema of scenarios
     Schema,
@@ -106,13 +106,14 @@ struct Predicting {
     /// Scenario files
     #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenarios: Vec<PathBuf>,
-    /// Profile of the machine to predict, or its folder [default: the newest in calibration/*/]
+    /// Profile of the machine to predict for, or the profile's folder [default: the newest in
+    /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Vec<PathBuf>,
-    /// Seed for the random draws behind the ranges
+    /// Seed for the simulated draws that the predicted ranges are computed from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Number of random draws behind the ranges, 10 to 10000
+    /// Number of simulated draws that the predicted ranges are computed from, 10 to 10000
     #[arg(long, default_value_t = crate::simulate::DRAWS as u16,
         value_parser = clap::value_parser!(u16).range(10..=10_000))]
     draws: u16,

@@ -31,15 +31,16 @@ pub(super) const MEASURE: &str = "measure-kernels";
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {
     /// Measure only what this scenario needs and the profile lacks: its own kernels, matrix
-    /// products of its shapes, and library kernels at sizes outside the calibrated range. Takes
+    /// products with its shapes, and library kernels at sizes outside the calibrated range. Takes
     /// seconds
     #[arg(long = "scenario", value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with_all = ["resume", "quick", "managed", "check", "gpus", "threads", "seed"])]
     pub scenarios: Vec<PathBuf>,
-    /// Profile to add these measurements to, or its folder [default: the newest in calibration/*/]
+    /// With --scenario: profile to add the measurements to, or its folder [default: the newest in
+    /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath, requires = "scenarios")]
     profile: Option<PathBuf>,
-    /// Also run and time the commands that the scenario gives as CPU versions of its kernels
+    /// Also run and time the commands that the scenario specifies as CPU versions of its kernels
     #[arg(long, requires = "scenarios")]
     allow_commands: bool,
     /// Kill a kernel or a command that runs for longer than this many seconds

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct PlotArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Also plot how the answer changes with a number; same syntax as `evaluate --sweep`
+    /// Also plot how the answer changes as one number varies. Same syntax as `evaluate --sweep`
     #[arg(long, value_name = "KEY=VALUES")]
     sweep: Option<Asked>,
     /// Folder to write the plots to

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 pub(super) struct ReportArguments {
     #[command(flatten)]
     predicting: Predicting,
-    /// Also show the answer with something changed; same syntax as `evaluate --what-if`; repeatable
+    /// Also show the answer for a hypothetical machine or program; repeatable. Same syntax as
+    /// `evaluate --what-if`
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
     /// Write the page to this file

@@ -24,7 +24,7 @@ const MOST_POINTS: usize = 1_000;
 pub(super) enum AnswerFormat {
     Table,
     Json,
-    /// One line per value; only with `--sweep`
+    /// One line per value; only for sweeps
     Csv,
 }
 

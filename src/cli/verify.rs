@@ -26,21 +26,22 @@ use std::sync::atomic::Ordering;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
-All plans are predicted before the first one runs; a digest of the profile, the plans and the
-predictions goes to standard error. Plans run in random order, once per round. Then, if the chosen
-plan is not the fastest one, these two run again, in alternation, three times each; regret is
-computed from these runs.
+All plans are predicted before the first one runs. A digest of the profile, the plans and the
+predictions goes to standard error. Plans run in random order, once per round. If the chosen plan
+was not the fastest one, both then run three more times, in alternation. Regret (how much slower the
+chosen plan ran than the fastest one) is computed from these extra runs.
 
-The errors over all plans go to scores.json next to the profile, unless an earlier `verify` scored
-more plans: `evaluate` then says how many of the measured times were in their ranges.
+A summary of the errors goes to scores.json next to the profile, unless an earlier `verify` scored
+more plans. From this file, `evaluate` reports how many measured times were in their ranges.
 
-Every run is saved at once to runs/NAME.partial.json next to the profile, and to runs/NAME.json when
-all are done. With --random, runs and scenarios are saved to runs/random-SEED/. With --shard, each
-part has its own subfolder, such as shard-3-of-16; `hallway merge` combines the parts.
+Each run is saved immediately to runs/NAME.partial.json next to the profile, where NAME is the name
+of the scenario. When all runs are done, they are saved to runs/NAME.json. With --random, runs and
+scenarios are saved to runs/random-SEED/. With --shard, each part has its own subfolder, such as
+shard-3-of-16; `hallway merge` combines the parts.
 
-In a narrow terminal, the tables drop columns in this order. Plans: the spread, whether the time is
-in the range, then (with plan names wrapped) the range itself. Summary: the number of plans, the
-share in range, the worst error, then (with names wrapped) both winners.";
+In a narrow terminal, the tables drop columns in this order. Plans: spread, in range; then, with
+plan names wrapped, the range. Summary: plans, in range, worst; then, with names wrapped, both
+winners.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
@@ -73,28 +74,29 @@ pub(super) struct VerifyArguments {
         value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Generate random workloads from --seed until they have this many plans, instead of reading
-    /// scenarios. Shows errors by kind of plan, next to those of three simpler predictions, and
-    /// checks none of them
+    /// scenarios. Shows errors by kind of plan, next to those of three simpler predictions. Applies
+    /// no pass/fail limits
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,
-    /// GPU to run on, counted from 0
+    /// Index of the GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     /// Also time every call of the plan with this name, for plots and traces. The calls of the
     /// chosen plan and of the fastest plan on the GPU are always timed
     #[arg(long, value_name = "PLAN", conflicts_with = "recorded")]
     time_calls: Vec<String>,
-    /// Also write the predicted and measured timeline of one plan per scenario, for Perfetto or
-    /// Holistic Trace Analysis: by default, of the fastest GPU plan whose calls were timed
+    /// Also write the predicted and the measured timeline of one plan per scenario to this file,
+    /// for Perfetto or Holistic Trace Analysis
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Trace the plan with this name instead, and time its calls
+    /// Name of the plan to trace; also times its calls [default: the fastest GPU plan whose calls
+    /// were timed]
     #[arg(long, value_name = "NAME", requires = "trace")]
     plan: Option<String>,
     #[arg(long, value_enum, default_value = "table")]
     format: ScoreFormat,
-    /// Fit the tables into this many columns [default: $COLUMNS, or the width of the terminal;
+    /// Fit the tables into this many columns [default: $COLUMNS, else the width of the terminal;
     /// unlimited if the output is not a terminal]
     #[arg(long, value_name = "COLUMNS",
         value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
