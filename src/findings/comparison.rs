@@ -185,6 +185,16 @@ impl Comparison {
         both.into_iter().flatten().find(|one| (one.side == Side::Cpu) == on_cpu)
     }
 
+    /// Whether the ranges of both plans would still be apart if they were so many times as wide.
+    /// `None` if the plans tie or there is but one.
+    pub fn is_apart_at(&self, times_as_wide: f64) -> Option<bool> {
+        let is_settled = !matches!(self.answer, Answer::Tie | Answer::NothingToCompare);
+        let (faster, slower) = (&self.chosen, self.other.as_ref().filter(|_| is_settled)?);
+        let up = times_as_wide * faster.high_ns.saturating_sub(faster.time_ns).nanos_f64();
+        let down = times_as_wide * slower.time_ns.saturating_sub(slower.low_ns).nanos_f64();
+        Some(faster.time_ns.nanos_f64() + up < slower.time_ns.nanos_f64() - down)
+    }
+
     /// Whether the CPU alone is compared with plans that use the GPU.
     pub fn is_between_sides(&self) -> bool {
         self.on(true).is_some() && self.on(false).is_some()

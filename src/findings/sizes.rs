@@ -72,6 +72,7 @@ impl Sizes {
             Answer::Cpu => !wins_here,
             Answer::Plan | Answer::Tie | Answer::NothingToCompare => true,
         };
+        // The quick search says that nothing fits; the long one here has found a plan.
         let does_fit_after_all = |side: Side, from: Option<u64>| {
             ranking.plans.iter().any(|one| one.plan.side() == side)
                 && from.is_some_and(|from| from <= elements)

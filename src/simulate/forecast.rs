@@ -172,6 +172,9 @@ impl Forecast {
 /// and the same program differ by ten times as much (see `repeatability` in a profile).
 const UNSEEN: f64 = 0.001;
 
+/// The share of measured times that ranges are made to hold.
+pub const COVERAGE: f64 = 0.9;
+
 /// Programs whose times differ by more than this share are never as good as equal, however much
 /// their draws overlap: whoever took the slower one for its simplicity would lose too much.
 const FAR: f64 = 0.1;

@@ -20,12 +20,10 @@ use crate::program::Program;
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{DRAWS, Forecast, forecast_all};
+use crate::simulate::{COVERAGE, DRAWS, Forecast, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
-/// The share of trials that a range should hold.
-const INSIDE: f64 = 0.9;
 /// The fewest trials for which a quantile of nine in ten is worth a margin of its own.
 const FEWEST: usize = 10;
 
@@ -199,7 +197,7 @@ fn margins<'t>(trials: impl Iterator<Item = &'t Scored>) -> Vec<Margin> {
         let scores: Vec<f64> = trials.flat_map(|trial| &trial.scores).copied().collect();
         // With too few trials for the quantile, the largest score stands in for it.
         let farthest = || scores.iter().copied().max_by(f64::total_cmp);
-        let score = conformal_quantile(&scores, INSIDE).or_else(farthest)?;
+        let score = conformal_quantile(&scores, COVERAGE).or_else(farthest)?;
         let [from_ns, below_ns] = scale.unwrap_or_default();
         Some(Margin { handling, from_ns, below_ns, trials: count, score })
     };

@@ -6,10 +6,7 @@ use crate::machine::Side;
 use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{count, longer, percent, plural};
-use crate::units::Span;
-
-/// The share of times that ranges are made to hold: [`crate::simulate::Forecast::interval`].
-const AIM: f64 = 0.9;
+use crate::simulate::COVERAGE;
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -119,7 +116,10 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     let (takes, other_takes) = (chosen.time_ns, other.as_ref().map(|other| other.time_ns));
     let against = match (other, other_takes) {
         (Some(other), Some(time)) if program.is_between_sides() => {
-            let with = if other.side == Side::Cpu { String::new() } else { with_plan(other) };
+            let with = match other.side {
+                Side::Cpu => String::new(),
+                Side::Gpu | Side::Both => format!(" with `{}`", other.plan),
+            };
             format!("; {} takes {time}{with}", subject(other))
         }
         (Some(other), Some(time)) => format!("; `{}` takes {time}", other.plan),
@@ -157,10 +157,6 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     }
 }
 
-fn with_plan(one: &Contender) -> String {
-    format!(" with `{}`", one.plan)
-}
-
 /// The side that a contender uses.
 pub(super) fn on(one: &Contender) -> &'static str {
     match one.side {
@@ -183,33 +179,16 @@ fn subject(one: &Contender) -> &'static str {
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
     let ranges = ranges_held(evaluation);
-    let doubled = doubled(assessment).unwrap_or_default();
+    let is_apart = assessment.verdict.deciding().and_then(|one| one.is_apart_at(2.0));
+    let doubled = match is_apart {
+        Some(true) => "; even twice as wide, these two would not overlap",
+        Some(false) => "; twice as wide, these two would overlap",
+        None => "",
+    };
     match draws {
         Some(draws) => format!("How sure: {draws} of the costs. {ranges}{doubled}."),
         None => format!("How sure: {ranges}."),
     }
-}
-
-/// Whether the ranges of the two plans that the answer compares would overlap at twice their width.
-fn doubled(assessment: &Assessment) -> Option<&'static str> {
-    let comparison = assessment.verdict.deciding()?;
-    let is_settled = !matches!(comparison.answer, Answer::Tie | Answer::NothingToCompare);
-    let other = comparison.other.as_ref().filter(|_| is_settled)?;
-    let ends = |one: &Contender| {
-        let plan = assessment.plan(&one.plan)?;
-        // What comes before the first run has no range.
-        let runs = if one.time_ns == plan.predicted_ns { 1 } else { assessment.runs };
-        let wide = |span: Span| 2.0 * runs as f64 * span.nanos_f64();
-        let down = wide(plan.predicted_ns.saturating_sub(plan.low_ns));
-        let up = wide(plan.high_ns.saturating_sub(plan.predicted_ns));
-        let time = one.time_ns.nanos_f64();
-        Some([time - down, time + up])
-    };
-    let ([_, most], [least, _]) = (ends(&comparison.chosen)?, ends(other)?);
-    Some(match most < least {
-        true => "; even twice as wide, these two would not overlap",
-        false => "; twice as wide, these two would overlap",
-    })
 }
 
 /// In how many draws the chosen plan is the faster one.
@@ -249,11 +228,9 @@ pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
 /// The share of tries that ranges held, and whether that is less than they are made for by more
 /// than chance: two standard deviations of a binomial share.
 fn held(share: f64, tries: usize, what: &str) -> String {
-    let chance = 2.0 * (AIM * (1.0 - AIM) / tries as f64).sqrt();
-    let (tries, aim) = (plural(tries as u64, what), percent(AIM));
-    if share < AIM - chance {
-        format!("Ranges held {} of {tries}, not {aim}", percent(share))
-    } else {
-        format!("Ranges held {} of {tries} (aim {aim})", percent(share))
-    }
+    let chance = 2.0 * (COVERAGE * (1.0 - COVERAGE) / tries as f64).sqrt();
+    let aim = percent(COVERAGE);
+    let aim =
+        if share < COVERAGE - chance { format!(", not {aim}") } else { format!(" (aim {aim})") };
+    format!("Ranges held {} of {}{aim}", percent(share), plural(tries as u64, what))
 }

@@ -40,33 +40,38 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
     room.chain(most_refused(assessment)).chain(most_unknown(assessment)).chain(missing).collect()
 }
 
-/// The commonest reason among plans that are left out, and how many it keeps out.
-fn commonest(plans: &[LeftOut]) -> Option<(&str, usize)> {
-    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    for LeftOut { reason, .. } in plans {
-        *groups.entry(reason).or_default() += 1;
+/// The plans that are left out, by the reason.
+fn by_reason(left_out: &[LeftOut]) -> BTreeMap<&str, Vec<&str>> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for LeftOut { plan, reason } in left_out {
+        groups.entry(reason).or_default().push(plan);
     }
-    groups.into_iter().max_by_key(|(_, plans)| *plans)
+    groups
 }
 
-/// Why plans cannot be made, if those are at least as many as there are: what was asked for may be
-/// among them.
+/// The commonest reason among plans that are left out, and how many it keeps out.
+fn commonest(left_out: &[LeftOut]) -> Option<(&str, usize)> {
+    let groups = by_reason(left_out).into_iter().map(|(reason, plans)| (reason, plans.len()));
+    groups.max_by_key(|(_, plans)| *plans)
+}
+
+/// A first screen has no room for plans that cannot be made, unless they are at least as many as
+/// the others: then most of what was asked for is missing.
 fn most_refused(assessment: &Assessment) -> Option<Line> {
     let (reason, plans) = commonest(&assessment.refused)?;
-    (plans >= assessment.plans.len().max(1)).then(|| {
-        let plans = plural(plans as u64, "plan");
-        Line::new("No such plan", format!("{plans}: {reason}"))
-    })
+    let are_many = plans >= assessment.plans.len().max(1);
+    are_many.then(|| counted("No such plan", plans, reason))
 }
 
 /// What keeps most of the plans that are not predicted from it, if they are many.
 fn most_unknown(assessment: &Assessment) -> Option<Line> {
     let (reason, plans) = commonest(&assessment.unknown)?;
     let is_answered = assessment.missing_times.iter().any(|one| reason.contains(&one.kernel));
-    (!is_answered || plans > FEW).then(|| {
-        let plans = plural(plans as u64, "plan");
-        Line::new("Unknown", format!("{plans}: {reason}"))
-    })
+    (!is_answered || plans > FEW).then(|| counted("Unknown", plans, reason))
+}
+
+fn counted(label: &'static str, plans: usize, reason: &str) -> Line {
+    Line::new(label, format!("{}: {reason}", plural(plans as u64, "plan")))
 }
 
 /// What depends on costs of another machine.
@@ -153,10 +158,6 @@ fn on_request(assessment: &Assessment) -> Option<Line> {
 
 /// One line for each reason, with the plans that it rules out.
 fn left_out(what: &'static str, missing: &[LeftOut]) -> Vec<Line> {
-    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for LeftOut { plan, reason } in missing {
-        groups.entry(reason).or_default().push(plan);
-    }
     let line = |(reason, plans): (&str, Vec<&str>)| {
         let named = quoted(plans.iter().take(NAMED));
         let more = match plans.len().saturating_sub(NAMED) {
@@ -165,5 +166,5 @@ fn left_out(what: &'static str, missing: &[LeftOut]) -> Vec<Line> {
         };
         Line::new(what, format!("{}{more}: {reason}", named.join("; ")))
     };
-    groups.into_iter().map(line).collect()
+    by_reason(missing).into_iter().map(line).collect()
 }

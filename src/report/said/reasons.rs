@@ -20,7 +20,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     lines
         .chain(each_run(assessment))
         .chain(first_use(assessment))
-        .chain(breakdown(assessment))
+        .chain(time_goes_to(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
@@ -45,7 +45,7 @@ fn program(assessment: &Assessment) -> Option<Line> {
     let program = verdict.program.as_ref().filter(|_| verdict.answer == verdict.run_answer)?;
     let other = program.other.as_ref()?;
     let [chosen, other] = [&program.chosen, other].map(|one| match program.is_between_sides() {
-        true => format!("{} {}", side_of(one), one.time_ns),
+        true => format!("{} {}", side_name(one.side), one.time_ns),
         false => format!("`{}` {}", one.plan, one.time_ns),
     });
     let runs = runs_in(assessment.runs, verdict.process);
@@ -59,23 +59,20 @@ fn faster(of: &Comparison) -> String {
     let Some(other) = other else { return with(chosen) };
     match (of.is_between_sides(), answer) {
         (true, Answer::Tie) => {
-            let [one, two] = [chosen, other].map(|one| format!("{} {}", side_of(one), one.time_ns));
+            let [one, two] =
+                [chosen, other].map(|one| format!("{} {}", side_name(one.side), one.time_ns));
             format!("too close to call: {one}, {two}")
         }
         (true, _) => {
             let [one, two] = [chosen, other].map(|one| match one.side {
                 Side::Cpu => format!("CPU {}", one.time_ns),
-                _ => format!("{} {} (`{}`)", side_of(one), one.time_ns, one.plan),
+                _ => format!("{} {} (`{}`)", side_name(one.side), one.time_ns, one.plan),
             });
-            format!("{} faster: {one}, {two}", side_of(chosen))
+            format!("{} faster: {one}, {two}", side_name(chosen.side))
         }
         (false, Answer::Tie) => format!("too close to call: {}, {}", with(chosen), with(other)),
         (false, _) => format!("{}, {}", with(chosen), with(other)),
     }
-}
-
-const fn side_of(one: &Contender) -> &'static str {
-    side_name(one.side)
 }
 
 const fn side_name(side: Side) -> &'static str {
@@ -112,7 +109,7 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
             Side::Cpu => String::new(),
             _ => format!(" (first use {first_use}, set-up {setup})"),
         };
-        Some(format!("{} {}{parts}", side_of(one), first_use + setup))
+        Some(format!("{} {}{parts}", side_name(one.side), first_use + setup))
     };
     let [one, two] = [before(&program.chosen)?, before(program.other.as_ref()?)?];
     let text = format!("before the first run: {one}, {two}");
@@ -121,25 +118,23 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
 
 /// What the time of a run goes to, in the two plans that are compared. Where a whole program has
 /// another answer than one run, what is paid before the first run is the reason instead.
-fn breakdown(assessment: &Assessment) -> Option<Line> {
+fn time_goes_to(assessment: &Assessment) -> Option<Line> {
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
     let other = run.other.as_ref().and_then(|other| assessment.plan(&other.plan));
     let label = if first_use(assessment).is_some() { "Breakdown" } else { "Why" };
     let on_gpu = [Some(chosen), other].into_iter().flatten().find(|plan| plan.side != Side::Cpu)?;
-    let text = match (run.on(true), other) {
-        (Some(cpu), Some(_)) => format!("{}; {}", part_of_run(on_gpu, cpu.time_ns), in_all(cpu)),
-        // Plans of families do the same in other pieces; programs differ in what they do.
-        (None, Some(other)) if other.chunks.is_none() => {
-            format!("{}; {}", parts_by_name(chosen), parts_by_name(other))
+    // Plans of families do the same in other pieces; programs differ in what they do.
+    let program = other.filter(|other| other.chunks.is_none());
+    let text = match (run.on(true), program) {
+        (Some(cpu), _) => {
+            let time = cpu.time_ns;
+            format!("{}; the CPU takes {time} in all", part_of_run(on_gpu, time))
         }
-        _ => parts_by_name(on_gpu),
+        (None, Some(other)) => format!("{}; {}", parts_by_name(chosen), parts_by_name(other)),
+        (None, None) => parts_by_name(on_gpu),
     };
     Some(Line::new(label, text))
-}
-
-fn in_all(cpu: &Contender) -> String {
-    format!("the CPU takes {} in all", cpu.time_ns)
 }
 
 /// The part of a run on the GPU that alone takes longer than the whole run on the CPU, or else its
@@ -159,7 +154,7 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
     }
 }
 
-/// A share of a run.
+/// How long a share of a run takes.
 fn share_of(plan: &AssessedPlan, share: f64) -> Span {
     Span::from_nanos_f64(share * plan.predicted_ns.nanos_f64())
 }

@@ -11,9 +11,9 @@ pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
     let text = match found {
         Sizes::Known(threshold) => {
             let verdict = &assessment.verdict;
-            // Sizes are compared by one run, which has another answer here.
-            let of = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
-            of.to_owned() + &known(threshold, verdict.run_answer == Answer::Tie)
+            // Sizes are compared by one run: that has to be said if all runs have another answer.
+            let scope = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
+            scope.to_owned() + &known(threshold, verdict.run_answer == Answer::Tie)
         }
         Sizes::Unknown(why) => unknown(*why),
     };

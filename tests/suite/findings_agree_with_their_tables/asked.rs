@@ -107,17 +107,8 @@ fn varied(workload: &mut Workload, random: &mut ChaCha8Rng) {
         }
         _ => {}
     }
-    // Of the results of tasks, some go into host memory that is new in every run.
     if workload.programs.is_empty() && random.random_bool(0.2) {
-        let results = |id: usize| {
-            workload.tasks.iter().any(|task| task.writes.contains(&BufferId(id)))
-                && !workload.tasks.iter().any(|task| task.reads.contains(&BufferId(id)))
-        };
-        let fresh: Vec<usize> = (0..workload.buffers.len()).filter(|&id| results(id)).collect();
-        for id in fresh {
-            let buffer = &mut workload.buffers[id];
-            buffer.fresh |= matches!(buffer.home, Home::Host(_));
-        }
+        put_results_into_new_memory(workload);
     }
     let bytes = workload.buffers.iter().map(|one| 4 * one.elements * workload.batches).sum::<u64>();
     let mut limit = |chance| {
@@ -126,6 +117,17 @@ fn varied(workload: &mut Workload, random: &mut ChaCha8Rng) {
     };
     workload.limits.device_memory = limit(0.12);
     workload.limits.pinned_memory = limit(0.12);
+}
+
+/// Every run writes what no task reads into host memory of its own.
+fn put_results_into_new_memory(workload: &mut Workload) {
+    for id in 0..workload.buffers.len() {
+        let is_read = workload.tasks.iter().any(|task| task.reads.contains(&BufferId(id)));
+        if workload.is_output(BufferId(id)) && !is_read {
+            let buffer = &mut workload.buffers[id];
+            buffer.fresh |= matches!(buffer.home, Home::Host(_));
+        }
+    }
 }
 
 fn asked(mut workload: Workload, random: &mut ChaCha8Rng, sizes: bool) -> Asked {
@@ -153,27 +155,23 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
     drawn.collect()
 }
 
-/// Layers with weights of their own. Only plans that free what a layer has used fit, and those are
-/// not looked for at other sizes.
-fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
-    let layers = random.random_range(4..=8_u64);
-    let inner = *[1_024, 2_048, 4_096].choose(random).expect("some");
-    let [data, weights] = [512 * inner, inner * inner];
+/// A scenario of matrix products in a row, each with weights of its own.
+pub(super) fn layers(name: &str, count: u64, inner: u64) -> String {
+    let pinned = "\"host\"\nhost = { memory = \"pinned\" }";
     let buffer = |name: String, elements: u64, home: &str| {
         format!(
             "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\nhome = {home}\n"
         )
     };
-    let mut text = format!("schema_version = 1\nname = \"layers-{at}\"\nquestion = \"?\"\n");
-    let pinned = "\"host\"\nhost = { memory = \"pinned\" }";
-    for layer in 0..=layers {
-        let home = if layer % layers == 0 { pinned } else { "\"scratch\"" };
-        text += &buffer(format!("h{layer}"), data, home);
+    let mut text = format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n");
+    for layer in 0..=count {
+        let home = if layer % count == 0 { pinned } else { "\"scratch\"" };
+        text += &buffer(format!("h{layer}"), 512 * inner, home);
     }
-    for layer in 0..layers {
-        text += &buffer(format!("w{layer}"), weights, pinned);
+    for layer in 0..count {
+        text += &buffer(format!("w{layer}"), inner * inner, pinned);
     }
-    for layer in 0..layers {
+    for layer in 0..count {
         text += &format!(
             "[[task]]\nname = \"layer{layer}\"\nkernel = \"matmul\"\n\
              reads = [\"h{layer}\", \"w{layer}\"]\nwrites = [\"h{}\"]\n\
@@ -181,10 +179,19 @@ fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
             layer + 1
         );
     }
+    text
+}
+
+/// Layers with weights of their own. Only plans that free what a layer has used fit, and those are
+/// not looked for at other sizes.
+fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
+    let count = random.random_range(4..=8_u64);
+    let inner = *[1_024, 2_048, 4_096].choose(random).expect("some");
+    let text = layers(&format!("layers-{at}"), count, inner);
     let mut workload = Workload::from_toml("s.toml", &text).expect("a scenario");
     workload.runs = *RUNS.choose(random).expect("some");
     // Room for the weights of two layers and a half.
-    workload.limits.device_memory = Some(Bytes::new(10 * weights));
+    workload.limits.device_memory = Some(Bytes::new(10 * inner * inner));
     Asked { known: Known::of(&workload), workload, sizes: true }
 }
 

@@ -2,6 +2,7 @@
 //! and on the first screen.
 
 use super::super::predicted::{PROFILE, repository};
+use super::asked::layers;
 use super::{evaluation, json};
 use hallway::report::Rows;
 use hallway::scenario::Workload;
@@ -134,22 +135,7 @@ fn pageable_memory_alone_is_pageable_memory_alone() {
 /// The GPU wins by a plan that is not looked for at other sizes.
 #[test]
 fn nobody_wins_and_loses_at_one_size() {
-    let mut text = head("chain");
-    for layer in 0..=8 {
-        let home = if layer % 8 == 0 { PINNED } else { "\"scratch\"" };
-        text += &buffer(&format!("h{layer}"), "f32", 2_097_152, home);
-    }
-    for layer in 0..8 {
-        text += &buffer(&format!("w{layer}"), "f32", 16_777_216, PINNED);
-    }
-    for layer in 0..8 {
-        text += &format!(
-            "[[task]]\nname = \"layer{layer}\"\nkernel = \"matmul\"\n\
-             reads = [\"h{layer}\", \"w{layer}\"]\nwrites = [\"h{}\"]\n\
-             arguments = {{ inner = 4096 }}\n",
-            layer + 1
-        );
-    }
+    let text = layers("chain", 8, 4096);
     let (answer, screen) = asked(&(text + "[limits]\ndevice_memory = \"160 MiB\"\n"));
     let scenario = only(&answer);
     assert_eq!(scenario["verdict"]["run_answer"], "gpu");
