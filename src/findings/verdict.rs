@@ -113,9 +113,10 @@ impl Verdict {
         }
     }
 
-    /// The comparison that the answer is from.
+    /// The comparison that the answer is told by: of one run, unless all runs have another answer.
     pub fn deciding(&self) -> Option<&Comparison> {
-        self.program.as_ref().or(self.run.as_ref())
+        let program = self.program.as_ref().filter(|_| self.answer != self.run_answer);
+        program.or(self.run.as_ref())
     }
 
     /// The plan to choose for one run on a side: the CPU alone, or the GPU.

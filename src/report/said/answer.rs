@@ -179,11 +179,14 @@ fn subject(one: &Contender) -> &'static str {
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
     let ranges = ranges_held(evaluation);
-    let is_apart = assessment.verdict.deciding().and_then(|one| one.is_apart_at(2.0));
+    let verdict = &assessment.verdict;
+    // The table has the ranges of single runs.
+    let two = if verdict.answer == verdict.run_answer { "the two" } else { "those of both totals" };
+    let is_apart = verdict.deciding().and_then(|one| one.is_apart_at(2.0));
     let doubled = match is_apart {
-        Some(true) => "; even twice as wide, these two would not overlap",
-        Some(false) => "; twice as wide, these two would overlap",
-        None => "",
+        Some(true) => format!("; even twice as wide, {two} would not overlap"),
+        Some(false) => format!("; twice as wide, {two} would overlap"),
+        None => String::new(),
     };
     match draws {
         Some(draws) => format!("How sure: {draws} of the costs. {ranges}{doubled}."),
