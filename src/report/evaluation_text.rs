@@ -259,14 +259,13 @@ impl Assessment {
         let compared = compared.into_iter().flatten();
         let named = compared.flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
         let mut named = named.flatten().filter_map(|one| self.plan(&one.plan));
-        // The contenders of one run, the fastest, and then the other contenders.
         let contenders: Vec<&AssessedPlan> = named.by_ref().take(2).collect();
         // What the answer is measured against: all at once from pinned memory, and without pinning.
         let is_whole = |plan: &&AssessedPlan| plan.family == "resident" && !plan.captured;
         let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;
         let baselines = [self.plans.iter().find(is_whole), self.plans.iter().find(unpinned)];
         let baselines = baselines.into_iter().flatten();
-        let order = contenders.into_iter().chain(self.plans.first()).chain(named).chain(baselines);
+        let order = contenders.into_iter().chain(self.plans.first()).chain(baselines).chain(named);
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {
             if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {

@@ -32,10 +32,12 @@ pub fn vary(
                 *process = std::mem::take(process).in_state(*state);
             }
             Change::Times(..) | Change::Count(..) | Change::Link(_) => {
-                if let Some((knob, factor)) = scaling(change, &machine)?
-                    && factor != 1.0
-                {
-                    scale(&mut varied, &mut capacities, (&knob, factor))?;
+                match scaling(change, &machine)? {
+                    Some((knob, 1.0)) => {
+                        varied.assume(&format!("In `{variation}`, `{knob}` is as it is today."));
+                    }
+                    Some((knob, factor)) => scale(&mut varied, &mut capacities, (&knob, factor))?,
+                    None => {}
                 }
             }
         }
