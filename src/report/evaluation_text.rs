@@ -7,7 +7,7 @@ use super::said::{
 };
 use super::table::{Column, table};
 use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
-use crate::findings::{AssessedPlan, Assessment};
+use crate::findings::{AssessedPlan, Assessment, Comparison};
 use crate::machine::Side;
 use crate::units::Span;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const PROMPT: usize = 1;
 /// Plans in the table of a first screen: the most, and the fewest that are shown even if there is
 /// little room.
 const MOST_ROWS: usize = 8;
-const FEWEST_ROWS: usize = 4;
+const FEWEST_ROWS: usize = 5;
 /// Lines of reasons on a first screen.
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
@@ -255,17 +255,21 @@ impl Assessment {
     /// The plans that an answer names, and the fastest ones, up to a number of them.
     fn to_show(&self, most: usize) -> Vec<&AssessedPlan> {
         let verdict = &self.verdict;
-        let compared = [&verdict.run, &verdict.program, &self.without_pinning, &self.gpu_alone];
-        let compared = compared.into_iter().flatten();
-        let named = compared.flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
-        let mut named = named.flatten().filter_map(|one| self.plan(&one.plan));
-        let contenders: Vec<&AssessedPlan> = named.by_ref().take(2).collect();
+        let named = |of: [&'_ Option<Comparison>; 2]| {
+            let named = of.map(|one| {
+                let both = one.iter().flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
+                both.flatten().filter_map(|one| self.plan(&one.plan)).collect::<Vec<_>>()
+            });
+            named.into_iter().flatten()
+        };
+        let in_answer = named([&verdict.run, &verdict.program]);
+        let in_reasons = named([&self.without_pinning, &self.gpu_alone]);
         // What the answer is measured against: all at once from pinned memory, and without pinning.
         let is_whole = |plan: &&AssessedPlan| plan.family == "resident" && !plan.captured;
         let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;
         let baselines = [self.plans.iter().find(is_whole), self.plans.iter().find(unpinned)];
         let baselines = baselines.into_iter().flatten();
-        let order = contenders.into_iter().chain(self.plans.first()).chain(baselines).chain(named);
+        let order = in_answer.chain(self.plans.first()).chain(baselines).chain(in_reasons);
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {
             if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {

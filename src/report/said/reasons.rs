@@ -18,8 +18,8 @@ use crate::units::Span;
 pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     let lines = no_answer(assessment).into_iter();
     lines
-        .chain(each_run(assessment))
         .chain(first_use(assessment))
+        .chain(each_run(assessment))
         .chain(time_goes_to(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
