@@ -26,10 +26,11 @@ pub enum Rows {
 /// Lines of a terminal, and how many of them a first screen leaves for the prompt.
 const SCREEN: usize = 24;
 const PROMPT: usize = 1;
-/// Plans in the table of a first screen: the most, and the fewest that are shown even if there is
-/// little room.
+/// Plans in the table of a first screen: the most, those that come before all reasons but the
+/// first, and those that are shown even if there is no room for a reason.
 const MOST_ROWS: usize = 8;
-const FEWEST_ROWS: usize = 5;
+const FEW_ROWS: usize = 5;
+const FEWEST_ROWS: usize = 4;
 /// Lines of reasons on a first screen.
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
@@ -81,23 +82,15 @@ impl Evaluation {
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
-        let rest = columns_of(&self.footer(), width) + PROMPT;
         let reasons = self.all_reasons(one);
         let reasons: Vec<Vec<String>> =
             reasons.iter().map(|reason| labelled(reason, width)).collect();
-        let below = within(&reasons, MOST_REASONS);
-        let tables = (FEWEST_ROWS..=MOST_ROWS).rev().map(|rows| match one.to_show(rows) {
-            shown if shown.is_empty() => String::new(),
-            shown => brief(one, &shown, width) + "\n",
-        });
         // A blank line follows the head.
-        let room = SCREEN.saturating_sub(head.lines().count() + 1 + below.len() + rest);
-        let mut tables = tables;
-        let fewest = one.to_show(FEWEST_ROWS);
-        let table = tables.find(|table| table.lines().count() <= room);
-        let table = table.unwrap_or_else(|| brief(one, &fewest, width) + "\n");
+        let room = SCREEN
+            .saturating_sub(head.lines().count() + 1 + columns_of(&self.footer(), width) + PROMPT);
+        let table = table_within(one, &reasons, room, width);
         // The reasons that come last give way if the plans leave no room for them.
-        let room = (SCREEN - rest).saturating_sub(head.lines().count() + 1 + table.lines().count());
+        let room = room.saturating_sub(table.lines().count());
         let below = within(&reasons, room.min(MOST_REASONS));
         let below = below.iter().map(|line| format!("{line}\n"));
         let mut text = format!("{head}\n{table}{}", below.collect::<String>());
@@ -203,6 +196,29 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
         None => ": no plan was tried on this machine, so they are too narrow".to_owned(),
     };
     format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))
+}
+
+/// The plans that matter, as many as leave room for the reasons: some plans matter more than all
+/// reasons but the first.
+fn table_within(
+    one: &Assessment,
+    reasons: &[Vec<String>],
+    room: usize,
+    width: Option<usize>,
+) -> String {
+    let of = |rows: usize| match one.to_show(rows) {
+        shown if shown.is_empty() => String::new(),
+        shown => brief(one, &shown, width) + "\n",
+    };
+    let fits = |table: &String, reasons: usize| table.lines().count() + reasons <= room;
+    let all = within(reasons, MOST_REASONS).len();
+    let first = reasons.first().map_or(0, Vec::len);
+    (FEW_ROWS..=MOST_ROWS)
+        .rev()
+        .map(of)
+        .find(|table| fits(table, all))
+        .or_else(|| Some(of(FEW_ROWS)).filter(|table| fits(table, first)))
+        .unwrap_or_else(|| of(FEWEST_ROWS))
 }
 
 /// The scenario's name and question.

@@ -181,7 +181,7 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
     let ranges = ranges_held(evaluation);
     let verdict = &assessment.verdict;
     // The table has the ranges of single runs.
-    let two = if verdict.answer == verdict.run_answer { "the two" } else { "those of both totals" };
+    let two = if verdict.answer == verdict.run_answer { "the two" } else { "the totals'" };
     let is_apart = verdict.deciding().and_then(|one| one.is_apart_at(2.0));
     let doubled = match is_apart {
         Some(true) => format!("; even twice as wide, {two} would not overlap"),
