@@ -152,6 +152,11 @@ impl OwnCost {
         }
     }
 
+    /// Whether no number of elements changes it.
+    const fn is_of_any_size(&self) -> bool {
+        matches!(self, Self::Stated { per_element: 0.0, fixed, .. } if *fixed > 0.0)
+    }
+
     /// What keeps it from saying how long an element takes.
     pub fn problem(&self) -> Option<String> {
         let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
@@ -171,6 +176,11 @@ impl OwnCost {
 }
 
 impl OwnKernel {
+    /// Whether any part of the work takes the GPU as long as the whole.
+    pub const fn takes_the_same_at_any_size(&self) -> bool {
+        matches!(&self.gpu, GpuSide::Cost(cost) if cost.is_of_any_size())
+    }
+
     /// Whether the GPU can run it.
     pub const fn runs(&self) -> bool {
         matches!(self.gpu, GpuSide::Code(_) | GpuSide::Product(_))

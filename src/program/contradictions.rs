@@ -285,8 +285,9 @@ impl Program {
                     let traits = self.streams[stream.0];
                     let is_default = traits.kind == StreamKind::LegacyDefault;
                     let elsewhere = (traits.device != device).then_some("a call to another GPU");
-                    let what = is_default.then_some("the legacy default stream").or(elsewhere)?;
-                    Some(format!("{what} cannot be captured"))
+                    let what = is_default.then_some("a call in the legacy default stream");
+                    let way_out = if is_default { " (give it a `stream`)" } else { "" };
+                    Some(format!("{} cannot be captured{way_out}", what.or(elsewhere)?))
                 })?;
                 let what = format!("is in a graph: {problem}");
                 Some(Problem::of_call(Part::Body, launch + 1 + at, what))

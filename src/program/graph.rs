@@ -157,7 +157,8 @@ struct Branch {
 /// What of it cannot be captured.
 pub fn captured(mut program: Program) -> Result<Program, String> {
     if program.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
-        return Err("the legacy default stream cannot be captured".to_owned());
+        return Err("a call in the legacy default stream cannot be captured (give it a `stream`)"
+            .to_owned());
     }
     if program.thread_count() > 1 {
         return Err("calls by several host threads cannot be captured".to_owned());

@@ -2,14 +2,13 @@
 //! matter and why; all the rest on request.
 
 use super::evaluation::Evaluation;
+use super::plans_table::{brief, full, of_parts};
 use super::said::{
     Line, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held, reasons,
 };
-use super::table::{Column, table};
-use super::words::{bound_by, folded, percent, plural, range, signed_percent, times, wrapped};
+use super::words::{folded, percent, plural, wrapped};
 use crate::findings::{AssessedPlan, Assessment, Comparison};
 use crate::machine::Side;
-use crate::units::Span;
 use std::collections::BTreeSet;
 
 /// How much of an evaluation to show.
@@ -303,122 +302,5 @@ impl Assessment {
             rows == Rows::All || plan.rank <= FASTEST || first_of_kind
         };
         self.plans.iter().filter(notable).collect()
-    }
-
-    /// The plan's place, marked if it is the plan to choose and not the first.
-    fn rank_of(&self, plan: &AssessedPlan) -> String {
-        let is_chosen = self.winner.as_ref() == Some(&plan.plan) && plan.rank > 1;
-        format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
-    }
-
-    /// What the mark in front of a plan means, if there is one.
-    fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
-        let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
-        let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* to choose for a run: the simplest of those that tie");
-        let ties = ties.then_some("tie: too close to call");
-        let said: Vec<&str> = marked.into_iter().chain(ties).collect();
-        (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
-    }
-}
-
-/// The columns that every table of ranked plans begins with.
-fn leading_columns() -> Vec<Column> {
-    vec![
-        Column::number("#"),
-        Column::words("plan"),
-        Column::number("one run"),
-        Column::number("range").if_folded(3),
-        Column::number("vs fastest").if_folded(2),
-    ]
-}
-
-/// A plan's cells in the columns of [`leading_columns`].
-fn leading_cells(one: &Assessment, plan: &AssessedPlan) -> Vec<String> {
-    vec![
-        one.rank_of(plan),
-        plan.plan.clone(),
-        plan.predicted_ns.to_string(),
-        range(plan.low_ns, plan.high_ns),
-        against_fastest(plan),
-    ]
-}
-
-/// The table of the first screen.
-fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
-    let mut header = leading_columns();
-    header.push(Column::words("limited by").if_folded(1));
-    let row = |plan: &&AssessedPlan| {
-        let mut cells = leading_cells(one, plan);
-        cells.push(bound_by(plan.bottleneck));
-        cells
-    };
-    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
-}
-
-/// The plans of several parts, which have no order among them.
-fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> String {
-    let runs = plans.first().map_or(1, |(one, _)| one.runs);
-    let header = [
-        Column::words("plan"),
-        Column::number("one run"),
-        Column::number("range").if_folded(3),
-        Column::words("limited by").if_folded(2),
-        Column::number(&format!("{} in all", plural(runs, "run"))).if_folded(1),
-    ];
-    let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
-        vec![
-            plan.plan.clone(),
-            plan.predicted_ns.to_string(),
-            range(plan.low_ns, plan.high_ns),
-            bound_by(plan.bottleneck),
-            time(plan.program_ns),
-        ]
-    };
-    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
-}
-
-/// The table of all that is known. If it is too wide, columns go in the order of their numbers: how
-/// busy lanes are, set-up, the whole program; then, with names folded, what limits the plan, how it
-/// compares with the fastest one, and its range. Rank, name and time always stay.
-fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
-    let mut header = leading_columns();
-    header.extend([
-        Column::number("host").if_room(1),
-        Column::number("H2D").if_room(1),
-        Column::number("kern").if_room(1),
-        Column::number("D2H").if_room(1),
-        Column::words("limited by").if_folded(1),
-        Column::number("set-up").if_room(2),
-        Column::number(&format!("and {}", plural(one.runs, "run"))).if_room(3),
-    ]);
-    let row = |plan: &&AssessedPlan| {
-        let mut cells = leading_cells(one, plan);
-        cells.extend([
-            percent(plan.host_thread.held),
-            percent(plan.busy.h2d),
-            percent(plan.busy.kernels),
-            percent(plan.busy.d2h),
-            bound_by(plan.bottleneck),
-            time(plan.setup_ns),
-            time(plan.program_ns),
-        ]);
-        cells
-    };
-    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
-}
-
-pub(super) fn time(known: Option<Span>) -> String {
-    known.map_or_else(|| "unknown".to_owned(), |time| time.to_string())
-}
-
-pub(super) fn against_fastest(plan: &AssessedPlan) -> String {
-    match plan.relative {
-        _ if plan.rank == 1 => "fastest".to_owned(),
-        ..1.995 if plan.ties_with_fastest => format!("tie {}", signed_percent(plan.relative - 1.0)),
-        ..1.995 => signed_percent(plan.relative - 1.0),
-        _ => format!("{} x", times(plan.relative)),
     }
 }

@@ -24,6 +24,7 @@ mod machines;
 mod origin;
 mod palette;
 mod paper;
+mod plans_table;
 mod plot;
 mod problem;
 mod said;

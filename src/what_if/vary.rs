@@ -33,8 +33,10 @@ pub fn vary(
             }
             Change::Times(..) | Change::Count(..) | Change::Link(_) => {
                 match scaling(change, &machine)? {
+                    // A factor of one says so itself.
+                    Some((_, 1.0)) if matches!(change, Change::Times(..)) => {}
                     Some((knob, 1.0)) => {
-                        varied.assume(&format!("In `{variation}`, `{knob}` is as it is today."));
+                        varied.assume(&format!("`{variation}` leaves `{knob}` at today's value."));
                     }
                     Some((knob, factor)) => scale(&mut varied, &mut capacities, (&knob, factor))?,
                     None => {}

@@ -182,11 +182,12 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
     let verdict = &assessment.verdict;
     // The table has the ranges of single runs.
     let two = if verdict.answer == verdict.run_answer { "the two" } else { "the totals'" };
-    let is_apart = verdict.deciding().and_then(|one| one.is_apart_at(2.0));
-    let doubled = match is_apart {
-        Some(true) => format!("; even twice as wide, {two} would not overlap"),
-        Some(false) => format!("; twice as wide, {two} would overlap"),
-        None => String::new(),
+    let is_apart_at = |times: f64| verdict.deciding().and_then(|one| one.is_apart_at(times));
+    let doubled = match (is_apart_at(1.0), is_apart_at(2.0)) {
+        (_, Some(true)) => format!("; even twice as wide, {two} would not overlap"),
+        (Some(true), Some(false)) => format!("; twice as wide, {two} would overlap"),
+        (Some(false), Some(false)) => format!("; {two} overlap, as some costs affect both"),
+        _ => String::new(),
     };
     match draws {
         Some(draws) => format!("How sure: {draws} of the costs. {ranges}{doubled}."),

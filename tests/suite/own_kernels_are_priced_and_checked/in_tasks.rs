@@ -221,10 +221,17 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
             "write to another buffer",
         ),
         (
-            along("[\"in\", \"out\"]\nhalo = 2") + "split = { along = \"elements\", halo = 1 }",
+            along("[\"in\", \"out\"]\nhalo = 2").replace("fixed", "per_element")
+                + "split = { along = \"elements\", halo = 1 }",
             "1",
             "`halo` of task `t` is 1",
             "set `halo` in its `[[kernel]]`",
+        ),
+        (
+            along("[\"in\", \"out\"]") + "split = { along = \"elements\" }",
+            "{ along = \"elements\" }",
+            "the time of kernel `k` does not depend on its size",
+            "give `k` a time `per_element`",
         ),
     ] {
         refuses(&text, marked, message, help);
