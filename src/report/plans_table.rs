@@ -16,7 +16,7 @@ impl Assessment {
     fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* to choose for a run: the simplest of those that tie");
+        let marked = marked.then_some("* to choose for one run: the simplest of those that tie");
         let ties = ties.then_some("tie: too close to call");
         let said: Vec<&str> = marked.into_iter().chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
@@ -48,10 +48,16 @@ fn leading_cells(one: &Assessment, plan: &AssessedPlan) -> Vec<String> {
 /// The table of the first screen.
 pub(super) fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
     let mut header = leading_columns();
-    header.push(Column::words("limited by").if_folded(1));
+    // Where many runs have another answer than one, the table shows both.
+    let shows_all = one.verdict.answer != one.verdict.run_answer;
+    let last = match shows_all {
+        true => Column::number(&plural(one.runs, "run")),
+        false => Column::words("limited by").if_folded(1),
+    };
+    header.push(last);
     let row = |plan: &&AssessedPlan| {
         let mut cells = leading_cells(one, plan);
-        cells.push(bound_by(plan.bottleneck));
+        cells.push(if shows_all { time(plan.program_ns) } else { bound_by(plan.bottleneck) });
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();

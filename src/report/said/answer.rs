@@ -167,7 +167,7 @@ pub(super) fn on(one: &Contender) -> &'static str {
 }
 
 /// The side that a contender uses, as the subject of a sentence.
-fn subject(one: &Contender) -> &'static str {
+pub(super) fn subject(one: &Contender) -> &'static str {
     match one.side {
         Side::Cpu => "the CPU",
         Side::Gpu => "the GPU",
@@ -177,38 +177,49 @@ fn subject(one: &Contender) -> &'static str {
 
 /// How sure the answer is.
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
-    let draws = assessment.verdict.deciding().and_then(|one| in_draws(one, evaluation.draws));
-    let ranges = ranges_held(evaluation);
     let verdict = &assessment.verdict;
     // The table has the ranges of single runs.
-    let two = if verdict.answer == verdict.run_answer { "the two" } else { "the totals'" };
-    let is_apart_at = |times: f64| verdict.deciding().and_then(|one| one.is_apart_at(times));
-    let doubled = match (is_apart_at(1.0), is_apart_at(2.0)) {
-        (_, Some(true)) => format!("; even twice as wide, {two} would not overlap"),
-        (Some(true), Some(false)) => format!("; twice as wide, {two} would overlap"),
-        (Some(false), Some(false)) => format!("; {two} overlap, as some costs affect both"),
-        _ => String::new(),
-    };
+    let whose =
+        if verdict.answer == verdict.run_answer { "the ranges" } else { "the totals' ranges" };
+    let draws = verdict.deciding().and_then(|one| in_draws(one, evaluation.draws, whose));
+    let ranges = ranges_held(evaluation);
     match draws {
-        Some(draws) => format!("How sure: {draws} of the costs. {ranges}{doubled}."),
+        Some(draws) => format!("How sure: {draws}. {ranges}."),
         None => format!("How sure: {ranges}."),
     }
 }
 
-/// In how many draws the chosen plan is the faster one.
-fn in_draws(comparison: &Comparison, draws: usize) -> Option<String> {
+/// From this share of draws on, a plan that is not faster in all of them is likely to be.
+const LIKELY: f64 = 0.9;
+
+/// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
+/// ranges are.
+fn in_draws(comparison: &Comparison, draws: usize, ranges: &str) -> Option<String> {
     let share = comparison.faster_in?;
     let what = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
-            return Some(format!("neither is clearly faster in {draws} draws"));
+            return Some(format!("neither is clearly faster in {draws} draws of the costs"));
         }
         (true, Answer::Cpu) => "the CPU is faster",
         (true, Answer::Gpu) => "the GPU is faster",
         _ => &format!("`{}` is faster", comparison.chosen.plan),
     };
+    let (grade, apart) = match (comparison.is_apart_at(1.0), comparison.is_apart_at(2.0)) {
+        (_, Some(true)) => {
+            ("very", format!(", and {ranges} would not overlap at twice their width"))
+        }
+        (Some(true), _) => ("fairly", format!(", but {ranges} would overlap at twice their width")),
+        (Some(false), _) => {
+            ("fairly", format!(", though {ranges} overlap: some costs affect both"))
+        }
+        (None, _) => ("fairly", String::new()),
+    };
     Some(match share {
-        1.0 => format!("{what} in all {draws} draws"),
-        _ => format!("{what} in {} of {draws} draws", percent(share)),
+        1.0 => format!("{grade}; {what} in all {draws} draws of the costs{apart}"),
+        _ => {
+            let grade = if share < LIKELY { "not very" } else { "fairly" };
+            format!("{grade}; {what} in {} of {draws} draws of the costs", percent(share))
+        }
     })
 }
 

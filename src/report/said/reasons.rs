@@ -1,6 +1,6 @@
 //! Why the answer is what it is.
 
-use super::answer::runs_in;
+use super::answer::{runs_in, subject};
 use super::costs::set_up;
 use super::limits::{borrowed, no_answer};
 use super::line::Line;
@@ -16,11 +16,9 @@ use crate::units::Span;
 
 /// The reasons, the most important first.
 pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
-    let lines = no_answer(assessment).into_iter();
-    lines
-        .chain(first_use(assessment))
-        .chain(each_run(assessment))
-        .chain(time_goes_to(assessment))
+    let why = first_use(assessment).into_iter().chain(each_run(assessment));
+    why.chain(time_goes_to(assessment))
+        .chain(no_answer(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(without_pinning(assessment))
@@ -99,20 +97,31 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     Some(Line::new("Limit", text))
 }
 
-/// What is paid before the first run, if that is why a whole program has another answer.
+/// What is paid before the first run, if that is why a whole program has another answer, and how
+/// much of it each run wins back.
 fn first_use(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let program = verdict.program.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
+    let other = program.other.as_ref()?;
     let before = |one: &Contender| {
         let (first_use, setup) = (one.first_use_ns?, one.setup_ns?);
         let parts = match one.side {
             Side::Cpu => String::new(),
             _ => format!(" (first use {first_use}, set-up {setup})"),
         };
-        Some(format!("{} {}{parts}", side_name(one.side), first_use + setup))
+        Some(format!("{} takes {}{parts}", subject(one), first_use + setup))
     };
-    let [one, two] = [before(&program.chosen)?, before(program.other.as_ref()?)?];
-    let text = format!("before the first run: {one}, {two}");
+    let a_run = |one: &Contender| Some(assessment.plan(&one.plan)?.predicted_ns);
+    let (chosen, late) = (a_run(&program.chosen)?, a_run(other)?);
+    let saves = match late < chosen {
+        true => {
+            let saved = chosen.saturating_sub(late);
+            format!("; then {} saves {saved} a run", subject(other))
+        }
+        false => String::new(),
+    };
+    let text =
+        format!("before the first run, {} and {}{saves}", before(other)?, before(&program.chosen)?);
     program.is_between_sides().then(|| Line::new("Why", text))
 }
 
