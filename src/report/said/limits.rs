@@ -37,7 +37,7 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
         };
         Line::new("Unknown", text)
     });
-    room.chain(most_refused(assessment)).chain(most_unknown(assessment)).chain(missing).collect()
+    room.chain(most_unknown(assessment)).chain(missing).collect()
 }
 
 /// The plans that are left out, by the reason.
@@ -57,7 +57,7 @@ fn commonest(left_out: &[LeftOut]) -> Option<(&str, usize)> {
 
 /// A first screen has no room for plans that cannot be made, unless they are at least as many as
 /// the others: then most of what was asked for is missing.
-fn most_refused(assessment: &Assessment) -> Option<Line> {
+pub(super) fn most_refused(assessment: &Assessment) -> Option<Line> {
     let (reason, plans) = commonest(&assessment.refused)?;
     let are_many = plans >= assessment.plans.len().max(1);
     are_many.then(|| counted("No such plan", plans, reason))

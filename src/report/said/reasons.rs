@@ -2,7 +2,7 @@
 
 use super::answer::{runs_in, subject};
 use super::costs::set_up;
-use super::limits::{borrowed, no_answer};
+use super::limits::{borrowed, most_refused, no_answer};
 use super::line::Line;
 use super::sizes::sizes;
 use crate::cost::Bottleneck;
@@ -16,11 +16,19 @@ use crate::units::Span;
 
 /// The reasons, the most important first.
 pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
-    let why = first_use(assessment).into_iter().chain(each_run(assessment));
-    why.chain(time_goes_to(assessment))
-        .chain(no_answer(assessment))
+    // What is paid before the first run is the reason where a whole program has another answer.
+    let (why, breakdown) = match first_use(assessment) {
+        Some(why) => (Some(why), time_goes_to("Breakdown", assessment)),
+        None => (time_goes_to("Why", assessment), None),
+    };
+    let lines = no_answer(assessment).into_iter();
+    lines
+        .chain(why)
+        .chain(each_run(assessment))
+        .chain(most_refused(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
+        .chain(breakdown)
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
         .chain(gpu_alone(assessment))
@@ -125,13 +133,11 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     program.is_between_sides().then(|| Line::new("Why", text))
 }
 
-/// What the time of a run goes to, in the two plans that are compared. Where a whole program has
-/// another answer than one run, what is paid before the first run is the reason instead.
-fn time_goes_to(assessment: &Assessment) -> Option<Line> {
+/// What the time of a run goes to, in the two plans that are compared.
+fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
     let other = run.other.as_ref().and_then(|other| assessment.plan(&other.plan));
-    let label = if first_use(assessment).is_some() { "Breakdown" } else { "Why" };
     let on_gpu = [Some(chosen), other].into_iter().flatten().find(|plan| plan.side != Side::Cpu)?;
     // Plans of families do the same in other pieces; programs differ in what they do.
     let program = other.filter(|other| other.chunks.is_none());
