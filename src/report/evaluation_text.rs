@@ -29,7 +29,7 @@ const PROMPT: usize = 1;
 /// first, and those that are shown even if there is no room for a reason.
 const MOST_ROWS: usize = 8;
 const FEW_ROWS: usize = 5;
-const FEWEST_ROWS: usize = 4;
+const FEWEST_ROWS: usize = 2;
 /// Lines of reasons on a first screen.
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
@@ -212,11 +212,10 @@ fn table_within(
     let fits = |table: &String, reasons: usize| table.lines().count() + reasons <= room;
     let all = within(reasons, MOST_REASONS).len();
     let first = reasons.first().map_or(0, Vec::len);
-    (FEW_ROWS..=MOST_ROWS)
-        .rev()
-        .map(of)
+    let tables = |fewest: usize, most: usize| (fewest..=most).rev().map(of);
+    tables(FEW_ROWS, MOST_ROWS)
         .find(|table| fits(table, all))
-        .or_else(|| Some(of(FEW_ROWS)).filter(|table| fits(table, first)))
+        .or_else(|| tables(FEWEST_ROWS, FEW_ROWS).find(|table| fits(table, first)))
         .unwrap_or_else(|| of(FEWEST_ROWS))
 }
 

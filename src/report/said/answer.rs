@@ -179,8 +179,7 @@ pub(super) fn subject(one: &Contender) -> &'static str {
 pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
     let verdict = &assessment.verdict;
     // The table has the ranges of single runs.
-    let whose =
-        if verdict.answer == verdict.run_answer { "the ranges" } else { "the totals' ranges" };
+    let whose = if verdict.answer == verdict.run_answer { "ranges" } else { "the totals' ranges" };
     let draws = verdict.deciding().and_then(|one| in_draws(one, evaluation.draws, whose));
     let ranges = ranges_held(evaluation);
     match draws {
@@ -205,10 +204,8 @@ fn in_draws(comparison: &Comparison, draws: usize, ranges: &str) -> Option<Strin
         _ => &format!("`{}` is faster", comparison.chosen.plan),
     };
     let (grade, apart) = match (comparison.is_apart_at(1.0), comparison.is_apart_at(2.0)) {
-        (_, Some(true)) => {
-            ("very", format!(", and {ranges} would not overlap at twice their width"))
-        }
-        (Some(true), _) => ("fairly", format!(", but {ranges} would overlap at twice their width")),
+        (_, Some(true)) => ("very", format!(", and {ranges} twice as wide would not overlap")),
+        (Some(true), _) => ("fairly", format!(", but {ranges} twice as wide would overlap")),
         (Some(false), _) => {
             ("fairly", format!(", though {ranges} overlap: some costs affect both"))
         }
