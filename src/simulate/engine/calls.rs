@@ -12,16 +12,12 @@ use crate::units::{Instant, Span};
 
 impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
-    pub(super) fn issue<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        observer: &mut O,
-    ) {
+    pub(super) fn issue<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, observer: &mut O) {
         loop {
-            let burst = self.run_ahead::<O, PLAIN>(compiled, observer);
+            let burst = self.run_ahead(compiled, observer);
             let Some(call) = compiled.body.calls.get(self.host.next as usize) else { return };
             let mut cost = &compiled.body.costs[call.cost as usize];
-            if !PLAIN && cost.may_go_inline {
+            if cost.may_go_inline {
                 let drained = self.streams.is_drained(compiled, call.stream);
                 if !drained && self.now < self.host.reached {
                     // How much the stream still has to do when the call is made is only known at
@@ -40,7 +36,7 @@ impl Simulator {
                 let delay = self.host.reached.since(Instant::START + burst.times[1]);
                 self.streams.delays.begin(self.host.next, delay);
             }
-            self.wake::<O, PLAIN>(compiled, self.host.next + 1);
+            self.wake::<O>(compiled, self.host.next + 1);
             let drained = || self.streams.is_drained(compiled, call.stream);
             match cost.waits {
                 Waits::Staging if self.host.blocked != Blocked::Returning => {
@@ -49,12 +45,12 @@ impl Simulator {
                 Waits::Stream(wake) if !drained() => {
                     self.host.blocked = Blocked::Draining { stream: call.stream, wake };
                 }
-                Waits::Event(wake) if !PLAIN => {
+                Waits::Event(wake) => {
                     let recording = compiled.body.entries.recordings.get(call.recording as usize);
                     let what = Awaited::Recording(*recording.unwrap_or(&Recording::NEVER));
                     self.await_if_need_be(compiled, what, (wake, Span::ZERO));
                 }
-                Waits::Device { only, wake, then } if !PLAIN => {
+                Waits::Device { only, wake, then } => {
                     self.await_if_need_be(compiled, Awaited::Device(only), (wake, then));
                 }
                 _ => {}
@@ -69,7 +65,7 @@ impl Simulator {
     /// Issues calls up to the next one that depends on what the device does, and returns the
     /// burst they form.
     #[inline]
-    fn run_ahead<O: Observer, const PLAIN: bool>(
+    fn run_ahead<O: Observer>(
         &mut self,
         compiled: &CompiledProgram<'_>,
         observer: &mut O,
@@ -80,22 +76,18 @@ impl Simulator {
             let delay = reached.since(Instant::START + burst.times[0]);
             self.streams.delays.begin(next, delay);
             self.host.make(compiled, &burst, observer);
-            self.wake::<O, PLAIN>(compiled, burst.until);
+            self.wake::<O>(compiled, burst.until);
         }
         burst
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
     #[inline]
-    fn wake<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        until: CallId,
-    ) {
+    fn wake<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, until: CallId) {
         while let Some(stream) = self.streams.next_issued(compiled, until) {
-            self.advance::<O, PLAIN>(compiled, stream);
+            self.advance::<O>(compiled, stream);
         }
-        if let (false, Some(times)) = (PLAIN, &compiled.polling) {
+        if let Some(times) = &compiled.polling {
             self.polling.issued(compiled, times, (&self.streams, self.now));
         }
     }
@@ -147,17 +139,11 @@ impl Simulator {
 
     /// Wakes the host if it waits for something that is done now that `ended` is over.
     #[inline(always)]
-    pub(super) fn release_host<const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        ended: CallId,
-        ran_dry: bool,
-    ) {
-        if !PLAIN && matches!(self.host.blocked, Blocked::Awaiting { .. }) {
+    pub(super) fn release_host(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
+        if matches!(self.host.blocked, Blocked::Awaiting { .. }) {
             self.release_awaiting(compiled, ended);
         }
-        if ran_dry
-            && let Blocked::Draining { stream, wake } = self.host.blocked
+        if let Blocked::Draining { stream, wake } = self.host.blocked
             && self.streams.is_drained(compiled, stream)
         {
             let still_awake = self.now <= self.host.reached;

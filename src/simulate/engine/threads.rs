@@ -96,7 +96,7 @@ impl Simulator {
         let woken = self.streams.make(compiled, id, self.now);
         self.polling.note(compiled, id);
         if let Some(stream) = woken {
-            self.advance::<O, false>(compiled, stream);
+            self.advance::<O>(compiled, stream);
         }
         if let Some(times) = &compiled.polling {
             // A doorbell that rings now has not been heard yet.
@@ -162,7 +162,7 @@ impl Simulator {
                     }
                 }
                 Blocked::Awaiting { .. } | Blocked::Draining { .. } => {
-                    self.release_host::<false>(compiled, ended, true);
+                    self.release_host(compiled, ended);
                 }
                 Blocked::No | Blocked::Staging | Blocked::Returning => {}
             }
