@@ -125,9 +125,8 @@ fn summary() {
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::round);
     }
-    println!(
-        "\n| chunks | floor, ns | bare profile, ns | ratio | bytes | calibrated, ns | ratio | bytes |"
-    );
+    println!("\nns and bytes an operation, on the bare and on the calibrated profile:\n");
+    println!("| chunks | floor | bare | ratio | bytes | calibrated | ratio | bytes |");
     println!("| --: | --: | --: | --: | --: | --: | --: | --: |");
     rows.iter().for_each(Row::print);
     search(&machines[1]);
