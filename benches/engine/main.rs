@@ -1,5 +1,6 @@
 //! The engine's speed against a bare floor: a binary heap and three first-in
-//! first-out servers that know no rule of the hardware.
+//! first-out servers that know no rule of the hardware. The engine runs on a bare profile, for
+//! which few rules apply, and on a calibrated one.
 //!
 //! `cargo bench --bench engine` prints criterion's figures and then a summary
 //! with the ratios, the bytes and the time per operation over plan sizes. An
@@ -16,6 +17,7 @@ use criterion::{Criterion, criterion_group};
 use floor::floor;
 use hallway::cost::CompiledProgram;
 use hallway::profile::Profile;
+use hallway::program::Program;
 use hallway::search::candidates;
 use hallway::simulate::Simulator;
 use pipeline::by_engine;
@@ -24,13 +26,12 @@ use std::time::{Duration, Instant};
 
 const CHUNKS: usize = 333_333;
 
-/// Copies both ways that do not slow each other, or that always do.
-fn machine(shared: bool) -> Profile {
-    let mut machine = machines::machine();
-    if !shared {
-        (machine.link.down_shared, machine.link.up_shared) = (machines::FREE, machines::FREE);
-    }
-    machine
+/// A machine without the rules that depend on what else is under way, and one that was calibrated.
+fn machines() -> [Profile; 2] {
+    let mut bare = machines::machine();
+    (bare.link.down_shared, bare.link.up_shared) = (machines::FREE, machines::FREE);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/calibration/h200/profile.toml");
+    [bare, Profile::load(path.as_ref()).expect("a calibrated profile")]
 }
 
 fn engines(criterion: &mut Criterion) {
@@ -38,8 +39,7 @@ fn engines(criterion: &mut Criterion) {
     group.sample_size(10).measurement_time(Duration::from_secs(3));
     group.bench_function("bare floor", |bencher| bencher.iter(|| floor(black_box(CHUNKS))));
     let plan = by_engine(CHUNKS);
-    for (name, shared) in [("engine", false), ("engine, shared link", true)] {
-        let machine = machine(shared);
+    for (name, machine) in ["bare profile", "calibrated profile"].into_iter().zip(machines()) {
         let program = CompiledProgram::new(&plan, &machine).expect("known");
         let mut simulator = Simulator::default();
         group.bench_function(name, |bencher| bencher.iter(|| simulator.makespan(&program)));
@@ -54,57 +54,60 @@ const ROUNDS: usize = 15;
 /// adds to them.
 struct Row<'p> {
     chunks: usize,
-    /// Alone, and with a shared link.
-    programs: [CompiledProgram<'p>; 2],
-    simulators: [Simulator; 2],
-    bytes: usize,
     floor: Duration,
-    engine: [Duration; 2],
+    /// On each of the machines.
+    engines: [Engine<'p>; 2],
+}
+
+/// The engine with a program on one machine.
+struct Engine<'p> {
+    program: CompiledProgram<'p>,
+    simulator: Simulator,
+    bytes: usize,
+    shortest: Duration,
+}
+
+impl<'p> Engine<'p> {
+    fn new(plan: &Program, machine: &'p Profile) -> Self {
+        let before = memory::allocated();
+        let program = CompiledProgram::new(plan, machine).expect("known");
+        let mut simulator = Simulator::default();
+        simulator.makespan(&program);
+        let bytes = memory::allocated() - before;
+        Self { program, simulator, bytes, shortest: Duration::MAX }
+    }
+
+    fn run(&mut self) {
+        let time = timed(|| self.simulator.makespan(&self.program));
+        self.shortest = self.shortest.min(time);
+    }
 }
 
 impl<'p> Row<'p> {
     fn new(chunks: usize, machines: &'p [Profile; 2]) -> Self {
         let plan = by_engine(chunks);
-        let before = memory::allocated();
-        let program = |machine| CompiledProgram::new(&plan, machine).expect("known");
-        let programs = [program(&machines[0]), program(&machines[1])];
-        let mut row = Self {
-            chunks,
-            programs,
-            simulators: Default::default(),
-            bytes: 0,
-            floor: Duration::MAX,
-            engine: [Duration::MAX; 2],
-        };
-        row.run();
-        row.bytes = (memory::allocated() - before) / 2;
-        row
+        let engines = machines.each_ref().map(|machine| Engine::new(&plan, machine));
+        Self { chunks, floor: Duration::MAX, engines }
     }
 
     /// As often as it takes for caches to know a small one again.
     fn round(&mut self) {
-        (0..(CHUNKS / self.chunks).max(1)).for_each(|_| self.run());
-    }
-
-    fn run(&mut self) {
-        self.floor = self.floor.min(timed(|| floor(self.chunks)));
-        let simulators = self.simulators.iter_mut().zip(&self.programs);
-        for (best, (simulator, program)) in self.engine.iter_mut().zip(simulators) {
-            *best = (*best).min(timed(|| simulator.makespan(program)));
+        for _ in 0..(CHUNKS / self.chunks).max(1) {
+            self.floor = self.floor.min(timed(|| floor(self.chunks)));
+            self.engines.iter_mut().for_each(Engine::run);
         }
     }
 
     fn print(&self) {
         let operations = 3.0 * self.chunks as f64;
         let nanos = |time: Duration| time.as_secs_f64() * 1e9 / operations;
-        let (floor, [alone, shared]) = (nanos(self.floor), self.engine.map(nanos));
-        println!(
-            "| {} | {floor:.1} | {alone:.1} | {:.1} | {shared:.1} | {:.1} | {:.0} |",
-            self.chunks,
-            alone / floor,
-            shared / floor,
-            self.bytes as f64 / operations
-        );
+        let floor = nanos(self.floor);
+        print!("| {} | {floor:.1} |", self.chunks);
+        for engine in &self.engines {
+            let (time, bytes) = (nanos(engine.shortest), engine.bytes as f64 / operations);
+            print!(" {time:.1} | {:.1} | {bytes:.0} |", time / floor);
+        }
+        println!();
     }
 }
 
@@ -116,32 +119,32 @@ fn timed<R>(run: impl FnOnce() -> R) -> Duration {
 
 /// In rounds through all sizes: a busy while of the machine falls on all of them.
 fn summary() {
-    let machines = [false, true].map(machine);
+    let machines = machines();
     let mut rows =
         [333, 3_333, 33_333, CHUNKS, 3_333_333].map(|chunks| Row::new(chunks, &machines));
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::round);
     }
-    println!("\n| chunks | floor, ns | engine, ns | ratio | shared link, ns | ratio | bytes |");
-    println!("| --: | --: | --: | --: | --: | --: | --: |");
+    println!("\nns and bytes an operation, on the bare and on the calibrated profile:\n");
+    println!("| chunks | floor | bare | ratio | bytes | calibrated | ratio | bytes |");
+    println!("| --: | --: | --: | --: | --: | --: | --: | --: |");
     rows.iter().for_each(Row::print);
-    search();
+    search(&machines[1]);
 }
 
-/// 10,000 plans of 64 chunks, compiled and simulated on all threads.
-fn search() {
+/// 10,000 plans of 64 chunks, compiled for a machine and simulated on all threads.
+fn search(machine: &Profile) {
     use rayon::prelude::*;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/stream-saxpy.toml");
     let workload = hallway::scenario::Workload::load(path.as_ref()).expect("a scenario");
     let plans = candidates(&workload).programs();
     let plans: Vec<_> = plans.into_iter().filter(|plan| plan.label.contains(" 64 ")).collect();
-    let machine = machine(true);
     let start = Instant::now();
     let total: u64 = (0..10_000)
         .into_par_iter()
         .map_init(Simulator::default, |simulator, index| {
             let program =
-                CompiledProgram::new(&plans[index % plans.len()], &machine).expect("known");
+                CompiledProgram::new(&plans[index % plans.len()], machine).expect("known");
             simulator.makespan(&program).nanos()
         })
         .sum();

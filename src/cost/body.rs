@@ -79,11 +79,10 @@ impl Body {
         let calls = (0..)
             .zip(&issued)
             .map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
-        let is_alone = !body.threads.are_several();
-        body.streaming = Streaming::new(calls, is_alone, profile);
+        body.streaming = Streaming::new(calls, profile);
         let times = (0..).zip(&issued).map(|(call, &until)| (body.host_of(call), until));
         let copies = (&analysis.written, profile);
-        body.writes = HostWrites::new(program, times, is_alone, copies);
+        body.writes = HostWrites::new(program, times, copies);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
         body.entries = Entries::new(calls, &body.costs, lanes, has_barrier);
@@ -181,13 +180,6 @@ impl Body {
             return call;
         }
         self.graph_at(call as usize).map_or(call, |graph| index(graph.launch))
-    }
-
-    /// Whether every entry is an operation, with no records and waits between them.
-    #[inline]
-    pub fn has_only_operations(&self) -> bool {
-        let is_mark = |kind| matches!(kind, WorkKind::Record | WorkKind::Wait);
-        !self.entries.list.iter().any(|entry| is_mark(entry.kind))
     }
 }
 

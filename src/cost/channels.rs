@@ -23,12 +23,6 @@ impl ChannelLayout {
         let places = if are_shared { places(body, &of_stream) } else { Vec::new() };
         Self { of_stream, places }
     }
-
-    /// Whether several streams go through one channel.
-    #[inline]
-    pub fn are_shared(&self) -> bool {
-        !self.places.is_empty()
-    }
 }
 
 /// Streams are assigned to the channels of their device in turn.

@@ -13,7 +13,6 @@ use super::host_times::HostTimes;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
 use super::waiting_kernels::WaitingKernels;
-use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program};
 use rand::RngExt;
@@ -40,8 +39,6 @@ pub struct CompiledProgram<'p> {
     pub(crate) links: CopyLinks,
     pub(crate) waiting_kernels: WaitingKernels,
     pub(crate) channels: ChannelLayout,
-    /// Whether most rules do not apply: see [`CompiledProgram::is_plain`].
-    pub(crate) is_plain: bool,
 }
 
 impl<'p> CompiledProgram<'p> {
@@ -93,7 +90,6 @@ impl<'p> CompiledProgram<'p> {
             links: CopyLinks::new(&body, profile)?,
             waiting_kernels: WaitingKernels::new(&body, profile)?,
             channels: ChannelLayout::new(program, &body),
-            is_plain: false,
             profile,
             body,
         };
@@ -102,7 +98,6 @@ impl<'p> CompiledProgram<'p> {
             compiled.polling.iter_mut().for_each(PollTimes::halve);
             compiled.copies.halve();
         }
-        compiled.is_plain = compiled.is_plain();
         Ok(compiled)
     }
 
@@ -124,29 +119,5 @@ impl<'p> CompiledProgram<'p> {
         let Entry { call, issued, .. } = *self.body.entry(entry);
         let age = self.body.writes.age(call, issued, written);
         age.map_or(0.0, |age| self.profile.just_written(&age))
-    }
-
-    /// Whether the program is plain: most rules do not apply to it.
-    ///
-    /// A plain program has copies and kernels of one device, ordered only by their streams and by
-    /// events recorded behind operations. No stream holds back another or shares its channel, at
-    /// most one stream has kernels, no engine polls, no copy slows another, and changing streams is
-    /// free. Asking about each of these at every operation takes a good part of the engine's time.
-    /// So the engine is compiled a second time, without these questions, for plain programs. It
-    /// still asks whether hand-overs take time.
-    fn is_plain(&self) -> bool {
-        let Self { body, polling, copies, links, waiting_kernels, channels, .. } = self;
-        body.devices() == 1
-            && !body.threads.are_several()
-            && body.barrier.is_empty()
-            && body.streaming.is_nowhere()
-            && body.writes.is_empty()
-            && polling.is_none()
-            && links.is_empty()
-            && !channels.are_shared()
-            && waiting_kernels.launching.len() <= 1
-            && !copies.take_time_to_switch()
-            && !body.costs.iter().any(CallCost::is_rare)
-            && body.has_only_operations()
     }
 }

@@ -59,7 +59,7 @@ pub use setup::setup_time;
 
 pub(crate) use analysis::Analysis;
 pub(crate) use bursts::Burst;
-pub(crate) use call::{CallId, NO_STREAM, NONE};
+pub(crate) use call::{CallId, CompiledCall, NO_STREAM, NONE};
 pub(crate) use copies::{ENGINES, PEER_ENGINE};
 pub(crate) use draws::Draw;
 pub(crate) use entries::{Entry, EntryId, Recording, Wait};

@@ -13,20 +13,18 @@ use crate::units::Span;
 /// When the host streams through memory beside copies, in the time of a host that never waits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Streaming {
-    /// From when, until when, and for which share of that time. Empty if there are several host
-    /// threads: which calls they are in, the simulator knows.
+    /// From when, until when, and for which share of that time; empty if there are no copies. With
+    /// several host threads, the times mean nothing: the simulator knows which calls they are in.
     calls: Vec<(Span, Span, f64)>,
-    is_somewhere: bool,
     /// How many times as long copies take beside it, by direction.
     slowdown: [f64; 2],
 }
 
 impl Streaming {
     /// `calls`: for each call its cost, how long it occupies the host, and when it has returned if
-    /// the host never waits. `is_alone`: whether there is one host thread.
+    /// the host never waits.
     pub fn new<'c>(
         calls: impl Iterator<Item = (&'c CallCost, Span, Span)>,
-        is_alone: bool,
         profile: &Profile,
     ) -> Self {
         let slowdown = Direction::BOTH
@@ -41,17 +39,13 @@ impl Streaming {
             let counts = cost.streams > 0.0 && host > cost.host;
             counts.then(|| (until.saturating_sub(host), until, cost.streams))
         });
-        let mut calls: Vec<_> = calls.collect();
-        let is_somewhere = copies && !calls.is_empty();
-        if !is_alone || !copies {
-            calls.clear();
-        }
-        Self { calls, is_somewhere, slowdown }
+        let calls = calls.collect();
+        if copies { Self { calls, slowdown } } else { Self::default() }
     }
 
     #[inline]
     pub fn is_nowhere(&self) -> bool {
-        !self.is_somewhere
+        self.calls.is_empty()
     }
 
     /// For which share of the time the host streams at a moment.

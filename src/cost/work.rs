@@ -39,13 +39,6 @@ impl CallCost {
     pub const fn until_thread(other: ThreadId) -> Self {
         Self { waits: Waits::Thread(other.0), ..Self::on_host(Span::ZERO) }
     }
-
-    /// Whether the engine for plain programs leaves out what the call needs.
-    pub const fn is_rare(&self) -> bool {
-        self.may_go_inline
-            || matches!(self.work, Work::OnDevice { .. })
-            || matches!(self.waits, Waits::Event(_) | Waits::Device { .. } | Waits::Thread(_))
-    }
 }
 
 /// What the host waits for before a call returns.

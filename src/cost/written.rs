@@ -20,8 +20,9 @@ pub(super) type JustWrittenAt = BTreeMap<CallId, JustWritten>;
 /// What the CPU writes in a pass, in the time of a host that never waits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostWrites {
-    /// From when on a call writes, until when, and how many bytes were written before it. Empty if
-    /// there are several host threads: data then counts as if the engine came to it at once.
+    /// From when on a call writes, until when, and how many bytes were written before it. With
+    /// several host threads, all of it is at the start: data then counts as if the engine came to
+    /// it at once.
     calls: Vec<(Span, Span, f64)>,
     written: f64,
     /// Empty if no copy takes longer for it.
@@ -30,11 +31,9 @@ pub(crate) struct HostWrites {
 
 impl HostWrites {
     /// `calls`: how long each occupies the host, and when it has returned if the host never waits.
-    /// `is_alone`: whether there is one host thread.
     pub fn new(
         program: &Program,
         calls: impl Iterator<Item = (Span, Span)>,
-        is_alone: bool,
         (copies, profile): (&JustWrittenAt, &Profile),
     ) -> Self {
         let mut found = Self::default();
@@ -43,7 +42,7 @@ impl HostWrites {
         }
         found.copies.clone_from(copies);
         let footprint = program.host_footprint();
-        for (call, (host, until)) in program.body.iter().zip(calls).filter(|_| is_alone) {
+        for (call, (host, until)) in program.body.iter().zip(calls) {
             let bytes: Bytes = writes(call, footprint).iter().map(|(slice, _)| slice.length).sum();
             if bytes > Bytes::ZERO {
                 found.calls.push((until.saturating_sub(host), until, found.written));

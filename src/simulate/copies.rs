@@ -96,9 +96,8 @@ impl Copies {
             self.capacities.clone_from(&compiled.links.capacities);
             self.links = Links::new(&self.capacities);
         }
-        let takes_time = |&switch: &f64| switch > 0.0;
         self.is_fluid = !compiled.links.is_empty()
-            || compiled.copies.switch.as_flattened().iter().any(takes_time)
+            || compiled.copies.take_time_to_switch()
             || compiled.slows_copies_down();
         self.engines.resize_with(compiled.body.devices(), Default::default);
         self.slowed_by_kernels = compiled.copies.speed_beside_kernels.iter().any(|&one| one < 1.0);
@@ -127,12 +126,12 @@ impl Copies {
 
     /// Prepares for [`Copies::collect`] at the time `now`.
     #[inline(always)]
-    pub fn prepare<const PLAIN: bool>(&mut self, now: Instant) {
+    pub fn prepare(&mut self, now: Instant) {
         if self.next > now {
             return;
         }
         (self.examined, self.next) = (0, Instant::NEVER);
-        if !PLAIN && self.is_fluid {
+        if self.is_fluid {
             // In fluid time, a copy with next to nothing left also ends now.
             for engine in running(&mut self.engines) {
                 if engine.left_at(now) < DONE {
@@ -145,9 +144,8 @@ impl Copies {
     /// Takes out the next copy that has ended, and moves on to the engine after it. Call it until
     /// it returns `None`.
     #[inline(always)]
-    pub fn collect<const PLAIN: bool>(&mut self, now: Instant) -> Option<Completion> {
-        let devices = if PLAIN { 1 } else { self.engines.len() };
-        for engine in &mut self.engines[..devices].as_flattened_mut()[self.examined..] {
+    pub fn collect(&mut self, now: Instant) -> Option<Completion> {
+        for engine in &mut self.engines.as_flattened_mut()[self.examined..] {
             self.examined += 1;
             if engine.end > now {
                 continue;
@@ -155,7 +153,7 @@ impl Copies {
             self.changed = true;
             engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            if let (false, Some(flow)) = (PLAIN, engine.flow) {
+            if let Some(flow) = engine.flow {
                 self.links.remove(flow.id);
             }
             let CopyEngine { entry, started, before, .. } = *engine;
@@ -235,20 +233,19 @@ impl Copies {
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
     /// moment has been enqueued.
     #[inline(always)]
-    pub fn fill<const PLAIN: bool>(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
+    pub fn fill(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
         self.changed = false;
-        if !PLAIN && !compiled.links.is_empty() {
+        if !compiled.links.is_empty() {
             self.fill_links(compiled, now);
             return;
         }
         self.next = Instant::NEVER;
         let written = self.written;
         let later = |entry| compiled.just_written(entry, written);
-        let devices = if PLAIN { 1 } else { self.engines.len() };
-        for (engines, switch) in self.engines[..devices].iter_mut().zip(&compiled.copies.switch) {
+        for (engines, switch) in self.engines.iter_mut().zip(&compiled.copies.switch) {
             for (engine, &switch) in engines.iter_mut().zip(switch) {
                 if !engine.is_busy() {
-                    engine.start_next::<PLAIN>(now, switch, later);
+                    engine.start_next(now, switch, later);
                 }
                 self.next = self.next.min(engine.end);
             }
@@ -269,7 +266,7 @@ impl Copies {
             let before = busy(engines);
             for (engine, &switch) in engines.iter_mut().zip(&compiled.copies.switch[device]) {
                 if !engine.is_busy() && engine.first.is_some() {
-                    engine.start_next::<false>(now, switch, later);
+                    engine.start_next(now, switch, later);
                     engine.speed = 1.0;
                     engine.flow =
                         Some(start_flow(&mut self.links, compiled, (engine.entry, device)));

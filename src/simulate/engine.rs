@@ -85,27 +85,18 @@ impl Simulator {
     /// The time that one pass over the program takes; [`Span::LONGEST`] if it goes on after
     /// [`Instant::HORIZON`].
     pub fn makespan(&mut self, compiled: &CompiledProgram<'_>) -> Span {
-        if compiled.is_plain {
-            self.run::<true>(compiled, &mut ())
-        } else {
-            self.run::<false>(compiled, &mut ())
-        }
+        self.run(compiled, &mut ())
     }
 
     /// Everything that happens in one pass over the program until [`Instant::HORIZON`]. If it goes
     /// on after that, it takes [`Span::LONGEST`].
     pub fn timeline(&mut self, compiled: &CompiledProgram<'_>) -> Timeline {
         let mut recorder = Recorder::default();
-        let makespan = self.run::<false>(compiled, &mut recorder);
+        let makespan = self.run(compiled, &mut recorder);
         recorder.timeline(makespan)
     }
 
-    /// `PLAIN`: for a plain program, see `CompiledProgram::is_plain`.
-    fn run<const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        observer: &mut impl Observer,
-    ) -> Span {
+    fn run(&mut self, compiled: &CompiledProgram<'_>, observer: &mut impl Observer) -> Span {
         self.now = Instant::START;
         self.queue.reset();
         self.host = Host::default();
@@ -116,20 +107,19 @@ impl Simulator {
         self.copies.reset(compiled);
         self.multiprocessors
             .reset(compiled.body.devices(), compiled.profile.machine.multiprocessors);
-        if !PLAIN && compiled.body.threads.are_several() {
+        if compiled.body.threads.are_several() {
             self.begin_threads(compiled);
         } else {
-            self.issue::<_, PLAIN>(compiled, observer);
+            self.issue(compiled, observer);
         }
         loop {
-            let next = self.queue.next().min(self.multiprocessors.next);
-            let next = if PLAIN { next } else { next.min(self.polling.next) };
+            let next = self.queue.next().min(self.multiprocessors.next).min(self.polling.next);
             // Engines are filled once everything that becomes ready at this moment is known.
             if self.copies.changed && next > self.now {
-                if !PLAIN && compiled.slows_copies_down() {
+                if compiled.slows_copies_down() {
                     self.slow_down_copies(compiled);
                 }
-                self.copies.fill::<PLAIN>(compiled, self.now);
+                self.copies.fill(compiled, self.now);
             }
             let next = next.min(self.copies.next);
             if next > Instant::HORIZON {
@@ -139,7 +129,7 @@ impl Simulator {
                 break;
             }
             self.now = next;
-            self.step::<_, PLAIN>(compiled, observer);
+            self.step(compiled, observer);
         }
         assert!(self.has_made_all(compiled), "a checked plan runs to its end");
         let end = self.now.max(self.host.reached);
@@ -148,38 +138,34 @@ impl Simulator {
 
     /// Handles everything that is due now: ends before beginnings.
     #[inline(always)]
-    fn step<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        observer: &mut O,
-    ) {
-        self.copies.prepare::<PLAIN>(self.now);
+    fn step<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, observer: &mut O) {
+        self.copies.prepare(self.now);
         self.multiprocessors.prepare(self.now);
-        while let Some(ended) = self.next_end::<PLAIN>() {
-            self.finish::<O, PLAIN>(compiled, ended, observer);
+        while let Some(ended) = self.next_end() {
+            self.finish(compiled, ended, observer);
         }
-        if !PLAIN && self.polling.next <= self.now {
+        if self.polling.next <= self.now {
             self.poll(compiled);
         }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
-                Event::Dispatches(id) => self.dispatch::<PLAIN>(compiled, id),
-                _ => self.go_on_with::<O, PLAIN>(compiled, event, observer),
+                Event::Dispatches(id) => self.dispatch(compiled, id),
+                _ => self.go_on_with(compiled, event, observer),
             }
         }
     }
 
     /// The next operation that an engine finishes now.
     #[inline(always)]
-    fn next_end<const PLAIN: bool>(&mut self) -> Option<Completion> {
-        let copy = self.copies.collect::<PLAIN>(self.now);
+    fn next_end(&mut self) -> Option<Completion> {
+        let copy = self.copies.collect(self.now);
         if copy.is_some() { copy } else { self.multiprocessors.collect(self.now) }
     }
 
     /// Lets the blocks of a kernel run.
     #[inline(always)]
-    fn dispatch<const PLAIN: bool>(&mut self, compiled: &CompiledProgram<'_>, id: EntryId) {
-        if let Work::Kernel { blocks, .. } = &self.streams.cost_of::<PLAIN>(compiled, id).work {
+    fn dispatch(&mut self, compiled: &CompiledProgram<'_>, id: EntryId) {
+        if let Work::Kernel { blocks, .. } = &self.streams.cost_of(compiled, id).work {
             let stream = usize::from(compiled.body.entry(id).stream);
             self.multiprocessors.start(self.now, (id, &compiled.body.traits[stream]), blocks);
         }
@@ -187,7 +173,7 @@ impl Simulator {
 
     /// Handles the rarer events.
     #[inline(never)]
-    fn go_on_with<O: Observer, const PLAIN: bool>(
+    fn go_on_with<O: Observer>(
         &mut self,
         compiled: &CompiledProgram<'_>,
         event: Event,
@@ -196,38 +182,38 @@ impl Simulator {
         match event {
             Event::HostEnters => {
                 self.host.blocked = Blocked::No;
-                self.issue::<O, PLAIN>(compiled, observer);
+                self.issue(compiled, observer);
             }
             Event::HostReturns(thread) => {
-                if !PLAIN && compiled.body.threads.are_several() {
+                if compiled.body.threads.are_several() {
                     self.turn_to(thread);
                     self.host.reached = self.now;
                     return self.leave_call(compiled, observer);
                 }
                 self.host.reached = self.now;
                 self.host.leave(observer);
-                self.issue::<O, PLAIN>(compiled, observer);
+                self.issue(compiled, observer);
             }
             Event::TakesEffect(thread) => self.take_effect(compiled, thread, observer),
             Event::Joins(id) => {
-                let work = &self.streams.cost_of::<PLAIN>(compiled, id).work;
-                self.join::<PLAIN>(compiled, (id, compiled.body.entry(id)), work);
+                let work = &self.streams.cost_of(compiled, id).work;
+                self.join(compiled, (id, compiled.body.entry(id)), work);
             }
             Event::IsMissed(id) => self.miss(compiled, id),
             Event::Begins(id) => {
                 let stream = compiled.body.entry(id).stream;
                 self.copies.begin_kernel(compiled.body.device_of(stream), self.now);
             }
-            Event::Dispatches(id) => self.dispatch::<PLAIN>(compiled, id),
+            Event::Dispatches(id) => self.dispatch(compiled, id),
             Event::Ends(entry) => {
-                let duration = self.streams.cost_of::<PLAIN>(compiled, entry).work.by_itself();
+                let duration = self.streams.cost_of(compiled, entry).work.by_itself();
                 let started = self.now.earlier_by(duration);
                 // In a row of staged copies, the host worked on this one before the previous one
                 // ended.
                 let stream = compiled.body.entry(entry).stream;
                 let started = started.max(self.streams.cleared(stream));
                 let ended = Completion { entry, started, before: NONE };
-                self.finish::<O, PLAIN>(compiled, ended, observer);
+                self.finish(compiled, ended, observer);
             }
         }
     }
@@ -235,15 +221,11 @@ impl Simulator {
     /// Lets a stream go on, and then the streams that waited for it. What becomes ready joins its
     /// engine in the order in which it became ready.
     #[inline(always)]
-    fn advance<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        stream: u16,
-    ) {
+    fn advance<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
-            if let Some(head) = self.streams.advance::<PLAIN>(compiled, stream) {
-                self.start::<O, PLAIN>(compiled, head);
+            if let Some(head) = self.streams.advance(compiled, stream) {
+                self.start::<O>(compiled, head);
             }
             next = self.streams.freed();
         }
@@ -251,7 +233,7 @@ impl Simulator {
 
     /// Starts the head of a stream.
     #[inline(always)]
-    fn start<O: Observer, const PLAIN: bool>(
+    fn start<O: Observer>(
         &mut self,
         compiled: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
@@ -259,10 +241,9 @@ impl Simulator {
         let Self { now, copies, multiprocessors, .. } = self;
         let engines = EngineView { now: *now, copies, multiprocessors };
         let head = (id, entry);
-        let Next { time, cost, is_missed } =
-            self.streams.start::<O, PLAIN>(compiled, head, engines);
-        if PLAIN || !is_missed {
-            self.set_off::<PLAIN>(compiled, (time, id), (entry, &cost.work));
+        let Next { time, cost, is_missed } = self.streams.start::<O>(compiled, head, engines);
+        if !is_missed {
+            self.set_off(compiled, (time, id), (entry, &cost.work));
         } else if time <= self.now {
             self.miss(compiled, id);
         } else {
@@ -288,27 +269,27 @@ impl Simulator {
             let id = self.found[index];
             let entry = compiled.body.entry(id);
             self.streams.found(entry.stream, self.now);
-            let work = &self.streams.cost_of::<false>(compiled, id).work;
-            self.set_off::<false>(compiled, (self.now, id), (entry, work));
+            let work = &self.streams.cost_of(compiled, id).work;
+            self.set_off(compiled, (self.now, id), (entry, work));
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
     #[inline(always)]
-    fn set_off<const PLAIN: bool>(
+    fn set_off(
         &mut self,
         compiled: &CompiledProgram<'_>,
         (time, id): Ready,
         (entry, work): (&Entry, &Work),
     ) {
         match *work {
-            Work::Kernel { .. } if !PLAIN && !compiled.channels.places.is_empty() => {
+            Work::Kernel { .. } if !compiled.channels.places.is_empty() => {
                 self.pass_channel(compiled, (time, id));
             }
-            Work::Kernel { gap, .. } => self.launch::<PLAIN>(compiled, (time, id), gap),
+            Work::Kernel { gap, .. } => self.launch(compiled, (time, id), gap),
             _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
-            _ => self.join::<PLAIN>(compiled, (id, entry), work),
+            _ => self.join(compiled, (id, entry), work),
         }
     }
 
@@ -319,8 +300,8 @@ impl Simulator {
         self.channels.pass(compiled, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
-            if let Work::Kernel { gap, .. } = self.streams.cost_of::<false>(compiled, id).work {
-                self.launch::<false>(compiled, (time, id), gap);
+            if let Work::Kernel { gap, .. } = self.streams.cost_of(compiled, id).work {
+                self.launch(compiled, (time, id), gap);
             }
         }
         self.launched.clear();
@@ -329,21 +310,16 @@ impl Simulator {
     /// Launches a kernel. Its gap has no effect on anything but copies that take longer beside
     /// kernels.
     #[inline(always)]
-    fn launch<const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (time, id): Ready,
-        gap: Span,
-    ) {
+    fn launch(&mut self, compiled: &CompiledProgram<'_>, (time, id): Ready, gap: Span) {
         let start = time.max(self.now);
-        if !PLAIN && compiled.copies.slow_beside_kernels {
+        if compiled.copies.slow_beside_kernels {
             self.queue.schedule(start, Event::Begins(id));
         }
         self.queue.schedule(start + gap, Event::Dispatches(id));
     }
 
     #[inline(always)]
-    fn join<const PLAIN: bool>(
+    fn join(
         &mut self,
         compiled: &CompiledProgram<'_>,
         (id, entry): (EntryId, &Entry),
@@ -356,13 +332,13 @@ impl Simulator {
         };
         let stream = entry.stream;
         let copy = QueuedCopy { entry: id, stream, alone };
-        let device = if PLAIN { 0 } else { compiled.body.device_of(stream) };
+        let device = compiled.body.device_of(stream);
         self.copies.enqueue((device, engine), copy);
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     #[inline(always)]
-    fn finish<O: Observer, const PLAIN: bool>(
+    fn finish<O: Observer>(
         &mut self,
         compiled: &CompiledProgram<'_>,
         ended: Completion,
@@ -376,24 +352,21 @@ impl Simulator {
                 Done { call: entry.call, start: ended.started, end: self.now, cause },
             );
         }
-        let kind = self.streams.end::<PLAIN>(compiled, entry, (ended.started, self.now));
-        if !PLAIN && compiled.polling.is_some() {
+        let kind = self.streams.end(compiled, entry, (ended.started, self.now));
+        if compiled.polling.is_some() {
             let in_graph = compiled.body.cost_in(ended.entry).in_graph;
             self.polling.done((compiled.body.device_of(entry.stream), kind), in_graph, self.now);
         }
-        if !PLAIN
-            && compiled.copies.slow_beside_kernels
+        if compiled.copies.slow_beside_kernels
             && matches!(compiled.body.cost_in(ended.entry).work, Work::Kernel { .. })
         {
             self.copies.end_kernel(compiled.body.device_of(entry.stream));
         }
-        self.advance::<O, PLAIN>(compiled, entry.stream);
-        // Not only this stream may have drained: an event may have let another one drain.
-        let ran_dry = std::mem::take(&mut self.streams.ran_dry);
-        if !PLAIN && !self.threads.is_empty() {
+        self.advance::<O>(compiled, entry.stream);
+        if !self.threads.is_empty() {
             return self.release_threads(compiled, entry.call);
         }
-        self.release_host::<PLAIN>(compiled, entry.call, ran_dry);
+        self.release_host(compiled, entry.call);
     }
 
     /// The last thing that kept an operation from starting earlier.
@@ -401,7 +374,7 @@ impl Simulator {
         let &Completion { entry, started, before } = ended;
         let list = &compiled.body.entries.list;
         let cause = self.streams.cause(compiled, list[entry as usize].stream);
-        let gap = match self.streams.cost_of::<false>(compiled, entry).work {
+        let gap = match self.streams.cost_of(compiled, entry).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };

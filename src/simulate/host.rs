@@ -10,12 +10,7 @@ use crate::units::{Instant, Span};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Blocked {
     No,
-    /// The host waits until a stream has drained; waking up takes `wake`.
-    Draining {
-        stream: u16,
-        wake: Span,
-    },
-    /// The host waits for something else. Waking up takes `wake`, and then the rest of the call.
+    /// The host waits for something. Waking up takes `wake`, and then the rest of the call.
     Awaiting {
         what: Awaited,
         wake: Span,
@@ -27,9 +22,11 @@ pub(super) enum Blocked {
     Returning,
 }
 
-/// What a call waits for besides a stream.
+/// What a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Awaited {
+    /// Everything in a stream.
+    Stream(u16),
     Recording(Recording),
     /// All streams of a device, or of all devices.
     Device(Option<DeviceId>),

@@ -205,7 +205,7 @@ impl PollingEngine {
             let before = times.before[id as usize];
             let is_behind = before != NONE && !streams.is_over(entry.stream, before);
             // A copy whose data travels along with its command goes to another engine.
-            let is_here = !streams.is_inline::<false>(id);
+            let is_here = !streams.is_inline(id);
             Some(Arrival { ring, time, is_here, is_behind })
         };
         let away = AWAY[at % OperationKind::COUNT];

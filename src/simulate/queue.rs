@@ -39,8 +39,13 @@ impl<E: Copy> Queue<E> {
     }
 
     /// Takes out the next event if it is due.
-    #[inline]
+    #[inline(always)]
     pub fn pop_due(&mut self, now: Instant) -> Option<E> {
-        self.events.pop_if(|(time, _)| *time <= now).map(|(_, event)| event)
+        let &(time, event) = self.events.last()?;
+        if time > now {
+            return None;
+        }
+        self.events.pop();
+        Some(event)
     }
 }

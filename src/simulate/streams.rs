@@ -77,8 +77,6 @@ pub(super) struct Streams {
     inline: Vec<bool>,
     /// The first stream in the list of those that may go on; the latest comes first.
     to_do: u16,
-    /// Whether a stream had nothing more to do among what has been issued.
-    pub ran_dry: bool,
 }
 
 /// The operation at the head of a stream, and when it may start.
@@ -110,7 +108,7 @@ impl Streams {
         if compiled.body.costs.iter().any(|cost| cost.may_go_inline) {
             self.inline.resize(compiled.body.entries.list.len(), false);
         }
-        (self.to_do, self.ran_dry) = (NO_STREAM, false);
+        self.to_do = NO_STREAM;
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => compiled.body.entry(before).waits,
             None => 0,
@@ -155,8 +153,8 @@ impl Streams {
 
     /// Whether an operation's data travelled along with its command.
     #[inline]
-    pub fn is_inline<const PLAIN: bool>(&self, id: EntryId) -> bool {
-        !PLAIN && self.inline.get(id as usize) == Some(&true)
+    pub fn is_inline(&self, id: EntryId) -> bool {
+        self.inline.get(id as usize) == Some(&true)
     }
 
     /// Whether an entry of a stream has ended, and so all entries before it.
@@ -166,19 +164,15 @@ impl Streams {
     }
 
     #[inline]
-    pub fn cost_of<'p, const PLAIN: bool>(
-        &self,
-        compiled: &'p CompiledProgram<'_>,
-        id: EntryId,
-    ) -> &'p CallCost {
+    pub fn cost_of<'p>(&self, compiled: &'p CompiledProgram<'_>, id: EntryId) -> &'p CallCost {
         let entry = compiled.body.entry(id);
-        &compiled.body.costs[entry.cost as usize + usize::from(self.is_inline::<PLAIN>(id))]
+        &compiled.body.costs[entry.cost as usize + usize::from(self.is_inline(id))]
     }
 
     /// The kind of an operation.
     #[inline]
     pub fn kind_of(&self, entry: &Entry, id: EntryId) -> OperationKind {
-        entry.operation_kind(self.is_inline::<false>(id))
+        entry.operation_kind(self.is_inline(id))
     }
 
     /// Why the operation at the head of a stream was not ready earlier.
@@ -234,7 +228,7 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end<const PLAIN: bool>(
+    pub fn end(
         &mut self,
         compiled: &CompiledProgram<'_>,
         entry: &Entry,
@@ -246,22 +240,17 @@ impl Streams {
         (stream.cleared, stream.last, stream.started) = (time, ending, started);
         self.endings[head as usize] = ending;
         let waiter = stream.pass_head();
-        self.let_follow::<PLAIN>(compiled, entry.stream, waiter);
+        self.let_follow(compiled, entry.stream, waiter);
         kind
     }
 
     /// Marks the streams that waited for an entry to be examined, when that entry is over.
     #[inline(always)]
-    fn let_follow<const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        index: u16,
-        waiter: u16,
-    ) {
+    fn let_follow(&mut self, compiled: &CompiledProgram<'_>, index: u16, waiter: u16) {
         if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !PLAIN && !compiled.body.barrier.is_empty() {
+        if !compiled.body.barrier.is_empty() {
             self.let_go(compiled);
         }
     }
@@ -277,39 +266,30 @@ impl Streams {
     /// Lets a stream go on until its head is an operation that may start, and returns that
     /// operation.
     #[inline(always)]
-    pub fn advance<'p, const PLAIN: bool>(
+    pub fn advance<'p>(
         &mut self,
         compiled: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        let (id, entry) = self.head::<PLAIN>(compiled, index)?;
+        let (id, entry) = self.head(compiled, index)?;
         match entry.kind {
             WorkKind::Operation(_) => Some((id, entry)),
-            _ if PLAIN => unreachable!("a plain program has no marks"),
             _ => self.advance_past(compiled, index, entry),
         }
     }
 
     /// The head of a stream, if nothing is in its way.
     #[inline(always)]
-    fn head<'p, const PLAIN: bool>(
+    fn head<'p>(
         &mut self,
         compiled: &'p CompiledProgram<'_>,
         index: u16,
     ) -> Option<(EntryId, &'p Entry)> {
-        if !PLAIN && !compiled.body.barrier.is_empty() && self.holds_back(compiled, index) {
+        if !compiled.body.barrier.is_empty() && self.holds_back(compiled, index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
-        let head = if PLAIN {
-            stream.head_until(compiled, self.delays.until)
-        } else {
-            stream.issued_head(compiled, &self.delays)
-        };
-        let Some((id, entry)) = head else {
-            self.ran_dry = true;
-            return None;
-        };
+        let (id, entry) = stream.issued_head(compiled, &self.delays)?;
         let (first, end) = (stream.wait, entry.waits);
         let is_free = first == end
             || self.pass_wait(compiled, index, first)
@@ -319,20 +299,20 @@ impl Streams {
 
     /// Starts the operation at the head of a stream.
     #[inline(always)]
-    pub fn start<'p, O: Observer, const PLAIN: bool>(
+    pub fn start<'p, O: Observer>(
         &mut self,
         compiled: &'p CompiledProgram<'_>,
         (id, entry): (EntryId, &'p Entry),
         engines: EngineView<'_>,
     ) -> Next<'p> {
-        let is_inline = self.is_inline::<PLAIN>(id);
+        let is_inline = self.is_inline(id);
         let cost = &compiled.body.costs[entry.cost as usize + usize::from(is_inline)];
         let kind = entry.operation_kind(is_inline);
         let index = entry.stream;
         let issued = self.issued(entry);
         let arrival = (issued, issued + cost.latency);
         let polls = kind == OperationKind::Kernel && !cost.in_graph;
-        let longer = if !PLAIN && compiled.waiting_kernels.launching.len() > 1 && polls {
+        let longer = if compiled.waiting_kernels.launching.len() > 1 && polls {
             self.beside_waiting(compiled, index, engines)
         } else {
             0.0
@@ -341,13 +321,7 @@ impl Streams {
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
         let head = Head { entry, cost, kind, is_first, arrival };
-        let (time, missed) = if !PLAIN {
-            self.follow::<O>(compiled, &head, (longer, engines))
-        } else if compiled.hand_overs.takes_time[kind as usize] != [false; 3] {
-            self.follow_at_a_cost::<O>(compiled, &head, engines)
-        } else {
-            (self.follow_at_once(compiled, &head), None)
-        };
+        let (time, missed) = self.follow::<O>(compiled, &head, (longer, engines));
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
         if let Some(from) = missed {

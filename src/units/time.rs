@@ -32,6 +32,7 @@ impl Span {
     /// 292 years. It also stands for all that is longer.
     pub const LONGEST: Self = Self(MOST);
 
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(if nanos < MOST { nanos } else { MOST })
     }
@@ -56,6 +57,7 @@ impl Span {
     ///
     /// # Panics
     /// If `nanos` is negative or no number.
+    #[inline]
     pub fn from_nanos_f64(nanos: f64) -> Self {
         assert!(nanos >= 0.0, "a span of {nanos} ns");
         // This runs for every simulated event. Adding a half and truncating rounds without a call
@@ -64,10 +66,12 @@ impl Span {
         Self((nanos + 0.5) as i64 as u64)
     }
 
+    #[inline]
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
+    #[inline]
     pub fn nanos_f64(self) -> f64 {
         // A signed integer converts in one step, and no span is longer than one holds.
         self.0 as i64 as f64
@@ -92,6 +96,7 @@ impl Span {
     }
 
     /// The difference, or zero if `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -105,6 +110,7 @@ impl From<std::time::Duration> for Span {
 
 impl Add for Span {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         // Two of the longest fit into 64 bits.
         Self::from_nanos(self.0 + other.0)
@@ -112,6 +118,7 @@ impl Add for Span {
 }
 
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -119,6 +126,7 @@ impl AddAssign for Span {
 
 impl Sub for Span {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         debug_assert!(other <= self, "a span is never negative");
         self.saturating_sub(other)
@@ -127,6 +135,7 @@ impl Sub for Span {
 
 impl Mul<u64> for Span {
     type Output = Self;
+    #[inline]
     fn mul(self, times: u64) -> Self {
         Self::from_nanos(self.0.saturating_mul(times))
     }
@@ -203,6 +212,7 @@ impl Instant {
     pub const HORIZON: Self = Self(MOST / 2);
 
     /// The time since the start of the timeline.
+    #[inline]
     pub const fn since_start(self) -> Span {
         Span::from_nanos(self.0)
     }
@@ -211,6 +221,7 @@ impl Instant {
     ///
     /// # Panics
     /// If `earlier` is later.
+    #[inline]
     pub fn since(self, earlier: Self) -> Span {
         Span::from_nanos(self.0.checked_sub(earlier.0).expect("time runs forwards"))
     }
@@ -218,6 +229,7 @@ impl Instant {
     /// The point in time `span` before this one, or the start of the timeline if that would be
     /// earlier.
     #[must_use]
+    #[inline]
     pub const fn earlier_by(self, span: Span) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
@@ -225,6 +237,7 @@ impl Instant {
 
 impl Add<Span> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
         debug_assert!(self != Self::NEVER, "nothing comes after never");
         Self(self.0.saturating_add(span.0).min(MOST))

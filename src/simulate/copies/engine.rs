@@ -103,30 +103,23 @@ impl CopyEngine {
     /// one that has waited longest. `later`: nanoseconds that a copy takes longer for what its data
     /// is.
     #[inline(always)]
-    pub fn start_next<const PLAIN: bool>(
-        &mut self,
-        now: Instant,
-        switch: f64,
-        later: impl Fn(EntryId) -> f64,
-    ) {
+    pub fn start_next(&mut self, now: Instant, switch: f64, later: impl Fn(EntryId) -> f64) {
         if !self.rest.is_empty() {
             self.let_pass();
         }
         let Some(first) = &self.first else { return };
         let &QueuedCopy { entry, stream, alone } = first;
-        let switch = if PLAIN || self.stays_with(first) { 0.0 } else { self.left_of(switch, now) };
-        let besides = if PLAIN { 0.0 } else { switch + later(entry) };
+        let switch = if self.stays_with(first) { 0.0 } else { self.left_of(switch, now) };
+        let besides = switch + later(entry);
         self.first = None;
         if !self.rest.is_empty() {
             self.first = self.rest.pop_front();
         }
         self.started = now;
-        if !PLAIN {
-            self.go_on(now, now);
-            (self.since, self.left) = (now, alone.nanos_f64() * self.slowdown + besides);
-        }
+        self.go_on(now, now);
+        (self.since, self.left) = (now, alone.nanos_f64() * self.slowdown + besides);
         (self.before, self.entry, self.serving) = (self.entry, entry, Some(stream));
-        let is_usual = PLAIN || besides == 0.0 && self.slowdown == 1.0;
+        let is_usual = besides == 0.0 && self.slowdown == 1.0;
         self.end = now + if is_usual { alone } else { whole_nanos(self.left) };
     }
 

@@ -3,7 +3,8 @@
 
 use super::{Event, Simulator};
 use crate::cost::{
-    Burst, CallId, CompiledProgram, Entry, EntryId, NONE, Recording, Waits, Work, WorkKind,
+    Burst, CallId, CompiledCall, CompiledProgram, Entry, EntryId, NONE, Recording, Waits, Work,
+    WorkKind,
 };
 use crate::simulate::host::{Awaited, Blocked, Host};
 use crate::simulate::observer::{Cause, Observer};
@@ -12,16 +13,12 @@ use crate::units::{Instant, Span};
 
 impl Simulator {
     /// Runs the host ahead until it has to wait for the device.
-    pub(super) fn issue<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        observer: &mut O,
-    ) {
+    pub(super) fn issue<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, observer: &mut O) {
         loop {
-            let burst = self.run_ahead::<O, PLAIN>(compiled, observer);
+            let burst = self.run_ahead(compiled, observer);
             let Some(call) = compiled.body.calls.get(self.host.next as usize) else { return };
             let mut cost = &compiled.body.costs[call.cost as usize];
-            if !PLAIN && cost.may_go_inline {
+            if cost.may_go_inline {
                 let drained = self.streams.is_drained(compiled, call.stream);
                 if !drained && self.now < self.host.reached {
                     // How much the stream still has to do when the call is made is only known at
@@ -40,24 +37,12 @@ impl Simulator {
                 let delay = self.host.reached.since(Instant::START + burst.times[1]);
                 self.streams.delays.begin(self.host.next, delay);
             }
-            self.wake::<O, PLAIN>(compiled, self.host.next + 1);
-            let drained = || self.streams.is_drained(compiled, call.stream);
-            match cost.waits {
-                Waits::Staging if self.host.blocked != Blocked::Returning => {
-                    self.host.blocked = Blocked::Staging;
-                }
-                Waits::Stream(wake) if !drained() => {
-                    self.host.blocked = Blocked::Draining { stream: call.stream, wake };
-                }
-                Waits::Event(wake) if !PLAIN => {
-                    let recording = compiled.body.entries.recordings.get(call.recording as usize);
-                    let what = Awaited::Recording(*recording.unwrap_or(&Recording::NEVER));
-                    self.await_if_need_be(compiled, what, (wake, Span::ZERO));
-                }
-                Waits::Device { only, wake, then } if !PLAIN => {
-                    self.await_if_need_be(compiled, Awaited::Device(only), (wake, then));
-                }
-                _ => {}
+            self.wake::<O>(compiled, self.host.next + 1);
+            if cost.waits == Waits::Staging && self.host.blocked != Blocked::Returning {
+                self.host.blocked = Blocked::Staging;
+            }
+            if let Some(awaiting) = self.awaiting(compiled, call, cost.waits) {
+                self.host.blocked = awaiting;
             }
             if self.host.blocked != Blocked::No {
                 return;
@@ -69,7 +54,7 @@ impl Simulator {
     /// Issues calls up to the next one that depends on what the device does, and returns the
     /// burst they form.
     #[inline]
-    fn run_ahead<O: Observer, const PLAIN: bool>(
+    fn run_ahead<O: Observer>(
         &mut self,
         compiled: &CompiledProgram<'_>,
         observer: &mut O,
@@ -80,41 +65,47 @@ impl Simulator {
             let delay = reached.since(Instant::START + burst.times[0]);
             self.streams.delays.begin(next, delay);
             self.host.make(compiled, &burst, observer);
-            self.wake::<O, PLAIN>(compiled, burst.until);
+            self.wake::<O>(compiled, burst.until);
         }
         burst
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
     #[inline]
-    fn wake<O: Observer, const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        until: CallId,
-    ) {
+    fn wake<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, until: CallId) {
         while let Some(stream) = self.streams.next_issued(compiled, until) {
-            self.advance::<O, PLAIN>(compiled, stream);
+            self.advance::<O>(compiled, stream);
         }
-        if let (false, Some(times)) = (PLAIN, &compiled.polling) {
+        if let Some(times) = &compiled.polling {
             self.polling.issued(compiled, times, (&self.streams, self.now));
         }
     }
 
-    /// Blocks the host until something has happened, unless it has.
-    #[cold]
-    fn await_if_need_be(
-        &mut self,
+    /// What keeps the host in a call that waits, unless that has happened.
+    pub(super) fn awaiting(
+        &self,
         compiled: &CompiledProgram<'_>,
-        what: Awaited,
-        (wake, then): (Span, Span),
-    ) {
-        if !self.has_happened(compiled, what) {
-            self.host.blocked = Blocked::Awaiting { what, wake, then };
-        }
+        call: &CompiledCall,
+        waits: Waits,
+    ) -> Option<Blocked> {
+        let (what, wake, then) = match waits {
+            Waits::No | Waits::Staging => return None,
+            Waits::Stream(wake) => (Awaited::Stream(call.stream), wake, Span::ZERO),
+            Waits::Event(wake) => {
+                let recording = compiled.body.entries.recordings.get(call.recording as usize);
+                let recording = *recording.unwrap_or(&Recording::NEVER);
+                (Awaited::Recording(recording), wake, Span::ZERO)
+            }
+            Waits::Device { only, wake, then } => (Awaited::Device(only), wake, then),
+            Waits::Thread(other) => (Awaited::Thread(other), Span::ZERO, Span::ZERO),
+        };
+        (!self.has_happened(compiled, what)).then_some(Blocked::Awaiting { what, wake, then })
     }
 
-    pub(super) fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
+    #[inline]
+    fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
         match what {
+            Awaited::Stream(stream) => self.streams.is_drained(compiled, stream),
             Awaited::Recording(Recording { entry: NONE, .. }) => true,
             Awaited::Recording(Recording { entry, stream, .. }) => {
                 self.streams.is_over(stream, entry)
@@ -124,48 +115,33 @@ impl Simulator {
                 let mut meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
                 meant.all(|(stream, _)| self.streams.is_drained(compiled, stream))
             }
-            Awaited::Thread(other) => self.threads[usize::from(other)].next > self.host.next,
+            Awaited::Thread(other) => {
+                let other = self.threads.get(usize::from(other));
+                other.is_none_or(|other| other.next > self.host.next)
+            }
         }
     }
 
     /// Wakes the host if it waits for something that has happened now that `ended` is over.
-    #[cold]
-    #[inline(never)]
-    fn release_awaiting(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
-        let Blocked::Awaiting { what, wake, then } = self.host.blocked else { return };
-        if !self.has_happened(compiled, what) {
-            return;
+    #[inline(always)]
+    pub(super) fn release_host(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
+        if let Blocked::Awaiting { what, wake, then } = self.host.blocked
+            && self.has_happened(compiled, what)
+        {
+            self.wake_host(what, (wake, then), ended);
         }
-        // The part of the call before the wait may take longer than what it waits for.
-        let before = self.host.reached.earlier_by(then);
-        if self.now <= before {
-            return self.return_at(self.host.reached);
-        }
-        self.host.cause = Cause { reason: Reason::Device, before: ended, ready: self.now };
-        self.return_at(self.now + wake + then);
     }
 
-    /// Wakes the host if it waits for something that is done now that `ended` is over.
-    #[inline(always)]
-    pub(super) fn release_host<const PLAIN: bool>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        ended: CallId,
-        ran_dry: bool,
-    ) {
-        if !PLAIN && matches!(self.host.blocked, Blocked::Awaiting { .. }) {
-            self.release_awaiting(compiled, ended);
+    #[cold]
+    fn wake_host(&mut self, what: Awaited, (wake, then): (Span, Span), ended: CallId) {
+        let is_thread = matches!(what, Awaited::Thread(_));
+        // The part of the call before the wait may take longer than what it waits for.
+        if !is_thread && self.now <= self.host.reached.earlier_by(then) {
+            return self.return_at(self.host.reached);
         }
-        if ran_dry
-            && let Blocked::Draining { stream, wake } = self.host.blocked
-            && self.streams.is_drained(compiled, stream)
-        {
-            let still_awake = self.now <= self.host.reached;
-            if !still_awake {
-                self.host.cause = Cause { reason: Reason::Device, before: ended, ready: self.now };
-            }
-            self.return_at(if still_awake { self.host.reached } else { self.now + wake });
-        }
+        let reason = if is_thread { Reason::Thread } else { Reason::Device };
+        self.host.cause = Cause { reason, before: ended, ready: self.now };
+        self.return_at(self.now + wake + then);
     }
 
     /// Runs an operation that occupies no engine, and releases the host when its part is done.

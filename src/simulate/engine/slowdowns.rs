@@ -23,7 +23,7 @@ impl Simulator {
     #[cold]
     pub(super) fn slow_down_copies(&mut self, compiled: &CompiledProgram<'_>) {
         let [down, up] = compiled.body.streaming.slowdowns(self.streams(compiled));
-        if !compiled.body.writes.is_empty() && self.threads.is_empty() {
+        if !compiled.body.writes.is_empty() {
             self.copies.written = self.host.written(compiled, self.now);
         }
         let refetches = !compiled.waiting_kernels.refetched.is_empty();

@@ -5,10 +5,9 @@
 //! [`Simulator::host`] is the thread whose turn it is.
 
 use super::{Event, Simulator};
-use crate::cost::{CallId, CompiledProgram, NONE, Recording, Waits};
-use crate::simulate::host::{Awaited, Blocked, Host};
-use crate::simulate::observer::{Cause, Observer};
-use crate::timeline::Reason;
+use crate::cost::{CallId, CompiledProgram, NONE, Waits};
+use crate::simulate::host::{Blocked, Host};
+use crate::simulate::observer::Observer;
 use crate::units::Span;
 
 impl Simulator {
@@ -96,7 +95,7 @@ impl Simulator {
         let woken = self.streams.make(compiled, id, self.now);
         self.polling.note(compiled, id);
         if let Some(stream) = woken {
-            self.advance::<O, false>(compiled, stream);
+            self.advance::<O>(compiled, stream);
         }
         if let Some(times) = &compiled.polling {
             // A doorbell that rings now has not been heard yet.
@@ -108,29 +107,10 @@ impl Simulator {
         if self.host.blocked != Blocked::No {
             return;
         }
-        let (what, wake, then) = match cost.waits {
-            Waits::Stream(wake) => {
-                if !self.streams.is_drained(compiled, call.stream) {
-                    self.host.blocked = Blocked::Draining { stream: call.stream, wake };
-                    return;
-                }
-                return self.leave_call(compiled, observer);
-            }
-            Waits::Event(wake) => {
-                let recording = compiled.body.entries.recordings.get(call.recording as usize);
-                let recording = *recording.unwrap_or(&Recording::NEVER);
-                (Awaited::Recording(recording), wake, Span::ZERO)
-            }
-            Waits::Device { only, wake, then } => (Awaited::Device(only), wake, then),
-            Waits::Thread(other) => (Awaited::Thread(other), Span::ZERO, Span::ZERO),
-            Waits::No | Waits::Staging => return self.leave_call(compiled, observer),
-        };
-        if !self.has_happened(compiled, what) {
-            self.host.blocked = Blocked::Awaiting { what, wake, then };
-        } else if self.host.reached > self.now {
-            self.return_at(self.host.reached);
-        } else {
-            self.leave_call(compiled, observer);
+        match self.awaiting(compiled, call, cost.waits) {
+            Some(awaiting) => self.host.blocked = awaiting,
+            None if self.host.reached > self.now => self.return_at(self.host.reached),
+            None => self.leave_call(compiled, observer),
         }
     }
 
@@ -153,19 +133,7 @@ impl Simulator {
     pub(super) fn release_threads(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
         for thread in 0..self.threads.len() as u16 {
             self.turn_to(thread);
-            match self.host.blocked {
-                Blocked::Awaiting { what: what @ Awaited::Thread(_), .. } => {
-                    if self.has_happened(compiled, what) {
-                        let reason = Reason::Thread;
-                        self.host.cause = Cause { reason, before: ended, ready: self.now };
-                        self.return_at(self.now);
-                    }
-                }
-                Blocked::Awaiting { .. } | Blocked::Draining { .. } => {
-                    self.release_host::<false>(compiled, ended, true);
-                }
-                Blocked::No | Blocked::Staging | Blocked::Returning => {}
-            }
+            self.release_host(compiled, ended);
         }
     }
 }

@@ -11,37 +11,6 @@ use crate::timeline::Reason;
 use crate::units::Instant;
 
 impl Streams {
-    /// When an operation of a plain program may start, if no hand-over to it takes time: as soon as
-    /// everything that it follows is over.
-    #[inline(always)]
-    pub(super) fn follow_at_once(
-        &self,
-        compiled: &CompiledProgram<'_>,
-        head: &Head<'_>,
-    ) -> Instant {
-        let &Head { entry, arrival, .. } = head;
-        let stream = &self.streams[usize::from(entry.stream)];
-        let mut time = arrival.1.max(stream.last.time);
-        for wait in &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize] {
-            if let Some(event) = self.endings.get(wait.until.entry as usize) {
-                time = time.max(event.time);
-            }
-        }
-        time
-    }
-
-    /// When an operation of a plain program may start, if hand-overs to it may take time. See
-    /// [`Streams::follow`].
-    #[inline(never)]
-    pub(super) fn follow_at_a_cost<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        head: &Head<'_>,
-        engines: EngineView<'_>,
-    ) -> (Instant, Option<Instant>) {
-        self.follow::<O>(compiled, head, (0.0, engines))
-    }
-
     /// When an operation may start, given everything that it has to follow. If its engine has to
     /// find that out by polling, also from when polling periods count.
     #[inline(always)]

@@ -20,7 +20,7 @@ impl Streams {
     #[inline]
     pub fn arrival(&self, compiled: &CompiledProgram<'_>, id: EntryId) -> Instant {
         let entry = compiled.body.entry(id);
-        self.issued(entry) + self.cost_of::<false>(compiled, id).latency
+        self.issued(entry) + self.cost_of(compiled, id).latency
     }
 
     /// Moves on to the next call before `until` that is at the head of its stream, and returns that

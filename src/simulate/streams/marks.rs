@@ -18,7 +18,7 @@ impl Streams {
     ) -> Option<(EntryId, &'p Entry)> {
         loop {
             self.pass_mark(compiled, index, mark);
-            let (id, entry) = self.head::<false>(compiled, index)?;
+            let (id, entry) = self.head(compiled, index)?;
             if let WorkKind::Operation(_) = entry.kind {
                 return Some((id, entry));
             }
@@ -39,7 +39,7 @@ impl Streams {
             self.record(index, entry, issued);
         }
         let waiter = self.streams[usize::from(index)].pass_head();
-        self.let_follow::<false>(compiled, index, waiter);
+        self.let_follow(compiled, index, waiter);
     }
 
     /// Notes what has to be followed by those who wait for a record.

@@ -1,7 +1,8 @@
 //! The pipeline as a hallway plan: three streams, joined by events.
 //!
-//! Arguments: chunks, then the three service times in nanoseconds. Prints the
-//! makespan in nanoseconds and the seconds of the fastest run.
+//! Arguments: chunks, then the three service times in nanoseconds, or
+//! `calibrated` for all costs of the calibrated profile. Prints the makespan in
+//! nanoseconds and the seconds of the fastest run.
 
 #[path = "../../../engine/pipeline.rs"]
 mod pipeline;
@@ -19,13 +20,17 @@ const RUNS: usize = 5;
 const CALIBRATED: &str = include_str!("../../../../calibration/h200/profile.toml");
 
 fn main() {
-    let arguments = std::env::args().skip(1);
-    let numbers: Vec<u64> = arguments.map(|text| text.parse().expect("a whole number")).collect();
-    let [chunks, copy_in, kernel, copy_out] = numbers[..] else {
-        panic!("four numbers: chunks and three service times");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |text: &String| text.parse::<u64>().expect("a whole number");
+    let (chunks, profile) = match &arguments[..] {
+        [chunks, word] if word == "calibrated" => (chunks, calibrated()),
+        [chunks, services @ ..] => {
+            let services = services.iter().map(number).collect::<Vec<u64>>();
+            (chunks, services_only(services.try_into().expect("three service times")))
+        }
+        [] => panic!("a number of chunks, and three service times or `calibrated`"),
     };
-    let plan = by_engine(usize::try_from(chunks).expect("a size"));
-    let profile = profile([copy_in, kernel, copy_out]);
+    let plan = by_engine(usize::try_from(number(chunks)).expect("a size"));
     let program = CompiledProgram::new(&plan, &profile).expect("everything is calibrated");
     let mut simulator = Simulator::default();
     let (mut makespan, mut best) = (0, f64::INFINITY);
@@ -37,17 +42,21 @@ fn main() {
     println!("{makespan} {best}");
 }
 
+fn calibrated() -> Profile {
+    toml::from_str(CALIBRATED).expect("the profile is one")
+}
+
 /// A machine on which a copy in, a kernel and a copy out of a chunk take the
 /// given times, and nothing else takes any.
-fn profile([copy_in, kernel, copy_out]: [u64; 3]) -> Profile {
+fn services_only([copy_in, kernel, copy_out]: [u64; 3]) -> Profile {
     let mut profile: Value = toml::from_str(CALIBRATED).expect("the profile is TOML");
     // How far off things are is not a time that anything takes.
     for uncertainty in ["accuracy", "intervals"] {
         profile.as_table_mut().expect("a profile is a table").remove(uncertainty);
     }
-    // Nor does it take any for engines that look for work all the time.
+    // Nor does it take any for engines that poll for work all the time.
     let latency = profile.get_mut("latency").and_then(Value::as_table_mut);
-    latency.expect("a profile has latencies").remove("looks");
+    latency.expect("a profile has latencies").remove("semaphore_polling");
     // Nor does one stream of kernels wait beside others: how many times longer copies take
     // then is no time.
     let link = profile.get_mut("link").and_then(Value::as_table_mut);
