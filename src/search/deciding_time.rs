@@ -1,10 +1,11 @@
 //! What a side lacks for a verdict, and at which time of it the verdict would turn.
 
+use super::halving::halved;
 use super::ranking::Ranking;
 use crate::kernels::{CpuSide, GpuSide, OwnCost};
 use crate::profile::{Processor, Profile};
 use crate::program::Program;
-use crate::simulate::simulate;
+use crate::simulate::makespan;
 use crate::units::Span;
 use std::collections::BTreeSet;
 
@@ -42,7 +43,7 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
             is_there && facts.own.is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
-        let Ok(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
+        let Some(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
         let deciding = DecidingTime {
             kernel: program.kernels[kernel].name.clone(),
             on,
@@ -73,29 +74,31 @@ fn the_missing_one(program: &Program, profile: &Profile) -> Option<(usize, Proce
     missing.first().copied().filter(|_| missing.len() == 1)
 }
 
-/// The time of each run of a kernel with which a program takes as long as `wanted`. An error if
-/// something else is not known, too.
+/// The time of each run of a kernel with which a program takes as long as `wanted`. `None` if
+/// something else is not known, too; `Some(None)` if it takes longer whatever the kernel takes.
 fn turn(
     (program, kernel, on): (&Program, usize, Processor),
     profile: &Profile,
     wanted: Span,
-) -> Result<Option<Span>, ()> {
-    let takes = |each: Span| {
+) -> Option<Option<Span>> {
+    let is_faster = |each: u64| {
         let mut stated = program.clone();
-        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0, range: None };
+        let cost = OwnCost::Stated {
+            fixed: Span::from_nanos(each).nanos_f64(),
+            per_element: 0.0,
+            range: None,
+        };
         match on {
             Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
             Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),
         }
-        simulate(&stated, profile).map(|timeline| timeline.makespan).map_err(|_| ())
+        Some(makespan(&stated, profile).ok()? < wanted)
     };
-    if takes(Span::ZERO)? >= wanted {
-        return Ok(None);
+    if !is_faster(0)? {
+        return Some(None);
     }
-    let (mut low, mut high) = (0_u64, wanted.nanos());
-    for _ in 0..STEPS {
-        let middle = low.midpoint(high);
-        if takes(Span::from_nanos(middle))? < wanted { low = middle } else { high = middle }
-    }
-    Ok(Some(Span::from_nanos(high)))
+    let mut steps = 0..STEPS;
+    let between = |low: u64, high: u64| steps.next().map(|_| low.midpoint(high));
+    let (_, at) = halved((0, wanted.nanos()), between, is_faster)?;
+    Some(Some(Span::from_nanos(at)))
 }
