@@ -5,7 +5,7 @@ use super::scaling::{largest, scaled};
 use super::turns::{Contest, Lead, Scale, Wins, drawn_lead, turns, wins};
 use crate::profile::Profile;
 use crate::scenario::Workload;
-use crate::simulate::{DRAWS, Tally};
+use crate::simulate::{DRAWS, Draws, Tally};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
@@ -33,7 +33,7 @@ const TRIED: RangeInclusive<u32> = 8..=28;
 /// together, but for those that keep their size. A plan that does not fit has lost. `None` if the
 /// profile does not know what a side takes, or the workload has no plan for a side.
 pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
-    break_even_counted(workload, profile, (DRAWS, 1), &Tally::default())
+    break_even_counted(workload, profile, Draws::new(DRAWS, 1), &Tally::default())
 }
 
 /// Like [`break_even`], with ranges from so many draws with a seed. Counts the calls of each plan
@@ -41,7 +41,7 @@ pub fn break_even(workload: &Workload, profile: &Profile) -> Option<BreakEven> {
 pub fn break_even_counted(
     workload: &Workload,
     profile: &Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Option<BreakEven> {
     // The workload's own size is tried, too, so that the result agrees with its verdict: times may
@@ -73,7 +73,7 @@ const WHOLE: Scale = Scale { is_whole: true };
 struct BySize<'a> {
     workload: &'a Workload,
     profile: &'a Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &'a Tally,
     /// Leads that were found before.
     known: Vec<(f64, Lead)>,
@@ -105,9 +105,9 @@ impl Contest for BySize<'_> {
         let race = race_until(&scaled, self.profile, self.done, Until::BestAreKnown);
         let programs = race.programs()?;
         let calls: usize = programs.iter().map(|program| program.body.len()).sum();
-        let (draws, seed) = self.draws;
-        let draws = draws.min((DRAWN_FREELY / calls.max(1)).max(FEW));
-        drawn_lead(&programs, self.profile, (draws, seed), self.done)
+        let Draws { count, seed } = self.draws;
+        let draws = Draws::new(count.min((DRAWN_FREELY / calls.max(1)).max(FEW)), seed);
+        drawn_lead(&programs, self.profile, draws, self.done)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::families::Strategy;
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::scenario::Workload;
-use crate::simulate::Tally;
+use crate::simulate::{Draws, Tally};
 use crate::units::Span;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub struct Sweep<'a> {
     /// and not one pass.
     pub of_programs: bool,
     pub profile: &'a Profile,
-    pub draws: (usize, u64),
+    pub draws: Draws,
     pub done: &'a Tally,
 }
 

@@ -7,7 +7,7 @@
 use super::halving::halved;
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::simulate::{Tally, forecast_counted};
+use crate::simulate::{Draws, Tally, forecast_counted};
 use crate::units::Span;
 use rayon::prelude::*;
 #[cfg(feature = "schema")]
@@ -94,7 +94,7 @@ impl Lead {
 pub(super) fn drawn_lead(
     programs: &[Program; 2],
     profile: &Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Option<(f64, f64)> {
     let [cpu, gpu] = forecast_counted(programs, profile, draws, done).try_into().ok()?;
