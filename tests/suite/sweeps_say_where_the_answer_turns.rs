@@ -58,7 +58,7 @@ fn a_point_is_what_a_ranking_of_all_plans_says() {
     assert_eq!(points.len(), 2);
     for point in points {
         let here = at(point.value).expect("scales");
-        let all = rank(candidates_for(&here, profile), profile, draws.0, draws.1);
+        let all = rank(candidates_for(&here, profile), profile, draws.count, draws.seed);
         for on_cpu in [true, false] {
             let best = all.choice(|plan| plan.is_cpu() == on_cpu).expect("a plan");
             let found = point.best(on_cpu).expect("a plan");
