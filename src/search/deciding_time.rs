@@ -43,7 +43,7 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
             is_there && facts.own.is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
-        let Some(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
+        let Ok(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
         let deciding = DecidingTime {
             kernel: program.kernels[kernel].name.clone(),
             on,
@@ -74,13 +74,13 @@ fn the_missing_one(program: &Program, profile: &Profile) -> Option<(usize, Proce
     missing.first().copied().filter(|_| missing.len() == 1)
 }
 
-/// The time of each run of a kernel with which a program takes as long as `wanted`. `None` if
-/// something else is not known, too; `Some(None)` if it takes longer whatever the kernel takes.
+/// The time of each run of a kernel with which a program takes as long as `wanted`. An error if
+/// something else is not known, too; `Ok(None)` if it takes longer whatever the kernel takes.
 fn turn(
     (program, kernel, on): (&Program, usize, Processor),
     profile: &Profile,
     wanted: Span,
-) -> Option<Option<Span>> {
+) -> Result<Option<Span>, ()> {
     let is_faster = |each: u64| {
         let mut stated = program.clone();
         let cost = OwnCost::Stated {
@@ -94,11 +94,11 @@ fn turn(
         }
         Some(makespan(&stated, profile).ok()? < wanted)
     };
-    if !is_faster(0)? {
-        return Some(None);
+    if !is_faster(0).ok_or(())? {
+        return Ok(None);
     }
     let mut steps = 0..STEPS;
     let between = |low: u64, high: u64| steps.next().map(|_| low.midpoint(high));
-    let (_, at) = halved((0, wanted.nanos()), between, is_faster)?;
-    Some(Some(Span::from_nanos(at)))
+    let (_, at) = halved((0, wanted.nanos()), between, is_faster).ok_or(())?;
+    Ok(Some(Span::from_nanos(at)))
 }
