@@ -16,7 +16,7 @@ use crate::kernels::Kernel;
 use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
-use crate::simulate::Tally;
+use crate::simulate::{Draws, Tally};
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
@@ -145,8 +145,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         scenarios.push(assessment);
     }
     drop(progress);
-    let of = (predicting.draws.into(), predicting.seed);
-    let mut evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
+    let of = (found.origin(), &found.profile);
+    let mut evaluation = Evaluation::new(of, predicting.draws(), scenarios);
     if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
         let path = path.display().to_string();
         evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
@@ -201,7 +201,7 @@ pub(super) fn evaluated(
     let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
     let runs = questions.runs.unwrap_or(workload.runs);
     check_runs_count(workload, &ranking, runs)?;
-    let of = (found, (predicting.draws.into(), predicting.seed));
+    let of = (found, predicting.draws());
     let ranked = (&ranking, questions.within);
     let assessment = assess((workload, runs), ranked, of, progress.tally());
     let what_if = questions
@@ -215,7 +215,7 @@ pub(super) fn evaluated(
 fn assess(
     (workload, runs): (&Workload, u64),
     (ranking, within): (&Ranking, f64),
-    (found, draws): (&LoadedProfile, (usize, u64)),
+    (found, draws): (&LoadedProfile, Draws),
     done: &Tally,
 ) -> Assessment {
     let sizes = break_even_counted(workload, &found.profile, draws, done);

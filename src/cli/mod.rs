@@ -34,6 +34,7 @@ mod traces;
 mod verify;
 
 use crate::files::without_controls;
+use crate::simulate::Draws;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use failure::{Failure, FailureFormat};
 use std::ffi::OsString;
@@ -125,6 +126,10 @@ impl Predicting {
         let draws = crate::simulate::DRAWS as u16;
         let profile = profile.into_iter().collect();
         Self { scenarios: vec![scenario], profile, seed: 1, draws }
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::new(self.draws.into(), self.seed)
     }
 }
 

@@ -300,8 +300,7 @@ impl Predicting {
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
         progress.expect(calls * (u64::from(self.draws) + 1 + more));
-        let draws = (self.draws.into(), self.seed);
-        rank_counted(candidates, &found.profile, draws, progress.tally())
+        rank_counted(candidates, &found.profile, self.draws(), progress.tally())
     }
 }
 

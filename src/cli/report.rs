@@ -49,8 +49,8 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
         rankings.push(ranking);
     }
     progress.begin("writing the page", 1);
-    let of = (predicting.draws.into(), predicting.seed);
-    let evaluation = Evaluation::new((found.origin(), &found.profile), of, scenarios);
+    let of = (found.origin(), &found.profile);
+    let evaluation = Evaluation::new(of, predicting.draws(), scenarios);
     let sizes = workloads.iter().zip(&evaluation.scenarios).map(|(workload, assessment)| {
         let tried = assessment.threshold().map(|found| found.tried);
         tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))

@@ -257,7 +257,7 @@ impl Subject {
             is_whole,
             of_programs,
             profile: &found.profile,
-            draws: (predicting.draws.into(), predicting.seed),
+            draws: predicting.draws(),
             done: &crate::simulate::Tally::default(),
         };
         let all = self.values.len();

@@ -1,11 +1,69 @@
-//! Lines of a chart that lie on one another.
+//! Lines of a chart, and those that lie on one another.
+
+use crate::machine::Side;
+use std::collections::BTreeMap;
+
+/// One line: its points from left to right, each with what a tooltip says.
+pub(super) struct Line {
+    pub name: String,
+    pub side: Side,
+    pub points: Vec<(f64, f64, String)>,
+}
+
+/// Lines that are drawn as one.
+pub(super) struct Strand<'a> {
+    /// The first of them leads.
+    pub lines: Vec<&'a Line>,
+    pub side: Side,
+    /// How many strands of its side come before it.
+    pub number: usize,
+}
+
+/// The lines of a chart, those that coincide as one. `place` turns a point into shares of the axes.
+pub(super) fn strands(
+    lines: &[Line],
+    near: f64,
+    place: impl Fn(f64, f64) -> (f64, f64),
+) -> Vec<Strand<'_>> {
+    let places = |line: &Line| line.points.iter().map(|(x, y, _)| place(*x, *y)).collect();
+    let places: Vec<Places> = lines.iter().map(places).collect();
+    let mut of_side: BTreeMap<Side, usize> = BTreeMap::new();
+    let strand = |group: Vec<usize>| {
+        let lines: Vec<&Line> = group.into_iter().map(|at| &lines[at]).collect();
+        let side = lines[0].side;
+        let before = of_side.entry(side).or_default();
+        let number = *before;
+        *before += 1;
+        Strand { lines, side, number }
+    };
+    coinciding(&places, near).into_iter().map(strand).collect()
+}
+
+impl Strand<'_> {
+    /// The points of all its lines, those at the same place once, with what is said of each: the
+    /// name of its line comes first, with this behind it.
+    pub fn points(&self, behind_name: &str) -> Vec<(f64, f64, String)> {
+        let mut found: Vec<(f64, f64, String)> = Vec::new();
+        for line in &self.lines {
+            for (x, y, words) in &line.points {
+                let words = format!("{}{behind_name}{words}", line.name);
+                match found.iter_mut().find(|point| point.0.total_cmp(x).is_eq()) {
+                    Some((_, _, others)) => *others += &format!("\n{words}"),
+                    None => found.push((*x, *y, words)),
+                }
+            }
+        }
+        found.sort_by(|one, other| one.0.total_cmp(&other.0));
+        found
+    }
+}
 
 /// Points of a line from left to right, as shares of both axes.
-pub(super) type Places = Vec<(f64, f64)>;
+type Places = Vec<(f64, f64)>;
 
 /// Groups lines that no reader could tell apart: those that begin and end above the same places and
 /// are nowhere further apart than `near`. Each group is led by the first of its lines.
-pub(super) fn coinciding(lines: &[Places], near: f64) -> Vec<Vec<usize>> {
+fn coinciding(lines: &[Places], near: f64) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let is_on = |group: &&mut Vec<usize>| {

@@ -5,6 +5,7 @@ use super::gate::Gate;
 use super::sureness::UnsteadyLink;
 use crate::findings::Assessment;
 use crate::profile::Profile;
+use crate::simulate::Draws;
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -69,10 +70,10 @@ impl RangesTried {
 }
 
 impl Evaluation {
-    /// Puts together what was found about scenarios. `(draws, seed)`: how ranges were made.
+    /// Puts together what was found about scenarios.
     pub fn new(
         (origin, profile): (Origin, &Profile),
-        (draws, seed): (usize, u64),
+        Draws { count: draws, seed }: Draws,
         scenarios: Vec<Assessment>,
     ) -> Self {
         Self {

@@ -48,6 +48,11 @@ pub(super) fn time_like(longest: f64, nanos: f64) -> String {
     format!("{} {unit}", (nanos / scale * 1e3).round() / 1e3)
 }
 
+/// Nanoseconds in the unit that fits, with no more digits than it takes: `2.5 ms`.
+pub(super) fn time_at(nanos: f64) -> String {
+    time_like(nanos, nanos)
+}
+
 /// Even marks of a time axis that begins at zero, each with its label.
 pub(super) fn time_marks(end: Span, count: u32) -> Vec<(f64, String)> {
     let end = end.nanos_f64().max(1.0);

@@ -1,9 +1,32 @@
 //! The rows of a timeline: host threads, and the engines of each GPU.
 
+use super::words::{plural, with_range};
 use crate::findings::HostThread;
 use crate::program::spelled::Names;
 use crate::program::{Program, ThreadId};
+use crate::runs::Run;
+use crate::search::Ranked;
 use crate::timeline::{Activity, Lane, Timeline, busy};
+
+/// The timelines of a plan under their captions: the predicted one, and the measured one of a pass
+/// in which each call was timed, beside the run whose passes were timed as a whole.
+pub(super) fn captioned<'a>(
+    ranked: &'a Ranked,
+    traced: Option<&'a Timeline>,
+    run: Option<&Run>,
+) -> Vec<(String, &'a Timeline)> {
+    let (low, high) = ranked.forecast.interval();
+    let predicted = format!("predicted: {}", with_range(ranked.makespan(), low, high));
+    let measured = traced.map(|timeline| {
+        let otherwise = run.map_or_else(String::new, |run| {
+            let passes = plural(run.passes_ns.len() as u64, "run");
+            format!("; {} otherwise (median of {passes})", run.makespan())
+        });
+        let taken = timeline.makespan;
+        (format!("measured: {taken} while each call was timed{otherwise}"), timeline)
+    });
+    std::iter::once((predicted, &ranked.forecast.timeline)).chain(measured).collect()
+}
 
 /// One row of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -27,4 +27,5 @@ mod streams;
 
 pub use plans::{Choice, Scheduled, schedule};
 pub use prices::Processor;
+pub(crate) use prices::single_copy;
 pub use random::random_schedule;

@@ -3,9 +3,9 @@
 
 use super::graph::{Item, ItemId, Node, TaskGraph};
 use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory, own_kernels};
-use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::profile::Profile;
-use crate::program::{Call, Place, Slice};
+use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, StreamTraits};
 use crate::scenario::{Needed, Task};
 use crate::simulate::times_alone;
 use crate::units::{Bytes, Span};
@@ -163,22 +163,11 @@ impl Pricing<'_> {
         let chunk = &self.graph.chunks[node.chunk];
         let calls = builder.calls_in(memory, (chunk, node.task), stream).ok()?;
         calls.into_iter().for_each(|call| builder.issue(call));
-        self.sum(builder, usize::from(stream.is_some()))
+        self.sum(&builder.program, usize::from(stream.is_some()))
     }
 
     fn copy(&self, bytes: Bytes, direction: Direction) -> Span {
-        let mut builder = self.builder(&[]);
-        let stream = builder.stream_on(DeviceId::FIRST);
-        let [ashore, there] = [Place::Host(self.memory), Place::FIRST_DEVICE].map(|place| {
-            let allocation = builder.allocate(String::new(), place, bytes);
-            Slice { allocation, offset: Bytes::ZERO, length: bytes }
-        });
-        let (from, to) = match direction {
-            Direction::HostToDevice => (ashore, there),
-            Direction::DeviceToHost => (there, ashore),
-        };
-        builder.issue(Call::Copy { stream, direction, from, to });
-        self.sum(builder, 1).unwrap_or_default()
+        self.sum(&single_copy(bytes, direction, self.memory), 1).unwrap_or_default()
     }
 
     fn peer_copy(&self, bytes: Bytes) -> Option<Span> {
@@ -190,13 +179,36 @@ impl Pricing<'_> {
             Slice { allocation, offset: Bytes::ZERO, length: bytes }
         });
         builder.issue(Call::PeerCopy { stream: streams[0], from, to });
-        self.sum(builder, 1)
+        self.sum(&builder.program, 1)
     }
 
     /// The sum over all calls of what they take on the host (0) or on a device (1), if the profile
     /// knows it.
-    fn sum(&self, builder: Builder<'_>, side: usize) -> Option<Span> {
-        let times = times_alone(&builder.program, self.profile).ok()?;
+    fn sum(&self, program: &Program, side: usize) -> Option<Span> {
+        let times = times_alone(program, self.profile).ok()?;
         Some(times.into_iter().map(|both| both[side]).sum())
+    }
+}
+
+/// A program of nothing but one copy, of host memory of a kind.
+pub(crate) fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory) -> Program {
+    let [ashore, there] =
+        [0, 1].map(|at| Slice { allocation: AllocationId(at), offset: Bytes::ZERO, length: bytes });
+    let (from, to) = match direction {
+        Direction::HostToDevice => (ashore, there),
+        Direction::DeviceToHost => (there, ashore),
+    };
+    let allocation = |place| Allocation { name: String::new(), place, bytes, holds: None };
+    let stream = StreamId(0);
+    Program {
+        label: String::new(),
+        allocations: [Place::Host(memory), Place::FIRST_DEVICE].map(allocation).to_vec(),
+        streams: vec![StreamTraits::default()],
+        stream_names: Vec::new(),
+        events: 0,
+        kernels: Vec::new(),
+        threads: Vec::new(),
+        setup: Vec::new(),
+        body: vec![Call::Copy { stream, direction, from, to }, Call::Synchronize { stream }],
     }
 }

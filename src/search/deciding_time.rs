@@ -1,10 +1,11 @@
 //! What a side lacks for a verdict, and at which time of it the verdict would turn.
 
+use super::halving::halved;
 use super::ranking::Ranking;
 use crate::kernels::{CpuSide, GpuSide, OwnCost};
 use crate::profile::{Processor, Profile};
 use crate::program::Program;
-use crate::simulate::simulate;
+use crate::simulate::makespan;
 use crate::units::Span;
 use std::collections::BTreeSet;
 
@@ -74,28 +75,30 @@ fn the_missing_one(program: &Program, profile: &Profile) -> Option<(usize, Proce
 }
 
 /// The time of each run of a kernel with which a program takes as long as `wanted`. An error if
-/// something else is not known, too.
+/// something else is not known, too; `Ok(None)` if it takes longer whatever the kernel takes.
 fn turn(
     (program, kernel, on): (&Program, usize, Processor),
     profile: &Profile,
     wanted: Span,
 ) -> Result<Option<Span>, ()> {
-    let takes = |each: Span| {
+    let is_faster = |each: u64| {
         let mut stated = program.clone();
-        let cost = OwnCost::Stated { fixed: each.nanos_f64(), per_element: 0.0, range: None };
+        let cost = OwnCost::Stated {
+            fixed: Span::from_nanos(each).nanos_f64(),
+            per_element: 0.0,
+            range: None,
+        };
         match on {
             Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
             Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),
         }
-        simulate(&stated, profile).map(|timeline| timeline.makespan).map_err(|_| ())
+        Some(makespan(&stated, profile).ok()? < wanted)
     };
-    if takes(Span::ZERO)? >= wanted {
+    if !is_faster(0).ok_or(())? {
         return Ok(None);
     }
-    let (mut low, mut high) = (0_u64, wanted.nanos());
-    for _ in 0..STEPS {
-        let middle = low.midpoint(high);
-        if takes(Span::from_nanos(middle))? < wanted { low = middle } else { high = middle }
-    }
-    Ok(Some(Span::from_nanos(high)))
+    let mut steps = 0..STEPS;
+    let between = |low: u64, high: u64| steps.next().map(|_| low.midpoint(high));
+    let (_, at) = halved((0, wanted.nanos()), between, is_faster).ok_or(())?;
+    Ok(Some(Span::from_nanos(at)))
 }

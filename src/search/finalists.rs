@@ -8,7 +8,7 @@ use crate::families::{Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
-use crate::simulate::{Tally, makespan};
+use crate::simulate::{Draws, Tally, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ const NEAR: f64 = 0.03;
 pub fn rank_finalists(
     workload: &Workload,
     profile: &Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Ranking {
     let mut candidates = candidates_for(workload, profile);

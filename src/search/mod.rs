@@ -7,16 +7,16 @@
 //! be asked about the same one.
 
 mod borrowed;
+mod bounds;
 mod break_even;
-mod by_size;
 mod candidates;
 mod contests;
 mod deciding_time;
 mod finalists;
 mod for_machine;
+mod halving;
 mod on_request;
-mod plan_bound;
-mod prices;
+mod race;
 mod ranking;
 mod refine;
 mod room;
@@ -25,23 +25,22 @@ mod scheduled;
 mod shares;
 mod simplicity;
 mod sweep;
-mod task_bound;
 mod turns;
 
 pub use borrowed::{BorrowedRange, BorrowedShare};
-pub use break_even::{BreakEven, break_even, break_even_counted, lead};
-pub use by_size::{AtSize, by_size};
+pub use bounds::{plan_bound, task_bound};
+pub use break_even::{BreakEven, break_even, break_even_counted};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use contests::contests;
 pub use deciding_time::{DecidingTime, deciding_times};
 pub use finalists::rank_finalists;
 pub use for_machine::candidates_for;
+pub use halving::halved;
 pub use on_request::on_request;
-pub use plan_bound::plan_bound;
+pub use race::{AtSize, by_size, lead};
 pub use ranking::{Ranked, Ranking, rank, rank_counted};
 pub use room::{Shortage, shortages};
 pub use scaling::{keeps_size, largest_scaled, scaled};
 pub use simplicity::Simplicity;
 pub use sweep::{Sweep, Swept, values_between, wins_of};
-pub use task_bound::{BoundOf, Resource, TaskBound, task_bound, task_bound_of};
 pub use turns::{Setting, Turn, Wins};

@@ -11,7 +11,7 @@ use crate::families::{Refusal, Strategy};
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Process, Program};
-use crate::simulate::{Forecast, Gains, Tally, forecast_finalists, gains, makespan};
+use crate::simulate::{Draws, Forecast, Gains, Tally, forecast_finalists, gains, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -325,7 +325,7 @@ fn set_unpinned(plans: &mut [Ranked]) {
 
 /// Predicts and ranks candidates. The same seed gives the same ranking.
 pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) -> Ranking {
-    rank_counted(candidates, profile, (draws, seed), &Tally::default())
+    rank_counted(candidates, profile, Draws::new(draws, seed), &Tally::default())
 }
 
 /// Like [`rank`]. Counts what is simulated as
@@ -333,7 +333,7 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
 pub fn rank_counted(
     candidates: Candidates,
     profile: &Profile,
-    (draws, seed): (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Ranking {
     let other_threads = candidates.other_threads(profile);
@@ -343,7 +343,7 @@ pub fn rank_counted(
     let plans = candidates.plans;
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
-    let forecasts = forecast_finalists(&programs, profile, (draws, seed), done, lost);
+    let forecasts = forecast_finalists(&programs, profile, draws, done, lost);
     let process = &ranking.process;
     let priced = plans.par_iter().map(|plan| Priced::of(plan, process, profile));
     let priced: Vec<Priced> = priced.collect();
@@ -386,7 +386,7 @@ pub fn rank_counted(
     }
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
     set_unpinned(&mut ranking.plans);
-    ranking.find_bounds(profile, draws);
+    ranking.find_bounds(profile, draws.count);
     let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let mut chosen: Vec<&Ranked> = chosen.into_iter().flatten().collect();
     chosen.extend(ranking.plans.iter().filter(|ranked| ranked.plan.strategy.is_none()));

@@ -4,10 +4,10 @@
 //! machine. With a profile, these are where a search begins. It goes on from the fastest plan whose
 //! neighbours nobody has looked at to those: plans that differ from it in one parameter by a step.
 //! It ends when all plans about as fast as the fastest have been gone on from. What cannot beat the
-//! fastest plan by its [bound](super::plan_bound) is not even built.
+//! fastest plan by its [bound](super::bounds) is not even built.
 
+use super::bounds::Bounds;
 use super::candidates::{Candidates, Plan, same_program};
-use super::plan_bound::Bounds;
 use crate::families::{Strategy, build, draft};
 use crate::profile::Profile;
 use crate::program::Program;

@@ -4,6 +4,7 @@
 //! which both sides are done at the same time, and its neighbours are tried.
 
 use super::candidates::{Candidates, Plan};
+use super::halving::halved;
 use crate::families::{Family, Hybrid, Strategy, build};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -52,13 +53,12 @@ fn even_share(
     profile: &Profile,
     (chunks, strategy): (u64, Strategy),
 ) -> Option<u64> {
-    let (mut low, mut high) = (0, chunks * workload.batches);
-    while high - low > 1 {
-        let middle = low.midpoint(high);
-        let program = build(workload, with_share(strategy, chunks, middle)).ok()?;
-        *(if cpu_is_first(&program, profile)? { &mut low } else { &mut high }) = middle;
-    }
-    Some(low)
+    let between = |low: u64, high: u64| (high - low > 1).then(|| low.midpoint(high));
+    let is_first = |on_cpu: u64| {
+        let program = build(workload, with_share(strategy, chunks, on_cpu)).ok()?;
+        cpu_is_first(&program, profile)
+    };
+    Some(halved((0, chunks * workload.batches), between, is_first)?.0)
 }
 
 /// Whether the host begins to wait for the GPU before that is done.

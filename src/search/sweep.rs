@@ -3,12 +3,12 @@
 use super::finalists::{fastest_of, rank_finalists};
 use super::for_machine::candidates_for;
 use super::ranking::{Ranked, Ranking, rank_counted};
-use super::turns::{Contest, Lead, Scale, Turn, Wins, lead_of, turns, wins};
+use super::turns::{Contest, Lead, Scale, Turn, Wins, drawn_lead, lead_of, turns, wins};
 use crate::families::Strategy;
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::scenario::Workload;
-use crate::simulate::{Tally, forecast_counted};
+use crate::simulate::{Draws, Tally};
 use crate::units::Span;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub struct Sweep<'a> {
     /// and not one pass.
     pub of_programs: bool,
     pub profile: &'a Profile,
-    pub draws: (usize, u64),
+    pub draws: Draws,
     pub done: &'a Tally,
 }
 
@@ -194,8 +194,7 @@ impl Contest for Found<'_> {
         let Some(near) = self.between(at) else { return self.at(at)?.range() };
         let Sweep { profile, draws, done, .. } = *self.of;
         let programs = self.fastest(at, &near)?.map(|(_, program)| program);
-        let [cpu, gpu] = forecast_counted(&programs, profile, draws, done).try_into().ok()?;
-        Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1))
+        drawn_lead(&programs, profile, draws, done)
     }
 }
 

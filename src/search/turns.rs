@@ -4,6 +4,10 @@
 //! them, and is found by halving. From there, its range goes outwards to the values at which the
 //! draws and the margins leave no doubt who wins.
 
+use super::halving::halved;
+use crate::profile::Profile;
+use crate::program::Program;
+use crate::simulate::{Draws, Tally, forecast_counted};
 use crate::units::Span;
 use rayon::prelude::*;
 #[cfg(feature = "schema")]
@@ -75,6 +79,28 @@ pub(super) fn lead_of([cpu, gpu]: [Span; 2]) -> f64 {
     (cpu.nanos_f64().max(1.0) / gpu.nanos_f64().max(1.0)).ln()
 }
 
+impl Lead {
+    /// The lead, if both sides are known and one of them has a plan.
+    pub fn known(self) -> Option<f64> {
+        match self {
+            Self::Of(lead) => Some(lead),
+            Self::NoPlan | Self::Unknown => None,
+        }
+    }
+}
+
+/// Between which leads the true one is, nine times out of ten, of two programs: the CPU's and the
+/// GPU's.
+pub(super) fn drawn_lead(
+    programs: &[Program; 2],
+    profile: &Profile,
+    draws: Draws,
+    done: &Tally,
+) -> Option<(f64, f64)> {
+    let [cpu, gpu] = forecast_counted(programs, profile, draws, done).try_into().ok()?;
+    Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1))
+}
+
 /// The plans of both sides at every value.
 pub(super) trait Contest {
     /// Who leads, by the predicted times.
@@ -108,26 +134,13 @@ impl Scale {
         (low < middle && middle < high).then_some(middle)
     }
 
-    /// The ends of a stretch, narrowed to where a condition changes that differs between them. It
-    /// holds at the first.
-    fn narrowed(
+    /// The ends of a stretch, narrowed to where a condition changes that holds at the first alone.
+    pub fn narrowed(
         self,
-        (mut low, mut high): (f64, f64),
+        ends: (f64, f64),
         holds: impl Fn(f64) -> Option<bool>,
     ) -> Option<(f64, f64)> {
-        while let Some(middle) = self.between(low, high) {
-            *(if holds(middle)? { &mut low } else { &mut high }) = middle;
-        }
-        Some((low, high))
-    }
-
-    /// About where a condition begins to hold that does not hold at the first of two values.
-    pub fn start(
-        self,
-        (low, high): (f64, f64),
-        holds: impl Fn(f64) -> Option<bool>,
-    ) -> Option<f64> {
-        Some(self.narrowed((low, high), |at| holds(at).map(|holds| !holds))?.1)
+        halved(ends, |low, high| self.between(low, high), holds)
     }
 }
 
@@ -148,18 +161,14 @@ fn turn(
     scale: Scale,
     contest: &(impl Contest + Sync),
 ) -> Option<Turn> {
-    let leads = [place, place + 1].map(|place| contest.lead(values[place]));
-    let [Lead::Of(before), Lead::Of(after)] = leads else { return None };
+    let [before, after] = [place, place + 1].map(|place| contest.lead(values[place]).known());
+    let (before, after) = (before?, after?);
     let gpu_wins = after > 0.0;
     if (before > 0.0) == gpu_wins {
         return None;
     }
-    let new_leads = |at: f64| match contest.lead(at) {
-        Lead::Of(lead) => Some((lead > 0.0) == gpu_wins),
-        Lead::NoPlan | Lead::Unknown => None,
-    };
-    let (last, at) =
-        scale.narrowed((values[place], values[place + 1]), |at| new_leads(at).map(|new| !new))?;
+    let old_leads = |at: f64| contest.lead(at).known().map(|lead| (lead > 0.0) != gpu_wins);
+    let (last, at) = scale.narrowed((values[place], values[place + 1]), old_leads)?;
     // Whether the range leaves no doubt that the old winner leads, or the new one.
     let is_settled = |at: f64, is_new: bool| {
         let is_gpu = is_new == gpu_wins;

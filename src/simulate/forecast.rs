@@ -193,6 +193,19 @@ const AT_ONCE: usize = 128;
 /// starting does not matter, so few that no thread is left waiting for another one's share.
 const SHARE: usize = 50_000;
 
+/// How many draws from a profile's scatter a range comes from, and their seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draws {
+    pub count: usize,
+    pub seed: u64,
+}
+
+impl Draws {
+    pub const fn new(count: usize, seed: u64) -> Self {
+        Self { count, seed }
+    }
+}
+
 /// Predicts a program's body with its uncertainty.
 ///
 /// # Errors
@@ -216,7 +229,7 @@ pub fn forecast_all<P: Borrow<Program> + Sync>(
     draws: usize,
     seed: u64,
 ) -> Vec<Result<Forecast, CompileError>> {
-    forecast_counted(programs, profile, (draws, seed), &Tally::default())
+    forecast_counted(programs, profile, Draws::new(draws, seed), &Tally::default())
 }
 
 /// Like [`forecast_all`]. Counts the calls of a program whenever it has been simulated: once for
@@ -224,7 +237,7 @@ pub fn forecast_all<P: Borrow<Program> + Sync>(
 pub fn forecast_counted<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Vec<Result<Forecast, CompileError>> {
     forecast_finalists(programs, profile, draws, done, |draws| vec![false; draws.len()])
@@ -236,7 +249,7 @@ pub fn forecast_counted<P: Borrow<Program> + Sync>(
 pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
-    (draws, seed): (usize, u64),
+    Draws { count: draws, seed }: Draws,
     done: &Tally,
     have_lost: impl FnOnce(&[&[Span]]) -> Vec<bool>,
 ) -> Vec<Result<Forecast, CompileError>> {

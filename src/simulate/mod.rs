@@ -32,7 +32,7 @@ mod tally;
 pub use bound::{Demand, demands, lower_bound, times_alone};
 pub use engine::{Simulator, makespan, simulate};
 pub use forecast::{
-    COVERAGE, DRAWS, Forecast, MainThread, forecast, forecast_all, forecast_counted,
+    COVERAGE, DRAWS, Draws, Forecast, MainThread, forecast, forecast_all, forecast_counted,
     forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};

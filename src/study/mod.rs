@@ -57,7 +57,7 @@
 //! use hallway::profile::Profile;
 //! use hallway::scenario::Workload;
 //! use hallway::search::candidates_over;
-//! use hallway::simulate::Tally;
+//! use hallway::simulate::{Draws, Tally};
 //! use hallway::study::{Job, Runner, Traced, Which, digest, predict, score};
 //! use std::ops::ControlFlow;
 //! use std::path::Path;
@@ -65,8 +65,8 @@
 //! let profile = Profile::load(Path::new("calibration/my-machine/profile.toml"))?;
 //! let workload = Workload::load(Path::new("scenarios/stencil-halo.toml"))?;
 //! let plans = candidates_over(&workload, &profile.gpu_counts());
-//! let (draws, seed) = (100, 1);
-//! let predicted = [predict(workload, plans, &profile, (draws, seed), &Tally::default())];
+//! let draws = Draws::new(100, 1);
+//! let predicted = [predict(workload, plans, &profile, draws, &Tally::default())];
 //! let digest = digest(&profile, &predicted);
 //! println!("predictions: {digest}");
 //!
@@ -77,7 +77,7 @@
 //!     device: Some(&device),
 //!     team: &team,
 //!     contents: profile.machine.seed,
-//!     order: seed,
+//!     order: draws.seed,
 //!     rounds: 3,
 //!     reruns: 3,
 //!     effort: Effort::FULL,

@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use crate::program::{Program, Whose, check_fits};
 use crate::scenario::Workload;
 use crate::search::{Candidates, Ranked, Ranking, rank_counted};
-use crate::simulate::Tally;
+use crate::simulate::{Draws, Tally};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
@@ -25,7 +25,7 @@ pub fn predict(
     workload: Workload,
     plans: Candidates,
     profile: &Profile,
-    draws: (usize, u64),
+    draws: Draws,
     done: &Tally,
 ) -> Predicted {
     let ranking = rank_counted(plans, profile, draws, done);

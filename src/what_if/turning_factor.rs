@@ -4,7 +4,7 @@ use super::change::{Change, Knob, Variation};
 use super::vary::{scaling, vary};
 use crate::profile::Profile;
 use crate::scenario::Workload;
-use crate::search::lead;
+use crate::search::{halved, lead};
 use rayon::prelude::*;
 
 /// The smallest and the largest factor that are tried.
@@ -48,12 +48,13 @@ pub fn turning_factor(
     let found = factors.iter().zip(&turned).find(|(_, leads)| **leads == Some(!now));
     let Some((&beyond, _)) = found else { return Some(None) };
     // Between the last power of two with today's verdict and the first with the other one.
-    let (mut same, mut other) = (if beyond < 1.0 { beyond * 2.0 } else { beyond / 2.0 }, beyond);
-    while (same / other).max(other / same) > CLOSE {
-        let middle = (same * other).sqrt();
-        *(if gpu_leads(middle)? == now { &mut same } else { &mut other }) = middle;
-    }
-    Some(Some(TurningFactor { knob, at: other, to_gpu: !now }))
+    let before = if beyond < 1.0 { beyond * 2.0 } else { beyond / 2.0 };
+    let between = |same: f64, other: f64| {
+        ((same / other).max(other / same) > CLOSE).then(|| (same * other).sqrt())
+    };
+    let is_same = |factor: f64| gpu_leads(factor).map(|leads| leads == now);
+    let (_, at) = halved((before, beyond), between, is_same)?;
+    Some(Some(TurningFactor { knob, at, to_gpu: !now }))
 }
 
 fn power(step: i32) -> f64 {

@@ -11,7 +11,7 @@ use hallway::profile::Profile;
 use hallway::samples::CalibrationExtent;
 use hallway::scenario::Workload;
 use hallway::search::candidates_over;
-use hallway::simulate::{DRAWS, Tally};
+use hallway::simulate::{DRAWS, Draws, Tally};
 use hallway::stats::median;
 use hallway::study::{Calibration, Job, Predicted, Which, predict};
 use hallway::units::{Bytes, Span};
@@ -228,7 +228,7 @@ fn predictions(profile: &Profile, question: &str) -> Vec<(Predicted, Profile)> {
         let Varied { profile, workload, .. } =
             vary(profile, &workload, &variation).expect("it can be changed");
         let plans = candidates_over(&workload, &[1]);
-        (predict(workload, plans, &profile, (DRAWS, 1), &Tally::default()), profile)
+        (predict(workload, plans, &profile, Draws::new(DRAWS, 1), &Tally::default()), profile)
     };
     SCENARIOS.iter().map(of).collect()
 }

@@ -7,7 +7,7 @@ use hallway::host::Team;
 use hallway::runs::RunSet;
 use hallway::scenario::Workload;
 use hallway::search::candidates;
-use hallway::simulate::Tally;
+use hallway::simulate::{Draws, Tally};
 use hallway::study::{Job, Predicted, Runner, Traced, Which, digest, predict, score};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn workload() -> Workload {
 fn predicted() -> Predicted {
     let workload = workload();
     let plans = candidates(&workload);
-    predict(workload, plans, &machine(), (20, 1), &Tally::default())
+    predict(workload, plans, &machine(), Draws::new(20, 1), &Tally::default())
 }
 
 fn jobs<'p>(all: &'p [Predicted], most: Option<usize>, folder: &Path) -> Vec<Job<'p>> {
@@ -99,7 +99,7 @@ fn a_few_plans_are_the_notable_ones_and_some_by_lot() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/stencil-halo.toml");
     let workload = Workload::load(&path).expect("committed");
     let plans = candidates(&workload);
-    let all = [predict(workload, plans, &machine(), (20, 1), &Tally::default())];
+    let all = [predict(workload, plans, &machine(), Draws::new(20, 1), &Tally::default())];
     let folder = tempfile::tempdir().expect("a folder");
     let labels = |most| -> Vec<String> {
         let jobs = jobs(&all, most, folder.path());

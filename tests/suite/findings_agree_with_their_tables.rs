@@ -23,7 +23,7 @@ use hallway::scenario::Workload;
 use hallway::search::{
     break_even_counted, candidates_for, contests, deciding_times, rank, shortages, task_bound,
 };
-use hallway::simulate::Tally;
+use hallway::simulate::{Draws, Tally};
 use hallway::units::Bandwidth;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -68,8 +68,9 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
     let assessed = |workload: &Workload| {
         let ranking = rank(candidates_for(workload, profile), profile, DRAWS, SEED);
         let tally = Tally::default();
-        let sizes =
-            sizes.then(|| break_even_counted(workload, profile, (DRAWS, SEED), &tally)).flatten();
+        let sizes = sizes
+            .then(|| break_even_counted(workload, profile, Draws::new(DRAWS, SEED), &tally))
+            .flatten();
         Assessment::new(workload, workload.runs, &ranking, sizes)
             .simplest(&ranking, WITHIN)
             .bounded(task_bound(workload, profile))
@@ -77,7 +78,11 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
             .deciding(&deciding_times(&ranking, profile))
     };
     let scenarios = contests(workload).iter().map(assessed).collect();
-    Evaluation::new((Origin::new("profile.toml", profile), profile), (DRAWS, SEED), scenarios)
+    Evaluation::new(
+        (Origin::new("profile.toml", profile), profile),
+        Draws::new(DRAWS, SEED),
+        scenarios,
+    )
 }
 
 fn json(evaluation: &Evaluation) -> Value {

@@ -3,10 +3,11 @@
 use hallway::findings::Assessment;
 use hallway::profile::Profile;
 use hallway::report::{Evaluation, Origin, Rows};
+use hallway::simulate::Draws;
 
 pub fn evaluation(assessment: Assessment, profile: &Profile) -> Evaluation {
     let origin = Origin::new("calibration/h200/profile.toml", profile);
-    Evaluation::new((origin, profile), (40, 1), vec![assessment])
+    Evaluation::new((origin, profile), Draws::new(40, 1), vec![assessment])
 }
 
 /// All that is known of a scenario.

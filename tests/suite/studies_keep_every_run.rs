@@ -11,7 +11,7 @@ use hallway::profile::{Handling, Profile};
 use hallway::runs::{PartialRuns, Run, RunSet};
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, candidates, candidates_for};
-use hallway::simulate::Tally;
+use hallway::simulate::{Draws, Tally};
 use hallway::study::{
     Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, predict, score,
 };
@@ -41,7 +41,7 @@ fn workloads() -> Vec<Workload> {
 fn predicted(profile: &Profile, seed: u64) -> Vec<Predicted> {
     let predicted = |workload: Workload| {
         let plans = candidates(&workload);
-        predict(workload, plans, profile, (20, seed), &Tally::default())
+        predict(workload, plans, profile, Draws::new(20, seed), &Tally::default())
     };
     workloads().into_iter().map(predicted).collect()
 }
@@ -159,7 +159,7 @@ fn shards_have_every_plan_once_and_are_equally_large() {
     let profile = machine();
     let all: Vec<Predicted> = draw(60, 3)
         .into_iter()
-        .map(|one| predict(one.workload, one.plans, &profile, (10, 1), &Tally::default()))
+        .map(|one| predict(one.workload, one.plans, &profile, Draws::new(10, 1), &Tally::default()))
         .collect();
     let identities = |shard| {
         let jobs = jobs(&all, shard, Path::new("nowhere"));
@@ -219,7 +219,7 @@ fn what_is_drawn_can_be_predicted() {
     let profile = Profile::load(&path).expect("committed");
     let (mut known, mut unknown) = (0, Vec::new());
     for one in draw(300, 9) {
-        let all = predict(one.workload, one.plans, &profile, (10, 9), &Tally::default());
+        let all = predict(one.workload, one.plans, &profile, Draws::new(10, 9), &Tally::default());
         known += all.ranking.plans.len();
         let unknowns = all.ranking.unknown.iter().map(|(_, unknown)| unknown.what());
         unknown.extend(unknowns);
@@ -234,7 +234,7 @@ fn baselines_are_what_their_rules_say() {
     let workload = simple(Kernel::Scale, 500_000, "");
     let plans = candidates(&workload);
     let Predicted { workload, ranking } =
-        predict(workload, plans, &profile, (10, 1), &Tally::default());
+        predict(workload, plans, &profile, Draws::new(10, 1), &Tally::default());
     let mut runs = RunSet::new(&workload.name, profile.machine.unix_time);
     for ranked in &ranking.plans {
         runs.add(run_of(ranked, ranked.makespan()));
@@ -331,7 +331,7 @@ fn two_shards_merged_score_as_the_whole() {
         let scenario = root.join(format!("scenarios/{name}.toml"));
         let workload = Workload::load(&scenario).expect("committed");
         let plans = candidates_for(&workload, &profile);
-        predict(workload, plans, &profile, (10, 1), &Tally::default())
+        predict(workload, plans, &profile, Draws::new(10, 1), &Tally::default())
     };
     let all = names.map(predicted);
     let whole = |name: &str| {
@@ -392,7 +392,8 @@ fn random_plans_are_scored_from_their_saved_runs() {
     for one in draw(60, 5) {
         let mut set = RunSet::new(&one.workload.name, profile.machine.unix_time);
         let name = one.workload.name.clone();
-        let predicted = predict(one.workload, one.plans, &profile, (10, 5), &Tally::default());
+        let predicted =
+            predict(one.workload, one.plans, &profile, Draws::new(10, 5), &Tally::default());
         for ranked in &predicted.ranking.plans {
             set.add(run_of(ranked, ranked.makespan() * 2));
         }

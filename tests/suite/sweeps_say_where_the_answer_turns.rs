@@ -6,7 +6,7 @@ use super::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::scenario::{Source, Workload};
 use hallway::search::{Setting, Sweep, break_even, candidates_for, rank, scaled, values_between};
-use hallway::simulate::Tally;
+use hallway::simulate::{Draws, Tally};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -43,7 +43,7 @@ const H200: [&str; 2] = ["--profile", "calibration/h200"];
 #[test]
 fn a_point_is_what_a_ranking_of_all_plans_says() {
     let workload = simple(Kernel::Stencil, 1 << 20, "");
-    let (profile, draws) = (&*PROFILE, (20, 1));
+    let (profile, draws) = (&*PROFILE, Draws::new(20, 1));
     let at = |elements: f64| scaled(&workload, elements as u64);
     let sweep = Sweep {
         workload: &at,
@@ -58,7 +58,7 @@ fn a_point_is_what_a_ranking_of_all_plans_says() {
     assert_eq!(points.len(), 2);
     for point in points {
         let here = at(point.value).expect("scales");
-        let all = rank(candidates_for(&here, profile), profile, draws.0, draws.1);
+        let all = rank(candidates_for(&here, profile), profile, draws.count, draws.seed);
         for on_cpu in [true, false] {
             let best = all.choice(|plan| plan.is_cpu() == on_cpu).expect("a plan");
             let found = point.best(on_cpu).expect("a plan");

@@ -12,6 +12,7 @@ use hallway::profile::Handling;
 use hallway::report::{Evaluation, Origin, RangesTried, Rows, Verification, library};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, break_even};
+use hallway::simulate::Draws;
 use std::process::Command;
 use unicode_width::UnicodeWidthStr;
 
@@ -26,7 +27,7 @@ fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Eval
     };
     let origin = Origin::new("calibration/h200/profile.toml", &PROFILE);
     let scenarios = of.into_iter().map(assess).collect();
-    let mut found = Evaluation::new((origin, &PROFILE), (10, 1), scenarios);
+    let mut found = Evaluation::new((origin, &PROFILE), Draws::new(10, 1), scenarios);
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.9);
     found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     found

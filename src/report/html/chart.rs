@@ -6,12 +6,10 @@
 
 use super::scale::Scale;
 use super::style::share;
-use crate::machine::Side;
-use crate::report::coincide::{Places, coinciding};
+use crate::report::coincide::{Line, Strand, strands};
 use crate::report::palette;
 use crate::report::ticks::log_marks;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Values on a logarithmic axis.
@@ -20,13 +18,6 @@ pub(super) struct Axis {
     low: f64,
     high: f64,
     marks: Vec<(f64, String)>,
-}
-
-/// One curve: its points from left to right, each with what a tooltip says.
-pub(super) struct Line {
-    pub name: String,
-    pub side: Side,
-    pub points: Vec<(f64, f64, String)>,
 }
 
 pub(super) struct Chart {
@@ -87,18 +78,12 @@ impl Axis {
     }
 }
 
-/// Lines that are drawn as one, and how.
-struct Strand<'a> {
-    lines: Vec<&'a Line>,
-    class: String,
-}
-
 impl Chart {
     pub fn draw(&self) -> Markup {
-        let strands = self.strands();
+        let strands = strands(&self.lines, NEAR, |x, y| (self.x.place(x), self.y.place(y)));
         html! {
             figure.chart {
-                div.legend { @for strand in &strands { (strand.entry()) } }
+                div.legend { @for strand in &strands { (entry(strand)) } }
                 div.plot {
                     div.y-title { (self.y.title) }
                     div.y-marks aria-hidden="true" { @for (mark, text) in &self.y.marks {
@@ -122,25 +107,6 @@ impl Chart {
                 }
             }
         }
-    }
-
-    /// What is drawn: lines that coincide once.
-    fn strands(&self) -> Vec<Strand<'_>> {
-        let place = |(x, y, _): &(f64, f64, String)| (self.x.place(*x), self.y.place(*y));
-        let places: Vec<Places> =
-            self.lines.iter().map(|line| line.points.iter().map(place).collect()).collect();
-        let mut of_side: BTreeMap<&str, usize> = BTreeMap::new();
-        let strand = |group: Vec<usize>| {
-            let lines: Vec<&Line> = group.into_iter().map(|at| &self.lines[at]).collect();
-            let side = lines[0].side;
-            let name = palette::name_of(side);
-            let number = of_side.entry(name).or_default();
-            let colour = *number % palette::lines(side).len();
-            let class = format!("{name}-{colour} d{}", *number % DASHES);
-            *number += 1;
-            Strand { lines, class }
-        };
-        coinciding(&places, NEAR).into_iter().map(strand).collect()
     }
 
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
@@ -167,13 +133,13 @@ impl Chart {
     }
 
     fn curve(&self, strand: &Strand<'_>) -> Markup {
-        let lead = strand.lines[0];
+        let (lead, class) = (strand.lines[0], class(strand));
         let path = joined(lead.points.iter().map(|(x, y, _)| self.at(*x, *y)));
         html! {
-            path class={ "line " (strand.class) } d=(path) {}
-            @for (x, y, words) in strand.points() {
+            path class={ "line " (class) } d=(path) {}
+            @for (x, y, words) in strand.points(": ") {
                 @let (x, y) = self.at(x, y);
-                path class={ "dot " (strand.class) } d={ "M" (x) " " (y) "h0" } {
+                path class={ "dot " (class) } d={ "M" (x) " " (y) "h0" } {
                     title { (words) }
                 }
             }
@@ -181,37 +147,26 @@ impl Chart {
     }
 }
 
-impl Strand<'_> {
-    /// Its entry in the legend.
-    fn entry(&self) -> Markup {
-        html! {
-            div.strand {
-                svg.sample viewBox="0 0 28 10" aria-hidden="true" {
-                    path class={ "line " (self.class) } d="M0 5H28" {}
-                    path class={ "dot " (self.class) } d="M14 5h0" {}
-                }
-                div.names {
-                    @for line in &self.lines { span.name { (line.name) } }
-                }
+/// The entry of a strand in the legend.
+fn entry(strand: &Strand<'_>) -> Markup {
+    let class = class(strand);
+    html! {
+        div.strand {
+            svg.sample viewBox="0 0 28 10" aria-hidden="true" {
+                path class={ "line " (class) } d="M0 5H28" {}
+                path class={ "dot " (class) } d="M14 5h0" {}
+            }
+            div.names {
+                @for line in &strand.lines { span.name { (line.name) } }
             }
         }
     }
+}
 
-    /// The points of all its lines, those at the same place once, with what is said of each.
-    fn points(&self) -> Vec<(f64, f64, String)> {
-        let mut found: Vec<(f64, f64, String)> = Vec::new();
-        for line in &self.lines {
-            for (x, y, words) in &line.points {
-                let words = format!("{}: {words}", line.name);
-                match found.iter_mut().find(|point| point.0.total_cmp(x).is_eq()) {
-                    Some((_, _, others)) => *others += &format!("\n{words}"),
-                    None => found.push((*x, *y, words)),
-                }
-            }
-        }
-        found.sort_by(|one, other| one.0.total_cmp(&other.0));
-        found
-    }
+/// The colour and the dashes of a strand.
+fn class(Strand { side, number, .. }: &Strand<'_>) -> String {
+    let colour = number % palette::lines(*side).len();
+    format!("{}-{colour} d{}", palette::name_of(*side), number % DASHES)
 }
 
 fn joined(points: impl Iterator<Item = (f64, f64)>) -> String {

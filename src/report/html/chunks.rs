@@ -1,8 +1,10 @@
 //! Into how many pieces to cut, and in how many streams to send them.
 
 use super::Case;
-use super::chart::{Axis, Chart, Line};
+use super::chart::{Axis, Chart};
 use super::style::folded_table;
+use crate::report::coincide::Line;
+use crate::report::ticks::time_at;
 use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
 use maud::{Markup, html};
@@ -64,7 +66,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let lines: Vec<Line> = drawn.iter().map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
     let x = Axis::over("chunks of a batch", points().map(|point| point.0), |_| String::new())?;
-    let y = Axis::over("time of a run", points().map(|point| point.1), super::setup::time)?;
+    let y = Axis::over("time of a run", points().map(|point| point.1), time_at)?;
     let mut numbers: Vec<u64> = points().map(|point| point.0 as u64).collect();
     numbers.sort_unstable();
     numbers.dedup();

@@ -1,10 +1,12 @@
 //! What is paid once, and from which reuse on it pays.
 
-use super::chart::{Axis, Chart, Line};
+use super::chart::{Axis, Chart};
 use super::style::{rich, scrolled};
 use super::{Case, distinct, paragraph};
 use crate::findings::{Answer, Comparison};
+use crate::report::coincide::Line;
 use crate::report::said::once;
+use crate::report::ticks::time_at;
 use crate::report::words::{count, plural};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -91,7 +93,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
     let x = Axis::over("runs of a program", points().map(|p| p.0), passes)?;
-    let y = Axis::over("time of a run, all included", points().map(|p| p.1), time)?;
+    let y = Axis::over("time of a run, all included", points().map(|p| p.1), time_at)?;
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
     let description = "Time of a run with its share of set-up and first use, against the number \
@@ -104,14 +106,4 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
 fn passes(number: f64) -> String {
     let number = number.round() as u64;
     if number >= 1_000 { format!("{} k", number / 1_000) } else { number.to_string() }
-}
-
-/// A time at a mark of an axis, with no digits that say nothing: `30 us`.
-pub(super) fn time(nanos: f64) -> String {
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
-    let found = units.into_iter().find(|&(scale, _)| nanos >= scale * (1.0 - 1e-9));
-    let (scale, unit) = found.unwrap_or((1.0, "ns"));
-    let value = nanos / scale;
-    let rounded = if value >= 100.0 { value.round() } else { (value * 100.0).round() / 100.0 };
-    format!("{rounded} {unit}")
 }

@@ -1,12 +1,14 @@
 //! From which size on the GPU pays.
 
-use super::chart::{Axis, Chart, Line};
+use super::chart::{Axis, Chart};
 use super::scale::Scale;
 use super::style::share;
 use super::{Case, paragraph};
 use crate::findings::Threshold;
 use crate::machine::Side;
+use crate::report::coincide::Line;
 use crate::report::said;
+use crate::report::ticks::time_at;
 use crate::report::words::count;
 use crate::search::{AtSize, Setting, Wins};
 use crate::units::Span;
@@ -110,7 +112,7 @@ fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);
     let x = Axis::over(&title, points().map(|point| point.0), size)?;
-    let y = Axis::over("time of a run", points().map(|point| point.1), super::setup::time)?;
+    let y = Axis::over("time of a run", points().map(|point| point.1), time_at)?;
     let flags = vec![(found.elements as f64, "here".to_owned())];
     let description = "Time of a run of the fastest plan on the CPU and on the GPU, against the \
                        size; the sentence below says where they cross, and between which sizes \

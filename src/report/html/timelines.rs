@@ -6,7 +6,8 @@ use super::columns::{REASONS, columns};
 use super::packed::packed;
 use super::roles::place;
 use super::style::scrolled;
-use crate::report::words::{plural, with_range};
+use crate::report::timeline_row::captioned;
+use crate::report::words::plural;
 use crate::search::Ranked;
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
@@ -170,19 +171,7 @@ fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
 }
 
 fn columns_of(case: &Case<'_>, ranked: &Ranked) -> String {
-    let (low, high) = ranked.forecast.interval();
-    let predicted = format!("predicted: {}", with_range(ranked.makespan(), low, high));
-    let mut views = vec![(predicted, &ranked.forecast.timeline)];
-    let identity = ranked.plan.identity();
-    let runs = case.subject.runs;
-    if let Some(trace) = runs.and_then(|runs| runs.trace_of(&identity)) {
-        let otherwise = case.measured(ranked).map_or_else(String::new, |run| {
-            let passes = plural(run.passes_ns.len() as u64, "run");
-            format!("; {} otherwise (median of {passes})", run.makespan())
-        });
-        let taken = trace.timeline.makespan;
-        let title = format!("measured: {taken} while each call was timed{otherwise}");
-        views.push((title, &trace.timeline));
-    }
-    columns(&ranked.plan.program, &views)
+    let trace = case.subject.runs.and_then(|runs| runs.trace_of(&ranked.plan.identity()));
+    let traced = trace.map(|trace| &trace.timeline);
+    columns(&ranked.plan.program, &captioned(ranked, traced, case.measured(ranked)))
 }

@@ -1,7 +1,7 @@
 //! Axes: where they end, where their marks are and what is written beside them.
 
 use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
-use crate::report::ticks::{log_marks, time_like};
+use crate::report::ticks::{log_marks, time_at};
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -81,7 +81,7 @@ impl ValueFormatter<f64> for Axis {
 impl Axis {
     /// An axis of powers of ten that are nanoseconds.
     pub fn of_times(low: f64, high: f64, title: &'static str) -> Self {
-        let label = Box::new(|power: f64| time(10f64.powf(power)));
+        let label = Box::new(|power: f64| time_at(10f64.powf(power)));
         Self { low, high, marks: decades(low, high), label, title: title.into() }
     }
 }
@@ -89,11 +89,6 @@ impl Axis {
 /// Marks at round numbers between two exponents of ten, as exponents.
 pub(super) fn decades(low: f64, high: f64) -> Vec<f64> {
     log_marks(10f64.powf(low), 10f64.powf(high)).into_iter().map(f64::log10).collect()
-}
-
-/// Nanoseconds in the unit that fits, with no more digits than it takes: `2.5 ms`.
-fn time(nanos: f64) -> String {
-    time_like(nanos, nanos)
 }
 
 /// The smallest and the largest of the finite values; `None` without any.

@@ -5,7 +5,7 @@ use super::marks::{Legend, Marker};
 use super::style::{context, heading, quoted, rgb, svg, titled, wrapped_title};
 use crate::machine::Side;
 use crate::report::Origin;
-use crate::report::coincide::{Places, coinciding};
+use crate::report::coincide::{Line, Strand, strands};
 use crate::report::palette;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
@@ -30,16 +30,6 @@ struct Kind {
 
 /// The fastest plan of every kind with each number of chunks.
 type Lines = BTreeMap<Kind, BTreeMap<u64, Span>>;
-
-/// Lines that are drawn as one.
-struct Strand {
-    names: Vec<String>,
-    line: Places,
-    /// The points of all its lines, with what is said of each.
-    said: Vec<((f64, f64), String)>,
-    marker: Marker,
-    colour: RGBColor,
-}
 
 /// Draws the fastest plan of every family over its number of chunks. `None` unless a family has
 /// plans with several numbers.
@@ -68,10 +58,14 @@ pub fn chunks(
     let log_of = |count: u64| (count as f64).log2();
     let (from, to) = (log_of(*counts.first()?), log_of(*counts.last()?));
     let (low, high) = (least - 0.05, most + 0.05);
-    let strands = strands(&lines, [(to - from).max(1e-3), high - low]);
+    let (width, height) = ((to - from).max(1e-3), high - low);
+    let drawn = drawn(&lines);
+    let strands = strands(&drawn, NEAR, |x, y| (x / width, y / height));
     let mut legend = Legend::default();
     for strand in &strands {
-        legend.add(strand.marker, strand.colour, strand.names.clone());
+        let (marker, colour) = look(strand);
+        let names = strand.lines.iter().map(|line| line.name.clone());
+        legend.add(marker, colour, names.collect());
     }
     let height = heading(&title, &below) + legend.height(WIDTH) + HEIGHT;
     Some(svg((WIDTH, height), |area, tips| {
@@ -88,48 +82,38 @@ pub fn chunks(
         let y = Axis::of_times(low, high, "time of a run");
         let mut chart = chart(&area, margins, x, y)?;
         // The first line is the one to look at: it comes on top.
-        for Strand { line, said, marker, colour, .. } in strands.iter().rev() {
-            chart.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
-            marker.draw_all(&chart, said.iter().map(|(place, _)| *place), *colour)?;
-            for (place, text) in said {
-                tips.add_near(chart.backend_coord(place), text.clone());
+        for strand in strands.iter().rev() {
+            let ((marker, colour), said) = (look(strand), strand.points(", "));
+            let line = strand.lines[0].points.iter().map(|(x, y, _)| (*x, *y));
+            chart.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
+            marker.draw_all(&chart, said.iter().map(|(x, y, _)| (*x, *y)), colour)?;
+            for (x, y, text) in said {
+                tips.add_near(chart.backend_coord(&(x, y)), text);
             }
         }
         Ok(())
     }))
 }
 
-/// The fastest line first, on axes that are so long.
-fn strands(lines: &Lines, [width, height]: [f64; 2]) -> Vec<Strand> {
+/// The lines with their points as logarithms, the fastest line first.
+fn drawn(lines: &Lines) -> Vec<Line> {
     let mut sorted: Vec<_> = lines.iter().collect();
     sorted.sort_by_key(|(kind, line)| (line.values().min().copied(), (*kind).clone()));
-    let points = |line: &BTreeMap<u64, Span>| -> Places {
-        line.iter().map(|(count, time)| ((*count as f64).log2(), log(*time))).collect()
+    let point = |(count, time): (&u64, &Span)| {
+        let words = format!("{}: {time}", plural(*count, "chunk"));
+        ((*count as f64).log2(), log(*time), words)
     };
-    let place = |(x, y): (f64, f64)| (x / width, y / height);
-    let places: Vec<Places> =
-        sorted.iter().map(|(_, line)| points(line).into_iter().map(place).collect()).collect();
-    let mut of_side: BTreeMap<Side, usize> = BTreeMap::new();
-    let strand = |group: Vec<usize>| {
-        let (Kind { side, .. }, lead) = sorted[group[0]];
-        let number = of_side.entry(*side).or_default();
-        let colours = palette::lines(*side);
-        let (colour, marker) =
-            (rgb(colours[*number % colours.len()]), MARKERS[*number % MARKERS.len()]);
-        *number += 1;
-        let mut said: BTreeMap<u64, ((f64, f64), String)> = BTreeMap::new();
-        for &at in &group {
-            let (kind, line) = sorted[at];
-            for (place, (count, time)) in points(line).into_iter().zip(line) {
-                let words = format!("{}, {}: {time}", kind.name, plural(*count, "chunk"));
-                let (_, all) = said.entry(*count).or_insert_with(|| (place, String::new()));
-                *all += &format!("{}{words}", if all.is_empty() { "" } else { "\n" });
-            }
-        }
-        let names = group.iter().map(|&at| sorted[at].0.name.clone()).collect();
-        Strand { names, line: points(lead), said: said.into_values().collect(), marker, colour }
+    let line = |(Kind { name, side }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
+        name: name.clone(),
+        side: *side,
+        points: line.iter().map(point).collect(),
     };
-    coinciding(&places, NEAR).into_iter().map(strand).collect()
+    sorted.into_iter().map(line).collect()
+}
+
+fn look(Strand { side, number, .. }: &Strand<'_>) -> (Marker, RGBColor) {
+    let colours = palette::lines(*side);
+    (MARKERS[number % MARKERS.len()], rgb(colours[number % colours.len()]))
 }
 
 fn log(time: Span) -> f64 {

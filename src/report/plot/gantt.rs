@@ -13,8 +13,8 @@ use crate::report::Origin;
 use crate::report::palette::of_lane;
 use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};
-use crate::report::timeline_row::TimelineRow;
-use crate::report::words::{percent, plural, with_range};
+use crate::report::timeline_row::{TimelineRow, captioned};
+use crate::report::words::{percent, plural};
 use crate::runs::Run;
 use crate::search::{Ranked, Ranking};
 use crate::timeline::{Activity, Timeline};
@@ -55,21 +55,11 @@ const ROWS: usize = 4;
 
 /// Draws the plan.
 pub fn gantt(of: &Gantt<'_>) -> String {
-    let Ranked { plan, forecast, .. } = of.drawn;
-    let (low, high) = forecast.interval();
-    let mut panels = vec![Panel {
-        caption: format!("predicted: {}", with_range(of.drawn.makespan(), low, high)),
-        timeline: &forecast.timeline,
-    }];
-    if let Some(Measured { timeline, run }) = of.measured {
-        let caption = format!(
-            "measured: {} while each call was timed; {} otherwise (median of {})",
-            timeline.makespan,
-            run.makespan(),
-            plural(run.passes_ns.len() as u64, "run")
-        );
-        panels.push(Panel { caption, timeline });
-    }
+    let plan = &of.drawn.plan;
+    let (traced, run) = of.measured.map(|one| (one.timeline, one.run)).unzip();
+    let panels = captioned(of.drawn, traced, run).into_iter();
+    let panels = panels.map(|(caption, timeline)| Panel { caption, timeline });
+    let panels: Vec<Panel<'_>> = panels.collect();
     let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
     let (title, lines) = (wrapped_title(&of.title(), WIDTH), of.lines());
     let height = |panel: &Panel<'_>| {

@@ -1,13 +1,11 @@
 //! What the tasks of a workload take at least, and what has to move between host and device.
 
-use super::super::prices::{by_itself, copy};
 use super::super::scaling::{largest, scaled};
-use crate::families::{Cpu, Family, Resident, Strategy, build};
-use crate::machine::{Direction, HostMemory};
+use super::prices::{by_itself, copy, launches, on_cpu};
+use crate::machine::Direction;
 use crate::profile::Profile;
 use crate::program::BufferId;
 use crate::scenario::{Home, Task, TaskId, Workload};
-use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
 
 /// Pieces down to a 64th are looked at: smaller ones cost more for each element, since every launch
@@ -74,16 +72,13 @@ impl Work {
         let mut nodes = Vec::new();
         for (index, task) in workload.tasks.iter().enumerate() {
             let sizes = pieces(workload, task);
-            let [cpu, gpu] = [Side::Cpu, Side::Gpu].map(|side| match sizes.as_slice() {
-                // Nothing is known of its pieces, but whether the side can do it is.
-                [] => price(&by_itself(workload, task), side, profile).map(|_| (0.0, 0.0)),
-                sizes => least(sizes, side, profile),
-            });
-            let cpu = cpu.map(|(host, _)| host);
+            let cpu = least(&sizes, |piece| Some([on_cpu(piece, profile)?; 2]));
+            let cpu = cpu.map(|[host, _]| host);
+            let gpu = least(&sizes, |piece| on_gpu(piece, profile));
             if cpu.is_none() && gpu.is_none() {
                 return None;
             }
-            let gpu = gpu.map(|(alone, load)| OnGpu { alone, load });
+            let gpu = gpu.map(|[alone, load]| OnGpu { alone, load });
             let (takes, leaves) = ends(workload, TaskId(index));
             let is_lost = |ids: &[usize], way: usize| ids.iter().any(|&id| ways[id][way].is_none());
             if gpu.is_some() && (is_lost(&takes, 0) || is_lost(&leaves, 1)) {
@@ -125,7 +120,8 @@ fn ends(workload: &Workload, id: TaskId) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// A task by itself at some sizes, each with how many such pieces make the whole. If it can be cut
-/// but not be made smaller by rule, there are none: nothing is known of its pieces.
+/// but not be made smaller by rule, nothing is known of its pieces, but whether a side can do it
+/// is: the whole counts for no time.
 fn pieces(workload: &Workload, task: &Task) -> Vec<(Workload, f64)> {
     let alone = by_itself(workload, task);
     if !task.splittable {
@@ -137,50 +133,25 @@ fn pieces(workload: &Workload, task: &Task) -> Vec<(Workload, f64)> {
         let share = largest(&piece) as f64 / whole as f64;
         Some((piece, 1.0 / share))
     });
-    sizes.collect()
+    let sizes: Vec<(Workload, f64)> = sizes.collect();
+    if sizes.is_empty() { vec![(alone, 0.0)] } else { sizes }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Side {
-    Cpu,
-    Gpu,
+/// The time that launches take one after the other, and their load of a whole GPU.
+fn on_gpu(workload: &Workload, profile: &Profile) -> Option<[f64; 2]> {
+    let launches = launches(workload, profile)?;
+    let alone = launches.iter().map(|one| one.alone.nanos_f64()).sum();
+    Some([alone, launches.iter().map(|one| one.load).sum()])
 }
 
-/// The least that a task takes on a side, from start to end and of all of the side, whichever way
-/// it is cut.
-fn least(sizes: &[(Workload, f64)], side: Side, profile: &Profile) -> Option<(f64, f64)> {
-    let mut found = sizes.iter().map(|(workload, times)| {
-        let (alone, load) = price(workload, side, profile)?;
-        Some((alone * times, load * times))
-    });
+/// The least that a task takes from start to end, and of all of a side, whichever way it is cut.
+fn least(
+    sizes: &[(Workload, f64)],
+    price: impl Fn(&Workload) -> Option<[f64; 2]>,
+) -> Option<[f64; 2]> {
+    let mut found = sizes.iter().map(|(piece, times)| Some(price(piece)?.map(|one| one * times)));
     let first = found.next()??;
-    Some(found.flatten().fold(first, |(alone, load), (a, l)| (alone.min(a), load.min(l))))
-}
-
-fn price(workload: &Workload, side: Side, profile: &Profile) -> Option<(f64, f64)> {
-    let mut workload = workload.clone();
-    let family = match side {
-        Side::Cpu => {
-            let pageable = Home::Host(HostMemory::Pageable);
-            workload.buffers.iter_mut().for_each(|buffer| buffer.home = pageable);
-            Family::Cpu(Cpu)
-        }
-        Side::Gpu => Family::Resident(Resident),
-    };
-    let memory = HostMemory::Pageable;
-    let program = build(&workload, Strategy::plain(family, memory)).ok()?;
-    let demands = demands(&program, profile).ok()?;
-    Some(match side {
-        Side::Cpu => {
-            let host = demands.iter().map(|one| one.host.nanos_f64()).sum();
-            (host, host)
-        }
-        Side::Gpu => {
-            let launches = program.body.iter().zip(&demands).filter(|(call, _)| call.is_launch());
-            let sum = |of: fn(&Demand) -> f64| launches.clone().map(|(_, one)| of(one)).sum();
-            (sum(|one| one.alone.nanos_f64()), sum(|one| one.load))
-        }
-    })
+    Some(found.flatten().fold(first, |[alone, load], [a, l]| [alone.min(a), load.min(l)]))
 }
 
 /// The least time in which so many bytes cross the link, in pieces or as one: by a copy of pinned

@@ -1,43 +1,14 @@
 //! A time that no schedule of a workload's tasks goes below on a machine.
 
-mod intervals;
-mod load;
-mod path;
-mod resource;
-mod work;
-
+use super::super::halving::halved;
+use super::path::Paths;
+use super::work::Work;
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::units::Span;
-use path::Paths;
-pub use resource::Resource;
-use work::Work;
 
 /// Halvings between a time that is too short and one that may do: to a thousandth.
 const STEPS: usize = 10;
-
-/// A time below which no schedule of a workload's tasks goes, and what it is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskBound {
-    pub time: Span,
-    pub of: BoundOf,
-}
-
-/// What a bound is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BoundOf {
-    /// The longest path of tasks that wait for one another, with their copies.
-    Path,
-    /// What a resource has to do at least, however the tasks are divided.
-    Load(Resource),
-    /// What has to be done in some interval.
-    Intervals,
-}
-
-/// The time of [`task_bound_of`].
-pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
-    task_bound_of(workload, profile).map(|bound| bound.time)
-}
 
 /// A time below which no schedule of the workload's tasks can end on this machine, whoever does
 /// them, in whatever order and pieces, and however their data come and go. `None` if the profile
@@ -66,30 +37,22 @@ pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
 /// What a task takes is its price by itself, with its data at hand, and nothing for calls, waits,
 /// hand-overs and what others take from it. Of a task that can be cut, it is the least for each
 /// element over pieces from the whole to a 64th.
-pub fn task_bound_of(workload: &Workload, profile: &Profile) -> Option<TaskBound> {
+pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
     let work = Work::new(workload, profile)?;
     let paths = Paths::new(&work);
-    let longest = paths.longest();
-    let (load, busiest) = work.least_load(&paths, f64::INFINITY);
-    let least = longest.max(load);
+    let least = paths.longest().max(work.least_load(&paths, f64::INFINITY));
     if !least.is_finite() {
         return None;
     }
     let is_too_short =
-        |time: f64| !work.may_end_within(&paths, time) || work.least_load(&paths, time).0 > time;
+        |time: f64| !work.may_end_within(&paths, time) || work.least_load(&paths, time) > time;
     let (mut short, mut enough) = (least, least);
     while is_too_short(enough) {
         (short, enough) = (enough, enough * 1.25 + 1.0);
     }
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(short, enough);
-        *(if is_too_short(middle) { &mut short } else { &mut enough }) = middle;
-    }
-    let of = match busiest {
-        _ if short > least => BoundOf::Intervals,
-        Some(resource) if load > longest => BoundOf::Load(resource),
-        _ => BoundOf::Path,
-    };
+    let mut steps = 0..STEPS;
+    let middle = |short: f64, enough: f64| steps.next().map(|_| f64::midpoint(short, enough));
+    let (short, _) = halved((short, enough), middle, |time| Some(is_too_short(time)))?;
     // Rounds down to whole nanoseconds, since a lower bound may not round up.
-    Some(TaskBound { time: Span::from_nanos(short as u64), of })
+    Some(Span::from_nanos(short as u64))
 }

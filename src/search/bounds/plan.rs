@@ -3,14 +3,14 @@
 //! Invariant: where a bound is not below the time of a plan that is known, the other plan can be
 //! left out, and the fastest of all is found nevertheless.
 
-use super::prices::{by_itself, copy};
-use super::scaling::scaled;
-use crate::families::{Lanes, Resident, Strategy, build};
+use super::super::scaling::scaled;
+use super::prices::{by_itself, copy, launches};
+use crate::families::{Lanes, Strategy};
 use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::BufferId;
 use crate::scenario::{Home, Task, Workload};
-use crate::simulate::{Demand, demands};
+use crate::simulate::Demand;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const ALIGNED: u64 = 32;
 /// Each chunk counts as the smallest one, alone on the machine with its data at hand, without halos
 /// and without what all chunks share. Prices are taken not to fall with the size. What copies and
 /// kernels take from each other, hand-overs and waits are left out.
-pub(super) struct Bounds<'a> {
+pub(in crate::search) struct Bounds<'a> {
     workload: &'a Workload,
     profile: &'a Profile,
     /// By the number of chunks; `None` if nothing is known of their demands.
@@ -186,12 +186,8 @@ impl ChunkDemand {
     ) -> Option<()> {
         let alone = by_itself(workload, &Task { iterations: 1, ..task.clone() });
         let alone = scaled(&alone, elements)?;
-        let strategy = Strategy::plain(Resident, HostMemory::Pageable);
-        let program = build(&alone, strategy).ok()?;
-        let demands = demands(&program, profile).ok()?;
-        let launches = program.body.iter().zip(demands).filter(|(call, _)| call.is_launch());
         let times = task.iterations as f64;
-        for (_, Demand { host, gap, alone, load }) in launches {
+        for Demand { host, gap, alone, load } in launches(&alone, profile)? {
             self.host += host.nanos_f64() * times;
             self.kernels += (gap + alone).nanos_f64() * times;
             self.gaps += gap.nanos_f64() * times;

@@ -1,11 +1,11 @@
 //! What single tasks and copies take, whatever goes on beside them.
 
-use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::families::{Cpu, Resident, Strategy, build};
+use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
-use crate::program::{
-    Allocation, AllocationId, BufferId, Call, Place, Program, Slice, StreamTraits,
-};
+use crate::program::BufferId;
 use crate::scenario::{Buffer, Home, Limits, Task, Workload};
+use crate::schedule::single_copy;
 use crate::simulate::{Demand, demands};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -39,29 +39,26 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
     }
 }
 
+/// What each launch of the tasks takes at least, with all their data on the device.
+pub(super) fn launches(workload: &Workload, profile: &Profile) -> Option<Vec<Demand>> {
+    let program = build(workload, Strategy::plain(Resident, HostMemory::Pageable)).ok()?;
+    let demands = demands(&program, profile).ok()?;
+    let launches = program.body.iter().zip(demands).filter(|(call, _)| call.is_launch());
+    Some(launches.map(|(_, demand)| demand).collect())
+}
+
+/// What the tasks take of the host at least, with all its threads.
+pub(super) fn on_cpu(workload: &Workload, profile: &Profile) -> Option<f64> {
+    let mut workload = workload.clone();
+    let pageable = Home::Host(HostMemory::Pageable);
+    workload.buffers.iter_mut().for_each(|buffer| buffer.home = pageable);
+    let program = build(&workload, Strategy::plain(Cpu, HostMemory::Pageable)).ok()?;
+    let demands = demands(&program, profile).ok()?;
+    Some(demands.iter().map(|one| one.host.nanos_f64()).sum())
+}
+
 /// What a copy of pinned memory takes at least.
 pub(super) fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<Demand> {
-    let [ashore, there] =
-        [0, 1].map(|at| Slice { allocation: AllocationId(at), offset: Bytes::ZERO, length: bytes });
-    let (from, to) = match direction {
-        Direction::HostToDevice => (ashore, there),
-        Direction::DeviceToHost => (there, ashore),
-    };
-    let memory = |place| Allocation { name: String::new(), place, bytes, holds: None };
-    let stream = StreamId(0);
-    let program = Program {
-        label: String::new(),
-        allocations: vec![
-            memory(Place::Host(HostMemory::Pinned)),
-            memory(Place::Device(DeviceId::FIRST)),
-        ],
-        streams: vec![StreamTraits::default()],
-        stream_names: Vec::new(),
-        events: 0,
-        kernels: Vec::new(),
-        threads: Vec::new(),
-        setup: Vec::new(),
-        body: vec![Call::Copy { stream, direction, from, to }, Call::Synchronize { stream }],
-    };
+    let program = single_copy(bytes, direction, HostMemory::Pinned);
     demands(&program, profile).ok()?.into_iter().next()
 }
