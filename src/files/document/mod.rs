@@ -1,19 +1,12 @@
 //! TOML to Rust types, with the place and the key of what does not fit.
 //!
-//! The crate `toml` parses. From there to a type its own reader compiles every type for four kinds
-//! of tables, of which ours need one; that took a fifth of the time that hallway takes to compile.
-//! Nor do its errors say which key they are about.
-//!
 //! Invariant: every error has the place of the innermost value that it is about.
 
-mod decoder;
 mod error;
-mod spanned;
 
 pub use error::TomlError;
-pub use spanned::Spanned;
+pub use toml::Spanned;
 
-use decoder::Decoder;
 use serde::Deserialize;
 use std::ops::Range;
 use toml::de::DeTable;
@@ -37,7 +30,6 @@ pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
         message: error.message().to_owned(),
         span: error.span().unwrap_or_default(),
         keys: Vec::new(),
-        is_placed: true,
     })
 }
 
@@ -49,7 +41,8 @@ pub fn decode_table<'i, T: Deserialize<'i>>(
     table: DeTable<'i>,
     span: Range<usize>,
 ) -> Result<T, TomlError> {
-    T::deserialize(Decoder::of(table, span))
+    let document = toml::Deserializer::from(Spanned::new(span, table));
+    serde_path_to_error::deserialize(document).map_err(TomlError::from)
 }
 
 #[cfg(test)]
