@@ -23,8 +23,12 @@ impl From<serde_path_to_error::Error<toml::de::Error>> for TomlError {
             Segment::Map { key } if !key.starts_with(PLACE) => Some(key.clone()),
             _ => None,
         });
-        let keys = keys.collect();
+        let mut keys: Vec<String> = keys.collect();
         let error = error.into_inner();
+        // An unknown key leads to no value: its table is what the error is about.
+        if error.message().starts_with("unknown field `") {
+            keys.pop();
+        }
         let span = error.span().unwrap_or_default();
         Self { message: error.message().to_owned(), span, keys }
     }
