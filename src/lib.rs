@@ -101,21 +101,27 @@
 //! - No files in [`report`], and no terminal: the caller decides where a string goes.
 //! - No output file before every input was read and checked: a bad scenario leaves nothing behind.
 
+#[cfg(feature = "gpu")]
 pub mod calibrate;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod compare;
 pub mod cost;
+#[cfg(feature = "gpu")]
 pub mod execute;
 pub mod families;
 pub mod files;
 pub mod findings;
 pub mod fit;
+#[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
 pub mod host;
 pub mod kernels;
 pub mod machine;
 pub mod profile;
 pub mod program;
+#[cfg(feature = "report")]
 pub mod report;
 pub mod runs;
 pub mod samples;
@@ -124,6 +130,7 @@ pub mod schedule;
 pub mod search;
 pub mod simulate;
 pub mod stats;
+#[cfg(feature = "gpu")]
 pub mod study;
 pub mod timeline;
 pub mod units;

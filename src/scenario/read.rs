@@ -241,6 +241,7 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ("expected f64", "expected a number"),
         ("expected a sequence", array),
         ("invalid type: map", "invalid type: table"),
+        ("wanted string or table", "expected a word in quotation marks"),
     ];
     let message =
         ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));

@@ -1,5 +1,6 @@
 //! What is wrong with a document.
 
+use serde_path_to_error::Segment;
 use std::fmt;
 use std::ops::Range;
 
@@ -11,17 +12,25 @@ pub struct TomlError {
     pub span: Range<usize>,
     /// The keys that lead to the value, outermost first.
     pub keys: Vec<String>,
-    pub(super) is_placed: bool,
 }
 
-impl TomlError {
-    /// Places an error that has no place yet: the innermost value around it has.
-    pub(super) fn or_at(mut self, span: &Range<usize>) -> Self {
-        if !self.is_placed {
-            self.span = span.clone();
-            self.is_placed = true;
+/// What the crate `toml` asks a type for that wants to know its place: no key of a document.
+const PLACE: &str = "$__serde_spanned_private_";
+
+impl From<serde_path_to_error::Error<toml::de::Error>> for TomlError {
+    fn from(error: serde_path_to_error::Error<toml::de::Error>) -> Self {
+        let keys = error.path().iter().filter_map(|segment| match segment {
+            Segment::Map { key } if !key.starts_with(PLACE) => Some(key.clone()),
+            _ => None,
+        });
+        let mut keys: Vec<String> = keys.collect();
+        let error = error.into_inner();
+        // An unknown key leads to no value: its table is what the error is about.
+        if error.message().starts_with("unknown field `") {
+            keys.pop();
         }
-        self
+        let span = error.span().unwrap_or_default();
+        Self { message: error.message().to_owned(), span, keys }
     }
 }
 
@@ -33,9 +42,3 @@ impl fmt::Display for TomlError {
 }
 
 impl std::error::Error for TomlError {}
-
-impl serde::de::Error for TomlError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { message: message.to_string(), span: 0..0, keys: Vec::new(), is_placed: false }
-    }
-}

@@ -201,7 +201,7 @@ pub(super) struct Writes<'r>(&'r Spanned<OneOrMore>);
 impl Writes<'_> {
     pub fn all(self) -> Vec<Spanned<String>> {
         match self.0.get_ref() {
-            OneOrMore::One(name) => vec![Spanned::new(name.clone(), self.0.span())],
+            OneOrMore::One(name) => vec![Spanned::new(self.0.span(), name.clone())],
             OneOrMore::More(names) => names.clone(),
         }
     }
