@@ -8,7 +8,7 @@ use crate::units::{Bytes, Span};
 
 /// What calls of one kind and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct CallCost {
+pub struct CallCost {
     /// Host time from entry to return, when the call need not wait. For a node of a graph, the part
     /// of the graph's launch that passes until the next node is issued.
     pub host: Span,
@@ -50,7 +50,7 @@ impl CallCost {
 
 /// What the host waits for before a call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub enum Waits {
     No,
     /// Everything in the stream; waking up takes as long as given.
     Stream(Span),
@@ -70,7 +70,7 @@ pub(crate) enum Waits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Work {
+pub enum Work {
     /// Nothing: the host does all of it.
     Nothing,
     /// Holds a copy engine for `alone`; none of its data is taken to be on the link in the last
