@@ -9,16 +9,17 @@
 //! - copy engines by direction, which stay with a stream and take time to change to another;
 //! - both directions on one link: the later start beside the other direction, and fair shares;
 //! - copies beside kernels, delayed once each;
-//! - hand-overs at a cost, and streams that wait beside kernels that run;
+//! - engines that poll for what came too early, and hand-overs at a cost where they do not;
+//! - streams that wait beside kernels that run;
 //! - kernels that wait and so slow copies to the device;
 //! - blocks dispatched to multiprocessors, and priorities of streams.
 //!
-//! The drawn programs leave out, and so this simulator says nothing of: engines that poll (the
-//! profile's hand-overs have costs instead), pageable and mapped memory, small copies that travel
+//! The drawn programs leave out, and so this simulator says nothing of: pageable and mapped memory, small copies that travel
 //! with their command, work on the CPU, copies within a device and between devices, more streams
 //! than channels, the legacy default stream, graphs, several GPUs and several host threads.
 
 mod engines;
+mod polling;
 mod simulator;
 
 use hallway::kernels::{Arguments, Kernel};
@@ -40,11 +41,12 @@ use std::sync::LazyLock;
 const STREAMS: usize = 5;
 const EVENTS: usize = 4;
 
-/// The calibrated machine, with hand-overs at a cost.
-static MACHINE: LazyLock<Profile> = LazyLock::new(|| {
-    let mut profile = Profile::load(Path::new("calibration/h200/profile.toml")).expect("it loads");
-    profile.latency.semaphore_polling = None;
-    profile
+/// The calibrated machine, as it is and with hand-overs at a cost.
+static MACHINES: LazyLock<[Profile; 2]> = LazyLock::new(|| {
+    let polls = Profile::load(Path::new("calibration/h200/profile.toml")).expect("it loads");
+    let mut has_costs = polls.clone();
+    has_costs.latency.semaphore_polling = None;
+    [polls, has_costs]
 });
 
 fn program(body: Vec<Call>, priorities: [i32; STREAMS]) -> Program {
@@ -116,15 +118,15 @@ fn any_call() -> impl Strategy<Value = Call> {
 }
 
 /// Checks that both simulators say the same of a program.
-fn check(program: &Program) -> Result<(), TestCaseError> {
-    let timeline = simulate(program, &MACHINE).expect("the profile knows all of it");
+fn check(program: &Program, machine: &Profile) -> Result<(), TestCaseError> {
+    let timeline = simulate(program, machine).expect("the profile knows all of it");
     let [mut host, mut device]: [Spans; 2] = [(); 2].map(|()| vec![None; program.body.len()]);
     let nanos = |at: Instant| at.since_start().nanos();
     for one in &timeline.activities {
         let side = if one.lane == Lane::Host { &mut host } else { &mut device };
         side[one.call] = Some((nanos(one.start), nanos(one.end)));
     }
-    let mut naive = Simulator::new(program, &MACHINE);
+    let mut naive = Simulator::new(program, machine);
     let makespan = naive.run();
     prop_assert_eq!(&naive.host, &host, "the host's calls");
     prop_assert_eq!(&naive.device, &device, "operations");
@@ -140,6 +142,9 @@ proptest! {
         body in prop::collection::vec(any_call(), 1..50),
         priorities in prop::array::uniform5(-1..=0_i32),
     ) {
-        check(&program(body, priorities))?;
+        let program = program(body, priorities);
+        for machine in &*MACHINES {
+            check(&program, machine)?;
+        }
     }
 }

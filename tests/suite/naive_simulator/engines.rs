@@ -102,6 +102,13 @@ impl CopyEngine {
         self.copy.take()
     }
 
+    /// If copies were under way at a past time: since when, and until when if they are over.
+    pub fn under_way(&self, then: u64) -> Option<(u64, Option<u64>)> {
+        let [since, until] = self.row;
+        let until = self.copy.is_none().then_some(until);
+        (since <= then && until.is_none_or(|until| then < until)).then_some((since, until))
+    }
+
     fn is_in_row(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| self.row[0] < copy.started)
     }

@@ -1,9 +1,11 @@
 //! Streams and events: what comes next, and when an operation may start.
 
+mod early;
 mod host;
 mod waiting_kernels;
 
 use super::engines::{CopyEngine, Multiprocessors, share_link};
+use super::polling::{Clock, Polling};
 use hallway::cost::{CompiledProgram, Work};
 use hallway::machine::{Direction, OperationKind};
 use hallway::profile::Profile;
@@ -27,6 +29,8 @@ struct Stream {
     /// The kinds of operations issued since then.
     seen: Vec<OperationKind>,
     last: Ending,
+    /// When the last operation started.
+    started: u64,
     /// What records and waits have added to what the next operation follows.
     awaited: Vec<Ending>,
 }
@@ -35,6 +39,7 @@ struct Stream {
 enum Event {
     HostReturns,
     Joins(usize),
+    IsMissed(usize),
     Begins,
     Dispatches(usize),
 }
@@ -61,6 +66,11 @@ pub struct Simulator<'p> {
     waiting: Vec<(usize, usize)>,
     engines: [CopyEngine; 2],
     multiprocessors: Multiprocessors,
+    /// By the kind of operation, how its engine polls; no clock if engines do not.
+    clock: Option<Clock>,
+    polling: [Polling; 3],
+    /// From when periods count for an operation that came too early, and whether only that counts.
+    missed: Vec<(u64, bool)>,
     /// Kernels that the device has taken up.
     kernels: usize,
     pub host: Spans,
@@ -94,10 +104,14 @@ impl<'p> Simulator<'p> {
             waiting: Vec::new(),
             engines: Default::default(),
             multiprocessors: Multiprocessors::default(),
+            clock: profile.latency.semaphore_polling.as_ref().map(Clock::new),
+            polling: Default::default(),
+            missed: vec![(0, false); calls],
             kernels: 0,
             host: vec![None; calls],
             device: vec![None; calls],
         };
+        simulator.polling[OperationKind::CopyOut as usize].away = 600;
         simulator.multiprocessors.count = u64::from(profile.machine.multiprocessors);
         for way in Direction::BOTH {
             let kind = OperationKind::of_copy(way);
@@ -115,6 +129,7 @@ impl<'p> Simulator<'p> {
             self.fill_engines();
             let copies = self.engines.iter().filter_map(|engine| engine.copy.as_ref());
             let ends = copies.map(|copy| copy.end).chain([self.multiprocessors.next()]);
+            let ends = ends.chain(self.polling.iter().filter_map(|engine| engine.next));
             let next = ends.chain(self.events.iter().map(|event| event.0)).min();
             self.now = match next {
                 Some(next) if next < u64::MAX => next,
@@ -152,6 +167,7 @@ impl<'p> Simulator<'p> {
         if frees_room {
             self.multiprocessors.dispatch(now);
         }
+        self.poll();
         loop {
             let due = self.events.iter().enumerate().filter(|(_, event)| event.0 <= now);
             let Some((place, _)) = due.min_by_key(|(place, event)| (event.0, *place)) else {
@@ -164,6 +180,7 @@ impl<'p> Simulator<'p> {
                     self.issue();
                 }
                 Event::Joins(call) => self.join(call),
+                Event::IsMissed(call) => self.miss(call),
                 Event::Begins => self.begin_kernel(),
                 Event::Dispatches(call) => {
                     let Work::Kernel { blocks, .. } = self.prices.cost_of(call).work else {
@@ -216,9 +233,10 @@ impl<'p> Simulator<'p> {
         let ending = Ending { time: self.now, kind: self.kind_of(call) };
         let index = self.stream_of(call);
         let stream = &mut self.streams[index];
-        (stream.cleared, stream.last) = (self.now, ending);
+        (stream.cleared, stream.last, stream.started) = (self.now, ending, started);
         stream.passed += 1;
         self.endings[call] = Some(ending);
+        self.polling[ending.kind.expect("an operation") as usize].last = self.now;
         self.advance(index);
         self.release_host();
     }
@@ -292,14 +310,36 @@ impl<'p> Simulator<'p> {
         let others = awaited.into_iter().map(|ending| (ending, true, 0.0));
         let all: Vec<_> = [(stream.last, false, beside)].into_iter().chain(others).collect();
         let mut time = arrival;
+        let mut missed = None;
         for (from, across, longer) in all.into_iter().filter(|one| one.0.time > issued) {
-            let nanos = longer + self.hand_over((from.kind, kind), across, is_first);
+            let nanos = match self.polls((call, kind), &from, across) {
+                Some(first) => {
+                    missed = missed.max(first);
+                    0.0
+                }
+                None => longer + self.hand_over((from.kind, kind), across, is_first),
+            };
             // The device looks once between issue and arrival, and pays only if it was too early.
             let early = (from.time - issued) as f64 / (arrival - issued) as f64;
             let share = if from.time >= arrival { 1.0 } else { early };
             time = time.max(from.time + Span::from_nanos_f64(nanos * share).nanos());
         }
-        match cost.work {
+        match missed {
+            None => self.set_off(call, time),
+            Some(first) => {
+                self.missed[call] = (first, self.queues_behind_last(call));
+                if time > self.now {
+                    self.events.push((time, Event::IsMissed(call)));
+                } else {
+                    self.miss(call);
+                }
+            }
+        }
+    }
+
+    /// Sends an operation to its engine.
+    fn set_off(&mut self, call: usize, time: u64) {
+        match self.prices.cost_of(call).work {
             Work::Kernel { gap, .. } => {
                 let time = time.max(self.now);
                 self.events.push((time, Event::Begins));

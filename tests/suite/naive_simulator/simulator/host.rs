@@ -19,6 +19,7 @@ impl Simulator<'_> {
                     self.advance(stream);
                 }
             }
+            self.ring_doorbells();
             let waits = match cost.waits {
                 Waits::No => None,
                 Waits::Stream(wake) | Waits::Event(wake) => Some([wake.nanos(), 0]),
