@@ -95,7 +95,7 @@ pub enum Work {
     },
     /// Lasts while the driver stages the data through memory of its own; the host is released
     /// `early` before the end. It does not hold the engine against other copies: none of pinned
-    /// memory is under way in its direction, see [`super::shape`].
+    /// memory is under way in its direction, see `cost::shape`.
     Staged {
         direction: Direction,
         duration: Span,

@@ -6,6 +6,7 @@ mod waiting_kernels;
 
 use super::engines::{CopyEngine, Multiprocessors, share_link};
 use super::polling::{Clock, Polling};
+use early::Poll;
 use hallway::cost::{CompiledProgram, Work};
 use hallway::machine::{Direction, OperationKind};
 use hallway::profile::Profile;
@@ -313,11 +314,12 @@ impl<'p> Simulator<'p> {
         let mut missed = None;
         for (from, across, longer) in all.into_iter().filter(|one| one.0.time > issued) {
             let nanos = match self.polls((call, kind), &from, across) {
-                Some(first) => {
-                    missed = missed.max(first);
+                Poll::TooEarly(first) => {
+                    missed = missed.max(Some(first));
                     0.0
                 }
-                None => longer + self.hand_over((from.kind, kind), across, is_first),
+                Poll::InTime => 0.0,
+                Poll::Never => longer + self.hand_over((from.kind, kind), across, is_first),
             };
             // The device looks once between issue and arrival, and pays only if it was too early.
             let early = (from.time - issued) as f64 / (arrival - issued) as f64;

@@ -7,6 +7,16 @@ use hallway::machine::{Direction, OperationKind};
 /// From the ring of a doorbell to the arrival of the commands.
 const RING: u64 = 1_300;
 
+/// What an engine finds that polls for the end of something.
+pub(super) enum Poll {
+    /// The engine does not poll for such ends.
+    Never,
+    /// It polls when that is over.
+    InTime,
+    /// It polls too early; periods count from then.
+    TooEarly(u64),
+}
+
 impl Simulator<'_> {
     /// When an operation reaches the device.
     fn arrival(&self, call: usize) -> u64 {
@@ -19,27 +29,29 @@ impl Simulator<'_> {
         last.kind == self.kind_of(call) && last.time > self.arrival(call)
     }
 
-    /// Nothing if the engine of an operation does not poll for the end of `from`. Otherwise from
-    /// when periods count if it polls too early.
+    /// How the engine of an operation polls for the end of `from`.
     pub(super) fn polls(
         &self,
         (call, kind): (usize, OperationKind),
         from: &Ending,
         across: bool,
-    ) -> Option<Option<u64>> {
-        let clock = self.clock?;
-        let before = from.kind.filter(|&before| before != kind)?;
-        let polling = self.profile.latency.semaphore_polling.as_ref()?;
-        let tolerance = match across {
-            true => &polling.arrival_tolerance,
-            false => polling.tolerance_behind(before, kind),
+    ) -> Poll {
+        let polling = self.profile.latency.semaphore_polling.as_ref();
+        let before = from.kind.filter(|&before| before != kind);
+        let (Some(clock), Some(polling), Some(before)) = (self.clock, polling, before) else {
+            return Poll::Never;
+        };
+        let tolerance = if across {
+            &polling.arrival_tolerance
+        } else {
+            polling.tolerance_behind(before, kind)
         };
         let Stream { last, started, .. } = &self.streams[self.stream_of(call)];
         let arrival = self.arrival(call);
         let is_behind = self.queues_behind_last(call);
         let turn = if is_behind { arrival.max(*started) } else { arrival };
         if from.time <= turn + tolerance.span().nanos() {
-            return Some(None);
+            return Poll::InTime;
         }
         let beside = Direction::BOTH.into_iter().filter_map(|way| {
             let engine = &self.engines[way as usize];
@@ -50,7 +62,7 @@ impl Simulator<'_> {
         });
         let first = turn + beside.fold(first_poll(self.profile, kind, None), u64::max);
         let is_found_meanwhile = is_behind && clock.next(first, from.time) <= last.time;
-        Some((!is_found_meanwhile).then_some(first))
+        if is_found_meanwhile { Poll::InTime } else { Poll::TooEarly(first) }
     }
 
     /// What has been issued for an engine, in the order of its arrival.
@@ -99,6 +111,8 @@ impl Simulator<'_> {
                 found.append(&mut engine.waiting);
             }
         }
-        found.into_iter().for_each(|call| self.set_off(call, self.now));
+        for call in found {
+            self.set_off(call, self.now);
+        }
     }
 }
