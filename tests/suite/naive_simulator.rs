@@ -17,9 +17,10 @@
 //! - kernels that wait and so slow copies to the device;
 //! - blocks dispatched to multiprocessors, and priorities of streams.
 //!
-//! The drawn programs leave out, and so this simulator says nothing of: pageable and mapped memory, small copies that travel
-//! with their command, work on the CPU, copies within a device and between devices, more streams
-//! than channels, the legacy default stream, graphs, several GPUs and several host threads.
+//! The drawn programs leave out, and so this simulator says nothing of: pageable and mapped memory,
+//! small copies that travel with their command, work on the CPU, copies within a device and between
+//! devices, more streams than channels, the legacy default stream, graphs, several GPUs and several
+//! host threads.
 
 mod engines;
 mod polling;
