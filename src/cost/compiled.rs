@@ -3,6 +3,7 @@
 use super::analysis::Analysis;
 use super::antithetic::Antithetic;
 use super::body::Body;
+use super::call::index;
 use super::changed::Changed;
 use super::channels::ChannelLayout;
 use super::copies::CopyEngines;
@@ -15,6 +16,7 @@ use super::polling::PollTimes;
 use super::waiting_kernels::WaitingKernels;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program};
+use crate::units::Span;
 use rand::RngExt;
 
 /// Why a program cannot be predicted on a machine.
@@ -48,6 +50,16 @@ impl<'p> CompiledProgram<'p> {
     /// If the profile does not know one of them, or the program does not fit its machine.
     pub fn new(program: &Program, profile: &'p Profile) -> Result<Self, CompileError> {
         Self::usual(program, &Analysis::new(program, profile), profile)
+    }
+
+    /// What a call of the body costs, by its place there.
+    pub fn cost_of(&self, call: usize) -> &CallCost {
+        self.body.cost_of(index(call))
+    }
+
+    /// How long a call of the body occupies the host if it need not wait, by its place there.
+    pub fn host_time(&self, call: usize) -> Span {
+        self.body.host_of(index(call))
     }
 
     /// Compiles a program that has been analysed, for the machine without scatter.

@@ -42,7 +42,7 @@ pub(crate) fn all_parts(multiprocessors: u32) -> u64 {
 
 /// The blocks of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Blocks {
+pub struct Blocks {
     pub count: u32,
     /// Parts of a multiprocessor that one block holds.
     pub parts: u32,

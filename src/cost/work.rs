@@ -8,7 +8,7 @@ use crate::units::{Bytes, Span};
 
 /// What calls of one kind and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct CallCost {
+pub struct CallCost {
     /// Host time from entry to return, when the call need not wait. For a node of a graph, the part
     /// of the graph's launch that passes until the next node is issued.
     pub host: Span,
@@ -43,7 +43,7 @@ impl CallCost {
 
 /// What the host waits for before a call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub enum Waits {
     No,
     /// Everything in the stream; waking up takes as long as given.
     Stream(Span),
@@ -63,7 +63,7 @@ pub(crate) enum Waits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Work {
+pub enum Work {
     /// Nothing: the host does all of it.
     Nothing,
     /// Holds a copy engine for `alone`; none of its data is taken to be on the link in the last
@@ -88,7 +88,7 @@ pub(crate) enum Work {
     },
     /// Lasts while the driver stages the data through memory of its own; the host is released
     /// `early` before the end. It does not hold the engine against other copies: none of pinned
-    /// memory is under way in its direction, see [`super::shape`].
+    /// memory is under way in its direction, see `cost::shape`.
     Staged {
         direction: Direction,
         duration: Span,

@@ -17,6 +17,7 @@ mod links_are_shared_fairly;
 mod machines;
 mod machines_stand_side_by_side;
 mod more_rows_take_nothing_away;
+mod naive_simulator;
 mod one_process_pays_for_first_uses;
 mod own_kernels_are_priced_and_checked;
 mod plans_are_race_free;
