@@ -1,6 +1,5 @@
 //! What it costs to go from one operation to the next that depends on it.
 
-use super::draws::Draws;
 use super::unknown::Unknown;
 use super::{Estimate, OperationKind, Profile};
 use serde::{Deserialize, Serialize};
@@ -18,13 +17,6 @@ pub struct HandOver {
     pub first: Estimate,
     /// What those behind it in the queue pay.
     pub queued: Estimate,
-}
-
-impl HandOver {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        draws.estimate(&mut self.first);
-        draws.estimate(&mut self.queued);
-    }
 }
 
 impl Profile {

@@ -1,38 +1,32 @@
 //! Whether numbers of a profile that are each possible make a machine together.
 
-use super::{Curve, FirstPoll, Profile};
+use super::parameters::{identity, is_model};
+use super::{Parameter, Profile};
 use crate::machine::FASTEST_MEMORY;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Measured times of neighbouring sizes scatter, but a larger size does not take less than this
 /// share of the time of a smaller one.
 const FALLEN: f64 = 0.5;
 
-/// A curve, what it is a curve of, and how far it may come down.
-struct Timed<'p> {
-    what: String,
-    time: &'p Curve,
-    /// On how many threads: from some size on, all of them share the work, and that takes as many
-    /// times less at best.
-    threads: usize,
-    /// Bytes of memory that each unit of its size is at least.
-    bytes_per_unit: f64,
-}
-
 /// Each element of a kernel of the library is read.
 const ELEMENT: f64 = 4.0;
+
+/// Keys with a word, a whole number or a truth value that was found of what a table is about, and
+/// says nothing of which that is.
+const PROPERTIES: [&str; 3] = ["direct", "registers_per_thread", "shared_bytes_per_block"];
 
 impl Profile {
     /// The first contradiction, in words.
     pub(super) fn problem(&self) -> Option<String> {
         let machine = || self.machine.problem().map(|(_, problem)| format!("[machine]: {problem}"));
-        let fallen = || self.times().find_map(|timed| timed.problem());
         machine()
             .or_else(|| self.threads())
             .or_else(|| self.gpus())
             .or_else(|| self.rates())
             .or_else(|| self.twice())
-            .or_else(fallen)
+            .or_else(|| self.times())
     }
 
     /// What runs on all threads of the CPU was measured with some.
@@ -80,105 +74,77 @@ impl Profile {
 
     /// Two tables about one thing: it would depend on their order which is believed.
     fn twice(&self) -> Option<String> {
-        let several = &self.multi_gpu;
-        let polling = || self.latency.semaphore_polling.iter();
-        let after = polling().flat_map(|polling| &polling.first_polls);
-        let in_graphs = polling().flat_map(|polling| &polling.first_polls_in_graphs);
-        let pair = |one: &FirstPoll| (one.from, one.to);
-        let hand_overs = self.hand_overs.iter().map(|one| (one.from, one.to, one.across_streams));
-        let twice = [
-            twice("copy", self.copies.iter().map(|one| one.direction)),
-            twice("registered_copy", self.registered_copies.iter().map(|one| one.direction)),
-            twice("staging", self.staging.iter().map(|one| (one.direction, one.found))),
-            twice("transfer", self.transfers.iter().map(|one| one.path)),
-            twice("kernel", self.kernels.iter().map(|one| one.variant)),
-            twice("twin", self.twins.iter().map(|one| (one.variant, one.found))),
-            twice("polling", self.polling.iter().map(|one| one.copies)),
-            twice("handover", hand_overs),
-            twice("graph.handover", self.graph.hand_overs.iter().map(|one| (one.from, one.to))),
-            twice("latency.semaphore_polling.first_poll", after.map(pair)),
-            twice("latency.semaphore_polling.first_poll_in_graph", in_graphs.map(pair)),
-            twice("link.refetches", self.link.refetches.iter().map(|one| one.streams)),
-            twice("interference", self.interference.iter().map(|one| (one.load, one.direction))),
-            twice("multi_gpu.peer", several.peers.iter().map(|one| (one.from, one.to))),
-            twice("multi_gpu.root", several.roots.iter().map(|one| one.devices)),
-            twice("multi_gpu.other", several.others.iter().map(|one| one.device)),
-        ];
-        twice.into_iter().flatten().next()
+        let Value::Object(sections) = self.plain() else { return None };
+        sections.iter().filter(|(key, _)| is_model(key)).find_map(|(key, value)| twice(key, value))
     }
 
-    /// Every curve that is the whole time of something.
-    fn times(&self) -> impl Iterator<Item = Timed<'_>> {
-        let of = |what: String, time| Timed { what, time, threads: 1, bytes_per_unit: 1.0 };
-        let copies = self.copies.iter();
-        let copies = copies.map(move |m| of(format!("[[copy]] of {}", m.direction), &m.time));
-        let registered = self.registered_copies.iter().map(move |model| {
-            of(format!("[[registered_copy]] of {}", model.direction), &model.time)
-        });
-        let inline =
-            self.inline.iter().flat_map(|model| [&model.until_return, &model.until_complete]);
-        let inline = inline.map(move |time| of("[inline]".to_owned(), time));
-        let staged = self.staging.iter().flat_map(move |model| {
-            let times = model.until_return.iter().chain([&model.until_complete]);
-            times.map(move |time| of(format!("[[staging]] of {}", model.direction), time))
-        });
-        let transfers = self.transfers.iter();
-        let transfers =
-            transfers.map(move |m| of(format!("[[transfer]] of a {}", m.path.name()), &m.time));
-        let kernels = self.kernels.iter();
-        let kernels = kernels.map(move |m| Timed {
-            bytes_per_unit: ELEMENT,
-            ..of(format!("[[kernel]] of `{}`", m.variant.kernel), &m.time)
-        });
-        let peers = self.multi_gpu.peers.iter();
-        let peers = peers.map(move |m| of("[[multi_gpu.peer]]".to_owned(), &m.time));
-        let twins = self.twins.iter().map(|model| Timed {
-            what: format!("[[twin]] of `{}`", model.variant.kernel),
-            time: &model.time,
-            threads: self.machine.cpu_threads.max(1),
-            bytes_per_unit: ELEMENT,
-        });
-        copies
-            .chain(registered)
-            .chain(inline)
-            .chain(staged)
-            .chain(transfers)
-            .chain(kernels)
-            .chain(peers)
-            .chain(twins)
+    /// A curve that is the whole time of something and cannot be.
+    fn times(&self) -> Option<String> {
+        let parameters = self.parameters();
+        parameters.iter().filter(|one| is_whole_time(one)).find_map(|one| self.time_problem(one))
     }
-}
 
-impl Timed<'_> {
-    fn problem(&self) -> Option<String> {
-        let knots = &self.time.knots;
+    fn time_problem(&self, time: &Parameter) -> Option<String> {
+        let Parameter { name, section, points: knots, .. } = time;
+        let bytes_per_unit = match section.as_str() {
+            "kernel" | "twin" => ELEMENT,
+            _ => 1.0,
+        };
+        // From some size on, all threads share the work of a twin.
+        let threads = if section == "twin" { self.machine.cpu_threads.max(1) } else { 1 };
         let &(largest, longest) = knots.last()?;
-        let what = &self.what;
         if longest <= 0.0 {
-            return Some(format!("{what}: all times up to the largest size, {largest}, are 0"));
+            return Some(format!("`{name}`: all times up to the largest size, {largest}, are 0"));
         }
-        let bytes = largest * self.bytes_per_unit;
+        let bytes = largest * bytes_per_unit;
         if bytes > FASTEST_MEMORY * 1e-9 * longest {
             return Some(format!(
-                "the times of a {what} end with {longest} ns for {bytes} bytes, over 50 TB/s: no \
+                "the times of `{name}` end with {longest} ns for {bytes} bytes, over 50 TB/s: no \
                  memory is so fast"
             ));
         }
-        let fallen = FALLEN / self.threads as f64;
+        let fallen = FALLEN / threads as f64;
         (0..knots.len()).find_map(|at| {
             let (size, ns) = knots[at];
             let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
             Some(format!(
-                "{what}: the time falls to {ns} ns at {size}, from {} ns at {}",
+                "`{name}`: the time falls to {ns} ns at {size}, from {} ns at {}",
                 before.1, before.0
             ))
         })
     }
 }
 
-/// The complaint if two tables of an array are about the same.
-fn twice<K: Ord>(table: &str, mut keys: impl Iterator<Item = K>) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    let is_twice = keys.any(|key| !seen.insert(key));
-    is_twice.then(|| format!("two [[{table}]] tables describe the same thing; remove one"))
+/// Whether a curve is all that something takes, and not only how much longer it takes. The times of
+/// a user's kernels may be over anything that the user counts.
+fn is_whole_time(parameter: &Parameter) -> bool {
+    let key = parameter.name.rsplit('.').next().unwrap_or_default();
+    let is_of_user = parameter.section.starts_with("own_");
+    parameter.is_curve && !is_of_user && ["time", "until_return", "until_complete"].contains(&key)
+}
+
+/// The first complaint about two tables of an array, anywhere in a value, that are about the same.
+fn twice(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().find_map(|(key, field)| twice(&format!("{name}.{key}"), field))
+        }
+        Value::Array(items) => {
+            let mut tables = items.iter().filter_map(Value::as_object);
+            let mut seen = BTreeSet::new();
+            if tables.any(|table| !seen.insert(subject(table))) {
+                let complaint = "tables describe the same thing; remove one";
+                return Some(format!("two [[{name}]] {complaint}"));
+            }
+            items.iter().find_map(|item| twice(name, item))
+        }
+        _ => None,
+    }
+}
+
+/// What a table of an array is about.
+fn subject(table: &Map<String, Value>) -> String {
+    let mut table = table.clone();
+    table.retain(|key, _| !PROPERTIES.contains(&key.as_str()));
+    identity(&table)
 }

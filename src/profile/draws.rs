@@ -26,8 +26,13 @@ impl Draws<'_> {
     }
 
     pub fn curve(&mut self, curve: &mut Curve) {
-        let factor = self.factor(curve.scatter);
-        curve.scale(factor);
+        self.together(curve.scatter, [curve]);
+    }
+
+    /// Curves that come from the same samples: one deviate moves all of them.
+    pub fn together<'c>(&mut self, scatter: f64, curves: impl IntoIterator<Item = &'c mut Curve>) {
+        let factor = self.factor(scatter);
+        curves.into_iter().for_each(|curve| curve.scale(factor));
     }
 }
 
@@ -44,8 +49,11 @@ impl Profile {
         machine.calls.draw(draws);
         machine.latency.draw(draws);
         machine.calls.draw_additions(draws);
-        machine.latency.semaphore_polling.iter_mut().for_each(|polling| polling.draw(draws));
-        machine.hand_overs.iter_mut().for_each(|hand_over| hand_over.draw(draws));
+        let polling = machine.latency.semaphore_polling.iter_mut();
+        polling.for_each(|polling| draws.estimate(&mut polling.period));
+        let hand_overs = machine.hand_overs.iter_mut();
+        let hand_overs = hand_overs.flat_map(|one| [&mut one.first, &mut one.queued]);
+        hand_overs.for_each(|time| draws.estimate(time));
         machine.graph.draw(draws);
         machine.copies.iter_mut().for_each(|model| draws.curve(&mut model.time));
         machine.kernels.iter_mut().for_each(|model| draws.curve(&mut model.time));
@@ -55,8 +63,8 @@ impl Profile {
         machine.link.draw(draws);
         machine.multi_gpu.draw(draws);
         machine.memory.draw(draws);
-        machine.own_kernels.iter_mut().for_each(|model| model.draw(draws));
-        machine.own_commands.iter_mut().for_each(|model| model.draw(draws));
+        machine.own_kernels.iter_mut().for_each(|model| draws.curve(&mut model.time));
+        machine.own_commands.iter_mut().for_each(|model| draws.curve(&mut model.time));
         machine
     }
 

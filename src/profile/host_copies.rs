@@ -23,10 +23,9 @@ pub struct HostCopyModel {
 
 impl HostCopyModel {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let factor = draws.factor(self.near.scatter.max(self.far.scatter));
-        self.near.scale(factor);
-        self.into_cache.iter_mut().for_each(|curve| curve.scale(factor));
-        self.far.scale(factor);
+        let scatter = self.near.scatter.max(self.far.scatter);
+        let between = [&mut self.near, &mut self.far];
+        draws.together(scatter, between.into_iter().chain(&mut self.into_cache));
     }
 }
 

@@ -1,7 +1,6 @@
 //! Kernels that are not of the library: what was measured of them, and what the others cost by
 //! what is said of them.
 
-use super::draws::Draws;
 use super::unknown::Unknown;
 use super::{Beyond, Curve, Profile, Warmth};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Variant};
@@ -58,18 +57,6 @@ impl Processor {
             Self::Gpu => "GPU",
             Self::Cpu => "CPU",
         }
-    }
-}
-
-impl OwnKernelModel {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        draws.curve(&mut self.time);
-    }
-}
-
-impl OwnCommandModel {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        draws.curve(&mut self.time);
     }
 }
 

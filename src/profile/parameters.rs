@@ -60,10 +60,15 @@ type Visitor<'v> = dyn FnMut(&str, &str, &mut Value) + 'v;
 /// Goes through every parameter of a profile in its file form.
 pub(super) fn visit(sections: &mut Map<String, Value>, visitor: &mut Visitor<'_>) {
     for (section, value) in sections {
-        if !DESCRIPTIONS.contains(&section.as_str()) {
+        if is_model(section) {
             walk(section, section, value, visitor);
         }
     }
+}
+
+/// Whether a section of the file holds models.
+pub(super) fn is_model(section: &str) -> bool {
+    !DESCRIPTIONS.contains(&section)
 }
 
 fn walk(section: &str, name: &str, value: &mut Value, visitor: &mut Visitor<'_>) {

@@ -1,7 +1,6 @@
 //! Semaphore polling: when an engine checks again whether an operation that arrived too early may
 //! start, and what others pay for the polls.
 
-use super::draws::Draws;
 use super::unknown::Unknown;
 use super::{Curve, Estimate, OperationKind, Profile};
 use crate::samples::MEANWHILE;
@@ -50,10 +49,6 @@ impl SemaphorePolling {
     pub fn tolerance_behind(&self, from: OperationKind, to: OperationKind) -> &Estimate {
         let pair = self.first_polls.iter().find(|pair| (pair.from, pair.to) == (from, to));
         pair.and_then(|pair| pair.arrival_tolerance.as_ref()).unwrap_or(&self.arrival_tolerance)
-    }
-
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        draws.estimate(&mut self.period);
     }
 }
 

@@ -47,9 +47,8 @@ pub struct InlineCopies {
 
 impl InlineCopies {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let factor = draws.factor(self.until_complete.scatter);
-        self.until_return.scale(factor);
-        self.until_complete.scale(factor);
+        let scatter = self.until_complete.scatter;
+        draws.together(scatter, [&mut self.until_return, &mut self.until_complete]);
     }
 }
 

@@ -20,9 +20,7 @@ pub struct RowModel {
 
 impl RowModel {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let factor = draws.factor(self.per_row.scatter);
-        self.per_row.scale(factor);
-        self.besides.scale(factor);
+        draws.together(self.per_row.scatter, [&mut self.per_row, &mut self.besides]);
     }
 }
 

@@ -25,9 +25,9 @@ pub struct StagingModel {
 
 impl StagingModel {
     pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let factor = draws.factor(self.until_complete.scatter);
-        self.until_return.iter_mut().for_each(|curve| curve.scale(factor));
-        self.until_complete.scale(factor);
+        let scatter = self.until_complete.scatter;
+        let until = self.until_return.iter_mut().chain([&mut self.until_complete]);
+        draws.together(scatter, until);
     }
 }
 

@@ -112,7 +112,7 @@ pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), S
 }
 
 fn copies(profile: &mut Profile, ways: [Way; 2]) {
-    for model in profile.copies.iter_mut().chain(&mut profile.registered_copies) {
+    for model in &mut profile.copies {
         ways[model.direction as usize].carries(&mut model.time);
     }
     for model in &mut profile.rows {

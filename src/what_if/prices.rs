@@ -2,7 +2,6 @@
 
 use super::change::SetupPrice;
 use crate::profile::{Curve, Estimate, Other, Profile};
-use crate::samples::MemoryWork;
 
 fn scale(estimate: &mut Estimate, factor: f64) {
     estimate.ns *= factor;
@@ -11,17 +10,16 @@ fn scale(estimate: &mut Estimate, factor: f64) {
 
 /// Scales what a launch costs the host, wherever it is made.
 pub(super) fn scale_launches(profile: &mut Profile, factor: f64) {
-    for calls in [&mut profile.calls, &mut profile.idle_calls] {
-        let launches = [
-            &mut calls.launch,
-            &mut calls.launch_beside_copy_in,
-            &mut calls.launch_beside_copy_out,
-            &mut calls.launch_behind_wait,
-            &mut calls.launch_by_cublas,
-            &mut calls.launch_by_cufft,
-        ];
-        launches.into_iter().flatten().for_each(|launch| scale(launch, factor));
-    }
+    let calls = &mut profile.calls;
+    let launches = [
+        &mut calls.launch,
+        &mut calls.launch_beside_copy_in,
+        &mut calls.launch_beside_copy_out,
+        &mut calls.launch_behind_wait,
+        &mut calls.launch_by_cublas,
+        &mut calls.launch_by_cufft,
+    ];
+    launches.into_iter().flatten().for_each(|launch| scale(launch, factor));
 }
 
 /// Scales a price of set-up, also where a program pays it in a pass.
@@ -38,12 +36,6 @@ pub(super) fn scale_setup(profile: &mut Profile, price: SetupPrice, factor: f64)
     let pin = pin.into_iter().filter(|_| is_meant(SetupPrice::Pin));
     let allocate = allocate.into_iter().filter(|_| is_meant(SetupPrice::Allocate));
     pin.chain(allocate).flatten().for_each(|curve| curve.scale(factor));
-    for one in &mut memory.two_ways {
-        let is_device = matches!(one.work, MemoryWork::DeviceAllocate | MemoryWork::DeviceFree);
-        if is_meant(if is_device { SetupPrice::Allocate } else { SetupPrice::Pin }) {
-            scale(&mut one.time, factor);
-        }
-    }
     let setup = &mut profile.setup;
     let made = [
         (SetupPrice::Context, &mut setup.new_context),

@@ -28,7 +28,7 @@ fn a_knot_is_a_size_and_a_time_and_times_do_not_fall() {
         (
             "[copy.time]",
             "[[4.0, 0.0], [4096.0, 0.0]]",
-            "[[copy]] of H2D: all times up to the largest size,",
+            "`copy(host-to-device).time`: all times up to the largest size,",
         ),
         (
             "[copy.time]",
