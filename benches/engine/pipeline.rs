@@ -3,7 +3,7 @@
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{Direction, HostMemory, StreamId};
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
+    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, StreamTraits,
 };
 use hallway::units::Bytes;
 
@@ -29,7 +29,7 @@ pub fn by_engine(chunks: usize) -> Program {
         body.push(Call::Copy { stream: inward, direction, from, to });
         body.push(Call::Record { stream: inward, event: came });
         body.push(Call::Wait { stream: compute, event: came });
-        let step = Step {
+        let step = LibraryStep {
             kernel: Kernel::Scale,
             arguments: Arguments::default(),
             inputs: vec![slice(input)],
@@ -37,7 +37,7 @@ pub fn by_engine(chunks: usize) -> Program {
             workspace: None,
             lead: 0,
         };
-        body.push(Call::Launch { stream: compute, step });
+        body.push(Call::Launch { stream: compute, step: step.into() });
         body.push(Call::Record { stream: compute, event: computed });
         body.push(Call::Wait { stream: outward, event: computed });
         let (direction, from, to) = (Direction::DeviceToHost, slice(output), slice(home));

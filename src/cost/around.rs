@@ -4,7 +4,7 @@
 use super::uses::Uses;
 use crate::machine::Direction;
 use crate::profile::{HostLocality, MOST_OPERANDS, Reuse};
-use crate::program::{Call, Program, Slice, Step, Threads};
+use crate::program::{Call, LibraryStep, Program, Slice, Step, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 /// and so is what copies under way take from the kernel.
 pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostLocality> {
     let mut around = BTreeMap::new();
-    let is_priced = |call: &Call| matches!(call, Call::Compute { .. } | Call::HostCopy { .. });
+    let is_priced = |call: &Call| {
+        matches!(call, Call::Compute { step: Step::Library(_) } | Call::HostCopy { .. })
+    };
     if !program.body.iter().any(is_priced) {
         return around;
     }
@@ -24,9 +26,9 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
     let mut uses = Uses::new(most);
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         let step = match call {
-            Call::Compute { step } => step,
+            Call::Compute { step: Step::Library(step) } => step,
             // Whatever the CPU does there, all of its threads may.
-            Call::ComputeOwn { step } => {
+            Call::Compute { step: Step::Own(step) } => {
                 step.slices().for_each(|slice| uses.note(slice, User::Helpers));
                 continue;
             }
@@ -44,7 +46,7 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
                 continue;
             }
-            Call::Launch { step, .. } => {
+            Call::Launch { step: Step::Library(step), .. } => {
                 uses.forget(&step.output);
                 continue;
             }
@@ -88,7 +90,7 @@ enum User {
 }
 
 /// The memory that a kernel uses: first the slices that it only reads, then the one that it writes.
-pub(super) fn operands(step: &Step) -> Vec<Slice> {
+pub(super) fn operands(step: &LibraryStep) -> Vec<Slice> {
     let only_read = step.inputs.iter().filter(|slice| **slice != step.output);
     only_read.chain([&step.output]).copied().collect()
 }

@@ -22,7 +22,7 @@ use crate::profile::{
     DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
     Unknown,
 };
-use crate::program::{Before, Call, Graph, Program, Step, ThreadId, Threads};
+use crate::program::{Before, Call, Graph, LibraryStep, Program, Step, ThreadId, Threads};
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -87,7 +87,6 @@ impl Key {
         locality: &Locality<'_>,
         graph: Option<&Graph>,
     ) -> Self {
-        let variant = |step: &Step| Variant::of(step.kernel, &step.arguments);
         let new = locality.new_pages.copied();
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
@@ -118,30 +117,9 @@ impl Key {
             }
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
-            Call::Launch { step, .. } => {
-                let mapped = Mapped::of(program, step);
-                let on_device = locality.on_device.copied();
-                Self::Launch(variant(step), step.elements(), on_device, mapped, locality.moves)
-            }
-            Call::Compute { step } => Self::Compute(
-                variant(step),
-                step.elements(),
-                new,
-                locality.around.copied(),
-                Mapped::combined(program, &step.inputs, from_ref(&step.output)),
-                locality.moves,
-            ),
+            Call::Launch { step, .. } => Self::of_launch(program, step, locality),
+            Call::Compute { step } => Self::of_computation(program, step, locality),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
-            Call::LaunchOwn { step, .. } => {
-                let mapped = Mapped::of_own(program, step);
-                let (n, signature) = (step.elements, step.signature());
-                Self::OwnLaunch(step.kernel, n, signature, mapped, locality.moves)
-            }
-            Call::ComputeOwn { step } => {
-                let combined = Mapped::combined(program, &step.reads, &step.writes);
-                let used = (combined, locality.moves);
-                Self::OwnCompute(step.kernel, step.elements, step.signature(), new, used)
-            }
             Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
             Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
             Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
@@ -152,6 +130,36 @@ impl Key {
             }
             Call::FreeInStream { allocation, .. } => {
                 Self::Memory(MemoryCall::FreeInStream, allocation.0)
+            }
+        }
+    }
+
+    fn of_launch(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
+        let (mapped, moves) = (Mapped::of(program, step), locality.moves);
+        let elements = step.elements();
+        match step {
+            Step::Library(step) => {
+                let variant = Variant::of(step.kernel, &step.arguments);
+                Self::Launch(variant, elements, locality.on_device.copied(), mapped, moves)
+            }
+            Step::Own(step) => {
+                Self::OwnLaunch(step.kernel, elements, step.signature(), mapped, moves)
+            }
+        }
+    }
+
+    fn of_computation(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
+        let combined = Mapped::combined(program, step.reads(), step.writes());
+        let (new, moves) = (locality.new_pages.copied(), locality.moves);
+        let elements = step.elements();
+        match step {
+            Step::Library(step) => {
+                let variant = Variant::of(step.kernel, &step.arguments);
+                Self::Compute(variant, elements, new, locality.around.copied(), combined, moves)
+            }
+            Step::Own(step) => {
+                let used = (combined, moves);
+                Self::OwnCompute(step.kernel, elements, step.signature(), new, used)
             }
         }
     }
@@ -181,7 +189,11 @@ impl<'a> CallCosts<'a> {
     }
 
     /// How long the kernel of a step takes on the device.
-    fn kernel_time(&self, step: &Step, found: &DeviceLocality) -> Result<KernelTime, Unknown> {
+    fn kernel_time(
+        &self,
+        step: &LibraryStep,
+        found: &DeviceLocality,
+    ) -> Result<KernelTime, Unknown> {
         let variant = Variant::of(step.kernel, &step.arguments);
         let mut kernels = self.kernels.borrow_mut();
         let prices = match kernels.entry(variant) {
@@ -216,7 +228,8 @@ impl<'a> CallCosts<'a> {
             Call::Replay { .. } => {
                 return Err(Unknown::refused("a graph launch in a program's set-up"));
             }
-            Call::Compute { step } => self.compute(step, locality)?,
+            Call::Compute { step: Step::Library(step) } => self.compute(step, locality)?,
+            Call::Compute { step: Step::Own(step) } => self.own_compute(step, locality)?,
             Call::Allocate(_)
             | Call::Pin(_)
             | Call::Renew(_)
@@ -238,17 +251,7 @@ impl<'a> CallCosts<'a> {
                 work: self.clearing(profile.kernel_gap()?),
                 ..CallCost::on_host(profile.call(HostCall::Clear)?)
             },
-            Call::Launch { step, .. } => {
-                let gap = profile.kernel_gap();
-                let mapped = Mapped::of(program, step);
-                let work = gap.and_then(|gap| self.kernel_work((step, mapped), locality, gap));
-                let call = profile.launch(step.kernel);
-                let start = Unknown::both(profile.start(OperationKind::Kernel), call);
-                let (work, (latency, call)) = Unknown::both(work, start)?;
-                CallCost { latency, work, ..CallCost::on_host(call) }
-            }
-            Call::LaunchOwn { step, .. } => self.own_launch(step, locality)?,
-            Call::ComputeOwn { step } => self.own_compute(step, locality)?,
+            Call::Launch { step, .. } => self.launch(step, locality)?,
             Call::Copy { stream, direction, from, to } => {
                 let device = program.device_of(*stream);
                 self.copy((*direction, device), direction.ashore(from, to), locality)?
@@ -277,7 +280,7 @@ impl<'a> CallCosts<'a> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
-    fn compute(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    fn compute(&self, step: &LibraryStep, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         let what = || Unknown::refused("CPU kernels in a program's set-up");
         let around = *locality.around.ok_or_else(what)?;

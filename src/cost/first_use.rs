@@ -5,7 +5,7 @@ use super::pages::{NewPages, Pages};
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
-use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program};
+use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program, Step};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -125,13 +125,12 @@ enum Code {
 fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
     for call in &program.body {
-        let code = match call {
-            Call::Launch { step, .. } => Code::Ours(step.kernel),
-            Call::LaunchOwn { step, .. } => Code::Own(step.kernel),
-            _ => continue,
+        let Call::Launch { stream, step } = call else { continue };
+        let code = match step {
+            Step::Library(step) => Code::Ours(step.kernel),
+            Step::Own(step) => Code::Own(step.kernel),
         };
-        let device = call.stream().map(|stream| program.device_of(stream)).unwrap_or_default();
-        launched.entry(device).or_default().insert(code);
+        launched.entry(program.device_of(*stream)).or_default().insert(code);
     }
     launched
 }
@@ -145,10 +144,10 @@ fn is_product(program: &Program, step: &OwnStep) -> bool {
 fn libraries(program: &Program) -> Vec<Library> {
     let mut found = Vec::new();
     for call in &program.body {
-        let library = match call {
-            Call::Launch { step, .. } => step.kernel.library(),
-            Call::LaunchOwn { step, .. } => is_product(program, step).then_some(Library::Cublas),
-            _ => None,
+        let Call::Launch { step, .. } = call else { continue };
+        let library = match step {
+            Step::Library(step) => step.kernel.library(),
+            Step::Own(step) => is_product(program, step).then_some(Library::Cublas),
         };
         found.extend(library.filter(|library| !found.contains(library)));
     }

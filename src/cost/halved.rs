@@ -178,7 +178,7 @@ impl Halved {
         let facts = call.facts();
         let group = match call {
             // What the CPU computes and what the driver stages is halved where it is looked up.
-            Call::Compute { .. } | Call::ComputeOwn { .. } | Call::HostCopy { .. } => None,
+            Call::Compute { .. } | Call::HostCopy { .. } => None,
             _ if is_staged => None,
             Call::Work { .. } => Some(Bottleneck::Cpu),
             _ if cost.in_graph => Some(Bottleneck::Calls),

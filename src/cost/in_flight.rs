@@ -99,17 +99,11 @@ impl InFlight {
                     issued.push(Issued { lane, number, way, is_pinned, staged_by });
                 }
                 None => {
-                    let (stream, mapped) = match *call {
-                        Call::Launch { stream, ref step } => (stream, Mapped::of(program, step)),
-                        Call::LaunchOwn { stream, ref step } => {
-                            (stream, Mapped::of_own(program, step))
-                        }
-                        _ => continue,
-                    };
-                    if mapped.is_nothing() {
+                    let Call::Launch { stream, step } = call else { continue };
+                    if Mapped::of(program, step).is_nothing() {
                         continue;
                     }
-                    let device = program.device_of(stream).0;
+                    let device = program.device_of(*stream).0;
                     let is_beside = |lane: usize, number| known[lane] < number;
                     found.meets_mapped |= issued
                         .iter()

@@ -14,7 +14,7 @@ use super::around::{operands, reuse};
 use super::uses::Uses;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{DeviceLocality, MOST_OPERANDS};
-use crate::program::{Call, Place, Program, Slice, Step};
+use crate::program::{Call, LibraryStep, Place, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -44,11 +44,11 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
             }
             Call::Launch { stream, step } => {
                 let uses = &mut uses[program.device_of(*stream).0];
-                operands(step).iter().for_each(|slice| uses.note(&in_lines(slice), By::Device));
-            }
-            Call::LaunchOwn { stream, step } => {
-                let uses = &mut uses[program.device_of(*stream).0];
-                step.slices().for_each(|slice| uses.note(&in_lines(slice), By::Device));
+                let note = |slice: &Slice| uses.note(&in_lines(slice), By::Device);
+                match step {
+                    Step::Library(step) => operands(step).iter().for_each(note),
+                    Step::Own(step) => step.slices().for_each(note),
+                }
             }
             _ => {}
         }
@@ -56,7 +56,7 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     program.body.iter().for_each(|call| note(&mut uses, call));
     let mut found = Vec::new();
     for (at, call) in program.body.iter().enumerate() {
-        if let Call::Launch { stream, step } = call {
+        if let Call::Launch { stream, step: Step::Library(step) } = call {
             let id = program.device_of(*stream).0;
             found.push((at, find(&mut uses[id], step, wholes[id])));
         }
@@ -66,7 +66,7 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
 }
 
 /// Where a kernel finds its data.
-fn find(uses: &mut Uses<By>, step: &Step, whole: Bytes) -> DeviceLocality {
+fn find(uses: &mut Uses<By>, step: &LibraryStep, whole: Bytes) -> DeviceLocality {
     let operands: Vec<Slice> = operands(step).iter().map(in_lines).collect();
     let inputs: Vec<Slice> = step.inputs.iter().map(in_lines).collect();
     // The output is left out, because no load waits for memory that is only written.

@@ -103,22 +103,15 @@ impl<'p> Pages<'p> {
                 (slice, cost, new.min(Bytes::new(pages)))
             }
             Call::Compute { step } => {
-                for input in &step.inputs {
-                    self.read(input);
+                for slice in step.reads() {
+                    self.read(slice);
                 }
                 let cost = match step.is_shared(self.footprint) {
                     true => MemoryCost::FirstTouchTeam,
                     false => MemoryCost::FirstTouch,
                 };
-                (&step.output, cost, self.write(&step.output))
-            }
-            // Whatever the CPU does there, all of its threads may.
-            Call::ComputeOwn { step } => {
-                for slice in &step.reads {
-                    self.read(slice);
-                }
-                let bytes = step.writes.iter().map(|slice| self.write(slice)).sum();
-                (step.writes.first()?, MemoryCost::FirstTouchTeam, bytes)
+                let bytes = step.writes().iter().map(|slice| self.write(slice)).sum();
+                (step.writes().first()?, cost, bytes)
             }
             Call::Copy { direction: Direction::DeviceToHost, to, .. } => {
                 (to, MemoryCost::FirstCopy, self.write(to))

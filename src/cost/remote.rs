@@ -4,10 +4,9 @@
 use super::uses::Uses;
 use crate::machine::{HostMemory, Residence};
 use crate::profile::MOST_OPERANDS;
-use crate::program::{Call, OwnStep, Place, Program, Slice, Step};
+use crate::program::{Call, Place, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
-use std::slice::from_ref;
 
 /// Bytes of memory of one kind that a kernel reads and writes: of page-locked host memory on a
 /// device, of write-combined memory on the CPU.
@@ -18,19 +17,15 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
+    /// What a kernel on a device uses of the host's memory.
     pub fn of(program: &Program, step: &Step) -> Self {
-        Self::in_places(program, [&step.inputs, from_ref(&step.output)], Place::is_pinned)
+        Self::in_places(program, [step.reads(), step.writes()], Place::is_pinned)
     }
 
     /// What work of the CPU uses of write-combined memory.
     pub fn combined(program: &Program, reads: &[Slice], writes: &[Slice]) -> Self {
         let is_combined = |place| place == Place::Host(HostMemory::WriteCombined);
         Self::in_places(program, [reads, writes], is_combined)
-    }
-
-    /// What a kernel that is not of the library uses of the host's memory.
-    pub fn of_own(program: &Program, step: &OwnStep) -> Self {
-        Self::in_places(program, [&step.reads, &step.writes], Place::is_pinned)
     }
 
     fn in_places(program: &Program, used: [&[Slice]; 2], is_meant: fn(Place) -> bool) -> Self {
@@ -57,9 +52,7 @@ pub(super) fn moves(program: &Program) -> BTreeMap<usize, Bytes> {
     for (at, call) in program.body.iter().enumerate().chain(program.body.iter().enumerate()) {
         let (slices, to) = match call {
             Call::Launch { step, .. } => (step.slices().copied().collect(), Residence::Device),
-            Call::LaunchOwn { step, .. } => (step.slices().copied().collect(), Residence::Device),
             Call::Compute { step } => (step.slices().copied().collect(), Residence::Host),
-            Call::ComputeOwn { step } => (step.slices().copied().collect(), Residence::Host),
             Call::HostCopy { from, to, .. } => (vec![*from, *to], Residence::Host),
             Call::Prefetch { target, to, .. } => (vec![*target], *to),
             _ => continue,

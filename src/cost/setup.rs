@@ -23,8 +23,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
         | Call::PeerCopy { .. }
         | Call::DeviceCopy { .. }
         | Call::RowCopy { .. }
-        | Call::Launch { .. }
-        | Call::LaunchOwn { .. } => {
+        | Call::Launch { .. } => {
             Err(Unknown::refused("the time of copies and kernels in a plan's set-up"))
         }
         _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),

@@ -29,9 +29,9 @@ impl Traffic {
                 copies[program.device_of(stream).0][direction as usize] = true;
             }
             match call {
-                Call::Launch { stream, .. }
-                | Call::LaunchOwn { stream, .. }
-                | Call::Clear { stream, .. } => launches[program.device_of(*stream).0] = true,
+                Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
+                    launches[program.device_of(*stream).0] = true;
+                }
                 _ => {}
             }
         }

@@ -129,9 +129,10 @@ fn reads<'a>(program: &Program, call: &'a Call) -> Option<&'a Slice> {
 /// memory in a pass.
 fn writes(call: &Call, footprint: Bytes) -> Vec<(Slice, bool)> {
     match call {
-        Call::Compute { step } => vec![(step.output, step.is_shared(footprint))],
-        // Whatever the CPU does there, all of its threads may.
-        Call::ComputeOwn { step } => step.writes.iter().map(|slice| (*slice, true)).collect(),
+        Call::Compute { step } => {
+            let is_shared = step.is_shared(footprint);
+            step.writes().iter().map(|slice| (*slice, is_shared)).collect()
+        }
         Call::HostCopy { to, threads, .. } => vec![(*to, *threads == Threads::All)],
         _ => Vec::new(),
     }

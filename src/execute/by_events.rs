@@ -149,7 +149,6 @@ pub(super) fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
         Call::PeerCopy { stream, .. } => Some((*stream, Lane::PeerCopy)),
         Call::RowCopy { stream, direction: Some(way), .. } => Some((*stream, Lane::of(*way))),
         Call::Launch { stream, .. }
-        | Call::LaunchOwn { stream, .. }
         | Call::Clear { stream, .. }
         | Call::DeviceCopy { stream, .. }
         | Call::RowCopy { stream, .. } => Some((*stream, Lane::Kernels)),

@@ -11,7 +11,9 @@ use super::outputs::outputs;
 use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
 use crate::kernels::OwnKernel;
-use crate::program::{Allocation, Call, OwnStep, Program, Slice, Step, StreamTraits, Touched};
+use crate::program::{
+    Allocation, Call, LibraryStep, OwnStep, Program, Slice, Step, StreamTraits, Touched,
+};
 use crate::scenario::Workload;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -244,8 +246,7 @@ impl Interpreter {
     /// own.
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
-            Call::Compute { step } => self.compute(step, team),
-            Call::ComputeOwn { step } => self.stand_in(step),
+            Call::Compute { step } => self.run(step, team),
             // New memory holds anything, and what is freed is lost.
             Call::Allocate(id) | Call::Renew(id) | Call::Free(id) => {
                 self.memory[id.0].fill(f32::NAN);
@@ -269,8 +270,7 @@ impl Interpreter {
             | Call::RowCopy { .. }
             | Call::AllocateInStream { .. }
             | Call::FreeInStream { .. }
-            | Call::Launch { .. }
-            | Call::LaunchOwn { .. } => {
+            | Call::Launch { .. } => {
                 self.lanes[lane].push_back((number, call.clone()));
             }
             // The rest changes no memory.
@@ -295,8 +295,7 @@ impl Interpreter {
                 Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. },
             ) => self.memory[allocation.0].fill(f32::NAN),
             Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
-            Some(Call::Launch { step, .. }) => self.compute(&step, team),
-            Some(Call::LaunchOwn { step, .. }) => self.stand_in(&step),
+            Some(Call::Launch { step, .. }) => self.run(&step, team),
             Some(Call::Record { .. }) => {
                 if let Some(record) = self.records[lane].pop_front().flatten() {
                     self.happened[record] = true;
@@ -309,7 +308,14 @@ impl Interpreter {
         }
     }
 
-    fn compute(&mut self, step: &Step, team: &Team) {
+    fn run(&mut self, step: &Step, team: &Team) {
+        match step {
+            Step::Library(step) => self.compute(step, team),
+            Step::Own(step) => self.stand_in(step),
+        }
+    }
+
+    fn compute(&mut self, step: &LibraryStep, team: &Team) {
         let inputs: Vec<Vec<f32>> = step.inputs.iter().map(|s| self.read(s).to_vec()).collect();
         let operands: Vec<Operand<'_>> = inputs.iter().map(|v| Operand::Array(v)).collect();
         // Twins treat elements in front of an aligned one apart, which rounds otherwise: here, all

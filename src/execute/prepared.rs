@@ -10,7 +10,7 @@ use crate::gpu::{Device, ExecutableGraph, Launch};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::program::{Call, OwnStep, ProductShape, Program, Slice, Step};
+use crate::program::{Call, LibraryStep, OwnStep, ProductShape, Program, Slice, Step};
 use crate::units::Bytes;
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ pub(super) struct Computation {
 }
 
 impl Computation {
-    pub fn new(step: &Step, footprint: Bytes, memories: &mut Memories) -> Self {
+    pub fn new(step: &LibraryStep, footprint: Bytes, memories: &mut Memories) -> Self {
         let count = |bytes: Bytes| bytes.as_usize() / 4;
         let input = |slice| memories.on_host(slice).cast_const();
         Self {
@@ -180,17 +180,15 @@ impl<'d> Prepared<'d> {
             Call::Use(DeviceId(id)) => Self::Use(need(device)?.nth(*id)?),
             Call::Launch { stream, step } => {
                 let DeviceId(id) = program.device_of(*stream);
-                let launch = launch(step, need(device)?.nth(id)?, memories)?;
+                let device = need(device)?.nth(id)?;
+                let launch = match step {
+                    Step::Library(step) => launch(step, device, memories)?,
+                    Step::Own(step) => own_launch((program, step), device, memories)?,
+                };
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
             }
-            Call::LaunchOwn { stream, step } => {
-                let DeviceId(id) = program.device_of(*stream);
-                let launch = own_launch((program, step), need(device)?.nth(id)?, memories)?;
-                handles.streams[stream.0].prepare(&launch)?;
-                Self::Launch { stream: stream.0, launch }
-            }
-            Call::SynchronizeThread(_) | Call::ComputeOwn { .. } => {
+            Call::SynchronizeThread(_) | Call::Compute { step: Step::Own(_) } => {
                 unreachable!("one thread makes all calls, the CPU has no code: checked before")
             }
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
@@ -198,7 +196,9 @@ impl<'d> Prepared<'d> {
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
             Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
             Call::Work { time } => Self::Work(Duration::from_nanos(time.nanos())),
-            Call::Compute { step } => Self::Compute(Computation::new(step, footprint, memories)),
+            Call::Compute { step: Step::Library(step) } => {
+                Self::Compute(Computation::new(step, footprint, memories))
+            }
         })
     }
 
@@ -286,7 +286,11 @@ fn own_launch(
     Ok(Launch::own(device, program.own_kernel(step), how, [&reads, &writes], shape)?)
 }
 
-fn launch(step: &Step, device: &Device, memories: &Memories) -> Result<Launch, ExecuteError> {
+fn launch(
+    step: &LibraryStep,
+    device: &Device,
+    memories: &Memories,
+) -> Result<Launch, ExecuteError> {
     let inputs: Vec<u64> = step.inputs.iter().map(|slice| memories.on_device(slice)).collect();
     let output = memories.on_device(&step.output);
     let workspace = step.workspace.as_ref().map_or(0, |slice| memories.on_device(slice));

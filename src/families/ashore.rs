@@ -8,7 +8,7 @@ use super::partials::Partials;
 use super::parts::Part;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, Place, Slice, Step, Threads};
+use crate::program::{AllocationId, BufferId, Call, LibraryStep, Place, Slice, Threads};
 use crate::scenario::{Home, TaskId};
 use crate::units::ElementType;
 
@@ -167,7 +167,7 @@ pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
     if element_type != ElementType::F32 {
         return Call::HostCopy { from, to, threads: Threads::All };
     }
-    let step = Step {
+    let step = LibraryStep {
         kernel: Kernel::Scale,
         arguments: Arguments { a: 1.0, ..Arguments::default() },
         inputs: vec![from],
@@ -175,5 +175,5 @@ pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
         workspace: None,
         lead: 0,
     };
-    Call::Compute { step }
+    Call::Compute { step: step.into() }
 }

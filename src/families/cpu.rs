@@ -63,7 +63,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
         for task in 0..builder.workload.tasks.len() {
             for step in builder.steps(&slot, chunk, TaskId(task))? {
-                builder.issue(step.computed());
+                builder.issue(Call::Compute { step });
             }
         }
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);

@@ -5,7 +5,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::partials::Partials;
 use crate::machine::HostMemory;
-use crate::program::{AnyStep, BufferId, Place};
+use crate::program::{BufferId, Call, Place, Step};
 use crate::scenario::{Home, TaskId, Workload};
 
 /// What the CPU computes of each chunk, and the host memory for it.
@@ -107,10 +107,10 @@ pub(super) fn compute(
         let id = builder.workload.task(task).output();
         for mut step in builder.steps(slot, chunk, task)? {
             let part = Partials::target(partials, chunk, id);
-            if let (AnyStep::Library(step), Some(part)) = (&mut step, part) {
+            if let (Step::Library(step), Some(part)) = (&mut step, part) {
                 step.output = part.slice(&chunk.owns[id.0]);
             }
-            builder.issue(step.computed());
+            builder.issue(Call::Compute { step });
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Location};
 use super::chunk::Chunk;
 use crate::kernels::{Arguments, Kernel};
-use crate::program::{AllocationId, BufferId, Call, Place, Step};
+use crate::program::{AllocationId, BufferId, Call, LibraryStep, Place};
 use crate::units::Bytes;
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
@@ -68,8 +68,9 @@ impl Partials {
         let mut compute = |kernel, inputs| {
             let a = if kernel == Kernel::Sum { Arguments::default().a } else { 1.0 };
             let arguments = Arguments { a, ..Arguments::default() };
-            let step = Step { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
-            builder.issue(Call::Compute { step });
+            let step =
+                LibraryStep { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
+            builder.issue(Call::Compute { step: step.into() });
         };
         if self.length == 1 {
             return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);

@@ -70,7 +70,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
         for (index, task) in workload.tasks.iter().enumerate() {
             if task.on_cpu {
                 for step in builder.steps(&ashore, chunk, TaskId(index))? {
-                    builder.issue(step.computed());
+                    builder.issue(Call::Compute { step });
                 }
                 continue;
             }
@@ -82,7 +82,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
                 builder.issue(Call::Synchronize { stream });
             }
             for step in builder.steps(&slot, chunk, TaskId(index))? {
-                builder.issue(step.launched(stream));
+                builder.issue(Call::Launch { stream, step });
             }
             for &id in task.writes.iter().filter(|&&id| travels(id)) {
                 let way =

@@ -5,7 +5,7 @@ use super::chunk::{Chunk, iteration_range, widened};
 use crate::kernels::{Arguments, Kernel, Shape};
 use crate::machine::StreamId;
 use crate::program::spelled::Launched;
-use crate::program::{AnyStep, BufferId, Call, OwnStep, Slice, Step};
+use crate::program::{BufferId, Call, LibraryStep, OwnStep, Slice, Step};
 use crate::scenario::{OwnWork, Task, TaskId, TaskKernel};
 use crate::units::Bytes;
 use std::ops::Range;
@@ -20,7 +20,7 @@ impl Builder<'_> {
         slot: &Slot,
         chunk: &Chunk,
         id: TaskId,
-    ) -> Result<Vec<AnyStep>, String> {
+    ) -> Result<Vec<Step>, String> {
         let task = self.workload.task(id);
         let here = |&id: &BufferId| self.location(slot, chunk, id);
         let spare = slot.spares[id.0];
@@ -42,15 +42,15 @@ impl Builder<'_> {
         memory: TaskMemory,
         chunk: &Chunk,
         id: TaskId,
-    ) -> Result<Vec<AnyStep>, String> {
+    ) -> Result<Vec<Step>, String> {
         let task = self.workload.task(id);
         match &task.kernel {
             TaskKernel::Library { kernel, arguments } => {
                 let steps = self.library_steps(memory, chunk, task, (*kernel, arguments));
-                Ok(steps.into_iter().map(AnyStep::Library).collect())
+                Ok(steps.into_iter().map(Step::Library).collect())
             }
             TaskKernel::Own(work) => {
-                let step = AnyStep::Own(self.own_step(&memory, chunk, task, work)?);
+                let step = Step::Own(self.own_step(&memory, chunk, task, work)?);
                 Ok(vec![step; task.iterations as usize])
             }
         }
@@ -67,9 +67,9 @@ impl Builder<'_> {
         stream: Option<StreamId>,
     ) -> Result<Vec<Call>, String> {
         let steps = self.steps_in(memory, chunk, id)?.into_iter();
-        let call = |step: AnyStep| match stream {
-            Some(stream) => step.launched(stream),
-            None => step.computed(),
+        let call = |step: Step| match stream {
+            Some(stream) => Call::Launch { stream, step },
+            None => Call::Compute { step },
         };
         Ok(steps.map(call).collect())
     }
@@ -113,14 +113,14 @@ impl Builder<'_> {
         chunk: &Chunk,
         task: &Task,
         (kernel, arguments): (Kernel, &Arguments),
-    ) -> Vec<Step> {
+    ) -> Vec<LibraryStep> {
         let TaskMemory { mut inputs, outputs, spare, workspace } = memory;
         let mut steps = Vec::new();
         for index in 0..task.iterations {
             let odd = (task.iterations - 1 - index) % 2 == 1;
             let target = spare.filter(|_| odd).unwrap_or(outputs[0]);
             let (reads, writes) = self.ranges((task, kernel, arguments), chunk, index);
-            steps.push(Step {
+            steps.push(LibraryStep {
                 kernel,
                 arguments: *arguments,
                 inputs: {
@@ -174,7 +174,7 @@ impl Builder<'_> {
                 continue;
             }
             for step in self.steps(slot, chunk, TaskId(task))? {
-                self.issue(step.launched(stream));
+                self.issue(Call::Launch { stream, step });
             }
         }
         Ok(())

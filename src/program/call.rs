@@ -3,8 +3,8 @@
 //! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
 //! is described here once.
 
-use super::operands::{AllocationId, EventId, Rows, Slice, Step, ThreadId, Threads};
-use super::own_step::OwnStep;
+use super::operands::{AllocationId, EventId, Rows, Slice, ThreadId, Threads};
+use super::step::Step;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,7 @@ pub enum Call {
         to: Slice,
         threads: Threads,
     },
+    /// Launch a kernel.
     Launch {
         stream: StreamId,
         step: Step,
@@ -114,18 +115,10 @@ pub enum Call {
     Work {
         time: Span,
     },
-    /// Run a kernel's CPU twin on all threads and wait for it.
+    /// Do on the host what a kernel does, and wait for it: the CPU twin of a kernel of the library,
+    /// on all threads.
     Compute {
         step: Step,
-    },
-    /// Launch a kernel that is not of the library.
-    LaunchOwn {
-        stream: StreamId,
-        step: OwnStep,
-    },
-    /// Do on the host what a kernel does that is not of the library.
-    ComputeOwn {
-        step: OwnStep,
     },
 }
 
@@ -142,7 +135,6 @@ impl Call {
             | Self::AllocateInStream { stream, .. }
             | Self::FreeInStream { stream, .. }
             | Self::Launch { stream, .. }
-            | Self::LaunchOwn { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
             | Self::Replay { stream, .. }
@@ -158,8 +150,7 @@ impl Call {
             | Self::SynchronizeThread(_)
             | Self::Use(_)
             | Self::Work { .. }
-            | Self::Compute { .. }
-            | Self::ComputeOwn { .. } => None,
+            | Self::Compute { .. } => None,
         }
     }
 
@@ -219,11 +210,10 @@ impl Call {
                 let bars = Some("work on the host");
                 Facts { name: "work", is_host_work: true, bars, ..none }
             }
-            Self::Compute { step } => Facts { step: Some(step), ..computes() },
-            Self::LaunchOwn { step, .. } => {
-                Facts { name: "cudaLaunchKernel", own: Some(step), ..none }
+            Self::Compute { step } => {
+                let bars = Some("a computation on the host");
+                Facts { name: "compute", is_host_work: true, step: Some(step), bars, ..none }
             }
-            Self::ComputeOwn { step } => Facts { own: Some(step), ..computes() },
         }
     }
 
@@ -287,12 +277,12 @@ impl Call {
 
     /// Whether it launches a kernel.
     pub const fn is_launch(&self) -> bool {
-        matches!(self, Self::Launch { .. } | Self::LaunchOwn { .. })
+        matches!(self, Self::Launch { .. })
     }
 
     /// Whether the CPU computes.
     pub const fn is_compute(&self) -> bool {
-        matches!(self, Self::Compute { .. } | Self::ComputeOwn { .. })
+        matches!(self, Self::Compute { .. })
     }
 }
 
@@ -312,8 +302,6 @@ pub struct Facts<'c> {
     /// Which bytes of both sides it uses, if not all.
     pub rows: Option<Rows>,
     pub step: Option<&'c Step>,
-    /// A kernel that is not of the library.
-    pub own: Option<&'c OwnStep>,
     pub event: Option<EventId>,
     /// The device whose context it makes current, or that the host waits for.
     pub device: Option<DeviceId>,
@@ -332,7 +320,6 @@ const WAITS: Facts<'static> = Facts {
     to: None,
     rows: None,
     step: None,
-    own: None,
     event: None,
     device: None,
     bars: Some("a synchronisation"),
@@ -341,21 +328,11 @@ const WAITS: Facts<'static> = Facts {
 impl<'c> Facts<'c> {
     /// What the call reads of the program's memory.
     pub fn reads(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
-        let step = self.step.into_iter().flat_map(|step| &step.inputs);
-        let own = self.own.into_iter().flat_map(|step| &step.reads);
-        step.chain(own).chain(self.from)
+        self.step.into_iter().flat_map(Step::reads).chain(self.from)
     }
 
     /// What it leaves results in: of a reduction's workspace, nothing is of use.
     pub fn writes(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
-        let step = self.step.map(|step| &step.output);
-        let own = self.own.into_iter().flat_map(|step| &step.writes);
-        step.into_iter().chain(own).chain(self.to)
+        self.step.into_iter().flat_map(Step::writes).chain(self.to)
     }
-}
-
-/// A kernel on the CPU.
-fn computes<'c>() -> Facts<'c> {
-    let bars = Some("a computation on the host");
-    Facts { name: "compute", is_host_work: true, bars, ..Facts::default() }
 }

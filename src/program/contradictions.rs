@@ -3,8 +3,9 @@
 
 use super::call::Call;
 use super::graph::capturable;
-use super::operands::{AllocationId, Place, Slice, Step, StreamKind, ThreadId};
+use super::operands::{AllocationId, Place, Slice, StreamKind, ThreadId};
 use super::problem::{Part, Problem};
+use super::step::Step;
 use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
@@ -102,15 +103,13 @@ impl Program {
             Call::Launch { stream, step } => self.wrong_launch(*stream, step),
             Call::Compute { step } => {
                 // The CPU has no use for a workspace, wherever that is.
-                let mut slices = step.inputs.iter().chain([&step.output]);
+                let mut slices = step.reads().iter().chain(step.writes());
                 let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)));
                 there.map(|slice| {
                     let name = self.name(slice.allocation);
                     format!("uses `{name}` on the host, but it is GPU memory")
                 })
             }
-            Call::LaunchOwn { stream, step } => self.out_of_reach(*stream, step.slices()),
-            Call::ComputeOwn { step } => self.wrong_own_compute(step),
             Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("pins `{}`, but it is not declared as pinned", self.name(*id))),
             Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
@@ -175,6 +174,7 @@ impl Program {
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
         let elsewhere = self.out_of_reach(stream, step.slices());
         elsewhere.or_else(|| {
+            let step = step.library()?;
             let needs = Grid::workspace(step.kernel, &step.arguments)?;
             let kernel = step.kernel;
             let problem =

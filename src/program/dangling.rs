@@ -4,8 +4,9 @@
 //! [`super::contradictions`], lets none of them panic.
 
 use super::call::{Call, Facts};
-use super::operands::{AllocationId, EventId, Place, Rows, Slice, Step};
+use super::operands::{AllocationId, EventId, Place, Rows, Slice};
 use super::problem::{Part, Problem};
+use super::step::{LibraryStep, Step};
 use super::value::Program;
 use crate::kernels::{Grid, Kernel, Shape};
 use crate::machine::{DeviceId, StreamId};
@@ -92,7 +93,7 @@ impl Program {
 
     /// What a call names that there is not, if `left` calls follow it.
     fn dangling(&self, call: &Call, left: usize) -> Option<String> {
-        let Facts { allocation, from, to, rows, step, own, event, device, .. } = call.facts();
+        let Facts { allocation, from, to, rows, step, event, device, .. } = call.facts();
         let too_long = || match call {
             Call::Replay { calls, .. } if *calls > left => {
                 Some(format!("{calls} calls in a graph, but only {left} follow"))
@@ -106,7 +107,6 @@ impl Program {
             .or_else(|| self.no_bytes(to?))
             .or_else(|| no_rows(rows?, [from?, to?]))
             .or_else(|| self.no_step(step?))
-            .or_else(|| self.no_own_step(own?))
             .or_else(|| self.no_event(event?))
             .or_else(|| self.no_device(device?))
             .or_else(too_long)
@@ -164,6 +164,13 @@ impl Program {
     }
 
     fn no_step(&self, step: &Step) -> Option<String> {
+        match step {
+            Step::Library(step) => self.no_library_step(step),
+            Step::Own(step) => self.no_own_step(step),
+        }
+    }
+
+    fn no_library_step(&self, step: &LibraryStep) -> Option<String> {
         let (has, wants) = (step.inputs.len(), step.kernel.inputs());
         if has != wants {
             return Some(format!("{has} inputs for `{}`, which takes {wants}", step.kernel));
@@ -200,8 +207,8 @@ fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
 const WHOLE: &str = "kernels work on whole elements of 4 bytes";
 
 /// Arguments that the kernel does not take, and sizes that do not fit it.
-fn no_kernel(step: &Step) -> Option<String> {
-    let Step { kernel, arguments, lead, .. } = step;
+fn no_kernel(step: &LibraryStep) -> Option<String> {
+    let LibraryStep { kernel, arguments, lead, .. } = step;
     if !arguments.a.is_finite() {
         return Some(format!("a factor of {}", arguments.a));
     }

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Facts};
 use super::operands::{Place, Slice};
+use super::step::Step;
 use super::value::Program;
 use crate::machine::Direction;
 use crate::units::Bytes;
@@ -37,7 +38,7 @@ impl Program {
         for call in self.body.iter().filter(|call| counts(call)) {
             let Facts { from, to, step, .. } = call.facts();
             from.into_iter().chain(to).for_each(&mut add);
-            if let Some(step) = step {
+            if let Some(step) = step.and_then(Step::library) {
                 step.inputs.iter().chain([&step.output]).for_each(&mut add);
             }
         }

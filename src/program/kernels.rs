@@ -1,9 +1,9 @@
 //! What a program says of kernels that are not of the library.
 
-use super::call::{Call, Facts};
-use super::operands::{Place, Slice};
+use super::call::Call;
 use super::own_step::OwnStep;
 use super::problem::Problem;
+use super::step::Step;
 use super::value::Program;
 use crate::kernels::{OwnCost, OwnKernel};
 use std::collections::BTreeSet;
@@ -34,15 +34,6 @@ impl Program {
         wrong.map(|(name, problem)| format!("kernels: `{name}` has {problem}").into())
     }
 
-    /// A step whose memory is not where the kernel runs.
-    pub(super) fn wrong_own_compute(&self, step: &OwnStep) -> Option<String> {
-        let is_there = |slice: &&Slice| matches!(self.place(slice), Place::Host(_));
-        step.slices().find(|slice| !is_there(slice)).map(|slice| {
-            let name = &self.allocation(slice.allocation).name;
-            format!("uses `{name}` on the host, but it is GPU memory")
-        })
-    }
-
     /// The kernel of a step that is not of the library.
     pub fn own_kernel(&self, step: &OwnStep) -> &OwnKernel {
         &self.kernels[step.kernel]
@@ -50,16 +41,17 @@ impl Program {
 
     /// The name of the kernel that a call launches or computes.
     pub fn kernel_of(&self, call: &Call) -> Option<&str> {
-        let Facts { step, own, .. } = call.facts();
-        let own = own.map(|step| self.own_kernel(step).name.as_str());
-        step.map(|step| step.kernel.name()).or(own)
+        Some(match call.facts().step? {
+            Step::Library(step) => step.kernel.name(),
+            Step::Own(step) => &self.own_kernel(step).name,
+        })
     }
 
     /// Steps of kernels that are not of the library, each with whether the CPU computes it.
     pub fn own_steps(&self) -> impl Iterator<Item = (&OwnStep, bool)> {
         self.calls().filter_map(|call| {
             let facts = call.facts();
-            Some((facts.own?, facts.is_host_work))
+            Some((facts.step?.own()?, facts.is_host_work))
         })
     }
 }

@@ -6,7 +6,6 @@
 //! calls.
 
 mod accesses;
-mod any_step;
 mod call;
 mod capacity;
 mod contradictions;
@@ -25,23 +24,24 @@ mod process;
 mod results;
 pub mod spelled;
 mod stated;
+mod step;
 mod threads;
 mod value;
 
-pub use any_step::AnyStep;
 pub use call::{Call, Facts};
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
-    Allocation, AllocationId, BufferId, EventId, Place, Rows, Slice, Step, StreamKind,
-    StreamTraits, ThreadId, Threads, Touched,
+    Allocation, AllocationId, BufferId, EventId, Place, Rows, Slice, StreamKind, StreamTraits,
+    ThreadId, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
 pub use process::{Process, ProcessState, StateReason};
 pub use results::Results;
+pub use step::{LibraryStep, Step};
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

@@ -1,6 +1,5 @@
 //! What calls name: memory, streams, events, and kernels over byte ranges.
 
-use crate::kernels::{Arguments, Effort, Kernel, Variant};
 use crate::machine::{DeviceId, HostMemory};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -237,45 +236,4 @@ pub enum Threads {
     One,
     /// All threads of the CPU, each its part.
     All,
-}
-
-/// One kernel over one range of elements, on the device or on the host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    pub kernel: Kernel,
-    pub arguments: Arguments,
-    pub inputs: Vec<Slice>,
-    pub output: Slice,
-    /// Device memory in which a reduction combines its blocks.
-    pub workspace: Option<Slice>,
-    /// How many input elements lie in front of the one that the first output element belongs to.
-    pub lead: u64,
-}
-
-impl Step {
-    /// All memory that the kernel uses: its inputs, its output and its workspace.
-    pub fn slices(&self) -> impl Iterator<Item = &Slice> {
-        self.inputs.iter().chain([&self.output]).chain(&self.workspace)
-    }
-
-    /// The elements the kernel works on: outputs of a map, inputs of a reduction.
-    pub fn elements(&self) -> u64 {
-        match self.kernel.shape() {
-            crate::kernels::Shape::Map => self.output.length.as_f32_count(),
-            crate::kernels::Shape::Reduction => self.inputs[0].length.as_f32_count(),
-        }
-    }
-
-    /// Whether all threads of the CPU share the step, in a program that uses so much host memory in
-    /// a pass. If not, one thread does it all.
-    pub fn is_shared(&self, footprint: Bytes) -> bool {
-        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
-    }
-
-    /// Whether each of so many threads keeps to its own share of the step, rather than helping
-    /// others with theirs.
-    pub fn keeps_shares(&self, threads: usize) -> bool {
-        Effort::of(self.kernel, &self.arguments).keeps_shares(self.elements() as usize, threads)
-    }
 }

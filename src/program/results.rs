@@ -3,6 +3,7 @@
 
 use super::call::Call;
 use super::operands::{BufferId, Place};
+use super::step::Step;
 use super::value::Program;
 use crate::machine::Residence;
 use crate::units::Bytes;
@@ -116,13 +117,10 @@ impl Program {
 
     /// The kernel of a launch, or of its twin on the CPU, with all that changes what it computes.
     fn computed_by(&self, call: &Call) -> Option<Origin> {
-        let facts = call.facts();
-        let library = facts.step.map(|step| format!("{} {:?}", step.kernel.name(), step.arguments));
-        let own = || {
-            let step = facts.own?;
-            Some(format!("{} ({})", self.own_kernel(step).name, step.signature()))
-        };
-        library.or_else(own).map(Origin::Kernel)
+        Some(Origin::Kernel(match call.facts().step? {
+            Step::Library(step) => format!("{} {:?}", step.kernel.name(), step.arguments),
+            Step::Own(step) => format!("{} ({})", self.own_kernel(step).name, step.signature()),
+        }))
     }
 }
 

@@ -26,11 +26,11 @@ impl Program {
     /// What was stated of the kernel of a call, on the side where the call runs it.
     fn stated_cost(&self, call: &Call) -> Option<&OwnCost> {
         let cost = match call {
-            Call::LaunchOwn { step, .. } => match &self.own_kernel(step).gpu {
+            Call::Launch { step, .. } => match &self.own_kernel(step.own()?).gpu {
                 GpuSide::Cost(cost) => cost,
                 _ => return None,
             },
-            Call::ComputeOwn { step } => match &self.own_kernel(step).cpu {
+            Call::Compute { step } => match &self.own_kernel(step.own()?).cpu {
                 CpuSide::Cost(cost) => cost,
                 _ => return None,
             },

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Facts};
 use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, ThreadId, Touched};
+use super::step::Step;
 use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
@@ -58,7 +59,7 @@ impl Program {
             let length = self.allocation(allocation).bytes;
             Slice { allocation, offset: Bytes::ZERO, length }
         };
-        let workspace = step.and_then(|step| step.workspace.as_ref());
+        let workspace = step.and_then(Step::workspace);
         let writes = facts.writes().chain(workspace).copied().chain(allocation.map(whole));
         facts
             .reads()

@@ -356,7 +356,7 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell(key, name(slice).into());
         tell(&format!("{key} offset"), slice.offset.get().into());
     };
-    let Facts { allocation, from, to, step, own, event, .. } = call.facts();
+    let Facts { allocation, from, to, step, event, .. } = call.facts();
     if let Some(from) = from {
         side("from", from);
     }
@@ -364,17 +364,15 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         side("to", to);
     }
     if let Some(step) = step {
-        let Step { kernel, inputs, output, .. } = step;
-        side("writes", output);
-        tell("kernel", kernel.to_string().into());
+        match step {
+            Step::Library(step) => side("writes", &step.output),
+            Step::Own(step) => {
+                tell("writes", step.writes.iter().map(name).collect::<Vec<_>>().into());
+            }
+        }
+        tell("kernel", program.kernel_of(call).into());
         tell("elements", step.elements().into());
-        tell("reads", inputs.iter().map(name).collect::<Vec<_>>().into());
-    }
-    if let Some(step) = own {
-        tell("kernel", program.own_kernel(step).name.clone().into());
-        tell("elements", step.elements.into());
-        tell("reads", step.reads.iter().map(name).collect::<Vec<_>>().into());
-        tell("writes", step.writes.iter().map(name).collect::<Vec<_>>().into());
+        tell("reads", step.reads().iter().map(name).collect::<Vec<_>>().into());
     }
     if let Some(event) = event {
         tell("event", (event.0 + 1).into());

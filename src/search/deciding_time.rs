@@ -4,7 +4,7 @@ use super::halving::halved;
 use super::ranking::Ranking;
 use crate::kernels::{CpuSide, GpuSide, OwnCost};
 use crate::profile::{Processor, Profile};
-use crate::program::Program;
+use crate::program::{Program, Step};
 use crate::simulate::makespan;
 use crate::units::Span;
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
         let runs = program.body.iter().filter(|call| {
             let facts = call.facts();
             let is_there = facts.is_host_work == (on == Processor::Cpu);
-            is_there && facts.own.is_some_and(|step| step.kernel == kernel)
+            is_there && facts.step.and_then(Step::own).is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
         let Ok(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };

@@ -21,7 +21,7 @@ use hallway::families::{
 use hallway::host::Team;
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::HostMemory;
-use hallway::program::{Call, EventId, Place, Program, StreamKind, check_hazards};
+use hallway::program::{Call, EventId, Place, Program, Step, StreamKind, check_hazards};
 use hallway::scenario::{FamilyName, Home, Limits, TaskKernel, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
@@ -165,7 +165,7 @@ fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
 
 fn allocations_of(call: &Call) -> Vec<usize> {
     let facts = call.facts();
-    let workspace = facts.step.and_then(|step| step.workspace.as_ref());
+    let workspace = facts.step.and_then(Step::workspace);
     let slices = facts.reads().chain(facts.writes()).chain(workspace);
     slices.map(|slice| slice.allocation.0).collect()
 }

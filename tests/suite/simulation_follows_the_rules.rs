@@ -140,7 +140,8 @@ use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{Direction, HostMemory, StreamId};
 use hallway::profile::{Curve, Estimate, InlineCopies, Profile, SemaphorePolling};
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamKind, StreamTraits,
+    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, Step, StreamKind,
+    StreamTraits,
 };
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
@@ -198,8 +199,8 @@ fn copy_out(stream: usize, to: AllocationId, elements: u64) -> Call {
     Call::Copy { stream: StreamId(stream), direction: Direction::DeviceToHost, from, to }
 }
 
-fn step(on: AllocationId, elements: u64) -> Step {
-    Step {
+fn step(on: AllocationId, elements: u64) -> LibraryStep {
+    LibraryStep {
         kernel: Kernel::Scale,
         arguments: Arguments::default(),
         inputs: vec![slice(on, elements)],
@@ -210,11 +211,11 @@ fn step(on: AllocationId, elements: u64) -> Step {
 }
 
 fn launch(stream: usize, elements: u64) -> Call {
-    Call::Launch { stream: StreamId(stream), step: step(DEVICE, elements) }
+    Call::Launch { stream: StreamId(stream), step: step(DEVICE, elements).into() }
 }
 
 fn compute(elements: u64) -> Call {
-    Call::Compute { step: step(PAGEABLE, elements) }
+    Call::Compute { step: step(PAGEABLE, elements).into() }
 }
 
 fn record(stream: usize, event: usize) -> Call {

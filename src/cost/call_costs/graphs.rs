@@ -2,7 +2,6 @@
 
 use super::CallCosts;
 use crate::cost::locality::Locality;
-use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{GraphCall, HostCall, OperationKind, Unknown};
 use crate::program::{Before, Behind, Call, Graph};
@@ -50,12 +49,8 @@ impl CallCosts<'_> {
                 (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
             }
             (Call::Launch { step, .. }, None) => {
-                let mapped = Mapped::of(self.program, step);
-                let work = self.kernel_work((step, mapped), locality, gap()?)?;
+                let work = self.kernel_work(step, locality, gap()?)?;
                 (profile.node_start(OperationKind::Kernel)?, work)
-            }
-            (Call::LaunchOwn { step, .. }, None) => {
-                (profile.node_start(OperationKind::Kernel)?, self.own_work(step, locality, gap()?)?)
             }
             (Call::Clear { .. }, None) => {
                 (profile.node_start(OperationKind::Kernel)?, self.clearing(gap()?))

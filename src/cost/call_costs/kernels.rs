@@ -5,11 +5,11 @@ use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
-use crate::cost::work::Work;
-use crate::kernels::{Grid, Kernel};
+use crate::cost::work::{CallCost, Work};
+use crate::kernels::{GpuSide, Grid, Kernel};
 use crate::machine::Direction;
-use crate::profile::Unknown;
-use crate::program::Step;
+use crate::profile::{HostCall, OperationKind, Unknown};
+use crate::program::{LibraryStep, Step};
 use crate::units::{Bytes, Span};
 
 impl CallCosts<'_> {
@@ -20,12 +20,40 @@ impl CallCosts<'_> {
         Work::Kernel { gap: self.gap(gap), blocks }
     }
 
-    /// A kernel with a gap before it, in nanoseconds. Its measured time includes the usual gap
-    /// between
-    /// kernels of a stream.
+    /// A launch outside of a graph.
+    pub(super) fn launch(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+        let profile = self.profile;
+        let call = match step {
+            Step::Library(step) => profile.launch(step.kernel),
+            Step::Own(step) => match self.program.own_kernel(step).gpu {
+                GpuSide::Product(_) => profile.launch(Kernel::Matmul),
+                _ => profile.call(HostCall::Launch),
+            },
+        };
+        let work = profile.kernel_gap().and_then(|gap| self.kernel_work(step, locality, gap));
+        let start = Unknown::both(profile.start(OperationKind::Kernel), call);
+        let (work, (latency, call)) = Unknown::both(work, start)?;
+        Ok(CallCost { latency, work, ..CallCost::on_host(call) })
+    }
+
+    /// A kernel with a gap before it, in nanoseconds.
     pub(super) fn kernel_work(
         &self,
-        (step, mapped): (&Step, Mapped),
+        step: &Step,
+        locality: &Locality<'_>,
+        gap: f64,
+    ) -> Result<Work, Unknown> {
+        let mapped = Mapped::of(self.program, step);
+        match step {
+            Step::Library(step) => self.library_work((step, mapped), locality, gap),
+            Step::Own(step) => self.own_work((step, mapped), locality, gap),
+        }
+    }
+
+    /// The measured time of a library kernel includes the usual gap between kernels of a stream.
+    fn library_work(
+        &self,
+        (step, mapped): (&LibraryStep, Mapped),
         locality: &Locality<'_>,
         gap: f64,
     ) -> Result<Work, Unknown> {

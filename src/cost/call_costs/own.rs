@@ -6,9 +6,9 @@ use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
-use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
+use crate::kernels::{Geometry, GpuSide, Grid, OwnKernel};
 use crate::machine::MultiprocessorLimits;
-use crate::profile::{HostCall, OperationKind, OwnTime, Unknown};
+use crate::profile::{OwnTime, Unknown};
 use crate::program::OwnStep;
 use crate::units::Span;
 
@@ -16,7 +16,7 @@ impl CallCosts<'_> {
     /// A kernel behind a gap, in nanoseconds.
     pub(super) fn own_work(
         &self,
-        step: &OwnStep,
+        (step, mapped): (&OwnStep, Mapped),
         locality: &Locality<'_>,
         gap: f64,
     ) -> Result<Work, Unknown> {
@@ -24,7 +24,6 @@ impl CallCosts<'_> {
         let time = self.profile.own_on_gpu(kernel, step)?;
         let machine = &self.profile.machine;
         let on = (machine.multiprocessors, &machine.multiprocessor);
-        let mapped = Mapped::of_own(self.program, step);
         // It is taken to go through what it names once.
         let [as_stated, _] = self.as_stated(step);
         let busy = self.halved.ns(Bottleneck::Kernels, (time.busy * as_stated).max(0.0));
@@ -32,22 +31,6 @@ impl CallCosts<'_> {
         let busy = Span::from_nanos_f64(away);
         let blocks = Blocks::holding(&grid(kernel, step, &time, on), busy, on);
         Ok(Work::Kernel { gap: self.gap(gap), blocks })
-    }
-
-    pub(super) fn own_launch(
-        &self,
-        step: &OwnStep,
-        locality: &Locality<'_>,
-    ) -> Result<CallCost, Unknown> {
-        let profile = self.profile;
-        let call = match self.program.own_kernel(step).gpu {
-            GpuSide::Product(_) => profile.launch(Kernel::Matmul),
-            _ => profile.call(HostCall::Launch),
-        };
-        let work = profile.kernel_gap().and_then(|gap| self.own_work(step, locality, gap));
-        let start = Unknown::both(profile.start(OperationKind::Kernel), call);
-        let (work, (latency, call)) = Unknown::both(work, start)?;
-        Ok(CallCost { latency, work, ..CallCost::on_host(call) })
     }
 
     /// How many times as long as stated a step takes on the GPU and on the CPU.

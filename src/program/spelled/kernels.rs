@@ -7,7 +7,7 @@ use crate::files::{Fault, Spanned};
 use crate::kernels::{Arguments, CpuSide, GpuSide, Grid, Kernel, OwnKernel, ProductType};
 use crate::machine::StreamId;
 use crate::program::{
-    Allocation, AllocationId, AnyStep, Call, OwnStep, Place, ProductShape, Slice, Step,
+    Allocation, AllocationId, Call, LibraryStep, OwnStep, Place, ProductShape, Slice, Step,
 };
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -20,19 +20,13 @@ impl Expansion<'_> {
         name: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let call = match self.step(call)? {
-            AnyStep::Library(mut step) => {
-                let stream = self.stream_beside(name, step.slices().copied())?;
-                let floats = Grid::workspace(step.kernel, &step.arguments);
-                step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
-                Call::Launch { stream, step }
-            }
-            AnyStep::Own(step) => {
-                let stream = self.stream_beside(name, step.slices().copied())?;
-                Call::LaunchOwn { stream, step }
-            }
-        };
-        self.push(call, span)
+        let mut step = self.step(call)?;
+        let stream = self.stream_beside(name, step.slices().copied())?;
+        if let Step::Library(step) = &mut step {
+            let floats = Grid::workspace(step.kernel, &step.arguments);
+            step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
+        }
+        self.push(Call::Launch { stream, step }, span)
     }
 
     /// The stream of a name, or the default stream of a GPU whose memory a kernel uses.
@@ -54,7 +48,7 @@ impl Expansion<'_> {
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let step = self.step(call)?;
-        self.push(step.computed(), span)
+        self.push(Call::Compute { step }, span)
     }
 
     fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
@@ -71,12 +65,12 @@ impl Expansion<'_> {
         Slice { allocation, offset: Bytes::ZERO, length }
     }
 
-    fn step(&mut self, call: &KernelCall<'_>) -> Result<AnyStep, Fault> {
+    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
         let name = call.kernel.get_ref();
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
             let at = self.place_of(&own.kernel);
-            return own.step((at, call), &mut self.scope, &self.indices).map(AnyStep::Own);
+            return own.step((at, call), &mut self.scope, &self.indices).map(Step::Own);
         }
         let kernel = Kernel::from_name(name).ok_or_else(|| {
             let message = format!("there is no kernel `{name}`");
@@ -93,16 +87,20 @@ impl Expansion<'_> {
         let has =
             |key: &str| call.arguments.into_iter().flatten().any(|(name, _)| name.get_ref() == key);
         if kernel == Kernel::Matmul && (call.of_type.is_some() || has("rows") || has("columns")) {
-            return self.product(call).map(AnyStep::Own);
+            return self.product(call).map(Step::Own);
         }
         if let Some(stray) = call.of_type {
             let message = format!("kernel `{kernel}` only works on f32");
             return Err(Fault::new(message, stray.span(), "not allowed", "remove it"));
         }
-        self.library_step(kernel, call).map(AnyStep::Library)
+        self.library_step(kernel, call).map(Step::Library)
     }
 
-    fn library_step(&mut self, kernel: Kernel, call: &KernelCall<'_>) -> Result<Step, Fault> {
+    fn library_step(
+        &mut self,
+        kernel: Kernel,
+        call: &KernelCall<'_>,
+    ) -> Result<LibraryStep, Fault> {
         let mut arguments = Arguments::of(kernel);
         for (name, value) in call.arguments.into_iter().flatten() {
             arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
@@ -123,7 +121,7 @@ impl Expansion<'_> {
             return Err(Fault::new(message, call.writes.span(), "one", "write a single range"));
         };
         let mut slice = |text| self.scope.slice(text, &self.indices);
-        Ok(Step {
+        Ok(LibraryStep {
             kernel,
             arguments,
             inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,

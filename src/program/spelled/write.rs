@@ -5,8 +5,8 @@ use super::values::Number;
 use crate::kernels::GpuSide;
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, OwnStep, Place, Program, Slice, Step, StreamKind, StreamTraits,
-    ThreadId, Threads,
+    Allocation, AllocationId, Call, LibraryStep, OwnStep, Place, Program, Slice, Step, StreamKind,
+    StreamTraits, ThreadId, Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -132,8 +132,6 @@ impl<'p> Names<'p> {
             }
             Call::Launch { step, .. } => self.step("launch", step),
             Call::Compute { step } => self.step("compute", step),
-            Call::LaunchOwn { step, .. } => self.own_step("launch", step),
-            Call::ComputeOwn { step } => self.own_step("compute", step),
             Call::Record { event: id, .. } => vec![("record", event(id.0))],
             Call::Wait { event: id, .. } => vec![("wait", event(id.0))],
             Call::Synchronize { stream } => {
@@ -148,7 +146,14 @@ impl<'p> Names<'p> {
     }
 
     fn step(&self, call: &'static str, step: &Step) -> Vec<(&'static str, String)> {
-        let Step { kernel, arguments, inputs, output, lead, .. } = step;
+        match step {
+            Step::Library(step) => self.library_step(call, step),
+            Step::Own(step) => self.own_step(call, step),
+        }
+    }
+
+    fn library_step(&self, call: &'static str, step: &LibraryStep) -> Vec<(&'static str, String)> {
+        let LibraryStep { kernel, arguments, inputs, output, lead, .. } = step;
         let reads: Vec<String> = inputs.iter().map(|input| text(&self.slice(input))).collect();
         let mut keys = vec![
             (call, text(kernel.name())),
@@ -292,7 +297,7 @@ pub fn write(program: &Program) -> String {
 fn workspaces(program: &Program) -> Vec<bool> {
     let mut found = vec![false; program.allocations.len()];
     for step in program.calls().filter_map(|call| call.facts().step) {
-        if let Some(workspace) = &step.workspace {
+        if let Some(workspace) = step.workspace() {
             found[workspace.allocation.0] = true;
         }
     }

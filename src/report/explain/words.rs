@@ -185,7 +185,7 @@ fn operation(program: &Program, call: &Call, wanted: StreamId) -> Option<&'stati
         Call::RowCopy { direction: Some(_), .. } => Some("a copy to the GPU"),
         Call::DeviceCopy { .. } | Call::RowCopy { .. } => Some("a copy on the GPU"),
         Call::PeerCopy { .. } => Some("a copy between GPUs"),
-        Call::Launch { .. } | Call::LaunchOwn { .. } => Some("a kernel"),
+        Call::Launch { .. } => Some("a kernel"),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, Program};
+use crate::program::{Call, Facts, Program, Step};
 use crate::report::palette::name_of_lane;
 use crate::report::timeline_row::TimelineRow;
 use crate::timeline::{Activity, Reason, Timeline};
@@ -77,11 +77,11 @@ fn calls(program: &Program, words: &mut Words) -> Value {
     let lanes = program.lanes();
     let mut columns: [Vec<i64>; 7] = Default::default();
     for (at, call) in program.body.iter().enumerate() {
-        let Facts { name, only_waits, from, to, step, own, allocation, .. } = call.facts();
+        let Facts { name, only_waits, from, to, step, allocation, .. } = call.facts();
         let moved = from.or(to);
         let bytes = moved.map(|slice| slice.length.get());
         let bytes = bytes.or(allocation.map(|id| program.allocation(id).bytes.get()));
-        let elements = step.map(|step| step.elements()).or(own.map(|step| step.elements));
+        let elements = step.map(Step::elements);
         let offset = moved.map(|slice| slice.offset.get());
         let known = |value: Option<u64>| value.map_or(-1, |value| value as i64);
         let row = [
@@ -100,7 +100,7 @@ fn calls(program: &Program, words: &mut Words) -> Value {
 
 /// What a call works on, without what differs from chunk to chunk.
 fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
-    let Facts { from, to, step, own, allocation, .. } = call.facts();
+    let Facts { from, to, step, allocation, .. } = call.facts();
     let memory = |slice: &crate::program::Slice| names.memory(slice.allocation).to_owned();
     let way = match call.crossing() {
         Some((_, Direction::HostToDevice, ..)) => "H2D ",
@@ -115,7 +115,7 @@ fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
     if let Some(id) = allocation {
         return names.memory(id).to_owned();
     }
-    if step.is_none() && own.is_none() {
+    if step.is_none() {
         return String::new();
     }
     let facts = call.facts();

@@ -9,8 +9,8 @@ use super::order::race;
 use hallway::kernels::{Arguments, Grid, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::program::{
-    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamKind,
-    StreamTraits, captured,
+    Allocation, AllocationId, BufferId, Call, EventId, LibraryStep, Place, Program, Slice,
+    StreamKind, StreamTraits, captured,
 };
 use hallway::units::Bytes;
 use rand::rngs::ChaCha8Rng;
@@ -316,16 +316,16 @@ impl Drawing {
         let there = self.memory(|place| place == here || reaches_out && is_seen(place));
         let mut step = self.step(&there);
         step.workspace = (step.kernel == Kernel::Sum).then(|| self.whole(self.workspaces[device]));
-        self.add(Call::Launch { stream, step });
+        self.add(Call::Launch { stream, step: step.into() });
     }
 
     fn add_compute(&mut self) {
         let here = self.memory(|place| matches!(place, Place::Host(_)));
         let step = self.step(&here);
-        self.add(Call::Compute { step });
+        self.add(Call::Compute { step: step.into() });
     }
 
-    fn step(&mut self, memory: &[AllocationId]) -> Step {
+    fn step(&mut self, memory: &[AllocationId]) -> LibraryStep {
         let (kernel, length) = (self.one_of(&KERNELS), self.length());
         let reduces = kernel == Kernel::Sum;
         let output = self.part(memory, if reduces { 1 } else { length });
@@ -336,7 +336,14 @@ impl Drawing {
             if in_place { output } else { self.part(&others, length) }
         });
         let inputs = inputs.collect();
-        Step { kernel, arguments: Arguments::default(), inputs, output, workspace: None, lead: 0 }
+        LibraryStep {
+            kernel,
+            arguments: Arguments::default(),
+            inputs,
+            output,
+            workspace: None,
+            lead: 0,
+        }
     }
 
     /// Adds a call, after all waits that it needs.

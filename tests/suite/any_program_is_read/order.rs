@@ -1,7 +1,7 @@
 //! Which calls a program orders, found plainly: for each call, the set of all that are done before
 //! it. The hazard check does it with clocks and leaves most pairs out; both must agree.
 
-use hallway::program::{AllocationId, Call, Program, Slice};
+use hallway::program::{AllocationId, Call, Program, Slice, Step};
 use hallway::units::Bytes;
 use std::collections::BTreeSet;
 
@@ -156,12 +156,13 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
         Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
             vec![(*from, false), (*to, true)]
         }
-        Call::Launch { step, .. } | Call::Compute { step } => {
+        Call::Launch { step: Step::Library(step), .. }
+        | Call::Compute { step: Step::Library(step) } => {
             let reads = step.inputs.iter().map(|&slice| (slice, false));
             let writes = [step.output].into_iter().chain(step.workspace);
             reads.chain(writes.map(|slice| (slice, true))).collect()
         }
-        Call::LaunchOwn { step, .. } | Call::ComputeOwn { step } => {
+        Call::Launch { step: Step::Own(step), .. } | Call::Compute { step: Step::Own(step) } => {
             let reads = step.reads.iter().map(|&slice| (slice, false));
             reads.chain(step.writes.iter().map(|&slice| (slice, true))).collect()
         }

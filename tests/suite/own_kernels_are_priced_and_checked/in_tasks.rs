@@ -7,7 +7,7 @@ use super::super::programs_are_spelled_out::mistakes::refuses_in;
 use crate::said;
 use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
-use hallway::program::Call;
+use hallway::program::{Call, Step};
 use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::timeline::Lane;
@@ -164,7 +164,9 @@ fn a_launch_on_a_chunk_follows_the_rules_of_the_kernel() {
     let workload = workload(&pipeline(SPLIT, "[plans]\nfamilies = [\"by-engine\"]\nchunks = [3]"));
     let program = candidates(&workload).programs().remove(0);
     let mut grids = program.body.iter().filter_map(|call| match call {
-        Call::LaunchOwn { step, .. } => Some((step.elements, step.geometry.expect("a grid").grid)),
+        Call::Launch { step: Step::Own(step), .. } => {
+            Some((step.elements, step.geometry.expect("a grid").grid))
+        }
         _ => None,
     });
     assert_eq!(grids.next(), Some((320, [2, 1, 1])), "320 of 1009 elements");

@@ -2,7 +2,7 @@
 
 use super::read;
 use hallway::kernels::Kernel;
-use hallway::program::{Call, Order, Passed, Program};
+use hallway::program::{Call, Order, Passed, Program, Step};
 use hallway::schedule::{Choice, schedule};
 use hallway::search::candidates;
 
@@ -26,7 +26,9 @@ fn text() -> String {
 
 /// The calls that run a kernel, each with its place.
 fn runs(plan: &Program, kernel: Kernel) -> Vec<usize> {
-    let is_meant = |call: &Call| call.facts().step.is_some_and(|step| step.kernel == kernel);
+    let is_meant = |call: &Call| {
+        call.facts().step.and_then(Step::library).is_some_and(|step| step.kernel == kernel)
+    };
     (0..plan.body.len()).filter(|&at| is_meant(&plan.body[at])).collect()
 }
 

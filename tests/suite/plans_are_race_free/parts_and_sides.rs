@@ -162,10 +162,12 @@ fn a_kernel_of_ones_own_may_stay_on_the_cpu() {
         let case = Case::new(workload);
         assert!(case.check(2).unwrap_or_else(|error| panic!("{error}")) >= 4);
         for plan in case.plans() {
-            let by_cpu = |call: &&Call| matches!(call, Call::ComputeOwn { .. });
+            let by_cpu = |call: &&Call| matches!(call, Call::Compute { step: Step::Own(_) });
+            let launches_own =
+                |call: &Call| matches!(call, Call::Launch { step: Step::Own(_), .. });
             // Twice in each of two batches.
             assert!(plan.body.iter().filter(by_cpu).count() >= 4, "{}", plan.label);
-            assert!(!plan.body.iter().any(|call| matches!(call, Call::LaunchOwn { .. })));
+            assert!(!plan.body.iter().any(launches_own));
         }
     }
 }

@@ -69,10 +69,13 @@ fn a_kernel_that_finds_no_room_keeps_back_smaller_ones_behind_it() {
     // The first kernel leaves room for one of its own blocks, which is an eighth of a
     // multiprocessor. The second needs a quarter. The third needs only an
     // eighth, and would fit.
-    let Call::Launch { stream, mut step } = launch(1, 4_096) else { panic!("a launch") };
+    let Call::Launch { stream, step: Step::Library(mut step) } = launch(1, 4_096) else {
+        panic!("a launch of a library kernel")
+    };
     step.kernel = Kernel::Fft;
     step.arguments.extent = 16;
-    let body = vec![launch(0, 799 * 1_024), Call::Launch { stream, step }, launch(2, 1_000)];
+    let body =
+        vec![launch(0, 799 * 1_024), Call::Launch { stream, step: step.into() }, launch(2, 1_000)];
     let spans = spans(&run(body, &waves()), Lane::Kernels);
     assert_eq!(spans, [(5_500, 7_500), (7_500, 9_500), (7_500, 9_500)]);
 }

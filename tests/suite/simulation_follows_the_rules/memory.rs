@@ -93,12 +93,12 @@ fn with_path(mut machine: Profile, path: TransferPath, start: f64, slope: f64) -
 
 /// A kernel that reads one place and writes another.
 fn scale(stream: usize, from: AllocationId, to: AllocationId, elements: u64) -> Call {
-    let step = Step {
+    let step = LibraryStep {
         inputs: vec![slice(from, elements)],
         output: slice(to, elements),
         ..step(from, elements)
     };
-    Call::Launch { stream: StreamId(stream), step }
+    Call::Launch { stream: StreamId(stream), step: step.into() }
 }
 
 fn time(program: &Program, machine: &Profile) -> u64 {
@@ -180,12 +180,12 @@ fn what_mapped_kernels_and_copies_take_from_each_other_is_not_known() {
 #[test]
 fn write_combined_memory_is_slow_to_read() {
     let compute = |from, to| {
-        let step = Step {
+        let step = LibraryStep {
             inputs: vec![slice(from, 20_000)],
             output: slice(to, 20_000),
             ..step(from, 20_000)
         };
-        Call::Compute { step }
+        Call::Compute { step: step.into() }
     };
     let both = |call: &Call| {
         [HostMemory::Pinned, HostMemory::WriteCombined]
@@ -220,8 +220,8 @@ fn pages_of_managed_memory_move_to_the_side_that_uses_them() {
     let of = |body| time(&tiny_of(HostMemory::Managed, body), &machine);
     let (reads, waits) = (|| scale(0, PINNED, OTHER, 20_000), || synchronize(0));
     let uses = || {
-        let step = Step { output: slice(PAGEABLE, 20_000), ..step(PINNED, 20_000) };
-        Call::Compute { step }
+        let step = LibraryStep { output: slice(PAGEABLE, 20_000), ..step(PINNED, 20_000) };
+        Call::Compute { step: step.into() }
     };
     let there = scale(0, DEVICE, OTHER, 20_000);
     let resident = of(vec![there, waits()]);
@@ -237,12 +237,12 @@ fn pages_of_managed_memory_move_to_the_side_that_uses_them() {
     let at_home = of(vec![copies()]);
     assert_eq!(of(vec![copies(), reads(), waits()]), at_home + back + resident + faults);
     // Half of it comes back.
-    let half = Step {
+    let half = LibraryStep {
         inputs: vec![slice(PINNED, 10_000)],
         output: slice(PAGEABLE, 10_000),
         ..step(PINNED, 10_000)
     };
-    let half = vec![Call::Compute { step: half }, reads(), waits()];
+    let half = vec![Call::Compute { step: half.into() }, reads(), waits()];
     assert!(of(half) < both - 6 * 10_000);
     // A prefetch's call takes 20000; then its pages are on the way.
     let prefetch = Call::Prefetch {

@@ -108,7 +108,12 @@ fn what_the_caches_cannot_hold_is_cold() {
         (step.inputs[0].offset, step.output.offset) =
             (Bytes::of_f32(10_000), Bytes::of_f32(10_000));
         let all = copy_in(0, PAGEABLE, 10_000 + others.as_f32_count());
-        vec![compute(10_000), copy_in(0, PAGEABLE, 20_000), Call::Compute { step }, all]
+        vec![
+            compute(10_000),
+            copy_in(0, PAGEABLE, 20_000),
+            Call::Compute { step: step.into() },
+            all,
+        ]
     };
     let mut plan = tiny(Vec::new());
     plan.allocations[PINNED.0].bytes = Bytes::ZERO;
@@ -337,7 +342,7 @@ fn what_other_threads_used_before_takes_longer() {
     let mut arithmetic = step(PAGEABLE, few);
     (arithmetic.kernel, arithmetic.arguments.extent) = (Kernel::Polynomial, 100_000);
     assert!(arithmetic.is_shared(Bytes::ZERO));
-    let arithmetic = Call::Compute { step: arithmetic };
+    let arithmetic = Call::Compute { step: arithmetic.into() };
     let alone = times(vec![arithmetic.clone()]);
     let handed = times(vec![arithmetic, compute(few)]);
     assert_eq!([handed[0] - alone[0], handed[1] - own[0]], [few / 4, 2 * few]);
@@ -359,9 +364,9 @@ fn what_helpers_used_before_takes_longer() {
     assert!(arithmetic.is_shared(Bytes::ZERO) && !arithmetic.keeps_shares(threads));
     assert!(own_shares.is_shared(Bytes::ZERO) && own_shares.keeps_shares(threads));
     // This kernel writes elsewhere than it reads.
-    let moved = Step { output: slice(PINNED, ROOM), ..own_shares.clone() };
-    let times = |steps: [&Step; 2]| {
-        let body = steps.map(|step| Call::Compute { step: step.clone() }).to_vec();
+    let moved = LibraryStep { output: slice(PINNED, ROOM), ..own_shares.clone() };
+    let times = |steps: [&LibraryStep; 2]| {
+        let body = steps.map(|step| Call::Compute { step: step.clone().into() }).to_vec();
         let spans = spans(&run(body, &machine), Lane::Host);
         spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
     };

@@ -49,10 +49,7 @@ impl Drawing {
         let parameters = Vec::new();
         let step =
             OwnStep { kernel, reads, writes, elements: length, numbers, geometry, parameters };
-        self.add(if on_host {
-            Call::ComputeOwn { step }
-        } else {
-            Call::LaunchOwn { stream, step }
-        });
+        let step = step.into();
+        self.add(if on_host { Call::Compute { step } } else { Call::Launch { stream, step } });
     }
 }
