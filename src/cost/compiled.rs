@@ -14,6 +14,7 @@ use super::host_times::HostTimes;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
 use super::waiting_kernels::WaitingKernels;
+use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program};
 use crate::units::Span;

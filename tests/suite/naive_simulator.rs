@@ -30,7 +30,7 @@ use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
 use hallway::profile::Profile;
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
+    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, Step, StreamTraits,
 };
 use hallway::simulate::simulate;
 use hallway::timeline::Lane;
@@ -90,7 +90,7 @@ fn copy(stream: usize, direction: Direction, elements: u64) -> Call {
 }
 
 fn launch(stream: usize, elements: u64) -> Call {
-    let step = Step {
+    let step = LibraryStep {
         kernel: Kernel::Scale,
         arguments: Arguments::default(),
         inputs: vec![slice(1, elements)],
@@ -98,7 +98,7 @@ fn launch(stream: usize, elements: u64) -> Call {
         workspace: None,
         lead: 0,
     };
-    Call::Launch { stream: StreamId(stream), step }
+    Call::Launch { stream: StreamId(stream), step: Step::Library(step) }
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
