@@ -30,6 +30,14 @@
 //!
 //! `examples/choose_plan.rs` does so for every job of a queue.
 //!
+//! # Features
+//!
+//! All are on by default. Without them, the library reads scenarios and profiles and predicts.
+//!
+//! - `report`: text, pages, pictures and traces.
+//! - `gpu`: the machine itself, to calibrate and to execute. CUDA is loaded when it is needed.
+//! - `cli`: the `hallway` command, with all of both.
+//!
 //! # The loop
 //!
 //! ```text

@@ -336,14 +336,8 @@ impl Drawing {
             if in_place { output } else { self.part(&others, length) }
         });
         let inputs = inputs.collect();
-        LibraryStep {
-            kernel,
-            arguments: Arguments::default(),
-            inputs,
-            output,
-            workspace: None,
-            lead: 0,
-        }
+        let arguments = Arguments::default();
+        LibraryStep { kernel, arguments, inputs, output, workspace: None, lead: 0 }
     }
 
     /// Adds a call, after all waits that it needs.
