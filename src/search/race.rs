@@ -15,7 +15,8 @@ use crate::units::Span;
 use rayon::prelude::*;
 
 /// The logarithm of how many times as fast as the best plan on the CPU the best one on the GPU is,
-/// in a pass, with the plans that [`break_even`](super::break_even()) tries. `None` if a side has none.
+/// in a pass, with the plans that [`break_even`](super::break_even()) tries. `None` if a side has
+/// none.
 pub fn lead(workload: &Workload, profile: &Profile) -> Option<f64> {
     race(workload, profile, &Tally::default()).lead().known()
 }
