@@ -246,7 +246,7 @@ impl Interpreter {
     /// own.
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         match call {
-            Call::Compute { step } => self.run(step, team),
+            Call::Compute { step } => self.run_kernel(step, team),
             // New memory holds anything, and what is freed is lost.
             Call::Allocate(id) | Call::Renew(id) | Call::Free(id) => {
                 self.memory[id.0].fill(f32::NAN);
@@ -295,7 +295,7 @@ impl Interpreter {
                 Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. },
             ) => self.memory[allocation.0].fill(f32::NAN),
             Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
-            Some(Call::Launch { step, .. }) => self.run(&step, team),
+            Some(Call::Launch { step, .. }) => self.run_kernel(&step, team),
             Some(Call::Record { .. }) => {
                 if let Some(record) = self.records[lane].pop_front().flatten() {
                     self.happened[record] = true;
@@ -308,7 +308,7 @@ impl Interpreter {
         }
     }
 
-    fn run(&mut self, step: &Step, team: &Team) {
+    fn run_kernel(&mut self, step: &Step, team: &Team) {
         match step {
             Step::Library(step) => self.compute(step, team),
             Step::Own(step) => self.stand_in(step),

@@ -195,6 +195,11 @@ impl Comparison {
         Some(faster.time_ns.nanos_f64() + up < slower.time_ns.nanos_f64() - down)
     }
 
+    /// The plan to choose, and the one that it is compared with.
+    pub fn contenders(&self) -> impl Iterator<Item = &Contender> {
+        std::iter::once(&self.chosen).chain(&self.other)
+    }
+
     /// Whether the CPU alone is compared with plans that use the GPU.
     pub fn is_between_sides(&self) -> bool {
         self.on(true).is_some() && self.on(false).is_some()

@@ -152,8 +152,8 @@ impl OwnCost {
         }
     }
 
-    /// Whether no number of elements changes it.
-    const fn is_of_any_size(&self) -> bool {
+    /// Whether it does not depend on the number of elements.
+    const fn is_the_same_at_any_size(&self) -> bool {
         matches!(self, Self::Stated { per_element: 0.0, fixed, .. } if *fixed > 0.0)
     }
 
@@ -178,7 +178,7 @@ impl OwnCost {
 impl OwnKernel {
     /// Whether any part of the work takes the GPU as long as the whole.
     pub const fn takes_the_same_at_any_size(&self) -> bool {
-        matches!(&self.gpu, GpuSide::Cost(cost) if cost.is_of_any_size())
+        matches!(&self.gpu, GpuSide::Cost(cost) if cost.is_the_same_at_any_size())
     }
 
     /// Whether the GPU can run it.

@@ -13,8 +13,8 @@ const FALLEN: f64 = 0.5;
 /// Each element of a kernel of the library is read.
 const ELEMENT: f64 = 4.0;
 
-/// Keys with a word, a whole number or a truth value that was found of what a table is about, and
-/// says nothing of which that is.
+/// Keys that say how the subject of a table was found to be. The other words, whole numbers and
+/// truth values of a table say which subject it has.
 const PROPERTIES: [&str; 3] = ["direct", "registers_per_thread", "shared_bytes_per_block"];
 
 impl Profile {

@@ -2,7 +2,7 @@
 //! matter and why; all the rest on request.
 
 use super::evaluation::Evaluation;
-use super::plans_table::{brief, full, of_parts};
+use super::plans_table::{full_table, short_table, table_of_parts};
 use super::said::{
     Line, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held, reasons,
 };
@@ -87,7 +87,7 @@ impl Evaluation {
         // A blank line follows the head.
         let room = SCREEN
             .saturating_sub(head.lines().count() + 1 + columns_of(&self.footer(), width) + PROMPT);
-        let table = table_within(one, &reasons, room, width);
+        let table = table_beside_reasons(one, &reasons, room, width);
         // The reasons that come last give way if the plans leave no room for them.
         let room = room.saturating_sub(table.lines().count());
         let below = within(&reasons, room.min(MOST_REASONS));
@@ -102,7 +102,7 @@ impl Evaluation {
         let sure = folded(&format!("How sure: {}.\n", ranges_held(self)), width);
         let plans: Vec<(&Assessment, &AssessedPlan)> =
             parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
-        let table = if plans.is_empty() { String::new() } else { of_parts(&plans, width) };
+        let table = if plans.is_empty() { String::new() } else { table_of_parts(&plans, width) };
         let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
         let copies = plans.iter().any(|(_, plan)| plan.busy.h2d + plan.busy.d2h > 0.0);
         let unknown = unknown.chain(self.unsteady_line().filter(|_| copies));
@@ -131,7 +131,7 @@ impl Evaluation {
         let mut text = self.head(one, width) + "\n";
         let shown = one.shown(rows);
         if !shown.is_empty() {
-            text += &full(one, &shown, width);
+            text += &full_table(one, &shown, width);
             let hidden = one.plans.len() - shown.len();
             if hidden > 0 {
                 let plans = plural(hidden as u64, "slower plan");
@@ -199,24 +199,24 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
 
 /// The plans that matter, as many as leave room for the reasons: some plans matter more than all
 /// reasons but the first.
-fn table_within(
+fn table_beside_reasons(
     one: &Assessment,
     reasons: &[Vec<String>],
     room: usize,
     width: Option<usize>,
 ) -> String {
-    let of = |rows: usize| match one.to_show(rows) {
+    let table = |rows: usize| match one.to_show(rows) {
         shown if shown.is_empty() => String::new(),
-        shown => brief(one, &shown, width) + "\n",
+        shown => short_table(one, &shown, width) + "\n",
     };
     let fits = |table: &String, reasons: usize| table.lines().count() + reasons <= room;
     let all = within(reasons, MOST_REASONS).len();
     let first = reasons.first().map_or(0, Vec::len);
-    let tables = |fewest: usize, most: usize| (fewest..=most).rev().map(of);
+    let tables = |fewest: usize, most: usize| (fewest..=most).rev().map(table);
     tables(FEW_ROWS, MOST_ROWS)
         .find(|table| fits(table, all))
         .or_else(|| tables(FEWEST_ROWS, FEW_ROWS).find(|table| fits(table, first)))
-        .unwrap_or_else(|| of(FEWEST_ROWS))
+        .unwrap_or_else(|| table(FEWEST_ROWS))
 }
 
 /// The scenario's name and question.
@@ -269,15 +269,12 @@ impl Assessment {
     /// The plans that an answer names, and the fastest ones, up to a number of them.
     fn to_show(&self, most: usize) -> Vec<&AssessedPlan> {
         let verdict = &self.verdict;
-        let named = |of: [&'_ Option<Comparison>; 2]| {
-            let named = of.map(|one| {
-                let both = one.iter().flat_map(|one| [Some(&one.chosen), one.other.as_ref()]);
-                both.flatten().filter_map(|one| self.plan(&one.plan)).collect::<Vec<_>>()
-            });
-            named.into_iter().flatten()
+        let plans_of = |one: &Option<Comparison>| -> Vec<&AssessedPlan> {
+            let contenders = one.iter().flat_map(Comparison::contenders);
+            contenders.filter_map(|one| self.plan(&one.plan)).collect()
         };
-        let in_answer = named([&verdict.run, &verdict.program]);
-        let in_reasons = named([&self.without_pinning, &self.gpu_alone]);
+        let in_answer = [&verdict.run, &verdict.program].into_iter().flat_map(plans_of);
+        let in_reasons = [&self.without_pinning, &self.gpu_alone].into_iter().flat_map(plans_of);
         // What the answer is measured against: all at once from pinned memory, and without pinning.
         let is_whole = |plan: &&AssessedPlan| plan.family == "resident" && !plan.captured;
         let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;

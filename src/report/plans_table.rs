@@ -46,7 +46,11 @@ fn leading_cells(one: &Assessment, plan: &AssessedPlan) -> Vec<String> {
 }
 
 /// The table of the first screen.
-pub(super) fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
+pub(super) fn short_table(
+    one: &Assessment,
+    plans: &[&AssessedPlan],
+    width: Option<usize>,
+) -> String {
     let mut header = leading_columns();
     // Where many runs have another answer than one, the table shows both.
     let shows_all = one.verdict.answer != one.verdict.run_answer;
@@ -57,7 +61,11 @@ pub(super) fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usi
     header.push(last);
     let row = |plan: &&AssessedPlan| {
         let mut cells = leading_cells(one, plan);
-        cells.push(if shows_all { time(plan.program_ns) } else { bound_by(plan.bottleneck) });
+        cells.push(if shows_all {
+            time_or_unknown(plan.program_ns)
+        } else {
+            bound_by(plan.bottleneck)
+        });
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
@@ -65,7 +73,10 @@ pub(super) fn brief(one: &Assessment, plans: &[&AssessedPlan], width: Option<usi
 }
 
 /// The plans of several parts, which have no order among them.
-pub(super) fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usize>) -> String {
+pub(super) fn table_of_parts(
+    plans: &[(&Assessment, &AssessedPlan)],
+    width: Option<usize>,
+) -> String {
     let runs = plans.first().map_or(1, |(one, _)| one.runs);
     let header = [
         Column::words("plan"),
@@ -80,7 +91,7 @@ pub(super) fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usi
             plan.predicted_ns.to_string(),
             range(plan.low_ns, plan.high_ns),
             bound_by(plan.bottleneck),
-            time(plan.program_ns),
+            time_or_unknown(plan.program_ns),
         ]
     };
     table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
@@ -89,7 +100,11 @@ pub(super) fn of_parts(plans: &[(&Assessment, &AssessedPlan)], width: Option<usi
 /// The table of all that is known. If it is too wide, columns go in the order of their numbers: how
 /// busy lanes are, set-up, the whole program; then, with names folded, what limits the plan, how it
 /// compares with the fastest one, and its range. Rank, name and time always stay.
-pub(super) fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
+pub(super) fn full_table(
+    one: &Assessment,
+    plans: &[&AssessedPlan],
+    width: Option<usize>,
+) -> String {
     let mut header = leading_columns();
     header.extend([
         Column::number("host").if_room(1),
@@ -108,8 +123,8 @@ pub(super) fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usiz
             percent(plan.busy.kernels),
             percent(plan.busy.d2h),
             bound_by(plan.bottleneck),
-            time(plan.setup_ns),
-            time(plan.program_ns),
+            time_or_unknown(plan.setup_ns),
+            time_or_unknown(plan.program_ns),
         ]);
         cells
     };
@@ -117,10 +132,11 @@ pub(super) fn full(one: &Assessment, plans: &[&AssessedPlan], width: Option<usiz
     table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
 }
 
-pub(super) fn time(known: Option<Span>) -> String {
+fn time_or_unknown(known: Option<Span>) -> String {
     known.map_or_else(|| "unknown".to_owned(), |time| time.to_string())
 }
 
+/// How much longer a plan takes than the fastest.
 pub(super) fn against_fastest(plan: &AssessedPlan) -> String {
     match plan.relative {
         _ if plan.rank == 1 => "fastest".to_owned(),

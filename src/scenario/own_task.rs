@@ -41,7 +41,8 @@ impl Scope<'_> {
             splittable: may_be_cut(raw, false),
             on_cpu: raw.on.is_some(),
         };
-        self.goes_along(raw, declared, &task)?;
+        self.goes_along(raw, &task)?;
+        chunks_have_a_time(raw, declared)?;
         self.is_launched(raw, &task)?;
         Ok(task)
     }
@@ -78,12 +79,7 @@ impl Scope<'_> {
     }
 
     /// A kernel goes along buffers of one length, if it can be cut.
-    fn goes_along(
-        &self,
-        raw: &RawTask,
-        declared: &DeclaredKernel,
-        task: &Task,
-    ) -> Result<(), Fault> {
+    fn goes_along(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         let kernel = &raw.kernel;
         if !task.kernel.can_be_cut() {
             let Some(split) = raw.split.as_ref().filter(|one| one.get_ref().along().is_some())
@@ -97,19 +93,6 @@ impl Scope<'_> {
             let help = "remove `split`, or list the arguments to be split in the kernel's \
                         `elementwise`";
             return Err(Fault::new(message, split.span(), "cannot be split", help));
-        }
-        let is_cut = raw.split.as_ref().filter(|one| one.get_ref().along().is_some());
-        if let (Some(split), true) = (is_cut, declared.kernel.takes_the_same_at_any_size()) {
-            let message = format!(
-                "task `{}` has a `split`, but the time of kernel `{kernel}` does not depend on its \
-                 size",
-                raw.name
-            );
-            let help = format!(
-                "give `{kernel}` a time `per_element`: with `fixed` alone, each chunk would take \
-                 as long as the whole"
-            );
-            return Err(Fault::new(message, split.span(), "its chunks have no time", help));
         }
         let in_place = task.writes.iter().find(|&&id| task.uses_in_place(id));
         if let (Some(id), 1..) = (in_place, task.kernel.halo()) {
@@ -165,4 +148,22 @@ fn written_once(raw: &RawTask) -> Result<(), Fault> {
         let message = format!("task `{}` writes `{again}` twice", raw.name);
         Err(Fault::new(message, again.span(), "again", "list each buffer once"))
     })
+}
+
+/// A stated time that does not depend on the size says nothing of a part of the work.
+fn chunks_have_a_time(raw: &RawTask, declared: &DeclaredKernel) -> Result<(), Fault> {
+    let split = raw.split.as_ref().filter(|one| one.get_ref().along().is_some());
+    let Some(split) = split.filter(|_| declared.kernel.takes_the_same_at_any_size()) else {
+        return Ok(());
+    };
+    let kernel = &raw.kernel;
+    let message = format!(
+        "task `{}` has a `split`, but the time of kernel `{kernel}` does not depend on its size",
+        raw.name
+    );
+    let help = format!(
+        "give `{kernel}` a time `per_element`: with `fixed` alone, each chunk would take as long \
+         as the whole"
+    );
+    Err(Fault::new(message, split.span(), "its chunks have no time", help))
 }

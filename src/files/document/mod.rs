@@ -25,7 +25,7 @@ pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
 ///
 /// # Errors
 /// If the text is not TOML.
-pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
+pub fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, TomlError> {
     DeTable::parse(text).map_err(|error| TomlError {
         message: error.message().to_owned(),
         span: error.span().unwrap_or_default(),
