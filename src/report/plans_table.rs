@@ -16,7 +16,7 @@ impl Assessment {
     fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* to choose for one run: the simplest of those that tie");
+        let marked = marked.then_some("* the simplest of those that tie in one run");
         let ties = ties.then_some("tie: too close to call");
         let said: Vec<&str> = marked.into_iter().chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))

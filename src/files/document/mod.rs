@@ -66,7 +66,13 @@ mod tests {
     enum Kind {
         Plain,
         Wide(u8),
-        Shared { by: i64 },
+        Shared(Sharers),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sharers {
+        by: i64,
     }
 
     const TEXT: &str = "seed = 0xffff_ffff_ffff_ffff\npairs = [[1, 2.5], [inf, -1e3]]\n\
@@ -82,7 +88,7 @@ mod tests {
     #[test]
     fn errors_have_the_place_and_the_keys_of_what_is_wrong() {
         let found: Machine = decode(TEXT).expect("it fits");
-        assert_eq!(found.links["b"], Kind::Shared { by: -2 });
+        assert_eq!(found.links["b"], Kind::Shared(Sharers { by: -2 }));
         let (message, place, keys) = wrong("2.5", "true");
         assert!(message.starts_with("invalid type: boolean `true`"), "{message}");
         assert_eq!((place.as_str(), keys.as_str()), ("true", "pairs"));

@@ -204,8 +204,8 @@ fn in_draws(comparison: &Comparison, draws: usize, ranges: &str) -> Option<Strin
         _ => &format!("`{}` is faster", comparison.chosen.plan),
     };
     let (grade, apart) = match (comparison.is_apart_at(1.0), comparison.is_apart_at(2.0)) {
-        (_, Some(true)) => ("very", format!(", and {ranges} twice as wide would not overlap")),
-        (Some(true), _) => ("fairly", format!(", but {ranges} twice as wide would overlap")),
+        (_, Some(true)) => ("very", format!(", and {ranges} stay apart at twice their width")),
+        (Some(true), _) => ("fairly", format!(", but {ranges} overlap at twice their width")),
         (Some(false), _) => {
             ("fairly", format!(", though {ranges} overlap: some costs affect both"))
         }
