@@ -1,8 +1,9 @@
 //! A naive simulator, in the simplest code, agrees with the engine to the nanosecond on drawn
-//! programs. It shares no code with the engine: it has no bursts and no solver of links. At each step it asks anew who waits, which engine takes what and how fast copies go. It
-//! keeps what has a history: what is left of a copy, blocks that run, and polls so far. Its rules
-//! were written from the engine's, so it finds faults in shortcuts and bookkeeping rather than in
-//! what a rule means. Both read the same prices.
+//! programs. It shares no code with the engine: it has no bursts and no solver of links. At each
+//! step it asks anew who waits, which engine takes what and how fast copies go. It keeps what has a
+//! history: what is left of a copy, blocks that run, and polls so far. Its rules were written from
+//! the engine's, so it finds faults in shortcuts and bookkeeping rather than in what a rule means.
+//! Both read the same prices.
 //!
 //! Covered are one GPU and one host thread, with copies of pinned memory and library kernels:
 //!
