@@ -34,8 +34,8 @@ pub struct Assessment {
     /// means the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device memory
     /// and calls, compared in this order.
     pub winner: Option<String>,
-    /// The plan to choose for a whole program of `runs`: the simplest of those that tie
-    /// with the fastest, set-up and first use included.
+    /// The plan to choose for a whole program of `runs`, set-up and first use included: `winner` if
+    /// no other takes clearly less, or else the simplest of those that tie with the fastest.
     pub program_winner: Option<String>,
     /// The simplest of all plans whose run is hardly longer than the fastest one's, if it was
     /// asked for.
@@ -46,6 +46,11 @@ pub struct Assessment {
     /// The plan to choose of those that leave the CPU nothing to do, if the plan to choose shares
     /// the work between both.
     pub gpu_alone: Option<Comparison>,
+    /// The plan to choose on the GPU, compared with simpler ways to use it in the same kind of host
+    /// memory: first `resident`, which copies everything once, then `round-trip`, which copies for
+    /// each task. Empty if there are none, and for programs of the scenario.
+    #[serde(default)]
+    pub simpler_on_gpu: Vec<Comparison>,
     /// What of the CPU's run is copies from and to the device, where some buffers are at home.
     /// `null` if it copies nothing, and if the CPU's plan is a program of the scenario.
     pub cpu_copies_ns: Option<Span>,
@@ -142,6 +147,7 @@ impl Assessment {
             simplest: None,
             without_pinning: without_pinning(ranking),
             gpu_alone: Comparison::with_gpu_alone(ranking),
+            simpler_on_gpu: Comparison::with_simpler_plans(ranking),
             cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
             plans: plans.collect(),
             untried: None,

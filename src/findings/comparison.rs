@@ -1,8 +1,10 @@
 //! One plan set against another.
 
 use super::{Answer, rounded, times_as_long};
+use crate::families::Strategy;
 use crate::machine::Side;
-use crate::search::{Ranked, Ranking};
+use crate::scenario::FamilyName;
+use crate::search::{Ranked, Ranking, is_clearly_less};
 use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -77,9 +79,6 @@ impl Contender {
     }
 }
 
-/// A program's time that differs by less than this share decides nothing.
-const CLEARLY: f64 = 0.01;
-
 impl Comparison {
     /// Compares one run. `None` without a plan.
     pub(super) fn of_run(ranking: &Ranking) -> Option<Self> {
@@ -144,6 +143,28 @@ impl Comparison {
         Some(Self::between(answer, both, Some(alone)))
     }
 
+    /// Compares the plan to choose on the GPU with each simpler way to use it, in the same kind of
+    /// host memory: everything copied at once, and everything copied for each task. Nothing of
+    /// programs that a scenario spells out.
+    pub(super) fn with_simpler_plans(ranking: &Ranking) -> Vec<Self> {
+        let best = ranking.best_on_gpu();
+        let strategy = best.and_then(|best| best.plan.strategy);
+        let Some((best, strategy)) = best.zip(strategy) else { return Vec::new() };
+        let simpler =
+            [FamilyName::Resident, FamilyName::RoundTrip].into_iter().filter_map(|name| {
+                let is_it = |one: Strategy| {
+                    one.family_name() == name && one.memory == strategy.memory && !one.each_pass
+                };
+                let found = ranking.plans.iter().find(|one| one.plan.strategy.is_some_and(is_it));
+                found.filter(|one| !std::ptr::eq(*one, best))
+            });
+        let compared = simpler.map(|one| {
+            let slower = Some(one).filter(|one| !one.forecast.ties_with(&best.forecast));
+            Self::between(within_side(slower, Some(one)).0, best, Some(one))
+        });
+        compared.collect()
+    }
+
     fn between(answer: Answer, chosen: &Ranked, other: Option<&Ranked>) -> Self {
         let factor = other.map(|other| times_as_long(other.makespan(), chosen.makespan()));
         Self {
@@ -185,14 +206,20 @@ impl Comparison {
         both.into_iter().flatten().find(|one| (one.side == Side::Cpu) == on_cpu)
     }
 
-    /// Whether the ranges of both plans would still be apart if they were so many times as wide.
-    /// `None` if the plans tie or there is but one.
-    pub fn is_apart_at(&self, times_as_wide: f64) -> Option<bool> {
+    /// Whether the ranges of both plans would still be apart if they were so many times as wide,
+    /// and each plan's time off by what `more` says in addition. `None` if the plans tie or there
+    /// is but one.
+    pub fn is_apart_at(
+        &self,
+        times_as_wide: f64,
+        more: impl Fn(&Contender) -> Span,
+    ) -> Option<bool> {
         let is_settled = !matches!(self.answer, Answer::Tie | Answer::NothingToCompare);
         let (faster, slower) = (&self.chosen, self.other.as_ref().filter(|_| is_settled)?);
         let up = times_as_wide * faster.high_ns.saturating_sub(faster.time_ns).nanos_f64();
         let down = times_as_wide * slower.time_ns.saturating_sub(slower.low_ns).nanos_f64();
-        Some(faster.time_ns.nanos_f64() + up < slower.time_ns.nanos_f64() - down)
+        let longest = faster.time_ns.nanos_f64() + up + more(faster).nanos_f64();
+        Some(longest < slower.time_ns.nanos_f64() - down - more(slower).nanos_f64())
     }
 
     /// The plan to choose, and the one that it is compared with.
@@ -240,11 +267,6 @@ fn program_on_one_side(ranking: &Ranking, runs: u64) -> Option<(Answer, &Ranked,
     let slower = others.iter().copied().find(is_slower);
     let (answer, other) = within_side(slower, others.first().copied());
     Some((answer, chosen, other))
-}
-
-/// Whether a program takes so much less time than another one that it decides.
-pub fn is_clearly_less(one: Span, other: Span) -> bool {
-    one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
 }
 
 /// The answer if there are plans on the CPU and, the best of them `gpu`, on the GPU.

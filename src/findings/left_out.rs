@@ -62,15 +62,18 @@ pub struct MissingTime {
     /// The kernel's time in one run above which the other plan is faster. `null`: the other plan is
     /// faster even if the kernel takes no time.
     pub other_wins_above_ns: Option<Span>,
+    /// What a run on the side of the missing time takes if the kernel takes no time.
+    pub rest_ns: Span,
 }
 
 impl From<&DecidingTime> for MissingTime {
-    fn from(DecidingTime { kernel, on, other, at }: &DecidingTime) -> Self {
+    fn from(DecidingTime { kernel, on, other, at, rest }: &DecidingTime) -> Self {
         Self {
             kernel: kernel.clone(),
             on_cpu: *on == crate::profile::Processor::Cpu,
             other: other.clone(),
             other_wins_above_ns: *at,
+            rest_ns: *rest,
         }
     }
 }

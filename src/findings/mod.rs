@@ -22,7 +22,7 @@ pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 pub use assessment::{Assessment, Simplest, titled};
-pub use comparison::{Comparison, Contender, is_clearly_less};
+pub use comparison::{Comparison, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;
 pub use left_out::{LeftOut, MissingTime, NoRoom};

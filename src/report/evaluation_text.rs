@@ -25,18 +25,17 @@ pub enum Rows {
 /// Lines of a terminal, and how many of them a first screen leaves for the prompt.
 const SCREEN: usize = 24;
 const PROMPT: usize = 1;
-/// Plans in the table of a first screen: the most, those that come before all reasons but the
-/// first, and those that are shown even if there is no room for a reason.
+/// Plans in the table of a first screen: the most, those that come before all reasons but two,
+/// those that come before all but the first, and those that are shown even if there is no room for
+/// a reason.
 const MOST_ROWS: usize = 8;
-const FEW_ROWS: usize = 5;
+const SOME_ROWS: usize = 5;
+const FEW_ROWS: usize = 3;
 const FEWEST_ROWS: usize = 2;
 /// Lines of reasons on a first screen.
 const MOST_REASONS: usize = 6;
 /// How many of the fastest plans are notable.
 const FASTEST: usize = 10;
-/// Reasons that come before doubts about the machine's own measurements.
-const COME_FIRST: [&str; 8] =
-    ["No room", "No such plan", "Unknown", "Each run", "Why", "Limit", "Breakdown", "Break-even"];
 /// Columns that a label takes, with the gap behind it.
 const LABEL: usize = 17;
 
@@ -53,8 +52,11 @@ impl Evaluation {
             ([one], Rows::Screen) => self.screen(one, width),
             (_, Rows::Screen) => self.screen_of_parts(parts, width),
             (_, Rows::Notable | Rows::All) => {
-                let overview =
-                    if parts.len() > 1 { overview(parts, width) + "\n" } else { String::new() };
+                let overview = if parts.len() > 1 {
+                    self.overview(parts, width) + "\n"
+                } else {
+                    String::new()
+                };
                 let parts = parts.iter().map(|one| self.details(one, rows, width));
                 overview + &parts.collect::<Vec<_>>().join("\n")
             }
@@ -81,7 +83,7 @@ impl Evaluation {
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
-        let reasons = self.all_reasons(one);
+        let reasons = reasons(one);
         let reasons: Vec<Vec<String>> =
             reasons.iter().map(|reason| labelled(reason, width)).collect();
         // A blank line follows the head.
@@ -99,31 +101,35 @@ impl Evaluation {
 
     /// The answers to all parts of a scenario on one screen, and the plans of all of them.
     fn screen_of_parts(&self, parts: &[Assessment], width: Option<usize>) -> String {
-        let sure = folded(&format!("How sure: {}.\n", ranges_held(self)), width);
         let plans: Vec<(&Assessment, &AssessedPlan)> =
             parts.iter().flat_map(|one| one.plans.iter().map(move |plan| (one, plan))).collect();
         let table = if plans.is_empty() { String::new() } else { table_of_parts(&plans, width) };
         let unknown = parts.iter().flat_map(reasons).filter(|line| line.label == "Unknown");
-        let copies = plans.iter().any(|(_, plan)| plan.busy.h2d + plan.busy.d2h > 0.0);
-        let unknown = unknown.chain(self.unsteady_line().filter(|_| copies));
         let unknown = unknown.flat_map(|line| labelled(&line, width));
         let unknown: String = unknown.map(|line| format!("{line}\n")).collect();
         let gap = if unknown.is_empty() { "" } else { "\n" };
-        format!("{}{sure}\n{table}{gap}{unknown}", overview(parts, width))
-    }
-
-    /// All reasons, and what makes the machine's own measurements doubtful.
-    fn all_reasons(&self, one: &Assessment) -> Vec<Line> {
-        let copies = |plan: &&AssessedPlan| plan.busy.h2d + plan.busy.d2h > 0.0;
-        let unsteady = self.unsteady_line().filter(|_| one.plans.iter().any(|plan| copies(&plan)));
-        let mut lines = reasons(one);
-        let first = lines.iter().take_while(|line| COME_FIRST.contains(&line.label)).count();
-        lines.splice(first..first, unsteady);
-        lines
+        format!("{}\n{table}{gap}{unknown}", self.overview(parts, width))
     }
 
     fn unsteady_line(&self) -> Option<Line> {
         self.unsteady_link.map(|link| Line { label: "Link", text: link.sentence() })
+    }
+
+    /// The answers to all parts of a scenario that compare something, or lack something, and how
+    /// sure each is.
+    fn overview(&self, parts: &[Assessment], width: Option<usize>) -> String {
+        let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
+        let answers = parts.iter().filter(says_more).map(|one| {
+            let part = one.part.as_deref().unwrap_or_default();
+            folded(&format!("{part}: {}\n{}\n", answer(one), how_sure(self, one)), width)
+        });
+        let why = format!(
+            "These programs leave {} different results, and each has its own answer (key \
+             `result`).\n",
+            parts.len()
+        );
+        let answers: String = answers.collect();
+        format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
     }
 
     /// All that is known.
@@ -141,8 +147,9 @@ impl Evaluation {
         }
         text.extend(one.what_if_table(width).map(|table| table + "\n"));
         // What the whole program takes is said with all that is paid once.
-        let lines = self.all_reasons(one).into_iter().filter(|line| line.label != "Program");
-        let lines = lines.chain(about_sizes(one)).chain(about_plans(one));
+        let lines = reasons(one).into_iter().filter(|line| line.label != "Program");
+        let lines =
+            lines.chain(self.unsteady_line()).chain(about_sizes(one)).chain(about_plans(one));
         let lines = lines.chain(once(one)).chain(limits(one));
         let mut said = BTreeSet::new();
         for line in lines {
@@ -164,7 +171,9 @@ impl Evaluation {
             [state] => format!("; {state} process"),
             _ => String::new(),
         };
-        format!("\n{}{}{state}. `--details` shows the rest.\n", origin.gpu, day.unwrap_or_default())
+        let day = day.unwrap_or_default();
+        let held = ranges_held(self);
+        format!("\n{}{day}{state}. {held}. `--details` shows the rest.\n", origin.gpu)
     }
 
     /// What the answers rest on.
@@ -181,7 +190,12 @@ impl Evaluation {
 
     /// How ranges were made.
     fn how_ranges(&self) -> String {
-        ranges(self.draws, self.ranges.map_or(0, |ranges| ranges.trials), self.profile.model_error)
+        let trials = self.ranges.map_or(0, |ranges| ranges.trials);
+        let how = ranges(self.draws, trials, self.profile.model_error);
+        match trials > 0 || self.profile.scored.is_some() {
+            true => format!("{how}. {}.", ranges_held(self)),
+            false => how,
+        }
     }
 }
 
@@ -210,12 +224,12 @@ fn table_beside_reasons(
         shown => short_table(one, &shown, width) + "\n",
     };
     let fits = |table: &String, reasons: usize| table.lines().count() + reasons <= room;
-    let all = within(reasons, MOST_REASONS).len();
-    let first = reasons.first().map_or(0, Vec::len);
+    let lines = |most: usize| within(&reasons[..reasons.len().min(most)], MOST_REASONS).len();
     let tables = |fewest: usize, most: usize| (fewest..=most).rev().map(table);
-    tables(FEW_ROWS, MOST_ROWS)
-        .find(|table| fits(table, all))
-        .or_else(|| tables(FEWEST_ROWS, FEW_ROWS).find(|table| fits(table, first)))
+    tables(SOME_ROWS, MOST_ROWS)
+        .find(|table| fits(table, lines(MOST_REASONS)))
+        .or_else(|| tables(FEW_ROWS, SOME_ROWS).find(|table| fits(table, lines(2))))
+        .or_else(|| tables(FEWEST_ROWS, FEW_ROWS).find(|table| fits(table, lines(1))))
         .unwrap_or_else(|| table(FEWEST_ROWS))
 }
 
@@ -224,21 +238,6 @@ fn title(one: &Assessment, width: Option<usize>) -> String {
     let question =
         if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
     folded(&format!("{}{question}\n", one.scenario), width)
-}
-
-/// The answers to all parts of a scenario that compare something, or lack something.
-fn overview(parts: &[Assessment], width: Option<usize>) -> String {
-    let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
-    let answers = parts.iter().filter(says_more).map(|one| {
-        let part = one.part.as_deref().unwrap_or_default();
-        folded(&format!("{part}: {}\n", answer(one)), width)
-    });
-    let why = format!(
-        "These programs leave {} different results, and each has its own answer (key `result`).\n",
-        parts.len()
-    );
-    let answers: String = answers.collect();
-    format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
 }
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {
@@ -274,13 +273,14 @@ impl Assessment {
             contenders.filter_map(|one| self.plan(&one.plan)).collect()
         };
         let in_answer = [&verdict.run, &verdict.program].into_iter().flat_map(plans_of);
-        let in_reasons = [&self.without_pinning, &self.gpu_alone].into_iter().flat_map(plans_of);
-        // What the answer is measured against: all at once from pinned memory, and without pinning.
-        let is_whole = |plan: &&AssessedPlan| plan.family == "resident" && !plan.captured;
+        // What the answer is measured against: the GPU alone, simpler plans, no pinning.
+        let alone = plans_of(&self.gpu_alone);
+        let simpler = self.simpler_on_gpu.iter();
+        let simpler = simpler.filter_map(|one| self.plan(&one.other.as_ref()?.plan));
         let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;
-        let baselines = [self.plans.iter().find(is_whole), self.plans.iter().find(unpinned)];
-        let baselines = baselines.into_iter().flatten();
-        let order = in_answer.chain(self.plans.first()).chain(baselines).chain(in_reasons);
+        let unpinned = self.plans.iter().find(unpinned);
+        let order = in_answer.chain(self.plans.first()).chain(alone).chain(simpler).chain(unpinned);
+        let order = order.chain(plans_of(&self.without_pinning));
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {
             if shown.len() < most && shown.iter().all(|other| other.plan != plan.plan) {

@@ -1,7 +1,7 @@
 //! Tables of plans, as wide as the terminal lets them be.
 
 use super::table::{Column, table};
-use super::words::{bound_by, folded, percent, plural, range, signed_percent, times};
+use super::words::{bound_by, folded, more, percent, plural, range, signed_percent};
 use crate::findings::{AssessedPlan, Assessment};
 use crate::units::Span;
 
@@ -12,10 +12,11 @@ impl Assessment {
         format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
     }
 
-    /// What the mark in front of a plan means, if there is one.
-    fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
+    /// What the mark in front of a plan means, and a tie if the table `compares` plans with the
+    /// fastest.
+    fn legend(&self, shown: &[&AssessedPlan], compares: bool) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
-        let ties = shown.iter().any(|plan| plan.ties_with_fastest);
+        let ties = compares && shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.then_some("* the simplest of those that tie in one run");
         let ties = ties.then_some("tie: too close to call");
         let said: Vec<&str> = marked.into_iter().chain(ties).collect();
@@ -52,24 +53,28 @@ pub(super) fn short_table(
     width: Option<usize>,
 ) -> String {
     let mut header = leading_columns();
-    // Where many runs have another answer than one, the table shows both.
+    // Where many runs have another answer than one, the table shows both times, and the reasons
+    // say how much longer one run takes.
     let shows_all = one.verdict.answer != one.verdict.run_answer;
-    let last = match shows_all {
-        true => Column::number(&plural(one.runs, "run")),
-        false => Column::words("limited by").if_folded(1),
-    };
-    header.push(last);
+    if shows_all {
+        header.pop();
+        header.push(Column::number(&plural(one.runs, "run")));
+    } else {
+        header.push(Column::words("limited by").if_folded(1));
+    }
     let row = |plan: &&AssessedPlan| {
         let mut cells = leading_cells(one, plan);
-        cells.push(if shows_all {
-            time_or_unknown(plan.program_ns)
+        if shows_all {
+            cells.pop();
+            cells.push(time_or_unknown(plan.program_ns));
         } else {
-            bound_by(plan.bottleneck)
-        });
+            cells.push(bound_by(plan.bottleneck));
+        }
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
+    table(&header, &rows, width)
+        + &folded(&one.legend(plans, !shows_all).unwrap_or_default(), width)
 }
 
 /// The plans of several parts, which have no order among them.
@@ -129,7 +134,7 @@ pub(super) fn full_table(
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
+    table(&header, &rows, width) + &folded(&one.legend(plans, true).unwrap_or_default(), width)
 }
 
 fn time_or_unknown(known: Option<Span>) -> String {
@@ -141,7 +146,6 @@ pub(super) fn against_fastest(plan: &AssessedPlan) -> String {
     match plan.relative {
         _ if plan.rank == 1 => "fastest".to_owned(),
         ..1.995 if plan.ties_with_fastest => format!("tie {}", signed_percent(plan.relative - 1.0)),
-        ..1.995 => signed_percent(plan.relative - 1.0),
-        _ => format!("{} x", times(plan.relative)),
+        relative => more(relative),
     }
 }

@@ -76,6 +76,11 @@ impl UnsteadyLink {
         (h2d > STEADY || d2h > STEADY).then_some(Self { h2d, d2h })
     }
 
+    /// The larger of both differences.
+    pub(super) fn widest(self) -> f64 {
+        self.h2d.max(self.d2h)
+    }
+
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(

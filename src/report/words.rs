@@ -62,6 +62,14 @@ pub(super) fn longer(ratio: f64) -> String {
     }
 }
 
+/// The same in a cell: `3.2 x`, or `+12.3%` for less than twice as long.
+pub(super) fn more(ratio: f64) -> String {
+    match ratio {
+        ..1.995 => signed_percent(ratio - 1.0),
+        _ => format!("{} x", times(ratio)),
+    }
+}
+
 /// About two significant digits: `256`, `12 k`, `1.3 M`.
 pub(super) fn count(count: u64) -> String {
     let (value, unit) = scaled(count as f64);

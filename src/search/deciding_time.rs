@@ -20,6 +20,8 @@ pub struct DecidingTime {
     /// Time of the kernel in a pass, in all of its runs together, with which the plan takes as long
     /// as the other side. `None`: the plan takes longer whatever the kernel takes.
     pub at: Option<Span>,
+    /// What a pass of the plan takes if the kernel takes no time.
+    pub rest: Span,
 }
 
 /// Halvings between nothing and the time of the other side: to a millionth of it.
@@ -43,12 +45,16 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
             is_there && facts.step.and_then(Step::own).is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
-        let Ok(at) = turn((program, kernel, on), profile, other.makespan()) else { continue };
+        let with = |each: u64| makespan(&stated((program, kernel, on), each), profile).ok();
+        let Some(rest) = with(0) else { continue };
+        let wanted = other.makespan();
+        let at = turn(wanted, |each| Some(with(each)? < wanted));
         let deciding = DecidingTime {
             kernel: program.kernels[kernel].name.clone(),
             on,
             other: other.plan.name(),
             at: at.map(|each| each * runs),
+            rest,
         };
         // The plan with the better chance counts if two plans lack the same time.
         match found.iter_mut().find(|one| (&one.kernel, one.on) == (&deciding.kernel, on)) {
@@ -74,31 +80,24 @@ fn the_missing_one(program: &Program, profile: &Profile) -> Option<(usize, Proce
     missing.first().copied().filter(|_| missing.len() == 1)
 }
 
-/// The time of each run of a kernel with which a program takes as long as `wanted`. An error if
-/// something else is not known, too; `Ok(None)` if it takes longer whatever the kernel takes.
-fn turn(
-    (program, kernel, on): (&Program, usize, Processor),
-    profile: &Profile,
-    wanted: Span,
-) -> Result<Option<Span>, ()> {
-    let is_faster = |each: u64| {
-        let mut stated = program.clone();
-        let cost = OwnCost::Stated {
-            fixed: Span::from_nanos(each).nanos_f64(),
-            per_element: 0.0,
-            range: None,
-        };
-        match on {
-            Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
-            Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),
-        }
-        Some(makespan(&stated, profile).ok()? < wanted)
-    };
-    if !is_faster(0).ok_or(())? {
-        return Ok(None);
+/// A program with so many nanoseconds as the time of each run of a kernel.
+fn stated((program, kernel, on): (&Program, usize, Processor), each: u64) -> Program {
+    let mut stated = program.clone();
+    let fixed = Span::from_nanos(each).nanos_f64();
+    let cost = OwnCost::Stated { fixed, per_element: 0.0, range: None };
+    match on {
+        Processor::Gpu => stated.kernels[kernel].gpu = GpuSide::Cost(cost),
+        Processor::Cpu => stated.kernels[kernel].cpu = CpuSide::Cost(cost),
     }
+    stated
+}
+
+/// The time of each run of a kernel with which a program takes as long as `wanted`. `None` if it
+/// takes longer whatever the kernel takes.
+fn turn(wanted: Span, is_faster: impl Fn(u64) -> Option<bool>) -> Option<Span> {
+    is_faster(0).filter(|is_faster| *is_faster)?;
     let mut steps = 0..STEPS;
     let between = |low: u64, high: u64| steps.next().map(|_| low.midpoint(high));
-    let (_, at) = halved((0, wanted.nanos()), between, is_faster).ok_or(())?;
-    Ok(Some(Span::from_nanos(at)))
+    let (_, at) = halved((0, wanted.nanos()), between, is_faster)?;
+    Some(Span::from_nanos(at))
 }

@@ -38,7 +38,7 @@ pub use for_machine::candidates_for;
 pub use halving::halved;
 pub use on_request::on_request;
 pub use race::{AtSize, by_size, lead};
-pub use ranking::{Ranked, Ranking, rank, rank_counted};
+pub use ranking::{Ranked, Ranking, is_clearly_less, rank, rank_counted};
 pub use room::{Shortage, shortages};
 pub use scaling::{keeps_size, largest_scaled, scaled};
 pub use simplicity::Simplicity;

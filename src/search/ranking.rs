@@ -108,6 +108,14 @@ impl Ranked {
     }
 }
 
+/// A program's time that differs by less than this share decides nothing.
+const CLEARLY: f64 = 0.01;
+
+/// Whether a program takes so much less time than another one that it decides.
+pub fn is_clearly_less(one: Span, other: Span) -> bool {
+    one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
+}
+
 /// A plan that cannot be made, or does not fit the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -194,14 +202,22 @@ impl Ranking {
         self.plans.iter().find(|ranked| ranked.makespan() * runs >= Span::LONGEST)
     }
 
-    /// The plan to choose for a program of so many passes, of those that `is_meant`. `None` if the
-    /// time of one of them is not known, for that one might win.
+    /// The plan to choose for a program of so many passes, of those that `is_meant`: the one to
+    /// choose for one pass if no other takes clearly less, so that an answer names one plan, or
+    /// else the simplest of those that tie with the fastest. `None` if the time of one of them is not known, for that one
+    /// might win.
     pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.fastest_over(runs, &is_meant)?;
         let tied = |other: &&Ranked| {
             std::ptr::eq(*other, fastest) || other.program_ties_with(fastest, runs)
         };
-        simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied))
+        let is_as_good = |one: &&Ranked| {
+            let all = fastest.program(runs).zip(one.program(runs));
+            tied(one) || all.is_some_and(|(least, all)| !is_clearly_less(least, all))
+        };
+        let of_one_pass = self.choice(&is_meant).filter(is_as_good);
+        of_one_pass
+            .or_else(|| simplest(self.plans.iter().filter(|ranked| is_meant(ranked)).filter(tied)))
     }
 
     /// The plan to choose, of all, for a program of so many passes, if every set-up is known.

@@ -6,7 +6,7 @@ use super::{Case, Review};
 use crate::findings::{Answer, times_as_long};
 use crate::machine::Side;
 use crate::report::palette::name_of;
-use crate::report::said::{answer, how_sure, reasons};
+use crate::report::said::{answer, how_sure, ranges_held, reasons};
 use crate::report::words::{fine_percent, percent, plural, times, with_range};
 use crate::search::Ranked;
 use crate::units::Span;
@@ -48,7 +48,8 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
 fn how_sure_lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let said = how_sure(of.evaluation, case.assessment);
     let said = said.strip_prefix("How sure: ").unwrap_or(&said).to_owned();
-    [Some(said), range_of(case), on_the_machine(case)].into_iter().flatten().collect()
+    let held = format!("{}.", ranges_held(of.evaluation));
+    [Some(said), range_of(case), Some(held), on_the_machine(case)].into_iter().flatten().collect()
 }
 
 fn range_of(case: &Case<'_>) -> Option<String> {

@@ -7,6 +7,7 @@ use crate::program::ProcessState;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{count, longer, percent, plural};
 use crate::simulate::COVERAGE;
+use crate::units::Span;
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -24,10 +25,13 @@ pub(in crate::report) fn verdict(
 ) -> String {
     let runs = runs_in(runs, verdict.process);
     let Verdict { answer, run_answer, run, program, .. } = verdict;
+    if let (Some(run), Some(missing)) = (run, missing) {
+        return without_a_time(&run.chosen, missing);
+    }
     match (run, program) {
         (None, _) => "No plan can be predicted.".to_owned(),
         (Some(_), Some(program)) if answer != run_answer => of_program(verdict, &runs, program),
-        (Some(run), _) => of_run((verdict, run), (&runs, plans), missing),
+        (Some(run), _) => of_run((verdict, run), (&runs, plans)),
     }
 }
 
@@ -37,15 +41,12 @@ pub(super) fn runs_in(runs: u64, process: ProcessState) -> String {
 }
 
 /// One run settles it.
-fn of_run(
-    (verdict, run): (&Verdict, &Comparison),
-    (runs, plans): (&str, usize),
-    missing: Option<&MissingTime>,
-) -> String {
+fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize)) -> String {
     let Comparison { answer, chosen, other, factor, .. } = run;
     let (name, takes) = (format!("`{}`", chosen.plan), chosen.time_ns);
     let Some((other, factor)) = other.as_ref().zip(*factor) else {
-        return alone(chosen, &whole(verdict, runs), missing);
+        let whole = whole(verdict, runs);
+        return format!("{name} takes {takes} a run{whole}; there is nothing to compare it with.");
     };
     let than = other.time_ns;
     let longer = longer(factor);
@@ -90,22 +91,23 @@ fn whole(verdict: &Verdict, runs: &str) -> String {
     program.map_or_else(String::new, |time| format!(", {time} for {runs}"))
 }
 
-/// There is nothing to compare it with.
-fn alone(only: &Contender, whole: &str, missing: Option<&MissingTime>) -> String {
-    let (name, takes) = (&only.plan, only.time_ns);
-    match missing {
+/// The other side lacks the time of a kernel. What else it takes may settle which side is faster.
+fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
+    let MissingTime { kernel, on_cpu, other_wins_above_ns, rest_ns, .. } = missing;
+    let (here, there) = (side(!on_cpu), side(*on_cpu));
+    let Contender { plan, time_ns: takes, .. } = known;
+    match other_wins_above_ns {
         None => {
-            format!("`{name}` takes {takes} a run{whole}; there is nothing to compare it with.")
+            let choose = if *on_cpu { "Use the GPU" } else { "Stay on the CPU" };
+            format!(
+                "{choose}: `{plan}` takes {takes} a run; {there} takes {rest_ns} even if \
+                 `{kernel}` takes no time there."
+            )
         }
-        Some(MissingTime { kernel, on_cpu, other_wins_above_ns: None, .. }) => format!(
-            "`{name}` takes {takes} a run{whole}, and is faster even if `{kernel}` takes no time \
-             on {}.",
-            side(*on_cpu)
-        ),
-        Some(MissingTime { kernel, on_cpu, other_wins_above_ns: Some(at), .. }) => format!(
-            "`{name}` takes {takes} a run{whole}; {} is faster if `{kernel}` takes less than {at} \
-             a run there.",
-            side(*on_cpu)
+        Some(at) => format!(
+            "Open until `{kernel}` is timed on {there}: `{plan}` takes {takes} a run on {here}; \
+             {there} takes {rest_ns} besides `{kernel}`, and is faster if `{kernel}` takes less \
+             than {at} a run."
         ),
     }
 }
@@ -180,20 +182,63 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
     let verdict = &assessment.verdict;
     // The table has the ranges of single runs.
     let whose = if verdict.answer == verdict.run_answer { "ranges" } else { "the totals' ranges" };
-    let draws = verdict.deciding().and_then(|one| in_draws(one, evaluation.draws, whose));
-    let ranges = ranges_held(evaluation);
-    match draws {
-        Some(draws) => format!("How sure: {draws}. {ranges}."),
-        None => format!("How sure: {ranges}."),
+    let said = match (&verdict.run, assessment.missing_times.first()) {
+        (Some(run), Some(missing)) => Some(sure_without(&run.chosen, missing)),
+        _ => verdict.deciding().and_then(|one| {
+            let link = doubtful_link(evaluation, assessment, one);
+            in_draws(one, evaluation.draws, (whose, link))
+        }),
+    };
+    let said = said.unwrap_or_else(|| "there is nothing to compare".to_owned());
+    format!("How sure: {said}.")
+}
+
+/// By which share the link may be off, if something else used it while it was measured and that
+/// might turn the answer around.
+fn doubtful_link(
+    evaluation: &Evaluation,
+    assessment: &Assessment,
+    compared: &Comparison,
+) -> Option<f64> {
+    let off = evaluation.unsteady_link?.widest();
+    let off_by = |one: &Contender| {
+        let plan = assessment.plan(&one.plan);
+        let on_link = plan.map_or(0.0, |plan| plan.critical_path.h2d + plan.critical_path.d2h);
+        let before = one.first_use_ns.unwrap_or_default() + one.setup_ns.unwrap_or_default();
+        let runs = one.time_ns.saturating_sub(before);
+        Span::from_nanos_f64(off * on_link * runs.nanos_f64())
+    };
+    (compared.is_apart_at(2.0, off_by) == Some(false)).then_some(off)
+}
+
+/// How sure an answer is that lacks a time.
+fn sure_without(known: &Contender, missing: &MissingTime) -> String {
+    let MissingTime { kernel, other_wins_above_ns, rest_ns, .. } = missing;
+    if other_wins_above_ns.is_some() {
+        return format!(
+            "not at all; state the time of `{kernel}`, or measure it with `hallway calibrate \
+             --scenario`"
+        );
+    }
+    let plan = &known.plan;
+    let up = known.high_ns.saturating_sub(known.time_ns);
+    if known.high_ns + up < *rest_ns {
+        format!("very; `{plan}` takes less even at twice the width of its range")
+    } else {
+        format!("fairly; `{plan}` may take up to {}", known.high_ns)
     }
 }
 
 /// From this share of draws on, a plan that is not faster in all of them is likely to be.
-const LIKELY: f64 = 0.9;
+const LIKELY: f64 = 0.95;
 
 /// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
 /// ranges are.
-fn in_draws(comparison: &Comparison, draws: usize, ranges: &str) -> Option<String> {
+fn in_draws(
+    comparison: &Comparison,
+    draws: usize,
+    (ranges, link): (&str, Option<f64>),
+) -> Option<String> {
     let share = comparison.faster_in?;
     let what = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
@@ -203,13 +248,23 @@ fn in_draws(comparison: &Comparison, draws: usize, ranges: &str) -> Option<Strin
         (true, Answer::Gpu) => "the GPU is faster",
         _ => &format!("`{}` is faster", comparison.chosen.plan),
     };
-    let (grade, apart) = match (comparison.is_apart_at(1.0), comparison.is_apart_at(2.0)) {
-        (_, Some(true)) => ("very", format!(", and {ranges} stay apart at twice their width")),
-        (Some(true), _) => ("fairly", format!(", but {ranges} overlap at twice their width")),
-        (Some(false), _) => {
+    let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO);
+    let (grade, apart) = match (apart_at(1.0), apart_at(2.0), link) {
+        (_, Some(true), None) => {
+            ("very", format!(", and {ranges} stay apart at twice their width"))
+        }
+        (_, Some(true), Some(off)) => {
+            let off = percent(off);
+            let when = format!(
+                "at twice their width if the link is off by {off}: it was busy when measured"
+            );
+            ("fairly", format!(", but {ranges} overlap {when}"))
+        }
+        (Some(true), ..) => ("fairly", format!(", but {ranges} overlap at twice their width")),
+        (Some(false), ..) => {
             ("fairly", format!(", though {ranges} overlap: some costs affect both"))
         }
-        (None, _) => ("fairly", String::new()),
+        (None, ..) => ("fairly", String::new()),
     };
     Some(match share {
         1.0 => format!("{grade}; {what} in all {draws} draws of the costs{apart}"),

@@ -2,9 +2,10 @@
 
 use super::line::Line;
 use crate::findings::{
-    AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices, is_clearly_less,
+    AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 use crate::report::words::{count, plural};
+use crate::search::is_clearly_less;
 use crate::units::Span;
 use std::collections::BTreeSet;
 

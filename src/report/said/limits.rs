@@ -23,18 +23,14 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
             format!("no plan on {} fits; `{plan}` comes nearest: it {reason}", side(*on_cpu));
         Line::new("No room", text)
     });
-    let missing = assessment.missing_times.iter().map(|one| {
-        let MissingTime { kernel, on_cpu, other, other_wins_above_ns } = one;
-        let text = match other_wins_above_ns {
-            Some(at) => format!(
-                "{} of `{kernel}`; `{other}` is faster if that is over {at} a run",
-                time_on(*on_cpu)
-            ),
-            None => format!(
-                "{} of `{kernel}`; `{other}` is faster even if that is zero",
-                time_on(*on_cpu)
-            ),
+    // The answer itself tells of the first one.
+    let missing = assessment.missing_times.iter().skip(1).map(|one| {
+        let MissingTime { kernel, on_cpu, other, other_wins_above_ns, .. } = one;
+        let wins = match other_wins_above_ns {
+            Some(at) => format!("if that is over {at} a run"),
+            None => "even if that is zero".to_owned(),
         };
+        let text = format!("{} of `{kernel}`; `{other}` is faster {wins}", time_on(*on_cpu));
         Line::new("Unknown", text)
     });
     room.chain(most_unknown(assessment)).chain(missing).collect()

@@ -1,5 +1,7 @@
 //! A line of findings, and what the sides are called in it.
 
+use crate::machine::Side;
+
 /// A sentence with a label in front of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::report) struct Line {
@@ -16,4 +18,13 @@ impl Line {
 /// `the GPU`, or `the CPU`.
 pub(super) const fn side(on_cpu: bool) -> &'static str {
     if on_cpu { "the CPU" } else { "the GPU" }
+}
+
+/// A side with its time.
+pub(super) const fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Cpu => "CPU",
+        Side::Gpu => "GPU",
+        Side::Both => "CPU+GPU",
+    }
 }

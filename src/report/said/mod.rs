@@ -7,8 +7,10 @@ mod answer;
 mod costs;
 mod limits;
 mod line;
+mod one_run;
 mod reasons;
 mod sizes;
+mod time_goes_to;
 
 pub(super) use answer::{answer, how_sure, ranges_held, verdict};
 pub(super) use costs::once;

@@ -3,15 +3,16 @@
 use super::answer::{runs_in, subject};
 use super::costs::set_up;
 use super::limits::{borrowed, most_refused, no_answer};
-use super::line::Line;
+use super::line::{Line, side_name};
+use super::one_run::one_run;
 use super::sizes::sizes;
+use super::time_goes_to::{parts, time_goes_to};
 use crate::cost::Bottleneck;
 use crate::findings::{
-    Answer, AssessedPlan, Assessment, Comparison, Contender, CriticalPathShares, HeldBy,
-    HostThread, Simplest,
+    Answer, AssessedPlan, Assessment, Comparison, Contender, HeldBy, HostThread, Simplest,
 };
 use crate::machine::Side;
-use crate::report::words::{percent, plural, quoted, times};
+use crate::report::words::{percent, plural, quoted};
 use crate::units::Span;
 
 /// The reasons, the most important first.
@@ -24,25 +25,17 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     let lines = no_answer(assessment).into_iter();
     lines
         .chain(why)
-        .chain(each_run(assessment))
+        .chain(one_run(assessment))
         .chain(most_refused(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(breakdown)
         .chain(without_pinning(assessment))
         .chain(set_up(assessment))
-        .chain(gpu_alone(assessment))
         .chain(cpu_copies(assessment))
         .chain(borrowed(assessment))
         .chain(program(assessment))
         .collect()
-}
-
-/// What one run takes, if a whole program has another answer.
-fn each_run(assessment: &Assessment) -> Option<Line> {
-    let verdict = &assessment.verdict;
-    let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
-    Some(Line::new("Each run", faster(run)))
 }
 
 /// What a whole program takes, if its answer is that of one run.
@@ -81,14 +74,6 @@ fn faster(of: &Comparison) -> String {
     }
 }
 
-const fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Cpu => "CPU",
-        Side::Gpu => "GPU",
-        Side::Both => "CPU+GPU",
-    }
-}
-
 /// What limits the plan to choose on the GPU, or the plan to choose if it is on the CPU.
 fn limit(assessment: &Assessment) -> Option<Line> {
     let plan = assessment
@@ -99,7 +84,9 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
     let what = if is_chosen { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
-        Some(cure) => format!("{limit}: {cure} would shorten {what} by {gain}"),
+        Some(cure) => {
+            format!("{limit}: {cure} would shorten {what} by {gain}")
+        }
         None => "nothing limits it by itself: several costs share the time".to_owned(),
     };
     Some(Line::new("Limit", text))
@@ -111,81 +98,19 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let program = verdict.program.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
     let other = program.other.as_ref()?;
-    let before = |one: &Contender| {
-        let (first_use, setup) = (one.first_use_ns?, one.setup_ns?);
-        let parts = match one.side {
-            Side::Cpu => String::new(),
-            _ => format!(" (first use {first_use}, set-up {setup})"),
-        };
-        Some(format!("{} takes {}{parts}", subject(one), first_use + setup))
-    };
+    let before = |one: &Contender| Some(one.first_use_ns? + one.setup_ns?);
+    let [late, early] = [other, &program.chosen].map(|one| Some((subject(one), before(one)?)));
+    let ((late, late_takes), (early, early_takes)) = late.zip(early)?;
     let a_run = |one: &Contender| Some(assessment.plan(&one.plan)?.predicted_ns);
-    let (chosen, late) = (a_run(&program.chosen)?, a_run(other)?);
-    let saves = match late < chosen {
-        true => {
-            let saved = chosen.saturating_sub(late);
-            format!("; then {} saves {saved} a run", subject(other))
-        }
-        false => String::new(),
+    let saved = a_run(&program.chosen)?.saturating_sub(a_run(other)?);
+    let saves = match saved {
+        Span::ZERO => String::new(),
+        _ => format!("; then {late} saves {saved} a run"),
     };
     let text =
-        format!("before the first run, {} and {}{saves}", before(other)?, before(&program.chosen)?);
+        format!("first use and set-up: {late_takes} for {late}, {early_takes} for {early}{saves}");
     program.is_between_sides().then(|| Line::new("Why", text))
 }
-
-/// What the time of a run goes to, in the two plans that are compared.
-fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
-    let run = assessment.verdict.run.as_ref()?;
-    let chosen = assessment.plan(&run.chosen.plan)?;
-    let other = run.other.as_ref().and_then(|other| assessment.plan(&other.plan));
-    let on_gpu = [Some(chosen), other].into_iter().flatten().find(|plan| plan.side != Side::Cpu)?;
-    // Plans of families do the same in other pieces; programs differ in what they do.
-    let program = other.filter(|other| other.chunks.is_none());
-    let text = match (run.on(true), program) {
-        (Some(cpu), _) => {
-            let time = cpu.time_ns;
-            format!("{}; the CPU takes {time} in all", part_of_run(on_gpu, time))
-        }
-        (None, Some(other)) => format!("{}; {}", parts_by_name(chosen), parts_by_name(other)),
-        (None, None) => parts_by_name(on_gpu),
-    };
-    Some(Line::new(label, text))
-}
-
-/// The part of a run on the GPU that alone takes longer than the whole run on the CPU, or else its
-/// main parts.
-fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
-    let path = &plan.critical_path;
-    let alone = [
-        ("H2D copies", path.h2d),
-        ("D2H copies", path.d2h),
-        ("kernels", path.kernels),
-        ("copies", path.h2d + path.d2h),
-    ];
-    let longer = alone.map(|(what, share)| (what, share_of(plan, share)));
-    match longer.into_iter().find(|(_, time)| *time > cpu) {
-        Some((what, time)) => format!("{what} alone take {time} on the GPU"),
-        None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
-    }
-}
-
-/// How long a share of a run takes.
-fn share_of(plan: &AssessedPlan, share: f64) -> Span {
-    Span::from_nanos_f64(share * plan.predicted_ns.nanos_f64())
-}
-
-fn parts_by_name(plan: &AssessedPlan) -> String {
-    format!("`{}`: {}", plan.plan, main_parts(plan))
-}
-
-fn main_parts(plan: &AssessedPlan) -> String {
-    let parts = parts(&plan.critical_path).into_iter().take(MAIN_PARTS);
-    let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
-    parts.collect::<Vec<_>>().join(", ")
-}
-
-/// How many parts of a run the first screen names.
-const MAIN_PARTS: usize = 3;
 
 /// What half of a group of prices means.
 const fn cure(limit: Bottleneck) -> Option<&'static str> {
@@ -204,37 +129,10 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
     }
 }
 
-/// What a critical path consists of, the largest share first.
-fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
-    let mut parts = vec![
-        (path.host, "host"),
-        (path.h2d, "H2D copies"),
-        (path.kernels, "kernels"),
-        (path.d2h, "D2H copies"),
-        (path.p2p, "P2P copies"),
-        (path.gaps, "waits"),
-    ];
-    parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-    parts.retain(|part| part.0 >= 0.005);
-    parts
-}
-
 /// What changes for somebody who cannot pin memory.
 fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let without = assessment.without_pinning.as_ref()?;
     Some(Line::new("Without pinning", faster(without)))
-}
-
-fn gpu_alone(assessment: &Assessment) -> Option<Line> {
-    let Comparison { other, factor, .. } = assessment.gpu_alone.as_ref()?;
-    let other = other.as_ref()?;
-    let text = format!(
-        "{} with `{}`, {} times as long as with the CPU's help",
-        other.time_ns,
-        other.plan,
-        times((*factor)?)
-    );
-    Some(Line::new("GPU alone", text))
 }
 
 /// The CPU has to fetch its data, or take it back, if buffers are at home on the device.

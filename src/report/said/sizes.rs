@@ -31,7 +31,7 @@ fn unknown(why: NoThreshold) -> String {
 fn known(found: &Threshold, ties_here: bool) -> String {
     let Threshold { gpu_wins, elements, tried, .. } = found;
     let [from, to] = tried.map(count);
-    let all = format!("at every size tried, {from} to {to} elements");
+    let all = format!("at every size tried, from {from} elements to {to}");
     let bounded: Option<Vec<String>> =
         gpu_wins.iter().map(|wins| stretch(wins, &fine_count)).collect();
     let close = if ties_here { ", too close to call" } else { "" };
