@@ -90,6 +90,10 @@ pub struct AssessedPlan {
     pub taken: Option<TakenPrices>,
     /// Total time: first use (as far as known), set-up and all runs.
     pub program_ns: Option<Span>,
+    /// Lower end of the range of the total time: with every run at the lower end of its range.
+    pub program_low_ns: Option<Span>,
+    /// Upper end of that range.
+    pub program_high_ns: Option<Span>,
 }
 
 /// Costs of two ways to have a plan's buffers in pinned memory. `null`: unknown to the profile.
@@ -224,6 +228,7 @@ impl AssessedPlan {
         let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
         let timeline = &forecast.timeline;
         let (low_ns, high_ns) = forecast.interval();
+        let in_all = ranked.program_interval(runs);
         let least = fastest.makespan().nanos_f64().max(1.0);
         let share = |lane| rounded(timeline.utilisation(lane));
         Self {
@@ -269,6 +274,8 @@ impl AssessedPlan {
             pinning: PinningPrices::of(ranked),
             taken: TakenPrices::of(ranked),
             program_ns: ranked.program(runs),
+            program_low_ns: in_all.map(|(low, _)| low),
+            program_high_ns: in_all.map(|(_, high)| high),
         }
     }
 }

@@ -66,12 +66,11 @@ impl Contender {
 
     /// For a whole program, if its set-up is known.
     fn program(ranked: &Ranked, runs: u64) -> Option<Self> {
-        let before = ranked.before_first_pass()?;
-        let (low, high) = ranked.forecast.interval();
+        let (low_ns, high_ns) = ranked.program_interval(runs)?;
         Some(Self {
             time_ns: ranked.program(runs)?,
-            low_ns: before + low * runs,
-            high_ns: before + high * runs,
+            low_ns,
+            high_ns,
             first_use_ns: Some(ranked.first_use.known),
             setup_ns: ranked.setup.as_ref().ok().copied(),
             ..Self::run(ranked)

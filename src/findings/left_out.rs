@@ -64,16 +64,19 @@ pub struct MissingTime {
     pub other_wins_above_ns: Option<Span>,
     /// What a run on the side of the missing time takes if the kernel takes no time.
     pub rest_ns: Span,
+    /// What of that is copies over the link.
+    pub rest_copies_ns: Span,
 }
 
 impl From<&DecidingTime> for MissingTime {
-    fn from(DecidingTime { kernel, on, other, at, rest }: &DecidingTime) -> Self {
+    fn from(DecidingTime { kernel, on, other, at, rest, copies }: &DecidingTime) -> Self {
         Self {
             kernel: kernel.clone(),
             on_cpu: *on == crate::profile::Processor::Cpu,
             other: other.clone(),
             other_wins_above_ns: *at,
             rest_ns: *rest,
+            rest_copies_ns: *copies,
         }
     }
 }

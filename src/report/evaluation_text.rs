@@ -121,11 +121,13 @@ impl Evaluation {
         let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
         let answers = parts.iter().filter(says_more).map(|one| {
             let part = one.part.as_deref().unwrap_or_default();
-            folded(&format!("{part}: {}\n{}\n", answer(one), how_sure(self, one)), width)
+            let said = format!("{part}: {}\n{}\n", answer(one), how_sure(self, one));
+            let why = reasons(one).into_iter().find(|line| line.label == "Why");
+            let why = why.map_or_else(String::new, |line| format!("Why: {}.\n", line.text));
+            folded(&(said + &why), width)
         });
         let why = format!(
-            "These programs leave {} different results, and each has its own answer (key \
-             `result`).\n",
+            "The programs leave {} different results, and each has its own answer.\n",
             parts.len()
         );
         let answers: String = answers.collect();

@@ -52,24 +52,32 @@ pub(super) fn short_table(
     plans: &[&AssessedPlan],
     width: Option<usize>,
 ) -> String {
-    let mut header = leading_columns();
-    // Where many runs have another answer than one, the table shows both times, and the reasons
+    // Where many runs have another answer than one, their range is what matters, and the reasons
     // say how much longer one run takes.
     let shows_all = one.verdict.answer != one.verdict.run_answer;
-    if shows_all {
-        header.pop();
-        header.push(Column::number(&plural(one.runs, "run")));
+    let header = if shows_all {
+        vec![
+            Column::number("#"),
+            Column::words("plan"),
+            Column::number("one run"),
+            Column::number(&plural(one.runs, "run")),
+            Column::number("their range").if_folded(1),
+        ]
     } else {
+        let mut header = leading_columns();
         header.push(Column::words("limited by").if_folded(1));
-    }
+        header
+    };
     let row = |plan: &&AssessedPlan| {
-        let mut cells = leading_cells(one, plan);
         if shows_all {
-            cells.pop();
-            cells.push(time_or_unknown(plan.program_ns));
-        } else {
-            cells.push(bound_by(plan.bottleneck));
+            let ends = plan.program_low_ns.zip(plan.program_high_ns);
+            let their_range = ends.map_or_else(|| "-".to_owned(), |(low, high)| range(low, high));
+            let time = plan.predicted_ns.to_string();
+            let all = time_or_unknown(plan.program_ns);
+            return vec![one.rank_of(plan), plan.plan.clone(), time, all, their_range];
         }
+        let mut cells = leading_cells(one, plan);
+        cells.push(bound_by(plan.bottleneck));
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();

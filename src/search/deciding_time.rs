@@ -5,7 +5,8 @@ use super::ranking::Ranking;
 use crate::kernels::{CpuSide, GpuSide, OwnCost};
 use crate::profile::{Processor, Profile};
 use crate::program::{Program, Step};
-use crate::simulate::makespan;
+use crate::simulate::{makespan, simulate};
+use crate::timeline::Lane;
 use crate::units::Span;
 use std::collections::BTreeSet;
 
@@ -22,6 +23,8 @@ pub struct DecidingTime {
     pub at: Option<Span>,
     /// What a pass of the plan takes if the kernel takes no time.
     pub rest: Span,
+    /// What of that is copies over the link, along the critical path.
+    pub copies: Span,
 }
 
 /// Halvings between nothing and the time of the other side: to a millionth of it.
@@ -46,7 +49,8 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
         });
         let runs = runs.count() as u64;
         let with = |each: u64| makespan(&stated((program, kernel, on), each), profile).ok();
-        let Some(rest) = with(0) else { continue };
+        let Ok(rest) = simulate(&stated((program, kernel, on), 0), profile) else { continue };
+        let path = rest.critical_path();
         let wanted = other.makespan();
         let at = turn(wanted, |each| Some(with(each)? < wanted));
         let deciding = DecidingTime {
@@ -54,7 +58,8 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
             on,
             other: other.plan.name(),
             at: at.map(|each| each * runs),
-            rest,
+            rest: rest.makespan,
+            copies: path.on(Lane::CopyIn) + path.on(Lane::CopyOut),
         };
         // The plan with the better chance counts if two plans lack the same time.
         match found.iter_mut().find(|one| (&one.kernel, one.on) == (&deciding.kernel, on)) {

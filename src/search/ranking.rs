@@ -82,6 +82,13 @@ impl Ranked {
         (all < Span::LONGEST).then_some(all)
     }
 
+    /// The range of that time, if each pass is as short, or as long, as its own range says.
+    pub fn program_interval(&self, runs: u64) -> Option<(Span, Span)> {
+        let before = self.before_first_pass()?;
+        let (low, high) = self.forecast.interval();
+        self.program(runs).map(|_| (before + low * runs, before + high * runs))
+    }
+
     pub fn is_cpu(&self) -> bool {
         self.plan.is_on_cpu()
     }

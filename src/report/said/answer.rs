@@ -105,9 +105,8 @@ fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
             )
         }
         Some(at) => format!(
-            "Open until `{kernel}` is timed on {there}: `{plan}` takes {takes} a run on {here}; \
-             {there} takes {rest_ns} besides `{kernel}`, and is faster if `{kernel}` takes less \
-             than {at} a run."
+            "Open: use {there} if `{kernel}` takes less than {at} a run there, else {here}: \
+             `{plan}` takes {takes} a run."
         ),
     }
 }
@@ -193,13 +192,13 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
     format!("How sure: {said}.")
 }
 
-/// By which share the link may be off, if something else used it while it was measured and that
-/// might turn the answer around.
+/// How the link may be off, if something else used it while it was measured and that might turn
+/// the answer around.
 fn doubtful_link(
     evaluation: &Evaluation,
     assessment: &Assessment,
     compared: &Comparison,
-) -> Option<f64> {
+) -> Option<String> {
     let off = evaluation.unsteady_link?.widest();
     let off_by = |one: &Contender| {
         let plan = assessment.plan(&one.plan);
@@ -208,7 +207,13 @@ fn doubtful_link(
         let runs = one.time_ns.saturating_sub(before);
         Span::from_nanos_f64(off * on_link * runs.nanos_f64())
     };
-    (compared.is_apart_at(2.0, off_by) == Some(false)).then_some(off)
+    let crosses = |one: Option<&Contender>| one.is_some_and(|one| off_by(one) > Span::ZERO);
+    let how = match (crosses(Some(&compared.chosen)), crosses(compared.other.as_ref())) {
+        (true, true) => "slower for one and faster for the other",
+        (true, false) => "slower",
+        (false, _) => "faster",
+    };
+    (compared.is_apart_at(2.0, off_by) == Some(false)).then(|| format!("{} {how}", percent(off)))
 }
 
 /// How sure an answer is that lacks a time.
@@ -220,12 +225,14 @@ fn sure_without(known: &Contender, missing: &MissingTime) -> String {
              --scenario`"
         );
     }
-    let plan = &known.plan;
     let up = known.high_ns.saturating_sub(known.time_ns);
     if known.high_ns + up < *rest_ns {
-        format!("very; `{plan}` takes less even at twice the width of its range")
+        format!(
+            "very; {} takes less than {rest_ns} even at twice the width of its range",
+            on(known)
+        )
     } else {
-        format!("fairly; `{plan}` may take up to {}", known.high_ns)
+        format!("fairly; {} may take up to {}", on(known), known.high_ns)
     }
 }
 
@@ -237,7 +244,7 @@ const LIKELY: f64 = 0.95;
 fn in_draws(
     comparison: &Comparison,
     draws: usize,
-    (ranges, link): (&str, Option<f64>),
+    (ranges, link): (&str, Option<String>),
 ) -> Option<String> {
     let share = comparison.faster_in?;
     let what = match (comparison.is_between_sides(), comparison.answer) {
@@ -254,15 +261,12 @@ fn in_draws(
             ("very", format!(", and {ranges} stay apart at twice their width"))
         }
         (_, Some(true), Some(off)) => {
-            let off = percent(off);
-            let when = format!(
-                "at twice their width if the link is off by {off}: it was busy when measured"
-            );
-            ("fairly", format!(", but {ranges} overlap {when}"))
+            let off = format!("the link was busy when measured: if it is {off}");
+            ("fairly", format!("; {off}, {ranges} overlap at twice their width"))
         }
         (Some(true), ..) => ("fairly", format!(", but {ranges} overlap at twice their width")),
         (Some(false), ..) => {
-            ("fairly", format!(", though {ranges} overlap: some costs affect both"))
+            ("fairly", format!("; {ranges} overlap only because most costs move both alike"))
         }
         (None, ..) => ("fairly", String::new()),
     };

@@ -16,7 +16,12 @@ pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
     let matters = |setup: &Span| best.pinning.is_some() || *setup > best.predicted_ns;
     let setup = best.setup_ns.filter(matters)?;
     let text = match &best.pinning {
-        Some(pinning) => format!("{setup}, pins {}{}", pinning.bytes, pays(pinning)),
+        Some(pinning) => {
+            let without = pinning.unpinned_pass_ns.filter(|_| pinning.pays_from_runs.is_some());
+            let without = without.map(|time| format!("; {time} a run without it"));
+            let without = without.unwrap_or_default();
+            format!("{setup}, pins {}{without}{}", pinning.bytes, pays(pinning))
+        }
         None => format!("{setup} for `{}`", best.plan),
     };
     Some(Line::new("Set-up", text))

@@ -28,10 +28,11 @@ fn against<'a>(
     compared: &'a Comparison,
 ) -> Option<(&'a Contender, String)> {
     let other = compared.contenders().find(|one| one.plan != subject.plan)?;
+    let is_side = compared.is_between_sides();
     let what = match assessment.plan(&other.plan)?.family.as_str() {
+        _ if is_side => side_name(other.side).to_owned(),
         "resident" => "all copied at once".to_owned(),
         "round-trip" => "copied for each task".to_owned(),
-        _ if compared.is_between_sides() => side_name(other.side).to_owned(),
         _ if subject.side != other.side => format!("{} alone", side_name(other.side)),
         _ => format!("`{}`", other.plan),
     };

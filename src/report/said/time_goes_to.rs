@@ -1,13 +1,16 @@
 //! What the time of a run goes to.
 
-use super::line::{Line, side_name};
-use crate::findings::{AssessedPlan, Assessment, CriticalPathShares};
+use super::line::{Line, side, side_name};
+use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
 use crate::machine::Side;
 use crate::units::Span;
 use std::cmp::Reverse;
 
 /// What the time of a run goes to, in the two plans that are compared.
 pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
+    if let Some(missing) = assessment.missing_times.first() {
+        return rest(missing);
+    }
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
     let other = run.other.as_ref().and_then(|other| assessment.plan(&other.plan));
@@ -25,8 +28,18 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
     Some(Line::new(label, text))
 }
 
-/// The part of a run on the GPU that alone takes longer than the whole run on the CPU, or else its
-/// main parts.
+/// What a side takes besides the kernel whose time is not known.
+fn rest(of: &MissingTime) -> Option<Line> {
+    let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, .. } = of;
+    let text = format!(
+        "besides `{kernel}`, {} takes {rest_ns}, {rest_copies_ns} of it for copies",
+        side(*on_cpu)
+    );
+    (*rest_ns > Span::ZERO).then(|| Line::new("Why", text))
+}
+
+/// The part of a run on the GPU that alone takes longer than the whole run on the CPU, if it is
+/// most of the run, or else its main parts.
 fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
     let path = &plan.critical_path;
     let alone = [
@@ -36,7 +49,8 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
         ("copies", path.h2d + path.d2h),
     ];
     let longer = alone.map(|(what, share)| (what, share_of(plan, share)));
-    match longer.into_iter().find(|(_, time)| *time > cpu) {
+    let is_most = |time: Span| time * 2 > plan.predicted_ns;
+    match longer.into_iter().find(|(_, time)| *time > cpu && is_most(*time)) {
         Some((what, time)) => format!("{what} alone take {time} on the GPU"),
         None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
     }
@@ -64,7 +78,12 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
     let parts = parts.map(|((what, mine), (_, theirs))| {
-        format!("{what} {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
+        let what = if what.ends_with("copies") {
+            format!("{what} not hidden")
+        } else {
+            (*what).to_owned()
+        };
+        format!("{what}: {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
     });
     let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
     let limit = limit.map_or_else(String::new, |limit| format!(" (limit: {limit})"));
@@ -74,11 +93,17 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
 fn main_parts(plan: &AssessedPlan) -> String {
     let parts = parts(&plan.critical_path).into_iter().take(MAIN_PARTS);
     let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
-    parts.collect::<Vec<_>>().join(", ")
+    let path = &plan.critical_path;
+    let copies = plan.busy.h2d + plan.busy.d2h > 0.0;
+    let are_hidden = copies && path.h2d + path.d2h < HIDDEN;
+    let hidden = are_hidden.then(|| "copies hidden behind them".to_owned());
+    parts.chain(hidden).collect::<Vec<_>>().join(", ")
 }
 
 /// How many parts of a run the first screen names.
 const MAIN_PARTS: usize = 3;
+/// Copies that take less than this share of the critical path are hidden.
+const HIDDEN: f64 = 0.01;
 /// A difference is named if it is at least this fraction of the largest one.
 const OF_WEIGHT: u64 = 4;
 

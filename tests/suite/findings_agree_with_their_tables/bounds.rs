@@ -130,6 +130,11 @@ fn missing(part: &Part<'_>, complaints: &mut Complaints) {
         let other = one["other"].as_str().and_then(|name| part.row(name));
         let known = part.rows().find(|row| Some(row.name()) == other.map(Row::name));
         complaints.expect(known.is_some(), || format!("{one} is compared with no row"));
+        // A missing time can only decide if the rest leaves room for it.
+        let leaves_room = one["rest_ns"].as_u64() < known.map(Row::run);
+        complaints.expect(one["other_wins_above_ns"].is_null() != leaves_room, || {
+            format!("{one}: leaves room for the missing time: {leaves_room}")
+        });
         let lacking = part.fastest(true).is_none() || part.fastest(false).is_none();
         complaints.expect(lacking, || format!("both sides are known without {one}, {on_cpu}"));
     }

@@ -62,6 +62,7 @@ pub(super) fn check(part: &Part<'_>, complaints: &mut Complaints) {
     of_programs(part, complaints);
     without_pinning(part, complaints);
     gpu_alone(part, complaints);
+    simpler_on_gpu(part, complaints);
 }
 
 fn word(comparison: &Value) -> &str {
@@ -300,6 +301,41 @@ fn gpu_alone(part: &Part<'_>, complaints: &mut Complaints) {
         answer => answer == "tie",
     };
     complaints.expect(agrees, || format!("gpu_alone: {} of {one} and {alone}", word(value)));
+}
+
+/// The plan to choose on the GPU is compared with each plan that copies everything at once, or for
+/// each task, in the same memory.
+fn simpler_on_gpu(part: &Part<'_>, complaints: &mut Complaints) {
+    let on_gpu = &part.scenario["verdict"]["run"];
+    let on_gpu = [&on_gpu["chosen"], &on_gpu["other"]];
+    let rows: Vec<_> =
+        part.rows().filter(|row| !row.is_cpu()).map(|row| (row, row.run())).collect();
+    let compared = part.scenario["simpler_on_gpu"].as_array().expect("a list");
+    for value in compared {
+        let compared =
+            Compared { name: "simpler_on_gpu", value, rows: rows.clone(), least: UNSEEN };
+        contenders(&compared, complaints);
+        ranges(&compared, (0, 1), complaints);
+        let [chosen, other] = [&value["chosen"], &value["other"]];
+        complaints.expect(on_gpu.iter().any(|one| one["plan"] == chosen["plan"]), || {
+            format!("simpler_on_gpu: {} is not to be chosen", chosen["plan"])
+        });
+        let [mine, simple] = [chosen, other].map(|one| compared.row(one));
+        let (Some(mine), Some(simple)) = (mine, simple) else { continue };
+        let family = &simple.0["family"];
+        let is_simple = *family == "resident" || *family == "round-trip";
+        let is_same = simple.0["host_memory"] == mine.0["host_memory"];
+        complaints.expect(is_simple && is_same && simple.name() != mine.name(), || {
+            format!("simpler_on_gpu: `{}` against `{}`", simple.name(), mine.name())
+        });
+        let agrees = match word(value) {
+            "plan" => mine.run() < simple.run(),
+            answer => answer == "tie",
+        };
+        complaints.expect(agrees, || {
+            format!("simpler_on_gpu: {} of {} and {}", word(value), mine.run(), simple.run())
+        });
+    }
 }
 
 /// The plan to choose ties with the fastest, and is no less simple than others that do.

@@ -39,13 +39,17 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
         on_cpu: true,
         other: "p".to_owned(),
         other_wins_above_ns: Some(at),
+        rest_ns: deciding.rest,
+        rest_copies_ns: deciding.copies,
     };
     assert_eq!(assessment.missing_times, [missing]);
     let text = said::text(&assessment, &machine);
-    let told = format!("CPU time of `k`; `p` is faster if that is over {at} a run");
-    assert_eq!(said::the(&text, "Unknown"), told);
-    let turns = format!("; the CPU is faster if `k` takes less than {at} a run there.");
-    assert!(said::answer(&text).ends_with(&turns), "{text}");
+    assert_eq!(deciding.rest, Span::ZERO);
+    let told = format!(
+        "Open: use the CPU if `k` takes less than {at} a run there, else the GPU: `p` takes {gpu} \
+         a run."
+    );
+    assert_eq!(said::answer(&text), told);
     // With a time that is a little less, or a little more, so it is.
     for (each, cpu_wins) in [(at.nanos() / 2 - 500, true), (at.nanos() / 2 + 500, false)] {
         let both = format!(
@@ -68,8 +72,14 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     );
     let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
     let text = said::text(&assessment, &machine);
-    let told = "GPU time of `k`; `cpu` is faster even if that is zero";
-    assert_eq!(said::the(&text, "Unknown"), told);
+    let rest = found[0].rest;
+    assert!(rest > ranking.fastest().expect("the CPU's").makespan(), "{rest}");
+    let told = format!("; the GPU takes {rest} even if `k` takes no time there.");
+    let answer = said::answer(&text);
+    assert!(
+        answer.starts_with("Stay on the CPU: `cpu` takes ") && answer.ends_with(&told),
+        "{text}"
+    );
     // A slow CPU leaves the GPU a chance.
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
     let (workload, ranking) = ranked(slow, 1, &machine);
