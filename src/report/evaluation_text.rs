@@ -130,8 +130,8 @@ impl Evaluation {
             "The programs leave {} different results, and each has its own answer.\n",
             parts.len()
         );
-        let answers: String = answers.collect();
-        format!("{}\n{}{answers}", title(&parts[0], width), folded(&why, width))
+        let answers: Vec<String> = answers.collect();
+        format!("{}\n{}{}", title(&parts[0], width), folded(&why, width), answers.join("\n"))
     }
 
     /// All that is known.
@@ -174,8 +174,10 @@ impl Evaluation {
             _ => String::new(),
         };
         let day = day.unwrap_or_default();
-        let held = ranges_held(self);
-        format!("\n{}{day}{state}. {held}. `--details` shows the rest.\n", origin.gpu)
+        let (gpu, held) = (&origin.gpu, ranges_held(self));
+        format!(
+            "\n{gpu}{day}{state}. {held}; the grade doubles them. `--details` shows the rest.\n"
+        )
     }
 
     /// What the answers rest on.

@@ -19,6 +19,7 @@ mod on_request;
 mod race;
 mod ranking;
 mod refine;
+mod refused;
 mod room;
 mod scaling;
 mod scheduled;

@@ -2,12 +2,13 @@
 
 use super::borrowed::{BorrowedShare, borrowed};
 use super::candidates::{Candidates, Plan};
+use super::refused::Refused;
 use super::simplicity::Simplicity;
 use crate::cost::{
     Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
     unpinned,
 };
-use crate::families::{Refusal, Strategy};
+use crate::families::Strategy;
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Process, Program};
@@ -123,26 +124,6 @@ pub fn is_clearly_less(one: Span, other: Span) -> bool {
     one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
 }
 
-/// A plan that cannot be made, or does not fit the machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// Its name.
-    pub plan: String,
-    /// None of a program that the scenario spells out.
-    pub strategy: Option<Strategy>,
-    pub on_cpu: bool,
-    pub reason: String,
-    /// Whether memory is too small for it: a smaller workload may have such a plan.
-    pub is_too_large: bool,
-}
-
-impl From<Refusal> for Refused {
-    fn from(Refusal { strategy, reason, is_too_large }: Refusal) -> Self {
-        let (plan, on_cpu) = (strategy.to_string(), strategy.is_on_cpu());
-        Self { plan, strategy: Some(strategy), on_cpu, reason, is_too_large }
-    }
-}
-
 /// All plans that could be predicted, fastest body first, and the others with
 /// the reason why not.
 ///
@@ -211,8 +192,8 @@ impl Ranking {
 
     /// The plan to choose for a program of so many passes, of those that `is_meant`: the one to
     /// choose for one pass if no other takes clearly less, so that an answer names one plan, or
-    /// else the simplest of those that tie with the fastest. `None` if the time of one of them is not known, for that one
-    /// might win.
+    /// else the simplest of those that tie with the fastest. `None` if the time of one of them is
+    /// not known, for that one might win.
     pub fn choice_over(&self, runs: u64, is_meant: impl Fn(&Ranked) -> bool) -> Option<&Ranked> {
         let fastest = self.fastest_over(runs, &is_meant)?;
         let tied = |other: &&Ranked| {

@@ -156,8 +156,10 @@ fn a_first_screen_ends_no_reason_in_the_middle() {
                 }
             }
             assert!(!reasons.is_empty(), "no reason: {screen}");
-            for reason in reasons {
-                assert!(known.contains(&joined(&reason)), "`{reason}` is cut off: {screen}");
+            // With all details, what a program takes is said with what it consists of.
+            let told = reasons.iter().filter(|reason| !reason.starts_with("Program"));
+            for reason in told {
+                assert!(known.contains(&joined(reason)), "`{reason}` is cut off: {screen}");
             }
         }
     }

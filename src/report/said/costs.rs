@@ -16,24 +16,31 @@ pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
     let matters = |setup: &Span| best.pinning.is_some() || *setup > best.predicted_ns;
     let setup = best.setup_ns.filter(matters)?;
     let text = match &best.pinning {
-        Some(pinning) => {
-            let without = pinning.unpinned_pass_ns.filter(|_| pinning.pays_from_runs.is_some());
-            let without = without.map(|time| format!("; {time} a run without it"));
-            let without = without.unwrap_or_default();
-            format!("{setup}, pins {}{without}{}", pinning.bytes, pays(pinning))
-        }
+        Some(pinning) => format!("{setup}; {}", pinning_pays(best, pinning)),
         None => format!("{setup} for `{}`", best.plan),
     };
     Some(Line::new("Set-up", text))
 }
 
-/// After how many runs pinning pays.
-fn pays(pinning: &PinningPrices) -> String {
-    match (pinning.pays_from_runs, pinning.unpinned_pass_ns) {
-        (Some(1), _) => "; pinning pays off in the first run".to_owned(),
-        (Some(from), _) => format!("; pinning pays off after {}", plural(from - 1, "run")),
-        (None, Some(without)) => format!("; pinning saves nothing: {without} without it"),
-        (None, None) => String::new(),
+/// What pinning costs, what it saves, and after how many runs it pays.
+fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
+    let PinningPrices {
+        bytes, register_ns, unregister_ns, unpinned_pass_ns, pays_from_runs, ..
+    } = of;
+    let Some((costs, without)) = register_ns.zip(*unpinned_pass_ns) else {
+        return format!("{bytes} are pinned");
+    };
+    let unpins = unregister_ns.map_or_else(String::new, |time| format!(", unpinning {time}"));
+    let costs = format!("pinning {bytes} takes {costs}{unpins}");
+    let saves = without.saturating_sub(plan.predicted_ns);
+    let of_what = if plan.family == SPELLED_OUT { " of these calls" } else { "" };
+    match pays_from_runs {
+        Some(1) => format!("{costs}; it saves {saves} a run{of_what} and pays off in the first"),
+        Some(from) => {
+            let runs = plural(from - 1, "run");
+            format!("{costs}; it saves {saves} a run{of_what} and pays off after {runs}")
+        }
+        None => format!("{costs}; it saves nothing{of_what}: {without} without it"),
     }
 }
 
@@ -98,21 +105,12 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     unknown.then(|| Line::new("First use", text))
 }
 
-/// After how many runs pinning pays, in the best plan on the GPU and in every program that the
-/// scenario spells out.
+/// After how many runs pinning pays, in every program that the scenario spells out. Of other plans,
+/// the line on set-up says it.
 fn pinning(assessment: &Assessment) -> Vec<Line> {
-    let best = assessment.best_on_gpu().map(|plan| &plan.plan);
-    let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT || Some(&one.plan) == best;
+    let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT;
     let lines = assessment.plans.iter().filter(is_meant).filter_map(|one| {
-        let pinning = one.pinning.as_ref()?;
-        let (costs, without) = (pinning.register_ns?, pinning.unpinned_pass_ns?);
-        let saves = without.saturating_sub(one.predicted_ns);
-        let text = format!(
-            "{costs} for {} in `{}`; it saves {saves} a run{}",
-            pinning.bytes,
-            one.plan,
-            pays(pinning)
-        );
+        let text = format!("`{}`: {}", one.plan, pinning_pays(one, one.pinning.as_ref()?));
         Some(Line::new("Pinning", text))
     });
     lines.collect()

@@ -5,6 +5,7 @@
 
 mod answer;
 mod costs;
+mod how_sure;
 mod limits;
 mod line;
 mod one_run;
@@ -12,8 +13,9 @@ mod reasons;
 mod sizes;
 mod time_goes_to;
 
-pub(super) use answer::{answer, how_sure, ranges_held, verdict};
+pub(super) use answer::{answer, verdict};
 pub(super) use costs::once;
+pub(super) use how_sure::{how_sure, ranges_held};
 pub(super) use limits::limits;
 pub(super) use line::Line;
 pub(super) use reasons::{about_plans, choice, host_threads, reasons};

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// What the time of a run goes to, in the two plans that are compared.
 pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
     if let Some(missing) = assessment.missing_times.first() {
-        return rest(missing);
+        return Some(rest(missing));
     }
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
@@ -29,13 +29,18 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
 }
 
 /// What a side takes besides the kernel whose time is not known.
-fn rest(of: &MissingTime) -> Option<Line> {
-    let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, .. } = of;
-    let text = format!(
-        "besides `{kernel}`, {} takes {rest_ns}, {rest_copies_ns} of it for copies",
-        side(*on_cpu)
-    );
-    (*rest_ns > Span::ZERO).then(|| Line::new("Why", text))
+fn rest(of: &MissingTime) -> Line {
+    let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, other_wins_above_ns, .. } = of;
+    let there = side(*on_cpu);
+    let text = match other_wins_above_ns {
+        _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
+        Some(at) => format!(
+            "{there}'s time of `{kernel}` is not known; the rest takes {rest_ns} there (copies \
+             {rest_copies_ns}), which leaves {at}"
+        ),
+        None => format!("besides `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
+    };
+    Line::new("Why", text)
 }
 
 /// The part of a run on the GPU that alone takes longer than the whole run on the CPU, if it is
@@ -65,33 +70,37 @@ fn parts_by_name(plan: &AssessedPlan) -> String {
     format!("`{}`: {}", plan.plan, main_parts(plan))
 }
 
-/// The parts in which two runs differ most, and what limits the slower one if that is something
-/// else.
+/// What limits the slower one of two runs if that is not what limits the other, and the parts in
+/// which they differ most.
 fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
-    let [mine, theirs] = [one, other].map(|plan| {
-        every_part(&plan.critical_path).map(|(share, what)| (what, share_of(plan, share)))
-    });
+    let [mine, theirs] =
+        [one, other].map(|plan| parts_of(plan).map(|(share, what)| (what, share_of(plan, share))));
     let differs =
         |((_, mine), (_, theirs)): &((_, Span), (_, Span))| mine.nanos().abs_diff(theirs.nanos());
     let mut both: Vec<_> = mine.into_iter().zip(theirs).collect();
     both.sort_by_key(|both| Reverse(differs(both)));
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
-    let parts = parts.map(|((what, mine), (_, theirs))| {
-        let what = if what.ends_with("copies") {
-            format!("{what} not hidden")
-        } else {
-            (*what).to_owned()
-        };
-        format!("{what}: {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
-    });
-    let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
-    let limit = limit.map_or_else(String::new, |limit| format!(" (limit: {limit})"));
-    parts.collect::<Vec<_>>().join("; ") + &limit
+    let parts: Vec<String> = parts
+        .map(|((what, mine), (_, theirs))| {
+            let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
+            let hidden = if is_hidden { " that kernels do not hide" } else { "" };
+            format!("{what}{hidden} take {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
+        })
+        .collect();
+    let parts = parts.join("; ");
+    match other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck) {
+        Some(limit) => format!("{limit}: {parts}"),
+        None => parts,
+    }
+}
+
+fn kernels_of(plan: &AssessedPlan) -> Span {
+    share_of(plan, plan.critical_path.kernels)
 }
 
 fn main_parts(plan: &AssessedPlan) -> String {
-    let parts = parts(&plan.critical_path).into_iter().take(MAIN_PARTS);
+    let parts = sorted(parts_of(plan)).into_iter().take(MAIN_PARTS);
     let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
     let path = &plan.critical_path;
     let copies = plan.busy.h2d + plan.busy.d2h > 0.0;
@@ -119,9 +128,25 @@ const fn every_part(path: &CriticalPathShares) -> [(f64, &'static str); 6] {
     ]
 }
 
+/// The same, with all that is neither copy nor kernel as one part if the host computes nothing.
+fn parts_of(plan: &AssessedPlan) -> [(f64, &'static str); 6] {
+    let mut parts = every_part(&plan.critical_path);
+    if plan.side == Side::Gpu {
+        let [host, .., waits] = &mut parts;
+        *host = (host.0 + waits.0, "calls and waits");
+        waits.0 = 0.0;
+    }
+    parts
+}
+
 /// What a critical path consists of, the largest share first.
 pub(super) fn parts(path: &CriticalPathShares) -> Vec<(f64, &'static str)> {
-    let mut parts = every_part(path).to_vec();
+    sorted(every_part(path))
+}
+
+/// The parts that count, the largest first.
+fn sorted(parts: [(f64, &'static str); 6]) -> Vec<(f64, &'static str)> {
+    let mut parts = parts.to_vec();
     parts.sort_by(|one, other| other.0.total_cmp(&one.0));
     parts.retain(|part| part.0 >= 0.005);
     parts

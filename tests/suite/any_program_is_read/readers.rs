@@ -9,6 +9,7 @@ use hallway::scenario::Workload;
 use hallway::search::Plan;
 use hallway::simulate::{forecast, lower_bound, simulate};
 use hallway::timeline::{Lane, Timeline};
+use hallway::units::Span;
 
 /// What the simulator says of a program, after every other reader has read it. None may panic.
 pub fn read(
@@ -43,8 +44,11 @@ pub fn read(
         (one, other) => panic!("{}: {one:?}, but {other:?}", program.label),
     };
     assert_eq!(found, simulate(program, profile), "the second time");
-    let forecast = forecast(program, profile, 3, 1).expect("it is known");
-    assert_eq!(forecast.draws.len(), 3);
+    // A slower machine may take longer than can be counted.
+    match forecast(program, profile, 3, 1) {
+        Ok(forecast) => assert_eq!(forecast.draws.len(), 3),
+        Err(error) => assert!(timeline.makespan * 2 > Span::LONGEST, "{error}"),
+    }
     let path = timeline.critical_path();
     assert!(path.on(Lane::Host) <= timeline.makespan);
     let traced = TracedPlan {

@@ -58,9 +58,9 @@ fn break_even_is_said_in_elements() {
         (
             &gpu_wins,
             wins(vec![EVERYWHERE]),
-            "GPU faster at every size tried, 256 to 268 M elements",
+            "GPU faster at every size tried, from 256 elements to 268 M",
         ),
-        (&cpu_wins, wins(vec![]), "CPU faster at every size tried, 256 to 268 M elements"),
+        (&cpu_wins, wins(vec![]), "CPU faster at every size tried, from 256 elements to 268 M"),
         (
             &gpu_wins,
             wins([vec![until], from(20_000).gpu_wins].concat()),

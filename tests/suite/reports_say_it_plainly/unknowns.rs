@@ -125,6 +125,6 @@ fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
     found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     let text = found.text(Rows::All);
-    assert!(text.contains(", widened by 120 calibration trials\n"), "{text}");
+    assert!(text.contains(", widened by 120 calibration trials. "), "{text}");
     assert!(text.contains("Ranges held 91% of 120 trials") && !text.contains("narrow"), "{text}");
 }

@@ -1,0 +1,125 @@
+//! How sure an answer is.
+
+use super::answer::on;
+use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime};
+use crate::report::evaluation::{Evaluation, RangesTried};
+use crate::report::words::{percent, plural};
+use crate::simulate::COVERAGE;
+use crate::units::Span;
+
+/// A grade, and the reason for it.
+pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
+    let verdict = &assessment.verdict;
+    let said = match (&verdict.run, assessment.missing_times.first()) {
+        (Some(run), Some(missing)) => Some(sure_without(&run.chosen, missing)),
+        _ => verdict.deciding().and_then(|one| {
+            let link = doubtful_link(evaluation, assessment, one);
+            in_draws(one, evaluation.draws, link)
+        }),
+    };
+    let said = said.unwrap_or_else(|| "there is nothing to compare".to_owned());
+    format!("How sure: {said}.")
+}
+
+/// How the link may be off, if something else used it while it was measured and that might turn
+/// the answer around.
+fn doubtful_link(
+    evaluation: &Evaluation,
+    assessment: &Assessment,
+    compared: &Comparison,
+) -> Option<String> {
+    let off = evaluation.unsteady_link?.widest();
+    let off_by = |one: &Contender| {
+        let plan = assessment.plan(&one.plan);
+        let on_link = plan.map_or(0.0, |plan| plan.critical_path.h2d + plan.critical_path.d2h);
+        let before = one.first_use_ns.unwrap_or_default() + one.setup_ns.unwrap_or_default();
+        let runs = one.time_ns.saturating_sub(before);
+        Span::from_nanos_f64(off * on_link * runs.nanos_f64())
+    };
+    // The plan that hangs on the link more is the one that it may mislead about.
+    let chosen = off_by(&compared.chosen);
+    let other = compared.other.as_ref().map_or(Span::ZERO, off_by);
+    let how = if other > chosen { "faster" } else { "slower" };
+    (compared.is_apart_at(2.0, off_by) == Some(false)).then(|| format!("{} {how}", percent(off)))
+}
+
+/// How sure an answer is that lacks a time.
+fn sure_without(known: &Contender, missing: &MissingTime) -> String {
+    let MissingTime { kernel, other_wins_above_ns, rest_ns, .. } = missing;
+    if other_wins_above_ns.is_some() {
+        return format!(
+            "not at all; state the time of `{kernel}`, or measure it with `hallway calibrate \
+             --scenario`"
+        );
+    }
+    let up = known.high_ns.saturating_sub(known.time_ns);
+    if known.high_ns + up < *rest_ns {
+        format!("very; {} is faster even at twice the width of its range", on(known))
+    } else {
+        format!("fairly; {} may take up to {}", on(known), known.high_ns)
+    }
+}
+
+/// From this share of draws on, a plan that is not faster in all of them is likely to be.
+const LIKELY: f64 = 0.95;
+
+/// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
+/// ranges are.
+fn in_draws(comparison: &Comparison, draws: usize, link: Option<String>) -> Option<String> {
+    let share = comparison.faster_in?;
+    let who = match (comparison.is_between_sides(), comparison.answer) {
+        (_, Answer::Tie | Answer::NothingToCompare) => {
+            return Some(format!("neither is clearly faster in {draws} draws of the costs"));
+        }
+        (true, Answer::Cpu) => "the CPU",
+        (true, Answer::Gpu) => "the GPU",
+        _ => &format!("`{}`", comparison.chosen.plan),
+    };
+    let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO);
+    let slower = ((1.0 - share) * draws as f64).round();
+    let in_all = format!("{who} is faster in all {draws} draws of the costs");
+    let in_few = format!("{who} is slower in {slower} of {draws} draws of the costs");
+    Some(match (apart_at(1.0), apart_at(2.0), link) {
+        _ if share < LIKELY => format!("not very; {in_few}"),
+        (Some(false), ..) if share < 1.0 => format!("fairly; {in_few}, and the ranges overlap"),
+        _ if share < 1.0 => format!("fairly; {in_few}"),
+        (_, Some(true), None) => {
+            format!("very; {who} is faster even at twice the width of the ranges")
+        }
+        (_, Some(true), Some(off)) => format!(
+            "fairly; {in_all}, but the link was busy when measured: if it is {off}, that may change"
+        ),
+        (Some(true), ..) => {
+            format!("fairly; {in_all}, but at twice their width the ranges overlap")
+        }
+        (Some(false), ..) => format!("fairly; {in_all}, but the ranges overlap"),
+        (None, ..) => format!("fairly; {in_all}"),
+    })
+}
+
+/// What ranges did where they were tried.
+pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
+    // A few runs say less than the calibration's own trials.
+    let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
+    if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
+        return held(scored.coverage, scored.plans, "measured run");
+    }
+    match (evaluation.ranges, evaluation.profile.model_error) {
+        (Some(RangesTried { trials, in_range, .. }), _) => held(in_range, trials, "trial"),
+        (None, Some(error)) => format!(
+            "No plan was tried on this machine, so ranges are widened by {}, the error on others",
+            percent(error)
+        ),
+        (None, None) => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
+    }
+}
+
+/// The share of tries that ranges held, and whether that is less than they are made for by more
+/// than chance: two standard deviations of a binomial share.
+fn held(share: f64, tries: usize, what: &str) -> String {
+    let chance = 2.0 * (COVERAGE * (1.0 - COVERAGE) / tries as f64).sqrt();
+    let aim = percent(COVERAGE);
+    let aim =
+        if share < COVERAGE - chance { format!(", not {aim}") } else { format!(" (aim {aim})") };
+    format!("Ranges held {} of {}{aim}", percent(share), plural(tries as u64, what))
+}
