@@ -176,7 +176,7 @@ impl Evaluation {
         let day = day.unwrap_or_default();
         let (gpu, held) = (&origin.gpu, ranges_held(self));
         format!(
-            "\n{gpu}{day}{state}. {held}; the grade doubles them. `--details` shows the rest.\n"
+            "\n{gpu}{day}{state}. {held}; \"How sure\" doubles them. `--details` shows the rest.\n"
         )
     }
 

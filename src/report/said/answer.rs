@@ -123,7 +123,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
                 Side::Cpu => String::new(),
                 Side::Gpu | Side::Both => format!(" with `{}`", other.plan),
             };
-            format!("; {} takes {time}{with}", subject(other))
+            format!("; {} takes {time}{with}", subject(other.side))
         }
         (Some(other), Some(time)) => format!("; `{}` takes {time}", other.plan),
         _ => String::new(),
@@ -169,9 +169,9 @@ pub(super) fn on(one: &Contender) -> &'static str {
     }
 }
 
-/// The side that a contender uses, as the subject of a sentence.
-pub(super) fn subject(one: &Contender) -> &'static str {
-    match one.side {
+/// A side as the subject of a sentence.
+pub(super) const fn subject(side: Side) -> &'static str {
+    match side {
         Side::Cpu => "the CPU",
         Side::Gpu => "the GPU",
         Side::Both => "sharing the work",

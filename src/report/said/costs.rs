@@ -1,5 +1,6 @@
 //! What is paid once: set-up, pinning and first use, and after how many runs it pays.
 
+use super::answer::subject;
 use super::line::Line;
 use crate::findings::{
     AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
@@ -32,16 +33,17 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
     };
     let unpins = unregister_ns.map_or_else(String::new, |time| format!(", unpinning {time}"));
     let costs = format!("pinning {bytes} takes {costs}{unpins}");
-    let saves = without.saturating_sub(plan.predicted_ns);
-    let of_what = if plan.family == SPELLED_OUT { " of these calls" } else { "" };
-    match pays_from_runs {
-        Some(1) => format!("{costs}; it saves {saves} a run{of_what} and pays off in the first"),
-        Some(from) => {
-            let runs = plural(from - 1, "run");
-            format!("{costs}; it saves {saves} a run{of_what} and pays off after {runs}")
-        }
-        None => format!("{costs}; it saves nothing{of_what}: {without} without it"),
-    }
+    // A program is compared with its own calls, other plans with the fastest that pins nothing.
+    let what = match plan.family.as_str() {
+        SPELLED_OUT => format!("`{}`", plan.plan),
+        _ => subject(plan.side).to_owned(),
+    };
+    let pays = match pays_from_runs {
+        Some(1) => ", so it pays off in the first run".to_owned(),
+        Some(from) => format!(", so it pays off from {} runs on", count(*from)),
+        None => ", so it never pays off".to_owned(),
+    };
+    format!("{costs}; without, {what} takes {without} a run{pays}")
 }
 
 /// All that is paid once.

@@ -14,7 +14,8 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
         (Some(run), Some(missing)) => Some(sure_without(&run.chosen, missing)),
         _ => verdict.deciding().and_then(|one| {
             let link = doubtful_link(evaluation, assessment, one);
-            in_draws(one, evaluation.draws, link)
+            let of_all = verdict.answer != verdict.run_answer;
+            in_draws(one, evaluation.draws, link.map(|off| (off, of_all)))
         }),
     };
     let said = said.unwrap_or_else(|| "there is nothing to compare".to_owned());
@@ -65,7 +66,7 @@ const LIKELY: f64 = 0.95;
 
 /// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
 /// ranges are.
-fn in_draws(comparison: &Comparison, draws: usize, link: Option<String>) -> Option<String> {
+fn in_draws(comparison: &Comparison, draws: usize, link: Option<(String, bool)>) -> Option<String> {
     let share = comparison.faster_in?;
     let who = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
@@ -86,8 +87,10 @@ fn in_draws(comparison: &Comparison, draws: usize, link: Option<String>) -> Opti
         (_, Some(true), None) => {
             format!("very; {who} is faster even at twice the width of the ranges")
         }
-        (_, Some(true), Some(off)) => format!(
-            "fairly; {in_all}, but the link was busy when measured: if it is {off}, that may change"
+        (_, Some(true), Some((off, of_all))) => format!(
+            "fairly; {in_all}, but the link was busy when measured: if it is {off}, the ranges of \
+             {} overlap at twice their width",
+            if of_all { "all runs" } else { "one run" }
         ),
         (Some(true), ..) => {
             format!("fairly; {in_all}, but at twice their width the ranges overlap")

@@ -99,7 +99,7 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     let program = verdict.program.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
     let other = program.other.as_ref()?;
     let before = |one: &Contender| Some(one.first_use_ns? + one.setup_ns?);
-    let [late, early] = [other, &program.chosen].map(|one| Some((subject(one), before(one)?)));
+    let [late, early] = [other, &program.chosen].map(|one| Some((subject(one.side), before(one)?)));
     let ((late, late_takes), (early, early_takes)) = late.zip(early)?;
     let a_run = |one: &Contender| Some(assessment.plan(&one.plan)?.predicted_ns);
     let saved = a_run(&program.chosen)?.saturating_sub(a_run(other)?);

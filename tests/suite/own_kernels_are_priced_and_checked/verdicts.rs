@@ -46,8 +46,7 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     let text = said::text(&assessment, &machine);
     assert_eq!(deciding.rest, Span::ZERO);
     let told = format!(
-        "Open: use the CPU if `k` takes less than {at} a run there, else the GPU: `p` takes {gpu} \
-         a run."
+        "Open: `p` takes {gpu} a run on the GPU; use the CPU if `k` takes less than {at} there."
     );
     assert_eq!(said::answer(&text), told);
     // With a time that is a little less, or a little more, so it is.
@@ -76,10 +75,7 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     assert!(rest > ranking.fastest().expect("the CPU's").makespan(), "{rest}");
     let told = format!("; the GPU takes {rest} even if `k` takes no time there.");
     let answer = said::answer(&text);
-    assert!(
-        answer.starts_with("Stay on the CPU: `cpu` takes ") && answer.ends_with(&told),
-        "{text}"
-    );
+    assert!(answer.starts_with("Stay on the CPU: it takes ") && answer.ends_with(&told), "{text}");
     // A slow CPU leaves the GPU a chance.
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
     let (workload, ranking) = ranked(slow, 1, &machine);
