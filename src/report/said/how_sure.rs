@@ -49,8 +49,8 @@ fn sure_without(known: &Contender, missing: &MissingTime) -> String {
     let MissingTime { kernel, other_wins_above_ns, rest_ns, .. } = missing;
     if other_wins_above_ns.is_some() {
         return format!(
-            "not at all; state the time of `{kernel}`, or measure it with `hallway calibrate \
-             --scenario`"
+            "open until the time of `{kernel}` is known; state it, or measure it with `hallway \
+             calibrate --scenario`"
         );
     }
     let up = known.high_ns.saturating_sub(known.time_ns);
@@ -78,12 +78,14 @@ fn in_draws(comparison: &Comparison, draws: usize, link: Option<(String, bool)>)
     };
     let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO);
     let slower = ((1.0 - share) * draws as f64).round();
+    let faster = draws as f64 - slower;
     let in_all = format!("{who} is faster in all {draws} draws of the costs");
+    let in_most = format!("{who} is faster in {faster} of {draws} draws of the costs");
     let in_few = format!("{who} is slower in {slower} of {draws} draws of the costs");
     Some(match (apart_at(1.0), apart_at(2.0), link) {
         _ if share < LIKELY => format!("not very; {in_few}"),
-        (Some(false), ..) if share < 1.0 => format!("fairly; {in_few}, and the ranges overlap"),
-        _ if share < 1.0 => format!("fairly; {in_few}"),
+        (Some(false), ..) if share < 1.0 => format!("fairly; {in_most}, but the ranges overlap"),
+        _ if share < 1.0 => format!("fairly; {in_most}"),
         (_, Some(true), None) => {
             format!("very; {who} is faster even at twice the width of the ranges")
         }

@@ -9,7 +9,6 @@ use hallway::scenario::Workload;
 use hallway::search::Plan;
 use hallway::simulate::{forecast, lower_bound, simulate};
 use hallway::timeline::{Lane, Timeline};
-use hallway::units::Span;
 
 /// What the simulator says of a program, after every other reader has read it. None may panic.
 pub fn read(
@@ -44,10 +43,12 @@ pub fn read(
         (one, other) => panic!("{}: {one:?}, but {other:?}", program.label),
     };
     assert_eq!(found, simulate(program, profile), "the second time");
-    // A slower machine may take longer than can be counted.
+    // A stated time may have a range so wide that a draw of it is longer than can be counted.
     match forecast(program, profile, 3, 1) {
         Ok(forecast) => assert_eq!(forecast.draws.len(), 3),
-        Err(error) => assert!(timeline.makespan * 100 > Span::LONGEST, "{error}"),
+        Err(error) => {
+            assert!(error.to_string().contains("a run of more than 146 years"), "{error}")
+        }
     }
     let path = timeline.critical_path();
     assert!(path.on(Lane::Host) <= timeline.makespan);
