@@ -1,9 +1,8 @@
 //! Memory management.
 
 use super::estimator::Estimator;
-use crate::profile::{MemoryCosts, TwoWays};
+use crate::profile::MemoryCosts;
 use crate::samples::{MemoryWork, Quantity, WaitPart};
-use crate::units::Bytes;
 
 pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
     let curve = |wanted: MemoryWork| {
@@ -33,7 +32,6 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         combined_read_team: curve(MemoryWork::CombinedReadTeam),
         combined_write_team: curve(MemoryWork::CombinedWriteTeam),
         managed_allocate: curve(MemoryWork::ManagedAllocate),
-        two_ways: two_ways(estimator),
     }
 }
 
@@ -57,22 +55,4 @@ fn waits_for_device(estimator: &Estimator<'_>) -> Option<Vec<MemoryWork>> {
     let is_measured = !works.is_empty();
     works.retain(waits);
     is_measured.then_some(works)
-}
-
-/// The sizes at which memory management takes one of two times. A curve can hold only one of them.
-fn two_ways(estimator: &Estimator<'_>) -> Vec<TwoWays> {
-    let mut sizes: Vec<(MemoryWork, Bytes)> = estimator
-        .measurements()
-        .filter_map(|measurement| match measurement.quantity {
-            Quantity::Memory { work, bytes } => Some((work, bytes)),
-            _ => None,
-        })
-        .collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let two = |(work, bytes)| {
-        let time = estimator.estimate_of(&Quantity::Memory { work, bytes })?;
-        time.other.is_some().then_some(TwoWays { work, bytes, time })
-    };
-    sizes.into_iter().filter_map(two).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::draws::Draws;
 use super::unknown::Unknown;
-use super::{Curve, Estimate, Profile};
+use super::{Curve, Profile};
 use crate::samples::MemoryWork;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -47,10 +47,6 @@ pub struct MemoryCosts {
     /// CUDA's documentation says does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for_device: Option<Vec<MemoryWork>>,
-    /// Sizes at which memory management takes one of two times; the curves hold the more frequent
-    /// one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub two_ways: Vec<TwoWays>,
 }
 
 impl MemoryCosts {
@@ -82,16 +78,6 @@ impl MemoryCosts {
         ];
         curves.into_iter().flatten().for_each(|curve| draws.curve(curve));
     }
-}
-
-/// A size at which memory management takes one of two times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TwoWays {
-    pub work: MemoryWork,
-    pub bytes: Bytes,
-    /// The more frequent of the two times, with the rarer one as its `other`.
-    pub time: Estimate,
 }
 
 /// Memory management: done by a host call, or by the first use of memory.

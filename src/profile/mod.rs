@@ -63,7 +63,7 @@ pub use intervals::Intervals;
 pub(crate) use kernels::KernelPrices;
 pub use kernels::{KernelModel, KernelTime};
 pub use locality::{DeviceLocality, HostLocality, JustWritten, MOST_OPERANDS, Reuse};
-pub use memory::{MemoryCost, MemoryCosts, TwoWays};
+pub use memory::{MemoryCost, MemoryCosts};
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use own_kernels::{OwnCommandModel, OwnKernelModel, OwnTime, Processor};
 pub use parameters::Parameter;

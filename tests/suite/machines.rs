@@ -188,7 +188,6 @@ fn memory() -> MemoryCosts {
         combined_read_team: Some(per_element_of_bytes(0.0, 10.0)),
         combined_write_team: Some(per_element_of_bytes(0.0, 0.25)),
         managed_allocate: Some(per_element_of_bytes(30_000.0, 1.0)),
-        two_ways: Vec::new(),
     }
 }
 

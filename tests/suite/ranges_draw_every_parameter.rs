@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Why parameters are not drawn, and which: how their names begin, without what they are of.
 const NOT_DRAWN: [(&str, &[&str]); 6] = [
-    ("no plan needs it", &["idle_calls.", "memory.two_ways.", "registered_copy."]),
+    ("no plan needs it", &["idle_calls.", "registered_copy."]),
     ("it is paid once, not in each pass", &["setup."]),
     (
         "it sums up what is drawn by itself",
