@@ -221,6 +221,15 @@ impl Comparison {
         Some(longest < slower.time_ns.nanos_f64() - down - more(slower).nanos_f64())
     }
 
+    /// Whether the range of one plan holds the time of the other.
+    pub fn holds_the_other(&self) -> bool {
+        let holds = |one: &Contender, time| one.low_ns <= time && time <= one.high_ns;
+        let other = self.other.as_ref();
+        other.is_some_and(|other| {
+            holds(&self.chosen, other.time_ns) || holds(other, self.chosen.time_ns)
+        })
+    }
+
     /// The plan to choose, and the one that it is compared with.
     pub fn contenders(&self) -> impl Iterator<Item = &Contender> {
         std::iter::once(&self.chosen).chain(&self.other)

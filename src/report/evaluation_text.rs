@@ -126,10 +126,12 @@ impl Evaluation {
             let why = why.map_or_else(String::new, |line| format!("Why: {}.\n", line.text));
             folded(&(said + &why), width)
         });
-        let why = format!(
-            "The programs leave {} different results, and each has its own answer.\n",
-            parts.len()
-        );
+        let names: Vec<&str> = parts.iter().filter_map(|one| one.part.as_deref()).collect();
+        let why = match names[..] {
+            [one, other] => format!("{one} and {other} leave different results:"),
+            _ => format!("The programs leave {} different results:", parts.len()),
+        };
+        let why = why + " each has its own answer.\n";
         let answers: Vec<String> = answers.collect();
         format!("{}\n{}{}", title(&parts[0], width), folded(&why, width), answers.join("\n"))
     }

@@ -19,7 +19,8 @@ impl Assessment {
         let ties = compares && shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.then_some("* the simplest of those that tie in one run");
         let ties = ties.then_some("tie: too close to call");
-        let said: Vec<&str> = marked.into_iter().chain(ties).collect();
+        let ranked = (!compares).then_some("ranked by one run");
+        let said: Vec<&str> = ranked.into_iter().chain(marked).chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
     }
 }

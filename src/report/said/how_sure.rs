@@ -14,21 +14,20 @@ pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessme
         (Some(run), Some(missing)) => Some(sure_without(&run.chosen, missing)),
         _ => verdict.deciding().and_then(|one| {
             let link = doubtful_link(evaluation, assessment, one);
-            let of_all = verdict.answer != verdict.run_answer;
-            in_draws(one, evaluation.draws, link.map(|off| (off, of_all)))
+            in_draws(one, evaluation.draws, link)
         }),
     };
     let said = said.unwrap_or_else(|| "there is nothing to compare".to_owned());
     format!("How sure: {said}.")
 }
 
-/// How the link may be off, if something else used it while it was measured and that might turn
-/// the answer around.
+/// By which share the link may be off, if something else used it while it was measured and that
+/// might turn the answer around.
 fn doubtful_link(
     evaluation: &Evaluation,
     assessment: &Assessment,
     compared: &Comparison,
-) -> Option<String> {
+) -> Option<f64> {
     let off = evaluation.unsteady_link?.widest();
     let off_by = |one: &Contender| {
         let plan = assessment.plan(&one.plan);
@@ -37,11 +36,7 @@ fn doubtful_link(
         let runs = one.time_ns.saturating_sub(before);
         Span::from_nanos_f64(off * on_link * runs.nanos_f64())
     };
-    // The plan that hangs on the link more is the one that it may mislead about.
-    let chosen = off_by(&compared.chosen);
-    let other = compared.other.as_ref().map_or(Span::ZERO, off_by);
-    let how = if other > chosen { "faster" } else { "slower" };
-    (compared.is_apart_at(2.0, off_by) == Some(false)).then(|| format!("{} {how}", percent(off)))
+    (compared.is_apart_at(2.0, off_by) == Some(false)).then_some(off)
 }
 
 /// How sure an answer is that lacks a time.
@@ -66,7 +61,7 @@ const LIKELY: f64 = 0.95;
 
 /// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
 /// ranges are.
-fn in_draws(comparison: &Comparison, draws: usize, link: Option<(String, bool)>) -> Option<String> {
+fn in_draws(comparison: &Comparison, draws: usize, link: Option<f64>) -> Option<String> {
     let share = comparison.faster_in?;
     let who = match (comparison.is_between_sides(), comparison.answer) {
         (_, Answer::Tie | Answer::NothingToCompare) => {
@@ -76,29 +71,32 @@ fn in_draws(comparison: &Comparison, draws: usize, link: Option<(String, bool)>)
         (true, Answer::Gpu) => "the GPU",
         _ => &format!("`{}`", comparison.chosen.plan),
     };
-    let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO);
     let slower = ((1.0 - share) * draws as f64).round();
-    let faster = draws as f64 - slower;
-    let in_all = format!("{who} is faster in all {draws} draws of the costs");
-    let in_most = format!("{who} is faster in {faster} of {draws} draws of the costs");
-    let in_few = format!("{who} is slower in {slower} of {draws} draws of the costs");
-    Some(match (apart_at(1.0), apart_at(2.0), link) {
-        _ if share < LIKELY => format!("not very; {in_few}"),
-        (Some(false), ..) if share < 1.0 => format!("fairly; {in_most}, but the ranges overlap"),
-        _ if share < 1.0 => format!("fairly; {in_most}"),
-        (_, Some(true), None) => {
+    if share < LIKELY {
+        return Some(format!(
+            "not very; {who} is slower in {slower} of {draws} draws of the costs"
+        ));
+    }
+    let most = match slower {
+        0.0 => format!("{who} is faster in all {draws} draws of the costs"),
+        _ => format!("{who} is faster in {} of {draws} draws of the costs", draws as f64 - slower),
+    };
+    let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO) == Some(true);
+    Some(match link {
+        _ if comparison.holds_the_other() => {
+            format!("not very; {most}, but the range of one holds the time of the other")
+        }
+        None if apart_at(2.0) && share == 1.0 => {
             format!("very; {who} is faster even at twice the width of the ranges")
         }
-        (_, Some(true), Some((off, of_all))) => format!(
-            "fairly; {in_all}, but the link was busy when measured: if it is {off}, the ranges of \
-             {} overlap at twice their width",
-            if of_all { "all runs" } else { "one run" }
+        Some(off) if apart_at(2.0) => format!(
+            "fairly; {most}, but the link was busy when it was measured (\u{b1}{})",
+            percent(off)
         ),
-        (Some(true), ..) => {
-            format!("fairly; {in_all}, but at twice their width the ranges overlap")
+        _ if apart_at(1.0) => {
+            format!("fairly; {most}, but at twice their width the ranges overlap")
         }
-        (Some(false), ..) => format!("fairly; {in_all}, but the ranges overlap"),
-        (None, ..) => format!("fairly; {in_all}"),
+        _ => format!("fairly; {most}, but by less than the ranges are wide"),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What the time of a run goes to.
 
 use super::line::{Line, side, side_name};
+use crate::cost::Bottleneck;
 use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
 use crate::machine::Side;
 use crate::units::Span;
@@ -81,18 +82,30 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     both.sort_by_key(|both| Reverse(differs(both)));
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
-    let parts: Vec<String> = parts
-        .map(|((what, mine), (_, theirs))| {
-            let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
-            let hidden = if is_hidden { " that kernels do not hide" } else { "" };
-            format!("{what}{hidden} take {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
-        })
-        .collect();
-    let parts = parts.join("; ");
-    match other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck) {
-        Some(limit) => format!("{limit}: {parts}"),
+    let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
+    let parts = parts.map(|((what, mine), (_, theirs))| {
+        let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
+        let hidden = if is_hidden { " that kernels do not hide" } else { "" };
+        match limit {
+            Some(_) => format!("{what}{hidden} take {theirs} there, {mine} in `{}`", one.plan),
+            None => format!(
+                "{what}{hidden} take {mine} in `{}`, {theirs} in `{}`",
+                one.plan, other.plan
+            ),
+        }
+    });
+    let parts = parts.collect::<Vec<_>>().join("; ");
+    match limit {
+        Some(limit) => format!("the limit of `{}` is {}: {parts}", other.plan, with_article(limit)),
         None => parts,
     }
+}
+
+/// What limits a plan, as part of a sentence.
+fn with_article(limit: Bottleneck) -> String {
+    let name = limit.to_string();
+    let is_one = name.ends_with("link") || name.starts_with("number") || name == "CPU";
+    if is_one { format!("the {name}") } else { name }
 }
 
 fn kernels_of(plan: &AssessedPlan) -> Span {
