@@ -221,13 +221,13 @@ impl Comparison {
         Some(longest < slower.time_ns.nanos_f64() - down - more(slower).nanos_f64())
     }
 
-    /// Whether the range of one plan holds the time of the other.
-    pub fn holds_the_other(&self) -> bool {
-        let holds = |one: &Contender, time| one.low_ns <= time && time <= one.high_ns;
-        let other = self.other.as_ref();
-        other.is_some_and(|other| {
-            holds(&self.chosen, other.time_ns) || holds(other, self.chosen.time_ns)
-        })
+    /// The plan whose range holds the time of the other, and that other plan.
+    pub fn range_that_holds_the_other(&self) -> Option<(&Contender, &Contender)> {
+        let pairs = [(&self.chosen, self.other.as_ref()?), (self.other.as_ref()?, &self.chosen)];
+        let holds = |(one, other): &(&Contender, &Contender)| {
+            one.low_ns <= other.time_ns && other.time_ns <= one.high_ns
+        };
+        pairs.into_iter().find(holds)
     }
 
     /// The plan to choose, and the one that it is compared with.

@@ -2,6 +2,7 @@
 
 use super::answer::on;
 use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime};
+use crate::machine::Side;
 use crate::report::evaluation::{Evaluation, RangesTried};
 use crate::report::words::{percent, plural};
 use crate::simulate::COVERAGE;
@@ -77,26 +78,35 @@ fn in_draws(comparison: &Comparison, draws: usize, link: Option<f64>) -> Option<
             "not very; {who} is slower in {slower} of {draws} draws of the costs"
         ));
     }
-    let most = match slower {
-        0.0 => format!("{who} is faster in all {draws} draws of the costs"),
-        _ => format!("{who} is faster in {} of {draws} draws of the costs", draws as f64 - slower),
+    let in_most = match slower {
+        0.0 => format!("in all {draws} draws of the costs"),
+        _ => format!("in {} of {draws} draws of the costs", draws as f64 - slower),
     };
+    let most = format!("{who} is faster {in_most}");
     let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO) == Some(true);
+    if let Some((holder, held)) = comparison.range_that_holds_the_other() {
+        let holder =
+            if holder.side == Side::Cpu { "the CPU" } else { &format!("`{}`", holder.plan) };
+        return Some(format!(
+            "not very; the range of {holder} holds the other time, {}, though {most}",
+            held.time_ns
+        ));
+    }
     Some(match link {
-        _ if comparison.holds_the_other() => {
-            format!("not very; {most}, but the range of one holds the time of the other")
-        }
         None if apart_at(2.0) && share == 1.0 => {
             format!("very; {who} is faster even at twice the width of the ranges")
         }
         Some(off) if apart_at(2.0) => format!(
-            "fairly; {most}, but the link was busy when it was measured (\u{b1}{})",
+            "fairly; {most}, but the link was busy when it was measured, and may be off by {}, \
+             which the ranges leave out",
             percent(off)
         ),
         _ if apart_at(1.0) => {
             format!("fairly; {most}, but at twice their width the ranges overlap")
         }
-        _ => format!("fairly; {most}, but by less than the ranges are wide"),
+        _ => format!(
+            "fairly; the ranges overlap, but with the same costs for both, {who} is faster {in_most}"
+        ),
     })
 }
 

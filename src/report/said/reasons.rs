@@ -81,8 +81,10 @@ fn limit(assessment: &Assessment) -> Option<Line> {
         .or_else(|| assessment.plan(&assessment.verdict.run.as_ref()?.chosen.plan))?;
     let limit = plan.bottleneck?;
     let gain = percent(plan.gains.first().map_or(0.0, |gain| gain.share));
+    // Among programs, the line says which one it is about.
+    let is_family = plan.chunks.is_some();
     let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
-    let what = if is_chosen { "a run".to_owned() } else { format!("`{}`", plan.plan) };
+    let what = if is_chosen && is_family { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
         Some(cure) => {
             format!("{limit}: {cure} would shorten {what} by {gain}")
@@ -132,7 +134,9 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
 /// What changes for somebody who cannot pin memory.
 fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let without = assessment.without_pinning.as_ref()?;
-    Some(Line::new("Without pinning", faster(without)))
+    let verdict = &assessment.verdict;
+    let scope = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
+    Some(Line::new("Without pinning", scope.to_owned() + &faster(without)))
 }
 
 /// The CPU has to fetch its data, or take it back, if buffers are at home on the device.

@@ -82,23 +82,14 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     both.sort_by_key(|both| Reverse(differs(both)));
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
-    let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
     let parts = parts.map(|((what, mine), (_, theirs))| {
         let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
         let hidden = if is_hidden { " that kernels do not hide" } else { "" };
-        match limit {
-            Some(_) => format!("{what}{hidden} take {theirs} there, {mine} in `{}`", one.plan),
-            None => format!(
-                "{what}{hidden} take {mine} in `{}`, {theirs} in `{}`",
-                one.plan, other.plan
-            ),
-        }
+        format!("{what}{hidden} take {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
     });
-    let parts = parts.collect::<Vec<_>>().join("; ");
-    match limit {
-        Some(limit) => format!("the limit of `{}` is {}: {parts}", other.plan, with_article(limit)),
-        None => parts,
-    }
+    let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
+    let limit = limit.map(|limit| format!(", where {} is the limit", with_article(limit)));
+    parts.collect::<Vec<_>>().join("; ") + &limit.unwrap_or_default()
 }
 
 /// What limits a plan, as part of a sentence.
