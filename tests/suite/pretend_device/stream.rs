@@ -1,0 +1,225 @@
+//! Streams and events of the pretend device: a call costs the host, an operation waits for what is
+//! before it, and for its engine.
+
+use super::clock;
+use super::device::{PretendDevice, PretendLaunch, State, refused};
+use super::memory::Nothing;
+use hallway::gpu::{AnyEvent, AnyStream, GpuError, RowShape, RowSide};
+use hallway::host::Operand;
+use hallway::machine::Residence;
+use hallway::units::{Bytes, Span};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    CopyIn,
+    CopyOut,
+    Kernels,
+}
+
+/// The last operation of a stream.
+#[derive(Clone, Copy)]
+struct Last {
+    stream: usize,
+    engine: Option<Engine>,
+    end: u64,
+}
+
+pub struct PretendStream {
+    state: Rc<State>,
+    number: usize,
+    last: Cell<Last>,
+    /// What the next operation has to wait for in other streams.
+    awaited: RefCell<Vec<Last>>,
+}
+
+pub struct PretendEvent {
+    state: Rc<State>,
+    recorded: Cell<Option<(Last, u64)>>,
+}
+
+impl PretendStream {
+    pub(super) fn new(state: &Rc<State>, number: usize) -> Self {
+        let last = Cell::new(Last { stream: number, engine: None, end: 0 });
+        Self { state: Rc::clone(state), number, last, awaited: RefCell::default() }
+    }
+
+    /// Issues an operation that keeps an engine busy.
+    fn issue(&self, engine: Engine, lasts: u64) {
+        let State { truths, engines, .. } = &*self.state;
+        let issued = clock::now();
+        clock::pass(truths.calls[engine as usize]);
+        let arrives = clock::now() + truths.starts[engine as usize];
+        let before = self.awaited.take().into_iter().chain([self.last.get()]);
+        // What ended before the call is handed over already.
+        let before = before.filter(|last| last.end > issued);
+        let ready = before.map(|last| last.end + self.hand_over(last, engine)).max().unwrap_or(0);
+        let start = arrives.max(ready).max(engines[engine as usize].get());
+        let end = start + lasts;
+        engines[engine as usize].set(end);
+        self.last.set(Last { stream: self.number, engine: Some(engine), end });
+    }
+
+    fn hand_over(&self, from: Last, to: Engine) -> u64 {
+        let across = usize::from(from.stream != self.number);
+        match (from.engine, to) {
+            (Some(Engine::CopyIn), Engine::Kernels) => self.state.truths.into_kernel[across],
+            (Some(Engine::Kernels), Engine::CopyOut) => self.state.truths.out_of_kernel[across],
+            _ => 0,
+        }
+    }
+
+    fn copy(&self, engine: Engine, (host, bytes): (u64, Bytes)) -> Result<(), GpuError> {
+        let range = (host, host + bytes.get());
+        let pinned = self.state.pinned.borrow();
+        let is_pinned = pinned.iter().any(|lock| lock.0 <= range.0 && range.1 <= lock.1);
+        if is_pinned {
+            self.issue(engine, self.state.truths.lasts[engine as usize].of_bytes(bytes));
+        } else {
+            // Only set-ups and checks copy pageable memory here. They are not timed, and the
+            // host waits for them.
+            clock::wait_until(self.last.get().end, 0, 0);
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> u64 {
+        let awaited = self.awaited.borrow();
+        let ends = awaited.iter().map(|last| last.end);
+        ends.chain([self.last.get().end]).max().unwrap_or(0)
+    }
+}
+
+/// Copies bytes that may be on either side.
+///
+/// # Safety
+/// Both ranges must be valid, and not overlap.
+unsafe fn carry(from: u64, to: u64, bytes: Bytes) {
+    // SAFETY: the caller promises that both ranges are valid.
+    unsafe { (to as *mut u8).copy_from_nonoverlapping(from as *const u8, bytes.as_usize()) };
+}
+
+impl AnyStream<PretendDevice> for PretendStream {
+    unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the caller promises that both ranges are valid.
+        unsafe { carry(from as u64, to, bytes) };
+        self.copy(Engine::CopyIn, (from as u64, bytes))
+    }
+
+    unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the caller promises that both ranges are valid.
+        unsafe { carry(from, to as u64, bytes) };
+        self.copy(Engine::CopyOut, (to as u64, bytes))
+    }
+
+    unsafe fn copy_on_device(&self, _: u64, _: u64, _: Bytes) -> Result<(), GpuError> {
+        refused("copy_on_device")
+    }
+
+    unsafe fn copy_to_peer(
+        &self,
+        _: u64,
+        _: (&PretendDevice, u64),
+        _: Bytes,
+    ) -> Result<(), GpuError> {
+        refused("copy_to_peer")
+    }
+
+    unsafe fn copy_rows(&self, _: RowSide, _: RowSide, _: RowShape) -> Result<(), GpuError> {
+        refused("copy_rows")
+    }
+
+    unsafe fn clear(&self, _: u64, _: Bytes) -> Result<(), GpuError> {
+        refused("clear")
+    }
+
+    fn prefetch(&self, memory: &Nothing, _: (Bytes, Bytes), _: Residence) -> Result<(), GpuError> {
+        match *memory {}
+    }
+
+    fn prepare(&self, _: &PretendLaunch) -> Result<(), GpuError> {
+        Ok(())
+    }
+
+    unsafe fn launch(&self, launch: &PretendLaunch) -> Result<(), GpuError> {
+        let PretendLaunch { kernel, arguments, inputs, output, counts: [count, inner, lead] } =
+            launch;
+        // SAFETY: the caller promises that the memory is valid.
+        unsafe {
+            let written = std::slice::from_raw_parts_mut(*output as *mut f32, *count);
+            let operand = |input: &u64| match input == output {
+                true => Operand::Output,
+                false => Operand::Array(std::slice::from_raw_parts(*input as *const f32, *inner)),
+            };
+            let operands: Vec<Operand<'_>> = inputs.iter().map(operand).collect();
+            self.state.team.run(*kernel, arguments, &operands, written, *lead);
+        }
+        let truths = &self.state.truths;
+        let elements = (*count as u64).max(truths.fewest_elements);
+        self.issue(Engine::Kernels, truths.lasts[Engine::Kernels as usize].of(elements));
+        Ok(())
+    }
+
+    fn allocate(&self, _: Bytes) -> Result<Nothing, GpuError> {
+        refused("allocate in a stream")
+    }
+
+    fn free(&self, memory: Nothing) -> Result<(), GpuError> {
+        match memory {}
+    }
+
+    fn record(&self, event: &PretendEvent) -> Result<(), GpuError> {
+        clock::pass(self.state.truths.record);
+        let end = self.end();
+        let last = Last { end, ..self.last.get() };
+        event.recorded.set(Some((last, end.max(clock::now()))));
+        Ok(())
+    }
+
+    fn wait(&self, event: &PretendEvent) -> Result<(), GpuError> {
+        clock::pass(self.state.truths.wait);
+        self.awaited.borrow_mut().extend(event.recorded.get().map(|(last, _)| last));
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<(), GpuError> {
+        let truths = &self.state.truths;
+        clock::wait_until(self.end(), truths.synchronize, truths.wake_host);
+        Ok(())
+    }
+
+    fn capture<E: From<GpuError>>(&self, _: impl FnOnce() -> Result<(), E>) -> Result<Nothing, E> {
+        Ok(refused("capture")?)
+    }
+
+    unsafe fn replay(&self, graph: &Nothing) -> Result<(), GpuError> {
+        match *graph {}
+    }
+
+    fn mark(&self, _: &PretendEvent) -> Result<(), GpuError> {
+        refused("mark")
+    }
+}
+
+impl PretendEvent {
+    pub(super) fn new(state: &Rc<State>) -> Self {
+        Self { state: Rc::clone(state), recorded: Cell::new(None) }
+    }
+}
+
+impl AnyEvent for PretendEvent {
+    fn synchronize(&self) -> Result<(), GpuError> {
+        let truths = &self.state.truths;
+        let end = self.recorded.get().map_or(0, |(_, at)| at);
+        clock::wait_until(end, truths.synchronize, truths.wake_host);
+        Ok(())
+    }
+
+    fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
+        match (self.recorded.get(), earlier.recorded.get()) {
+            (Some((_, at)), Some((_, before))) => Ok(Span::from_nanos(at.saturating_sub(before))),
+            _ => refused("since"),
+        }
+    }
+}
