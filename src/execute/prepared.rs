@@ -88,7 +88,11 @@ pub(super) struct Computation {
 }
 
 impl Computation {
-    pub fn new<D: AnyDevice>(step: &LibraryStep, footprint: Bytes, memories: &mut Memories<D>) -> Self {
+    pub fn new<D: AnyDevice>(
+        step: &LibraryStep,
+        footprint: Bytes,
+        memories: &mut Memories<D>,
+    ) -> Self {
         let count = |bytes: Bytes| bytes.as_usize() / 4;
         let input = |slice| memories.on_host(slice).cast_const();
         Self {

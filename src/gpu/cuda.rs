@@ -1,17 +1,20 @@
 //! CUDA behind the traits of every vendor: each method is the method of the CUDA type.
 
+use super::blocker::Blocker;
 use super::device::Device;
 use super::error::GpuError;
 use super::graph::{ExecutableGraph, Graph};
-use super::launch::Launch;
+use super::launch::{Launch, supports};
 use super::managed::ManagedMemory;
 use super::memory::{DeviceMemory, PinnedMemory, Registration};
+use super::monitor::Monitor;
 use super::pool::PooledMemory;
 use super::records::{Record, Recorder};
 use super::rows::{RowShape, RowSide};
+use super::setup::{ExtraContext, ExtraModule};
 use super::stream::{Event, Stream};
 use super::vendor::{
-    AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
+    AnyBlocker, AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
 };
 use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
 use crate::machine::Residence;
@@ -30,10 +33,21 @@ impl AnyDevice for Device {
     type Graph = Graph;
     type ExecutableGraph = ExecutableGraph;
     type Recorder = Recorder;
+    type Blocker = Blocker;
+    type ExtraContext = ExtraContext;
+    type ExtraModule = ExtraModule;
 
     #[inline]
     fn now() -> Instant {
         Instant::now()
+    }
+
+    fn supports(kernel: Kernel) -> bool {
+        supports(kernel).is_ok()
+    }
+
+    fn monitor(&self) -> Option<Monitor> {
+        Monitor::new(self)
     }
 
     fn recorder() -> Option<&'static Recorder> {
@@ -64,6 +78,28 @@ impl AnyDevice for Device {
 
     fn keep_pool(&self) -> Result<(), GpuError> {
         self.keep_pool()
+    }
+
+    fn has_pools(&self) -> Result<bool, GpuError> {
+        self.has_pools()
+    }
+
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError> {
+        ExtraContext::is_allowed(self)
+    }
+
+    #[inline]
+    fn another_context(&self) -> Result<ExtraContext, GpuError> {
+        ExtraContext::new(self)
+    }
+
+    #[inline]
+    fn load_again(&self) -> Result<ExtraModule, GpuError> {
+        ExtraModule::new(self)
+    }
+
+    fn blocker(&self) -> Result<Blocker, GpuError> {
+        Blocker::new(self)
     }
 
     fn legacy_default_stream(&self) -> Stream {
@@ -255,6 +291,23 @@ impl AnyEvent for Event {
     #[inline]
     fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
         self.since(earlier)
+    }
+}
+
+impl AnyBlocker<Device> for Blocker {
+    #[inline]
+    fn hold(&mut self, stream: &Stream) -> Result<(), GpuError> {
+        self.hold(stream)
+    }
+
+    #[inline]
+    fn end(&self, streams: &[&Stream]) -> Result<(), GpuError> {
+        self.end(streams)
+    }
+
+    #[inline]
+    fn finish(stream: &Stream) -> Result<(), GpuError> {
+        Self::finish(stream)
     }
 }
 

@@ -41,5 +41,5 @@ pub use setup::{ExtraContext, ExtraModule, NewModule};
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;
 pub use vendor::{
-    AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
+    AnyBlocker, AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
 };

@@ -5,12 +5,13 @@
 //! timed loop compiles to what a call of the vendor's own type compiles to.
 
 use super::error::GpuError;
+use super::monitor::Monitor;
 use super::records::Record;
 use super::rows::{RowShape, RowSide};
 use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
 use crate::machine::Residence;
 use crate::units::{Bytes, Span};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One GPU of any vendor. It makes everything else that belongs to it.
 pub trait AnyDevice: Sized + 'static {
@@ -28,9 +29,27 @@ pub trait AnyDevice: Sized + 'static {
     type Graph: AnyGraph<Self>;
     type ExecutableGraph;
     type Recorder: AnyRecorder;
+    type Blocker: AnyBlocker<Self>;
+    /// What a process sets up once for each device, and the code of the library's kernels.
+    type ExtraContext;
+    type ExtraModule;
 
     /// The clock by which the host times what it does with such a device.
     fn now() -> Instant;
+    /// The time since `start` by that clock.
+    #[inline]
+    fn elapsed(start: Instant) -> Duration {
+        Self::now() - start
+    }
+    /// Whether the library's kernel can run, for which another library may be needed.
+    fn supports(kernel: Kernel) -> bool;
+    /// Whether copies and kernels use the data that they are given. If so, memory is filled with
+    /// random data before anything is timed.
+    fn uses_data(&self) -> bool {
+        true
+    }
+    /// What says in which state the device is, if there is such a thing.
+    fn monitor(&self) -> Option<Monitor>;
     /// What says when devices did what, if there is such a thing.
     fn recorder() -> Option<&'static Self::Recorder>;
 
@@ -62,6 +81,32 @@ pub trait AnyDevice: Sized + 'static {
     /// # Errors
     /// If the device has no pools.
     fn keep_pool(&self) -> Result<(), GpuError>;
+
+    /// Whether the device allocates in the order of streams.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    fn has_pools(&self) -> Result<bool, GpuError>;
+    /// Whether a process may have a second context of its own on the device.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError>;
+    /// Makes another context, which lives as long as the value.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn another_context(&self) -> Result<Self::ExtraContext, GpuError>;
+    /// Loads the library's kernels once more.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn load_again(&self) -> Result<Self::ExtraModule, GpuError>;
+    /// What holds streams back.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn blocker(&self) -> Result<Self::Blocker, GpuError>;
 
     fn legacy_default_stream(&self) -> Self::Stream;
     /// A stream that waits for the legacy default stream, and the other way round.
@@ -253,9 +298,33 @@ pub trait AnyEvent: Sized {
     fn since(&self, earlier: &Self) -> Result<Span, GpuError>;
 }
 
+/// Holds a stream until it is released; see [`super::Blocker`].
+pub trait AnyBlocker<D: AnyDevice> {
+    /// Makes everything issued to the stream from now on wait for the release.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn hold(&mut self, stream: &D::Stream) -> Result<(), GpuError>;
+    /// Releases the stream and waits until all of `streams` are done.
+    ///
+    /// # Errors
+    /// If the stream was held for too long, or does not finish.
+    fn end(&self, streams: &[&D::Stream]) -> Result<(), GpuError>;
+    /// Waits for a stream, but not for ever.
+    ///
+    /// # Errors
+    /// If the stream does not finish.
+    fn finish(stream: &D::Stream) -> Result<(), GpuError>;
+}
+
 /// Memory that is freed when dropped.
 pub trait AnyMemory {
     fn address(&self) -> u64;
+    /// The address for the host, of memory that it can use.
+    #[inline]
+    fn as_mut_ptr(&self) -> *mut f32 {
+        self.address() as *mut f32
+    }
 }
 
 /// Memory of others that is pinned until this is dropped.
