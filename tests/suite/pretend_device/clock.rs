@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// Reading the clock takes this many nanoseconds, so that whoever spins until some time gets there.
 const READING: u64 = 1;
 
+/// Times from here on count from the release of a stream that is still held.
+pub const HELD: u64 = 1 << 44;
+
 static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 thread_local! {
@@ -26,6 +29,7 @@ pub fn pass(nanos: u64) {
 /// Lets the host make a call that waits. It takes `call` if what is waited for is over by then,
 /// and otherwise until the host has woken up.
 pub fn wait_until(end: u64, call: u64, wake: u64) {
+    assert!(end < HELD, "who waits for a held stream waits for ever");
     let called = NOW.get() + call;
     NOW.set(if end > NOW.get() { called.max(end + wake) } else { called });
 }

@@ -1,10 +1,10 @@
 //! The device: what it makes, and what that costs.
 
-use super::clock;
+use super::clock::{self, HELD};
 use super::memory::{Nothing, PretendMemory, PretendRegistration};
-use super::stream::{PretendEvent, PretendStream};
+use super::stream::{PretendBlocker, PretendEvent, PretendStream};
 use super::truths::Truths;
-use hallway::gpu::{AnyDevice, AnyGraph, AnyRecorder, GpuError, Record};
+use hallway::gpu::{AnyDevice, AnyGraph, AnyRecorder, GpuError, Monitor, Record};
 use hallway::host::Team;
 use hallway::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter, Shape};
 use hallway::units::Bytes;
@@ -13,7 +13,8 @@ use std::rc::Rc;
 use std::time::Instant;
 
 /// One GPU. Data moves and kernels compute as soon as they are issued, which is one of the orders
-/// that a program without races allows; its own clock says when they would have.
+/// that a program without races allows; its own clock says when they would have. A calibration
+/// needs only that, and gigabytes of memory: for it, no data moves and no page is touched.
 pub struct PretendDevice {
     pub(super) state: Rc<State>,
 }
@@ -22,6 +23,9 @@ pub struct PretendDevice {
 pub(super) struct State {
     pub truths: Truths,
     pub team: Team,
+    pub uses_data: bool,
+    /// When each stream that was ever held was released.
+    pub releases: RefCell<Vec<Option<u64>>>,
     /// When each engine has done all that it was given, by [`super::stream::Engine`].
     pub engines: [Cell<u64>; 3],
     streams: Cell<usize>,
@@ -31,14 +35,38 @@ pub(super) struct State {
 
 impl PretendDevice {
     pub fn new(truths: Truths) -> Self {
+        Self::with(truths, true)
+    }
+
+    pub fn without_data(truths: Truths) -> Self {
+        Self::with(truths, false)
+    }
+
+    fn with(truths: Truths, uses_data: bool) -> Self {
         let state = State {
             truths,
+            uses_data,
+            releases: RefCell::default(),
             team: Team::new(1).expect("a thread"),
             engines: [const { Cell::new(0) }; 3],
             streams: Cell::new(0),
             pinned: RefCell::default(),
         };
         Self { state: Rc::new(state) }
+    }
+}
+
+impl State {
+    /// A time on the clock. What waits for a release that has not come yet stays beyond all times.
+    pub fn on_clock(&self, time: u64) -> u64 {
+        let releases = self.releases.borrow();
+        let release = (time / HELD).checked_sub(1).and_then(|number| releases[number as usize]);
+        release.map_or(time, |release| release + time % HELD)
+    }
+
+    /// When all engines have done what they were given.
+    pub fn idle(&self) -> u64 {
+        self.engines.iter().map(|end| self.on_clock(end.get())).max().unwrap_or(0)
     }
 }
 
@@ -85,9 +113,24 @@ impl AnyDevice for PretendDevice {
     type Graph = Nothing;
     type ExecutableGraph = Nothing;
     type Recorder = Nothing;
+    type Blocker = PretendBlocker;
+    type ExtraContext = Nothing;
+    type ExtraModule = Nothing;
 
     fn now() -> Instant {
         clock::read()
+    }
+
+    fn supports(kernel: Kernel) -> bool {
+        kernel.shape() == Shape::Map && kernel.library().is_none()
+    }
+
+    fn uses_data(&self) -> bool {
+        self.state.uses_data
+    }
+
+    fn monitor(&self) -> Option<Monitor> {
+        None
     }
 
     fn recorder() -> Option<&'static Nothing> {
@@ -106,8 +149,11 @@ impl AnyDevice for PretendDevice {
     }
 
     fn synchronize(&self) -> Result<(), GpuError> {
-        let last = self.state.engines.iter().map(Cell::get).max().unwrap_or(0);
-        clock::wait_until(last, self.state.truths.synchronize, self.state.truths.wake_host);
+        clock::wait_until(
+            self.state.idle(),
+            self.state.truths.synchronize,
+            self.state.truths.wake_host,
+        );
         Ok(())
     }
 
@@ -123,6 +169,26 @@ impl AnyDevice for PretendDevice {
         refused("keep_pool")
     }
 
+    fn has_pools(&self) -> Result<bool, GpuError> {
+        Ok(false)
+    }
+
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError> {
+        Ok(false)
+    }
+
+    fn another_context(&self) -> Result<Nothing, GpuError> {
+        refused("another_context")
+    }
+
+    fn load_again(&self) -> Result<Nothing, GpuError> {
+        refused("load_again")
+    }
+
+    fn blocker(&self) -> Result<PretendBlocker, GpuError> {
+        Ok(PretendBlocker::new(&self.state))
+    }
+
     fn legacy_default_stream(&self) -> PretendStream {
         unimplemented!("the pretend device has no legacy default stream")
     }
@@ -132,26 +198,29 @@ impl AnyDevice for PretendDevice {
     }
 
     fn stream(&self, _: i32) -> Result<PretendStream, GpuError> {
+        clock::pass(self.state.truths.stream);
         let number = self.state.streams.replace(self.state.streams.get() + 1);
         Ok(PretendStream::new(&self.state, number))
     }
 
     fn ordering_event(&self) -> Result<PretendEvent, GpuError> {
+        clock::pass(self.state.truths.event);
         Ok(PretendEvent::new(&self.state))
     }
 
     fn timing_event(&self) -> Result<PretendEvent, GpuError> {
+        clock::pass(self.state.truths.event);
         Ok(PretendEvent::new(&self.state))
     }
 
     fn allocate(&self, bytes: Bytes) -> Result<PretendMemory, GpuError> {
         clock::pass(self.state.truths.device_allocate);
-        Ok(PretendMemory::on_device(bytes))
+        PretendMemory::new(&self.state, bytes, false)
     }
 
     fn allocate_pinned(&self, bytes: Bytes) -> Result<PretendMemory, GpuError> {
         clock::pass(self.state.truths.pinned_allocate.of_bytes(bytes));
-        Ok(PretendMemory::pinned(&self.state, bytes))
+        PretendMemory::new(&self.state, bytes, true)
     }
 
     fn allocate_write_combined(&self, _: Bytes) -> Result<PretendMemory, GpuError> {
@@ -178,8 +247,8 @@ impl AnyDevice for PretendDevice {
         (output, _): (u64, u64),
         (count, input_count, lead): (u64, u64, u64),
     ) -> Result<PretendLaunch, GpuError> {
-        if kernel.shape() != Shape::Map {
-            return refused("a reduction");
+        if !Self::supports(kernel) {
+            return refused("a reduction, or a kernel of a library");
         }
         let counts = [count, input_count, lead].map(|count| count as usize);
         Ok(PretendLaunch { kernel, arguments, inputs: inputs.to_vec(), output, counts })

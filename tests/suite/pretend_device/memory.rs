@@ -3,8 +3,8 @@
 use super::clock;
 use super::device::State;
 use hallway::gpu::{AnyMemory, AnyRegistration, GpuError};
+use hallway::host::PageMemory;
 use hallway::units::Bytes;
-use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 /// What the device does not have. There is no value of it.
@@ -16,41 +16,45 @@ impl AnyMemory for Nothing {
     }
 }
 
-/// Device memory, or pinned memory with its registration.
+/// Device memory or pinned memory.
 pub struct PretendMemory {
-    values: Box<[UnsafeCell<f32>]>,
-    pinned: Option<(Rc<State>, Bytes)>,
+    pages: PageMemory,
+    state: Rc<State>,
+    is_pinned: bool,
+    bytes: Bytes,
 }
 
 impl PretendMemory {
-    /// New memory holds anything.
-    pub(super) fn on_device(bytes: Bytes) -> Self {
-        let length = (bytes.get().div_ceil(4) as usize).max(1);
-        let values = (0..length).map(|_| UnsafeCell::new(f32::NAN)).collect();
-        Self { values, pinned: None }
-    }
-
-    pub(super) fn pinned(state: &Rc<State>, bytes: Bytes) -> Self {
-        let mut memory = Self::on_device(bytes);
-        let start = memory.address();
-        state.pinned.borrow_mut().push((start, start + bytes.get()));
-        memory.pinned = Some((Rc::clone(state), bytes));
-        memory
+    pub(super) fn new(state: &Rc<State>, bytes: Bytes, is_pinned: bool) -> Result<Self, GpuError> {
+        let little = |_| GpuError::LittleMemory { free: Bytes::ZERO };
+        let mut pages = PageMemory::new(bytes.max(Bytes::new(4))).map_err(little)?;
+        if state.uses_data {
+            // New memory holds anything.
+            pages.as_mut_slice().fill(f32::NAN);
+        }
+        let start = pages.as_ptr() as u64;
+        if is_pinned {
+            state.pinned.borrow_mut().push((start, start + bytes.get()));
+        }
+        Ok(Self { pages, state: Rc::clone(state), is_pinned, bytes })
     }
 }
 
 impl AnyMemory for PretendMemory {
     fn address(&self) -> u64 {
-        self.values.as_ptr() as u64
+        self.pages.as_ptr() as u64
     }
 }
 
 impl Drop for PretendMemory {
     fn drop(&mut self) {
-        if let Some((state, bytes)) = &self.pinned {
-            let start = self.values.as_ptr() as u64;
-            state.pinned.borrow_mut().retain(|range| range.0 != start);
-            clock::pass(state.truths.pinned_free.of_bytes(*bytes));
+        let truths = &self.state.truths;
+        if self.is_pinned {
+            let start = self.address();
+            self.state.pinned.borrow_mut().retain(|range| range.0 != start);
+            clock::pass(truths.pinned_free.of_bytes(self.bytes));
+        } else {
+            clock::pass(truths.device_free);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Streams and events of the pretend device: a call costs the host, an operation waits for what is
 //! before it, and for its engine.
 
-use super::clock;
+use super::clock::{self, HELD};
 use super::device::{PretendDevice, PretendLaunch, State, refused};
 use super::memory::Nothing;
-use hallway::gpu::{AnyEvent, AnyStream, GpuError, RowShape, RowSide};
+use hallway::gpu::{AnyBlocker, AnyEvent, AnyStream, GpuError, RowShape, RowSide};
 use hallway::host::Operand;
 use hallway::machine::Residence;
 use hallway::units::{Bytes, Span};
@@ -45,49 +45,72 @@ impl PretendStream {
         Self { state: Rc::clone(state), number, last, awaited: RefCell::default() }
     }
 
-    /// Issues an operation that keeps an engine busy.
-    fn issue(&self, engine: Engine, lasts: u64) {
+    /// Issues an operation that keeps an engine busy. `call` is what the call takes of the host.
+    fn issue(&self, engine: Engine, (call, lasts): (u64, u64)) {
         let State { truths, engines, .. } = &*self.state;
         let issued = clock::now();
-        clock::pass(truths.calls[engine as usize]);
+        clock::pass(call);
         let arrives = clock::now() + truths.starts[engine as usize];
-        let before = self.awaited.take().into_iter().chain([self.last.get()]);
-        // What ended before the call is handed over already.
-        let before = before.filter(|last| last.end > issued);
-        let ready = before.map(|last| last.end + self.hand_over(last, engine)).max().unwrap_or(0);
-        let start = arrives.max(ready).max(engines[engine as usize].get());
-        let end = start + lasts;
-        engines[engine as usize].set(end);
+        let busy = &engines[engine as usize];
+        let free = self.state.on_clock(busy.get());
+        let end = arrives.max(self.ready(engine, issued)).max(free) + lasts;
+        busy.set(end);
         self.last.set(Last { stream: self.number, engine: Some(engine), end });
+    }
+
+    /// When an operation that was issued then need wait for no other any more.
+    fn ready(&self, engine: Engine, issued: u64) -> u64 {
+        let before = self.awaited.take().into_iter().chain([self.last.get()]);
+        let ends = before.map(|last| (last, self.state.on_clock(last.end)));
+        // What ended before the call is handed over already.
+        let under_way = ends.filter(|&(_, end)| end > issued);
+        under_way.map(|(last, end)| end + self.hand_over(last, engine)).max().unwrap_or(0)
     }
 
     fn hand_over(&self, from: Last, to: Engine) -> u64 {
         let across = usize::from(from.stream != self.number);
-        match (from.engine, to) {
-            (Some(Engine::CopyIn), Engine::Kernels) => self.state.truths.into_kernel[across],
-            (Some(Engine::Kernels), Engine::CopyOut) => self.state.truths.out_of_kernel[across],
-            _ => 0,
-        }
+        let hand_overs = &self.state.truths.hand_overs;
+        from.engine.map_or(0, |from| hand_overs[from as usize][to as usize][across])
     }
 
     fn copy(&self, engine: Engine, (host, bytes): (u64, Bytes)) -> Result<(), GpuError> {
         let range = (host, host + bytes.get());
         let pinned = self.state.pinned.borrow();
         let is_pinned = pinned.iter().any(|lock| lock.0 <= range.0 && range.1 <= lock.1);
+        let truths = &self.state.truths;
         if is_pinned {
-            self.issue(engine, self.state.truths.lasts[engine as usize].of_bytes(bytes));
+            let lasts = truths.lasts[engine as usize].of_bytes(bytes);
+            self.issue(engine, (truths.calls[engine as usize], lasts));
         } else {
-            // Only set-ups and checks copy pageable memory here. They are not timed, and the
-            // host waits for them.
-            clock::wait_until(self.last.get().end, 0, 0);
+            self.stage(engine, truths.staged[engine as usize].map(|time| time.of_bytes(bytes)));
         }
         Ok(())
     }
 
+    /// Copies pageable memory, through pinned memory of the driver. The call waits until there is
+    /// nothing before it; a copy to the host sends its command ahead.
+    fn stage(&self, engine: Engine, [returns, complete]: [u64; 2]) {
+        let State { truths, engines, .. } = &*self.state;
+        let called = clock::now();
+        let ready =
+            self.ready(engine, called).max(self.state.on_clock(engines[engine as usize].get()));
+        assert!(ready < HELD, "a copy of pageable memory waits for a held stream");
+        let ahead = match engine {
+            Engine::CopyOut => truths.calls[engine as usize] + truths.starts[engine as usize],
+            _ => 0,
+        };
+        let begins = called.max(ready.saturating_sub(ahead));
+        let end = begins + complete;
+        clock::pass(begins + returns - called);
+        engines[engine as usize].set(end);
+        self.last.set(Last { stream: self.number, engine: Some(engine), end });
+    }
+
     fn end(&self) -> u64 {
         let awaited = self.awaited.borrow();
-        let ends = awaited.iter().map(|last| last.end);
-        ends.chain([self.last.get().end]).max().unwrap_or(0)
+        let ends =
+            awaited.iter().chain([&self.last.get()]).map(|last| self.state.on_clock(last.end));
+        ends.max().unwrap_or(0)
     }
 }
 
@@ -102,14 +125,18 @@ unsafe fn carry(from: u64, to: u64, bytes: Bytes) {
 
 impl AnyStream<PretendDevice> for PretendStream {
     unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the caller promises that both ranges are valid.
-        unsafe { carry(from as u64, to, bytes) };
+        if self.state.uses_data {
+            // SAFETY: the caller promises that both ranges are valid.
+            unsafe { carry(from as u64, to, bytes) };
+        }
         self.copy(Engine::CopyIn, (from as u64, bytes))
     }
 
     unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the caller promises that both ranges are valid.
-        unsafe { carry(from, to as u64, bytes) };
+        if self.state.uses_data {
+            // SAFETY: the caller promises that both ranges are valid.
+            unsafe { carry(from, to as u64, bytes) };
+        }
         self.copy(Engine::CopyOut, (to as u64, bytes))
     }
 
@@ -130,8 +157,14 @@ impl AnyStream<PretendDevice> for PretendStream {
         refused("copy_rows")
     }
 
-    unsafe fn clear(&self, _: u64, _: Bytes) -> Result<(), GpuError> {
-        refused("clear")
+    unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
+        if self.state.uses_data {
+            // SAFETY: the caller promises that the range is valid.
+            unsafe { (target as *mut u8).write_bytes(0, bytes.as_usize()) };
+        }
+        let truths = &self.state.truths;
+        self.issue(Engine::Kernels, (truths.clear, truths.lasts[Engine::Kernels as usize].of(0)));
+        Ok(())
     }
 
     fn prefetch(&self, memory: &Nothing, _: (Bytes, Bytes), _: Residence) -> Result<(), GpuError> {
@@ -145,6 +178,13 @@ impl AnyStream<PretendDevice> for PretendStream {
     unsafe fn launch(&self, launch: &PretendLaunch) -> Result<(), GpuError> {
         let PretendLaunch { kernel, arguments, inputs, output, counts: [count, inner, lead] } =
             launch;
+        let truths = &self.state.truths;
+        let elements = (*count as u64).max(truths.fewest_elements);
+        let lasts = truths.lasts[Engine::Kernels as usize].of(elements);
+        self.issue(Engine::Kernels, (truths.calls[Engine::Kernels as usize], lasts));
+        if !self.state.uses_data {
+            return Ok(());
+        }
         // SAFETY: the caller promises that the memory is valid.
         unsafe {
             let written = std::slice::from_raw_parts_mut(*output as *mut f32, *count);
@@ -155,9 +195,6 @@ impl AnyStream<PretendDevice> for PretendStream {
             let operands: Vec<Operand<'_>> = inputs.iter().map(operand).collect();
             self.state.team.run(*kernel, arguments, &operands, written, *lead);
         }
-        let truths = &self.state.truths;
-        let elements = (*count as u64).max(truths.fewest_elements);
-        self.issue(Engine::Kernels, truths.lasts[Engine::Kernels as usize].of(elements));
         Ok(())
     }
 
@@ -211,15 +248,55 @@ impl PretendEvent {
 impl AnyEvent for PretendEvent {
     fn synchronize(&self) -> Result<(), GpuError> {
         let truths = &self.state.truths;
-        let end = self.recorded.get().map_or(0, |(_, at)| at);
+        let end = self.recorded.get().map_or(0, |(_, at)| self.state.on_clock(at));
         clock::wait_until(end, truths.synchronize, truths.wake_host);
         Ok(())
     }
 
     fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
         match (self.recorded.get(), earlier.recorded.get()) {
-            (Some((_, at)), Some((_, before))) => Ok(Span::from_nanos(at.saturating_sub(before))),
+            (Some((_, at)), Some((_, before))) => {
+                let [at, before] = [at, before].map(|time| self.state.on_clock(time));
+                Ok(Span::from_nanos(at.saturating_sub(before)))
+            }
             _ => refused("since"),
         }
+    }
+}
+
+/// Holds one stream at a time. When that is released, all that was issued meanwhile is there.
+pub struct PretendBlocker {
+    state: Rc<State>,
+}
+
+impl PretendBlocker {
+    pub(super) fn new(state: &Rc<State>) -> Self {
+        Self { state: Rc::clone(state) }
+    }
+}
+
+impl AnyBlocker<PretendDevice> for PretendBlocker {
+    fn hold(&mut self, stream: &PretendStream) -> Result<(), GpuError> {
+        let mut releases = self.state.releases.borrow_mut();
+        releases.push(None);
+        clock::pass(self.state.truths.calls[Engine::Kernels as usize]);
+        stream.last.set(Last {
+            engine: None,
+            end: releases.len() as u64 * HELD,
+            ..stream.last.get()
+        });
+        Ok(())
+    }
+
+    fn end(&self, streams: &[&PretendStream]) -> Result<(), GpuError> {
+        let arrived = clock::now() + self.state.truths.starts.into_iter().max().unwrap_or(0);
+        if let Some(release) = self.state.releases.borrow_mut().last_mut() {
+            *release = Some(arrived);
+        }
+        streams.iter().try_for_each(|stream| Self::finish(stream))
+    }
+
+    fn finish(stream: &PretendStream) -> Result<(), GpuError> {
+        stream.synchronize()
     }
 }

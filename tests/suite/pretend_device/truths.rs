@@ -35,11 +35,19 @@ pub struct Truths {
     pub lasts: [Rising; 3],
     /// No kernel works on fewer elements at once than this in less time.
     pub fewest_elements: u64,
-    /// From a copy in to a kernel, and from a kernel to a copy out: within a stream, and across
-    /// streams.
-    pub into_kernel: [u64; 2],
-    pub out_of_kernel: [u64; 2],
+    /// From the end of an operation to the start of one that waits for it: by the engine of the
+    /// first, then by that of the next. Within a stream, and across streams.
+    pub hand_overs: [[[u64; 2]; 3]; 3],
+    /// Copies of pageable memory, in and out, on an idle device: from the call until it returns,
+    /// and until the copy is complete. The host stages what it copies in, and waits for what it
+    /// copies out.
+    pub staged: [[Rising; 2]; 2],
+    /// What setting bytes to zero takes of the host.
+    pub clear: u64,
+    pub stream: u64,
+    pub event: u64,
     pub device_allocate: u64,
+    pub device_free: u64,
     pub pinned_allocate: Rising,
     pub pinned_free: Rising,
     pub register: Rising,
