@@ -26,6 +26,19 @@ impl Schedule {
     pub fn new(machine: &Provenance) -> Self {
         Self::of_vendor(machine)
     }
+
+    /// A short schedule of the quickest and most telling probes, to check whether the
+    /// machine is still what it was.
+    pub fn telling(machine: &Provenance) -> Self {
+        let sizes = Sizes::new(machine.extent);
+        // Host probes come twice, because they vary more.
+        let host = host_probes(&sizes, machine);
+        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
+        probes.extend(multi_gpu::probes(machine));
+        probes.retain(|probe| probe.is_telling);
+        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
+        Self { passes: vec![probes] }
+    }
 }
 
 impl<D: AnyDevice> Schedule<D> {
@@ -64,19 +77,6 @@ impl<D: AnyDevice> Schedule<D> {
         let keeps = |probe: &Probe<D>| probe.quantities.iter().any(&is_wanted);
         self.passes.iter_mut().for_each(|pass| pass.retain(keeps));
         self
-    }
-
-    /// A short schedule of the quickest and most telling probes, to check whether the
-    /// machine is still what it was.
-    pub fn telling(machine: &Provenance) -> Self {
-        let sizes = Sizes::new(machine.extent);
-        // Host probes come twice, because they vary more.
-        let host = host_probes(&sizes, machine);
-        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
-        probes.extend(multi_gpu::probes(machine));
-        probes.retain(|probe| probe.is_telling);
-        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
-        Self { passes: vec![probes] }
     }
 
     /// The quantities of the measurements, probe by probe.

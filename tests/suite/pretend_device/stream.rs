@@ -107,9 +107,8 @@ impl PretendStream {
     }
 
     fn end(&self) -> u64 {
-        let awaited = self.awaited.borrow();
-        let ends =
-            awaited.iter().chain([&self.last.get()]).map(|last| self.state.on_clock(last.end));
+        let (awaited, last) = (self.awaited.borrow(), self.last.get());
+        let ends = awaited.iter().chain([&last]).map(|last| self.state.on_clock(last.end));
         ends.max().unwrap_or(0)
     }
 }
