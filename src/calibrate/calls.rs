@@ -2,24 +2,24 @@
 
 use super::context::{MeasurementContext, Piece, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
-use crate::gpu::{Device, GpuError, Launch, PinnedMemory, RowShape, RowSide, Stream, supports};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyMemory, AnyStream, GpuError, RowShape, RowSide};
 use crate::kernels::Kernel;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
     IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, Quantity, SHORT_COPY, TURNS, TimedCall,
 };
 use crate::units::{Bytes, Span};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The probes of calls.
-pub(super) fn probes() -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     use TimedCall::{
         AllocateInStream, Clear, CopyIn, CopyOnDevice, CopyOut, CopyRows, FreeInStream, Launch,
         LaunchAndRecord, Multiply, Record, Synchronize, Transform, Wait, WaitAndLaunch,
     };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let is_supported = |call: &TimedCall| {
-        call.of_library().is_some_and(|(variant, _)| supports(variant.kernel).is_ok())
+        call.of_library().is_some_and(|(variant, _)| D::supports(variant.kernel))
     };
     let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
     // On an idle device, each call is timed alone: nothing follows it.
@@ -30,44 +30,45 @@ pub(super) fn probes() -> Vec<Probe> {
 }
 
 /// Calls that only spelled-out programs make.
-fn spelled(one: TimedCall) -> Probe {
+fn spelled<D: AnyDevice>(one: TimedCall) -> Probe<D> {
     let probe = call(one).visits(2).limit(0.3, 5).telling(false);
     let in_pool = matches!(one, TimedCall::AllocateInStream | TimedCall::FreeInStream);
-    if in_pool { probe.only_if(Device::has_pools) } else { probe }
+    if in_pool { probe.only_if(D::has_pools) } else { probe }
 }
 
 /// Calls of one kind, back to back.
-pub(super) fn call(call: TimedCall) -> Probe {
+pub(super) fn call<D: AnyDevice>(call: TimedCall) -> Probe<D> {
     let what = Quantity::Call { call };
     let probe = Probe::new(what, Counts::Of(32), move |context, count| context.call(call, count));
     let probe = probe.visits(5).quickly_twice().warm_up(WarmUp::Calls).telling(true);
     if call.of_library().is_some() { probe.streams(Streams::First) } else { probe }
 }
 
-fn idle(call: TimedCall) -> Probe {
+fn idle<D: AnyDevice>(call: TimedCall) -> Probe<D> {
     let what = Quantity::IdleCall { call };
-    let sample = move |context: &mut MeasurementContext<'_>, count| context.idle_call(call, count);
+    let sample =
+        move |context: &mut MeasurementContext<'_, D>, count| context.idle_call(call, count);
     // No family of plans uses these yet.
     Probe::new(what, Counts::Of(16), sample).streams(Streams::Same).limit(0.5, 5)
 }
 
-fn in_turn() -> Probe {
+fn in_turn<D: AnyDevice>() -> Probe<D> {
     let of = |one_stream, calls: &[(TimedCall, usize)]| -> Vec<Quantity> {
         let calls = calls.iter().map(|&(call, _)| Some(call)).chain([None]);
         calls.map(|call| Quantity::CallInTurn { call, one_stream }).collect()
     };
     let what = [of(false, &IN_TURN), of(true, &IN_ONE_STREAM)].concat();
-    let sample = |context: &mut MeasurementContext<'_>, count| context.calls_in_turn(count);
+    let sample = |context: &mut MeasurementContext<'_, D>, count| context.calls_in_turn(count);
     let probe = Probe::together(what, Counts::Of(TURNS), sample);
     // Calls differ by a tenth from visit to visit, and all calls of a plan come from here. With 5
     // visits a pass, a launch took 3.48 us and 3.94 us, within minutes.
     probe.visits(48).quickly_twice().warm_up(WarmUp::Calls).streams(Streams::Same)
 }
 
-fn beside_copies() -> Probe {
+fn beside_copies<D: AnyDevice>() -> Probe<D> {
     let copies = [None, Some(Direction::HostToDevice), Some(Direction::DeviceToHost)];
     let what = copies.map(|copy| Quantity::LaunchBeside { copy }).to_vec();
-    let sample = |context: &mut MeasurementContext<'_>, count| context.launches_beside(count);
+    let sample = |context: &mut MeasurementContext<'_, D>, count| context.launches_beside(count);
     let probe = Probe::together(what, Counts::Of(32), sample);
     // This is a difference of a tenth of what is measured. With 5 visits a pass, launches took
     // 0.26 us and 0.72 us longer beside copies, within minutes.
@@ -84,9 +85,9 @@ const BESIDE: Bytes = Bytes::mib(64);
 /// Long enough for a short kernel to finish, or for a copy to start.
 const A_WHILE: Duration = Duration::from_micros(30);
 
-fn wait_a_while() {
-    let start = Instant::now();
-    while start.elapsed() < A_WHILE {
+fn wait_a_while<D: AnyDevice>() {
+    let start = D::now();
+    while D::elapsed(start) < A_WHILE {
         std::hint::spin_loop();
     }
 }
@@ -99,9 +100,10 @@ type Make<'m> =
 type Kinds = &'static [(TimedCall, usize)];
 
 /// Makes all calls of one turn, which takes one piece of data through the device.
-type Turn<'r> = fn(&MeasurementContext<'r>, &Piece, u64, &mut Make<'_>) -> Result<(), GpuError>;
+type Turn<'r, D> =
+    fn(&MeasurementContext<'r, D>, &Piece<D>, u64, &mut Make<'_>) -> Result<(), GpuError>;
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Host time of `count` calls to a held stream, so that none of them waits for the
     /// device.
     pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
@@ -121,7 +123,7 @@ impl MeasurementContext<'_> {
         let (stream, other) = (&self.streams[0], &self.streams[1]);
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
-        let time = clocked(|| {
+        let time = clocked::<D, _, _>(|| {
             (0..count as usize).try_for_each(|at| match call {
                 // SAFETY: all memory belongs to the context and outlives the stream's
                 // work.
@@ -168,7 +170,7 @@ impl MeasurementContext<'_> {
     /// The launch by a library that `call` times, after a first such launch has
     /// completed. A first launch may wait for the device; on a held stream it would wait
     /// for ever. `None` for other calls.
-    fn library_launch(&self, call: TimedCall) -> Result<Option<Launch>, GpuError> {
+    fn library_launch(&self, call: TimedCall) -> Result<Option<D::Launch>, GpuError> {
         let Some((variant, elements)) = call.of_library() else { return Ok(None) };
         let launch = self.launch_of(variant, elements)?;
         // SAFETY: the arrays are larger, and they outlive the launch, which is waited
@@ -180,7 +182,7 @@ impl MeasurementContext<'_> {
 
     /// Clears part of the array that kernels write. Clearing an array that they read
     /// would feed them zeros.
-    fn clear(&self, stream: &Stream) -> Result<(), GpuError> {
+    fn clear(&self, stream: &D::Stream) -> Result<(), GpuError> {
         let array = &self.arrays[Kernel::MOST_INPUTS];
         // SAFETY: the array belongs to the context and outlives the stream's work.
         unsafe { stream.clear(array.address(), SHORT_COPY) }
@@ -199,9 +201,9 @@ impl MeasurementContext<'_> {
             if let Some((way, ashore)) = copies[at] {
                 self.copy_at(copying, way, ashore, BESIDE, self.turn)?;
             }
-            wait_a_while();
+            wait_a_while::<D>();
             let launch = |_| self.issue(stream, OperationKind::Kernel, &piece);
-            times[at] = clocked(|| (0..count).try_for_each(launch))?;
+            times[at] = clocked::<D, _, _>(|| (0..count).try_for_each(launch))?;
             stream.synchronize()?;
             copying.synchronize()?;
         }
@@ -210,13 +212,13 @@ impl MeasurementContext<'_> {
 
     /// Host time of `count` synchronisations, each behind an operation that has finished
     /// a while ago. Synchronising a stream that is known to be empty can be much quicker.
-    fn synchronize_behind(&self, piece: &Piece, count: u64) -> Result<Span, GpuError> {
+    fn synchronize_behind(&self, piece: &Piece<D>, count: u64) -> Result<Span, GpuError> {
         let stream = &self.streams[0];
         let mut sum = Span::ZERO;
         for _ in 0..count {
             self.issue(stream, OperationKind::Kernel, piece)?;
-            wait_a_while();
-            sum += clocked(|| stream.synchronize())?;
+            wait_a_while::<D>();
+            sum += clocked::<D, _, _>(|| stream.synchronize())?;
         }
         Ok(sum)
     }
@@ -232,7 +234,7 @@ impl MeasurementContext<'_> {
         for _ in 0..count {
             stream.synchronize()?;
             other.synchronize()?;
-            sum += clocked(|| match call {
+            sum += clocked::<D, _, _>(|| match call {
                 TimedCall::Launch => self.issue(stream, OperationKind::Kernel, &piece),
                 TimedCall::Multiply
                 | TimedCall::Transform
@@ -267,39 +269,44 @@ impl MeasurementContext<'_> {
     }
 }
 
-impl<'r> MeasurementContext<'r> {
+impl<'r, D: AnyDevice> MeasurementContext<'r, D> {
     /// Host time of calls among others, over `count` turns of a pipeline. For each kind
     /// of [`IN_TURN`] it gives the sum over its calls, each with a clock of its own; then
     /// the time of as many turns without clocks; and then both for [`IN_ONE_STREAM`].
     pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
         let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
         let mut times = Vec::new();
-        let turns: [(Kinds, Turn<'r>); 2] =
+        let turns: [(Kinds, Turn<'r, D>); 2] =
             [(&IN_TURN, Self::across_streams), (&IN_ONE_STREAM, Self::in_one_stream)];
         for (kinds, turn) in turns {
             let mut sums = vec![Span::ZERO; kinds.len()];
             let mut each = |kind: TimedCall, call: &dyn Fn() -> Result<(), GpuError>| {
-                let time = clocked(call)?;
+                let time = clocked::<D, _, _>(call)?;
                 let mut of_kinds = sums.iter_mut().zip(kinds);
                 let sum = of_kinds.find(|(_, (one, _))| *one == kind);
                 *sum.expect("a turn makes only calls of these kinds").0 += time;
                 Ok(())
             };
             (0..count).try_for_each(|at| turn(self, &piece, at, &mut each))?;
-            self.streams[..3].iter().try_for_each(Stream::synchronize)?;
+            self.streams[..3].iter().try_for_each(|stream| stream.synchronize())?;
             let turns =
                 || (0..count).try_for_each(|at| turn(self, &piece, at, &mut |_, call| call()));
-            sums.push(clocked(turns)?);
-            self.streams[..3].iter().try_for_each(Stream::synchronize)?;
+            sums.push(clocked::<D, _, _>(turns)?);
+            self.streams[..3].iter().try_for_each(|stream| stream.synchronize())?;
             times.extend(sums);
         }
         Ok(times)
     }
 
     /// The calls of a pipeline that has a stream for each engine.
-    fn across_streams(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
+    fn across_streams(
+        &self,
+        piece: &Piece<D>,
+        at: u64,
+        make: &mut Make<'_>,
+    ) -> Result<(), GpuError> {
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
-        let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
+        let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
         let events = &self.ordering[2 * at as usize..];
         let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
         make(TimedCall::CopyIn, &|| copy(ins, Direction::HostToDevice, to_device))?;
@@ -313,9 +320,14 @@ impl<'r> MeasurementContext<'r> {
 
     /// The calls of a pipeline over three streams in which each piece stays in one
     /// stream.
-    fn in_one_stream(&self, piece: &Piece, at: u64, make: &mut Make<'_>) -> Result<(), GpuError> {
+    fn in_one_stream(
+        &self,
+        piece: &Piece<D>,
+        at: u64,
+        make: &mut Make<'_>,
+    ) -> Result<(), GpuError> {
         let stream = &self.streams[at as usize % 3];
-        let [to_device, to_host] = self.pinned.each_ref().map(PinnedMemory::as_mut_ptr);
+        let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
         let copy = |way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
         make(TimedCall::CopyIn, &|| copy(Direction::HostToDevice, to_device))?;
         make(TimedCall::Launch, &|| self.issue(stream, OperationKind::Kernel, piece))?;

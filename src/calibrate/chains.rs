@@ -3,13 +3,13 @@
 use super::context::{MeasurementContext, Piece, clocked};
 use super::member::Member;
 use super::probe::{Counts, Probe, Streams};
-use crate::gpu::{GpuError, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::machine::OperationKind;
 use crate::samples::{CYCLES, Quantity};
 use crate::units::Span;
 
 /// Dependent operations in a row: of one kind, of two kinds, and across several streams.
-pub(super) fn probes() -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
     let mut probes = Vec::new();
     for first in [I, O, K] {
@@ -25,32 +25,36 @@ pub(super) fn probes() -> Vec<Probe> {
     probes
 }
 
-pub(super) fn round_trip(links: &[OperationKind], across: bool, long: bool) -> Probe {
+pub(super) fn round_trip<D: AnyDevice>(
+    links: &[OperationKind],
+    across: bool,
+    long: bool,
+) -> Probe<D> {
     let links = links.to_vec();
     let is_telling = !long && links.len() == 1;
     let what = Quantity::RoundTrip { links: links.clone(), across, long };
     let sample =
-        move |context: &mut MeasurementContext<'_>, _| context.round_trip(&links, across, long);
+        move |context: &mut MeasurementContext<'_, D>, _| context.round_trip(&links, across, long);
     let streams = if across { Streams::Any } else { Streams::Same };
     Probe::new(what, Counts::Once, sample).streams(streams).telling(is_telling)
 }
 
-pub(super) fn chain(links: &[OperationKind], across: bool) -> Probe {
+pub(super) fn chain<D: AnyDevice>(links: &[OperationKind], across: bool) -> Probe<D> {
     let links = links.to_vec();
     let is_telling = !across && links.len() == 1;
     let what = Quantity::Chain { links: links.clone(), across };
     let sample =
-        move |context: &mut MeasurementContext<'_>, count| context.chain(&links, across, count);
+        move |context: &mut MeasurementContext<'_, D>, count| context.chain(&links, across, count);
     Probe::new(what, Counts::Both(2, 26), sample).telling(is_telling)
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Issues one short operation of a kind to a stream.
     pub fn issue(
         &self,
-        stream: &Stream,
+        stream: &D::Stream,
         link: OperationKind,
-        piece: &Piece,
+        piece: &Piece<D>,
     ) -> Result<(), GpuError> {
         let (array, bytes) = (self.arrays[0].address(), piece.bytes);
         // SAFETY: all memory belongs to the context and outlives the stream's work.
@@ -78,7 +82,7 @@ impl MeasurementContext<'_> {
     ) -> Result<Span, GpuError> {
         let piece = self.piece(long)?;
         let stream = |at: usize| &self.streams[at % 2 * usize::from(across)];
-        clocked(|| {
+        clocked::<D, _, _>(|| {
             for (at, &link) in links.iter().enumerate() {
                 if across && at > 0 {
                     stream(at).wait(&self.ordering[at - 1])?;

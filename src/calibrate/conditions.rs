@@ -1,6 +1,6 @@
 //! In what state the device is between measurements.
 
-use crate::gpu::{Device, Monitor, Reading};
+use crate::gpu::{Monitor, Reading};
 use crate::samples::{Condition, Quantity};
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,7 @@ pub(super) struct Watch {
 const SHARE: u32 = 100;
 
 impl Watch {
-    pub fn new(device: &Device) -> Self {
-        let monitor = Monitor::new(device);
+    pub fn new(monitor: Option<Monitor>) -> Self {
         let usual = monitor.as_ref().map(|monitor| condition(monitor.read())).unwrap_or_default();
         Self { monitor, usual, started: Instant::now(), spent: Duration::ZERO }
     }

@@ -3,7 +3,7 @@
 use super::context::{MeasurementContext, Piece, clocked};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, LEAST_KEPT, POOL, PROBING, Sizes};
-use crate::gpu::{GpuError, Stream};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError};
 use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
@@ -11,8 +11,8 @@ use crate::samples::{
 };
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
-    let mut probes: Vec<Probe> = REFETCHED.cases().map(refetched).collect();
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+    let mut probes: Vec<Probe<D>> = REFETCHED.cases().map(refetched).collect();
     probes.extend(sizes.both_ways().map(|(bytes, footprint)| both_ways(bytes, footprint)));
     for direction in Direction::BOTH {
         let sizes = sizes.beside_powers.iter().map(|power| Bytes::new(1 << power));
@@ -23,7 +23,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-fn refetched((streams, kernels): (usize, u64)) -> Probe {
+fn refetched<D: AnyDevice>((streams, kernels): (usize, u64)) -> Probe<D> {
     let bytes = REFETCHED.bytes;
     let what = Quantity::Refetched { bytes, streams, kernels };
     Probe::new(what, Counts::Both(2, 18), move |context, count| {
@@ -31,10 +31,10 @@ fn refetched((streams, kernels): (usize, u64)) -> Probe {
     })
 }
 
-fn both_ways(bytes: Bytes, footprint: Bytes) -> Probe {
+fn both_ways<D: AnyDevice>(bytes: Bytes, footprint: Bytes) -> Probe<D> {
     let what = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes, footprint });
     let count = (AT_ONCE.get() / bytes.get()).clamp(1, IN_A_ROW);
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.shared_copies((bytes, footprint), count)
     };
     let probe = Probe::together(what.to_vec(), Counts::Of(count), sample).quickly_twice();
@@ -51,24 +51,24 @@ fn both_ways(bytes: Bytes, footprint: Bytes) -> Probe {
     }
 }
 
-fn beside_small_kernels(direction: Direction, bytes: Bytes) -> Probe {
+fn beside_small_kernels<D: AnyDevice>(direction: Direction, bytes: Bytes) -> Probe<D> {
     let what =
         [true, false].map(|kernels| Quantity::CopyBesideKernels { direction, bytes, kernels });
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.copies_beside_kernels((direction, bytes), count)
     };
     // The difference is a tenth of a copy, or more.
     Probe::together(what.to_vec(), Counts::Of(BESIDE_KERNELS), sample).visits(3).limit(0.125, 5)
 }
 
-fn beside_load(direction: Direction, load: Load) -> Probe {
+fn beside_load<D: AnyDevice>(direction: Direction, load: Load) -> Probe<D> {
     let bytes = load.copy();
     let what = [Side::Copy, Side::Load].map(|of| Quantity::Beside { direction, bytes, load, of });
     let count = match load {
         Load::Kernel => 16,
         Load::Cpu => 4,
     };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.beside(direction, bytes, load, count)
     };
     // No family of plans uses these yet.
@@ -86,7 +86,7 @@ const IN_A_ROW: u64 = 96;
 /// Copies in a row beside kernels.
 const BESIDE_KERNELS: u64 = 24;
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device times of `count` copies in a row: first with a small kernel for each in
     /// another stream that waits for it, as in a pipeline, and then without. (Waits alone
     /// cost copies nothing.)
@@ -111,7 +111,7 @@ impl MeasurementContext<'_> {
     fn row_beside(
         &self,
         running: usize,
-        piece: &Piece,
+        piece: &Piece<D>,
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
         mut places: impl Iterator<Item = u64>,
@@ -180,12 +180,12 @@ impl MeasurementContext<'_> {
                 pairs.try_for_each(|link| context.issue(stream, link, &piece))
             })
         })?;
-        self.streams.iter().try_for_each(Stream::synchronize)?;
+        self.streams.iter().try_for_each(|stream| stream.synchronize())?;
         Ok(time)
     }
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of `count` copies and of as many runs of a load, started at once.
     pub fn beside(
         &mut self,
@@ -246,7 +246,7 @@ impl MeasurementContext<'_> {
         (0..count).try_for_each(|index| self.copy_turn(stream, direction, bytes, index))?;
         stream.record(&self.marks[1])?;
         let [input, .., out] = &mut self.pools;
-        let time = clocked(|| {
+        let time = clocked::<D, _, _>(|| {
             for start in starts {
                 let range = start..start + elements as usize;
                 let operand = Operand::Array(&input.as_slice()[range.clone()]);
@@ -261,7 +261,7 @@ impl MeasurementContext<'_> {
 
     fn copy_turn(
         &self,
-        stream: &Stream,
+        stream: &D::Stream,
         direction: Direction,
         bytes: Bytes,
         index: u64,

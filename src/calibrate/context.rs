@@ -2,15 +2,11 @@
 
 use super::member::Member;
 use super::sizes::{LARGEST, MOST_STREAMS, POOL};
-use crate::gpu::{
-    Blocker, Device, DeviceMemory, Event, GpuError, Launch, ManagedMemory, PinnedMemory,
-    Registration, Stream, supports,
-};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError};
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
 
 use super::error::CalibrateError;
 
@@ -29,6 +25,7 @@ const _: () = assert!(PLACES.is_multiple_of(MOST_STREAMS) && SIDE_BY_SIDE % 2 ==
 /// Workspace of one reduction kernel. Each kernel has its own: a sum leaves partial results where a
 /// histogram needs zeros.
 const WORKSPACE: Bytes = Bytes::kib(32);
+const WORKSPACES: Bytes = Bytes::new(WORKSPACE.get() * Kernel::ALL.len() as u64);
 
 /// Host memory of a context: the pools, the registered and the write-combined memory, and pinned
 /// memory for both directions.
@@ -37,32 +34,33 @@ pub const HOST_MEMORY: Bytes =
 
 /// What measurements are made with: a measurement context. It holds all memory, streams and events,
 /// which are created once and reused by every probe.
-pub(super) struct MeasurementContext<'d> {
-    pub device: &'d Device,
+pub(super) struct MeasurementContext<'d, D: AnyDevice> {
+    pub device: &'d D,
     pub team: &'d Team,
     /// A team of the calling thread alone.
     pub one_thread: Team,
     /// One stream in each of [`PLACES`]; the next sample uses them from the first one on.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<D::Stream>,
     /// Which place comes first now, and how often that has changed.
     place: usize,
     changes: usize,
-    pub marks: [Event; 4],
-    pub ordering: Vec<Event>,
-    pub blocker: Blocker,
+    pub marks: [D::Event; 4],
+    pub ordering: Vec<D::Event>,
+    pub blocker: D::Blocker,
     /// Pinned memory to copy from and to, one buffer for each direction.
-    pub pinned: [PinnedMemory; 2],
+    pub pinned: [D::PinnedMemory; 2],
     /// Keeps `registered` pinned. It was touched before it was registered.
-    _registration: Registration,
+    _registration: D::Registration,
     pub registered: PageMemory,
     /// Created when first needed.
-    pub combined: Option<PinnedMemory>,
-    pub managed: Option<ManagedMemory>,
+    pub combined: Option<D::PinnedMemory>,
+    /// With its size.
+    pub managed: Option<(D::ManagedMemory, Bytes)>,
     /// Device arrays: a kernel's inputs and its output.
-    pub arrays: [DeviceMemory; Kernel::MOST_INPUTS + 1],
-    pub workspace: DeviceMemory,
+    pub arrays: [D::DeviceMemory; Kernel::MOST_INPUTS + 1],
+    pub workspace: D::DeviceMemory,
     /// The GPUs that are calibrated together, this one first; empty if it is calibrated alone.
-    pub members: Vec<Member<'d>>,
+    pub members: Vec<Member<'d, D>>,
     /// A kernel's inputs and its output on the host: pageable memory that has been touched.
     pub pools: [PageMemory; Kernel::MOST_INPUTS + 1],
     /// Counts samples. Each sample uses the next windows of the memory.
@@ -71,33 +69,36 @@ pub(super) struct MeasurementContext<'d> {
     pub cpu: OneCpu,
 }
 
-impl<'d> MeasurementContext<'d> {
+impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
     /// Creates everything, fills the memory with random data and runs every kernel once.
     ///
     /// # Errors
     /// If there is too little host memory, or a device or the system refuses something.
-    pub fn new(device: &'d Device, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
+    pub fn new(device: &'d D, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
+        let uses_data = device.uses_data();
         // Check first: the system may kill, without a word, whoever takes the last page.
         let others = if devices > 1 { 2 * devices as u64 } else { 0 };
         let needs = HOST_MEMORY + LARGEST * others;
-        if let Some(has) = available_memory().filter(|&has| has < needs) {
+        if let Some(has) = available_memory().filter(|&has| uses_data && has < needs) {
             return Err(CalibrateError::LittleMemory { needs, has });
         }
         let streams: Result<Vec<_>, _> =
-            (0..=(PLACES - 1) * SIDE_BY_SIDE).map(|_| Stream::new(device)).collect();
-        let mark = || Event::timing(device);
-        let pinned = || PinnedMemory::new(device, LARGEST);
-        let array = || DeviceMemory::new(device, LARGEST);
+            (0..=(PLACES - 1) * SIDE_BY_SIDE).map(|_| device.stream(0)).collect();
+        let mark = || device.timing_event();
+        let pinned = || device.allocate_pinned(LARGEST);
+        let array = || device.allocate(LARGEST);
         let mut registered = PageMemory::new(LARGEST)?;
-        team.fill_random(registered.as_mut_slice(), 1);
+        if uses_data {
+            team.fill_random(registered.as_mut_slice(), 1);
+        }
         // SAFETY: the registration is dropped before the memory, as fields drop in order.
-        let registration = unsafe { Registration::new(device, registered.as_mut_ptr(), LARGEST)? };
+        let registration = unsafe { device.register(registered.as_mut_ptr(), LARGEST)? };
         let pool = || PageMemory::new(POOL);
         let mut pools = [pool()?, pool()?, pool()?, pool()?];
-        for (seed, pool) in pools.iter_mut().enumerate() {
+        for (seed, pool) in pools.iter_mut().enumerate().filter(|_| uses_data) {
             team.fill_random(pool.as_mut_slice(), seed as u64);
         }
-        let ordering = (0..ORDERING_EVENTS).map(|_| Event::ordering(device));
+        let ordering = (0..ORDERING_EVENTS).map(|_| device.ordering_event());
         let context = Self {
             device,
             team,
@@ -107,7 +108,7 @@ impl<'d> MeasurementContext<'d> {
             changes: 0,
             marks: [mark()?, mark()?, mark()?, mark()?],
             ordering: ordering.collect::<Result<_, _>>()?,
-            blocker: Blocker::new(device)?,
+            blocker: device.blocker()?,
             pinned: [pinned()?, pinned()?],
             // In this order: if a step below fails, what was created later is dropped first.
             registered,
@@ -115,7 +116,7 @@ impl<'d> MeasurementContext<'d> {
             combined: None,
             managed: None,
             arrays: [array()?, array()?, array()?, array()?],
-            workspace: DeviceMemory::new(device, WORKSPACE * Kernel::ALL.len() as u64)?,
+            workspace: device.allocate(WORKSPACES)?,
             members: Member::all(device, devices).map_err(CalibrateError::Several)?,
             pools,
             turn: 0,
@@ -130,19 +131,20 @@ impl<'d> MeasurementContext<'d> {
     /// users' data, or slower: in a histogram they would all fall into one bin.
     fn fill(&self) -> Result<(), GpuError> {
         let random = self.registered.as_ptr();
-        let fill = |stream: &Stream, arrays: &[DeviceMemory], pinned: &[PinnedMemory; 2]| {
-            // SAFETY: all memory has the largest size and outlives the copies, which are waited
-            // for.
-            unsafe {
-                for array in arrays {
-                    stream.copy_in(random, array.address(), LARGEST)?;
+        let fill =
+            |stream: &D::Stream, arrays: &[D::DeviceMemory], pinned: &[D::PinnedMemory; 2]| {
+                // SAFETY: all memory has the largest size and outlives the copies, which are waited
+                // for.
+                unsafe {
+                    for array in arrays {
+                        stream.copy_in(random, array.address(), LARGEST)?;
+                    }
+                    for memory in pinned {
+                        stream.copy_out(arrays[0].address(), memory.as_mut_ptr(), LARGEST)?;
+                    }
                 }
-                for memory in pinned {
-                    stream.copy_out(arrays[0].address(), memory.as_mut_ptr(), LARGEST)?;
-                }
-            }
-            stream.synchronize()
-        };
+                stream.synchronize()
+            };
         for Member { device, streams, arrays, pinned, .. } in &self.members {
             device.make_current()?;
             fill(&streams[0], arrays, pinned)?;
@@ -151,14 +153,14 @@ impl<'d> MeasurementContext<'d> {
         let stream = &self.streams[0];
         fill(stream, &self.arrays, &self.pinned)?;
         // SAFETY: the workspace is that long and outlives the call, which is waited for.
-        unsafe { stream.clear(self.workspace.address(), self.workspace.bytes())? };
+        unsafe { stream.clear(self.workspace.address(), WORKSPACES)? };
         stream.synchronize()
     }
 
     /// Runs every kernel once. A first launch may load code, which can wait for the device; on a
     /// held stream it would wait for ever.
     fn load_kernels(&self) -> Result<(), GpuError> {
-        for kernel in Kernel::ALL.into_iter().filter(|&kernel| supports(kernel).is_ok()) {
+        for kernel in Kernel::ALL.into_iter().filter(|&kernel| D::supports(kernel)) {
             let extent = kernel.extent().map_or(0, |extent| extent.default);
             let variant = Variant { kernel, extent };
             let launch = self.launch_of(variant, kernel.grain(&variant.arguments()))?;
@@ -178,7 +180,7 @@ impl<'d> MeasurementContext<'d> {
     }
 
     /// A launch of a kernel on the context's arrays.
-    pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<Launch, GpuError> {
+    pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<D::Launch, GpuError> {
         self.launch_at(variant, elements, Bytes::ZERO)
     }
 
@@ -188,15 +190,15 @@ impl<'d> MeasurementContext<'d> {
         variant: Variant,
         elements: u64,
         offset: Bytes,
-    ) -> Result<Launch, GpuError> {
+    ) -> Result<D::Launch, GpuError> {
         let [x, y, z, out] = self.arrays.each_ref().map(|array| array.address() + offset.get());
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
-        Launch::new(self.device, kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
+        self.device.kernel(kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
     /// The operations of a chain: short ones, or long ones.
-    pub fn piece(&self, long: bool) -> Result<Piece, GpuError> {
+    pub fn piece(&self, long: bool) -> Result<Piece<D>, GpuError> {
         let (variant, elements) = if long { LONG_KERNEL } else { SHORT_KERNEL };
         let bytes = if long { LONG_COPY } else { SHORT_COPY };
         Ok(Piece { kernel: self.launch_of(variant, elements)?, bytes })
@@ -226,16 +228,16 @@ impl<'d> MeasurementContext<'d> {
 }
 
 /// The kernel and the copy size of a chain's operations.
-pub(super) struct Piece {
-    pub kernel: Launch,
+pub(super) struct Piece<D: AnyDevice> {
+    pub kernel: D::Launch,
     pub bytes: Bytes,
 }
 
 /// Times `work` by the host's clock.
-pub(super) fn clocked<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span, E> {
-    let start = Instant::now();
+pub(super) fn clocked<D: AnyDevice, T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span, E> {
+    let start = D::now();
     work()?;
-    Ok(start.elapsed().into())
+    Ok(D::elapsed(start).into())
 }
 
 /// The place that comes first after `changes` changes. It advances by one each time, and by one

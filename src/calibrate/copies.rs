@@ -3,12 +3,12 @@
 use super::context::{MeasurementContext, Piece};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, MOST_STREAMS, Sizes};
-use crate::gpu::{GpuError, Graph, Stream};
+use crate::gpu::{AnyDevice, AnyGraph, AnyMemory, AnyStream, GpuError};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{Quantity, ROTATED, SHORT_COPY, is_of_rate};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         probes.extend(sizes.copies.iter().map(|&bytes| copy(direction, bytes, false)));
@@ -19,9 +19,9 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Probe {
+fn copy<D: AnyDevice>(direction: Direction, bytes: Bytes, registered: bool) -> Probe<D> {
     let what = Quantity::Copy { direction, bytes, registered };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.copies(direction, bytes, registered, count)
     };
     let probe = Probe::new(what, Counts::ByDuration, sample).quickly_twice();
@@ -31,19 +31,19 @@ fn copy(direction: Direction, bytes: Bytes, registered: bool) -> Probe {
     if is_of_rate(bytes) { probe.visits(3).fewest_of_all(5) } else { probe }
 }
 
-pub(super) fn rotation(
+pub(super) fn rotation<D: AnyDevice>(
     direction: Direction,
     (bytes, streams): (Bytes, usize),
     in_graph: bool,
-) -> Probe {
+) -> Probe<D> {
     let what = Quantity::Rotation { direction, bytes, streams, in_graph };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.rotation((direction, bytes), streams, in_graph, count)
     };
     Probe::new(what, Counts::Both(2, 10), sample)
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` copies in a row, each of a window of its own.
     pub fn copies(
         &mut self,
@@ -89,7 +89,7 @@ impl MeasurementContext<'_> {
             return self.held(|context| context.issue_turns(copy, streams, count, &piece));
         }
         let issue = || self.issue_turns(copy, streams, count, &piece);
-        let graph = Graph::capture(&self.streams[0], issue)?.instantiate()?;
+        let graph = self.streams[0].capture(issue)?.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
         self.held(|context| unsafe { context.streams[0].replay(&graph) })
@@ -100,7 +100,7 @@ impl MeasurementContext<'_> {
         (direction, bytes): (Direction, Bytes),
         streams: usize,
         count: u64,
-        piece: &Piece,
+        piece: &Piece<D>,
     ) -> Result<(), GpuError> {
         let ashore = self.pinned[0].as_mut_ptr();
         self.streams[0].record(&self.ordering[0])?;
@@ -121,7 +121,7 @@ impl MeasurementContext<'_> {
     /// direction's array.
     pub fn copy_at(
         &self,
-        stream: &Stream,
+        stream: &D::Stream,
         direction: Direction,
         ashore: *mut f32,
         bytes: Bytes,

@@ -21,7 +21,7 @@ pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
     let memory = DeviceMemory::new(&device, Bytes::mib(1))?;
     let [from, to] = [memory.address(), memory.address() + memory.bytes().get() / 2];
     let launch = |kernel: Kernel| {
-        clocked(|| {
+        clocked::<Device, _, _>(|| {
             let of = (kernel, Arguments::default());
             let launch = module.launch(of, (from, to), ELEMENTS)?;
             // SAFETY: the arrays are larger, and outlive the launch, which is waited for.
@@ -40,7 +40,7 @@ pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
 /// What `work` makes, and how long that takes.
 fn timed<T>(work: impl FnOnce() -> Result<T, GpuError>) -> Result<(T, Span), GpuError> {
     let mut made = None;
-    let time = clocked(|| {
+    let time = clocked::<Device, _, _>(|| {
         made = Some(work()?);
         Ok::<_, GpuError>(())
     })?;

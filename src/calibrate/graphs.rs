@@ -5,12 +5,12 @@ use super::context::{MeasurementContext, clocked};
 use super::copies::rotation;
 use super::probe::{Counts, Probe};
 use super::round_trips::trip;
-use crate::gpu::{Blocker, ExecutableGraph, GpuError, Graph, Stream};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyGraph, AnyStream, GpuError};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::units::Span;
 
-pub(super) fn probes() -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     let mut probes = NODES.map(calls).to_vec();
     for (first, sizes) in OperationKind::OF_ONE_DEVICE.into_iter().zip(NODE_SIZES) {
         for &size in sizes {
@@ -26,19 +26,19 @@ pub(super) fn probes() -> Vec<Probe> {
     probes
 }
 
-fn calls(nodes: u64) -> Probe {
+fn calls<D: AnyDevice>(nodes: u64) -> Probe<D> {
     let what = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes }).to_vec();
-    let sample = move |context: &mut MeasurementContext<'_>, _| context.graph_calls(nodes);
+    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.graph_calls(nodes);
     Probe::together(what, Counts::Once, sample).visits(3)
 }
 
-fn chain(links: &[OperationKind]) -> Probe {
+fn chain<D: AnyDevice>(links: &[OperationKind]) -> Probe<D> {
     let links = links.to_vec();
     let what = Quantity::GraphChain { links: links.clone() };
     Probe::new(what, Counts::Both(2, 26), move |context, count| context.graph_chain(&links, count))
 }
 
-fn rows((kernels, waits, awaited): (u64, bool, bool)) -> Probe {
+fn rows<D: AnyDevice>((kernels, waits, awaited): (u64, bool, bool)) -> Probe<D> {
     let what = Quantity::GraphRows { kernels, waits, awaited };
     Probe::new(what, Counts::Both(2, 26), move |context, count| {
         context.graph_rows(kernels, (waits, awaited), count)
@@ -58,10 +58,10 @@ const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
 /// Launches of a graph before the one that counts.
 const WARM_UP: usize = 3;
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of a graph launch. The graph has been launched before, because the
     /// first launch takes longer.
-    fn replayed(&mut self, captured: &Graph) -> Result<Span, GpuError> {
+    fn replayed(&mut self, captured: &D::Graph) -> Result<Span, GpuError> {
         let graph = captured.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
@@ -72,18 +72,18 @@ impl MeasurementContext<'_> {
     fn capture<'l>(
         &self,
         mut links: impl Iterator<Item = &'l OperationKind>,
-    ) -> Result<Graph, GpuError> {
+    ) -> Result<D::Graph, GpuError> {
         let (stream, piece) = (&self.streams[0], self.piece(false)?);
-        Graph::capture(stream, || links.try_for_each(|&link| self.issue(stream, link, &piece)))
+        stream.capture(|| links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
     /// Launches a graph a few times, as plans launch theirs again and again.
-    pub fn warm_up(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
+    pub fn warm_up(&self, graph: &D::ExecutableGraph) -> Result<(), GpuError> {
         (0..WARM_UP).try_for_each(|_| {
             // SAFETY: all memory belongs to the context and outlives the launch, which is
             // waited for.
             unsafe { self.streams[0].replay(graph)? };
-            Blocker::finish(&self.streams[0])
+            D::Blocker::finish(&self.streams[0])
         })
     }
 
@@ -92,17 +92,19 @@ impl MeasurementContext<'_> {
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let mut captured = None;
-        let capture = clocked(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
+        let capture =
+            clocked::<D, _, _>(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
         let mut executable = None;
         let captured = captured.expect("the capture has not failed");
-        let instantiate = clocked(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
+        let instantiate =
+            clocked::<D, _, _>(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
         let executable = executable.expect("the instantiation has not failed");
         self.warm_up(&executable)?;
         let stream = &self.streams[0];
         // SAFETY: all memory belongs to the context and outlives the launch, which is
         // waited for.
-        let launch = clocked(|| unsafe { stream.replay(&executable) })?;
-        Blocker::finish(stream)?;
+        let launch = clocked::<D, _, _>(|| unsafe { stream.replay(&executable) })?;
+        D::Blocker::finish(stream)?;
         Ok([capture, instantiate, launch])
     }
 
@@ -118,13 +120,13 @@ impl MeasurementContext<'_> {
         let (long, short) = (self.piece(true)?, self.piece(false)?);
         let [rows, ins, outs] = [0, 1, 2].map(|at| &self.streams[at]);
         let mut events = self.ordering.iter();
-        let mut follow = |from: &Stream, to: &Stream| {
+        let mut follow = |from: &D::Stream, to: &D::Stream| {
             let event =
                 events.next().expect("two events for each row, and two for each other branch");
             from.record(event)?;
             to.wait(event)
         };
-        let graph = Graph::capture(rows, || {
+        let graph = rows.capture(|| {
             follow(rows, ins)?;
             follow(rows, outs)?;
             for _ in 0..count {

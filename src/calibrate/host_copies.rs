@@ -3,10 +3,9 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::POOL;
-use crate::gpu::GpuError;
+use crate::gpu::{AnyDevice, GpuError};
 use crate::samples::{FAR, Quantity};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
 
 /// Bytes of copies of the same memory again and again, and of memory that no cache holds.
 const NEAR: [Bytes; 4] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(4), Bytes::mib(32)];
@@ -14,7 +13,7 @@ const FROM_MEMORY: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(32)]
 /// Bytes of copies from memory that no cache holds into the same memory again and again.
 const INTO_CACHE: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(2), Bytes::mib(16)];
 
-pub(super) fn probes() -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     let near = NEAR.map(|bytes| (bytes, bytes + bytes, false));
     let far = FROM_MEMORY.map(|bytes| (bytes, FAR, false));
     let into_cache = INTO_CACHE.map(|bytes| (bytes, FAR, true));
@@ -22,16 +21,19 @@ pub(super) fn probes() -> Vec<Probe> {
     all.flat_map(|size| [false, true].map(|by_all| probe(by_all, size))).collect()
 }
 
-fn probe(by_all: bool, (bytes, footprint, into_cache): (Bytes, Bytes, bool)) -> Probe {
+fn probe<D: AnyDevice>(
+    by_all: bool,
+    (bytes, footprint, into_cache): (Bytes, Bytes, bool),
+) -> Probe<D> {
     let what = Quantity::HostCopy { by_all, bytes, footprint, into_cache };
     let count = ((4 << 20) / bytes.get()).clamp(1, 64);
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         Ok::<_, GpuError>(context.host_copies(by_all, (bytes, footprint, into_cache), count))
     };
     Probe::new(what, Counts::Of(count), sample).limit(0.15, 3).warm_up(WarmUp::Host)
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint, or go
     /// to the same one.
     fn host_copies(
@@ -46,7 +48,7 @@ impl MeasurementContext<'_> {
             (first..first + count).map(|index| self.window(side, bytes, index)).collect();
         let length = bytes.as_usize() / 4;
         let [from, .., to] = &mut self.pools;
-        let clock = Instant::now();
+        let clock = D::now();
         for start in starts {
             let range = start..start + length;
             let there = if into_cache { 0..length } else { range.clone() };
@@ -54,6 +56,6 @@ impl MeasurementContext<'_> {
             let (from, to) = (bytemuck::cast_slice::<_, u8>(from), bytemuck::cast_slice_mut(to));
             if by_all { self.team.copy(from, to) } else { to.copy_from_slice(from) }
         }
-        clock.elapsed().into()
+        D::elapsed(clock).into()
     }
 }

@@ -3,15 +3,15 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, Streams};
 use super::sizes::{LARGEST, Points, Sizes, is_measured_closely};
-use crate::gpu::{GpuError, Launch, supports};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::OperationKind;
 use crate::samples::{DEVICE_FOOTPRINT, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let mut probes = Vec::new();
-    let is_supported = |points: &Points| supports(points.variant.kernel).is_ok();
+    let is_supported = |points: &Points| D::supports(points.variant.kernel);
     for Points { variant, elements, on_device, just_copied, in_memory, .. } in
         sizes.points().into_iter().filter(is_supported)
     {
@@ -29,7 +29,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-fn repeated(sizes: &Sizes, variant: Variant, elements: u64) -> Probe {
+fn repeated<D: AnyDevice>(sizes: &Sizes, variant: Variant, elements: u64) -> Probe<D> {
     let telling = match variant.kernel {
         Kernel::Polynomial => 1 << 20,
         kernel if is_measured_closely(kernel) => 1 << 24,
@@ -39,7 +39,7 @@ fn repeated(sizes: &Sizes, variant: Variant, elements: u64) -> Probe {
     let most = (sizes.extents)(variant.kernel).last();
     let is_telling = elements == telling && most.is_none_or(|&most| variant.extent == most);
     let what = Quantity::Kernel { variant, elements };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.kernels(variant, elements, count)
     };
     // These repeat within a thousandth.
@@ -48,17 +48,17 @@ fn repeated(sizes: &Sizes, variant: Variant, elements: u64) -> Probe {
     probe.streams(if is_of_library { Streams::First } else { Streams::Any }).telling(is_telling)
 }
 
-fn behind_copies(variant: Variant, elements: u64) -> Probe {
+fn behind_copies<D: AnyDevice>(variant: Variant, elements: u64) -> Probe<D> {
     let what = Quantity::JustCopied { variant, elements };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.kernels_behind_copies(variant, elements, count)
     };
     Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
 }
 
-fn around(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
+fn around<D: AnyDevice>(variant: Variant, elements: u64, footprint: Bytes) -> Probe<D> {
     let what = Quantity::KernelAround { variant, elements, footprint };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.kernels_around((variant, elements), footprint, count)
     };
     Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
@@ -73,7 +73,7 @@ fn parts(elements: u64) -> Counts {
     if elements <= 1 << 18 { Counts::Both(2, 10) } else { Counts::Both(1, 3) }
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` launches in a row.
     pub fn kernels(
         &mut self,
@@ -161,7 +161,7 @@ impl MeasurementContext<'_> {
         variant: Variant,
         elements: u64,
         count: u64,
-    ) -> Result<Vec<Launch>, GpuError> {
+    ) -> Result<Vec<D::Launch>, GpuError> {
         let part = Bytes::of_f32(elements);
         (0..count).map(|at| self.launch_at(variant, elements, part * at)).collect()
     }

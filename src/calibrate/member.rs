@@ -1,7 +1,7 @@
 //! One of several GPUs that are calibrated together.
 
 use super::sizes::LARGEST;
-use crate::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::machine::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL};
 use crate::units::Bytes;
@@ -10,21 +10,21 @@ use crate::units::Bytes;
 pub(super) const ONWARD: usize = 2;
 
 /// One of several GPUs, with what measurements use on it.
-pub(super) struct Member<'d> {
-    pub device: &'d Device,
-    pub streams: [Stream; 3],
+pub(super) struct Member<'d, D: AnyDevice> {
+    pub device: &'d D,
+    pub streams: [D::Stream; 3],
     /// Events before and after the work of each stream.
-    pub marks: [[Event; 2]; 3],
+    pub marks: [[D::Event; 2]; 3],
     /// Pinned memory to copy from and to. Every GPU has its own.
-    pub pinned: [PinnedMemory; 2],
-    pub arrays: [DeviceMemory; 2],
-    pub kernel: Launch,
+    pub pinned: [D::PinnedMemory; 2],
+    pub arrays: [D::DeviceMemory; 2],
+    pub kernel: D::Launch,
 }
 
-impl<'d> Member<'d> {
+impl<'d, D: AnyDevice> Member<'d, D> {
     /// The GPUs that are calibrated together, the first one first. Empty where a single
     /// one is calibrated.
-    pub fn all(first: &'d Device, devices: usize) -> Result<Vec<Self>, GpuError> {
+    pub fn all(first: &'d D, devices: usize) -> Result<Vec<Self>, GpuError> {
         if devices < 2 {
             return Ok(Vec::new());
         }
@@ -39,22 +39,22 @@ impl<'d> Member<'d> {
         ready.map(|()| members)
     }
 
-    fn new(device: &'d Device) -> Result<Self, GpuError> {
-        let stream = || Stream::new(device);
-        let mark = || Event::timing(device);
-        let pinned = || PinnedMemory::new(device, LARGEST);
-        let array = || DeviceMemory::new(device, LARGEST);
+    fn new(device: &'d D) -> Result<Self, GpuError> {
+        let stream = || device.stream(0);
+        let mark = || device.timing_event();
+        let pinned = || device.allocate_pinned(LARGEST);
+        let array = || device.allocate(LARGEST);
         let arrays = [array()?, array()?];
         let (variant, elements) = LONG_KERNEL;
         let kernel = (variant.kernel, variant.arguments());
-        let [x, out] = arrays.each_ref().map(DeviceMemory::address);
+        let [x, out] = arrays.each_ref().map(AnyMemory::address);
         let sizes = (elements, elements, 0);
         Ok(Self {
             device,
             streams: [stream()?, stream()?, stream()?],
             marks: [[mark()?, mark()?], [mark()?, mark()?], [mark()?, mark()?]],
             pinned: [pinned()?, pinned()?],
-            kernel: Launch::new(device, kernel, &[x, x, x], (out, 0), sizes)?,
+            kernel: device.kernel(kernel, &[x, x, x], (out, 0), sizes)?,
             arrays,
         })
     }
@@ -72,7 +72,7 @@ impl<'d> Member<'d> {
         for other in members.iter().filter(|other| !std::ptr::eq(*other, self)) {
             self.copy_to(other, LONG_COPY, 0)?;
         }
-        self.streams.iter().try_for_each(Stream::synchronize)
+        self.streams.iter().try_for_each(|stream| stream.synchronize())
     }
 
     /// Copies a window of host memory, in the stream of the direction. `offset` counts

@@ -5,13 +5,13 @@ use super::error::CalibrateError;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
 use super::transfers::COMBINED;
-use crate::gpu::{DeviceMemory, PinnedMemory, Registration};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream};
 use crate::host::{Operand, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{MemoryWork, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
         DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PageableAllocate,
@@ -58,10 +58,10 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
 /// From here on, pinning or touching memory takes tens of milliseconds.
 const MANY_PAGES: Bytes = Bytes::mib(64);
 
-fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
+fn probe<D: AnyDevice>(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe<D> {
     let (first, all) = (works[0], works.iter());
     let what = all.map(|&work| Quantity::Memory { work, bytes }).collect();
-    let sample = move |context: &mut MeasurementContext<'_>, _| context.memory(first, bytes);
+    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.memory(first, bytes);
     // Pinning 128 MiB takes a sixteenth of a second.
     // Mapping pages and giving them back varies little, and touching them in between takes long.
     let (share, fewest) = if first == MemoryWork::PageableAllocate { (0.15, 2) } else { (0.5, 3) };
@@ -70,33 +70,33 @@ fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
     if is_long { probe.warm_up(WarmUp::None) } else { probe }
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of one piece of memory management. Where it takes something, the time of
     /// giving it back follows.
     pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
         let device = self.device;
         let time = match work {
             MemoryWork::DeviceAllocate | MemoryWork::DeviceFree => {
-                return taken_and_given_back(|| Ok(DeviceMemory::new(device, bytes)?));
+                return taken_and_given_back::<D, _>(|| Ok(device.allocate(bytes)?));
             }
             MemoryWork::PinnedAllocate | MemoryWork::PinnedFree => {
-                return taken_and_given_back(|| Ok(PinnedMemory::new(device, bytes)?));
+                return taken_and_given_back::<D, _>(|| Ok(device.allocate_pinned(bytes)?));
             }
             MemoryWork::Register | MemoryWork::Unregister => {
                 let touched = self.touched(bytes).as_mut_ptr();
                 // SAFETY: the registration is dropped before the pool.
-                return taken_and_given_back(|| unsafe {
-                    Ok(Registration::new(device, touched, bytes)?)
+                return taken_and_given_back::<D, _>(|| unsafe {
+                    Ok(device.register(touched, bytes)?)
                 });
             }
             MemoryWork::PageableAllocate | MemoryWork::PageableFree => {
                 let mut pages = None;
-                let taken = clocked(|| {
+                let taken = clocked::<D, _, _>(|| {
                     pages = Some(PageMemory::new(bytes)?);
                     Ok::<_, CalibrateError>(())
                 })?;
                 pages.iter_mut().for_each(|pages| pages.as_mut_slice().fill(1.0));
-                let given_back = clocked(|| {
+                let given_back = clocked::<D, _, _>(|| {
                     drop(pages);
                     Ok::<_, CalibrateError>(())
                 })?;
@@ -110,11 +110,11 @@ impl MeasurementContext<'_> {
             }
             MemoryWork::FirstTouch | MemoryWork::FirstTouchTeam => {
                 let team = (work == MemoryWork::FirstTouchTeam).then_some(self.team);
-                touch(PageMemory::new(bytes)?.as_mut_slice(), team)
+                touch::<D>(PageMemory::new(bytes)?.as_mut_slice(), team)
             }
             MemoryWork::SecondTouch | MemoryWork::SecondTouchTeam => {
                 let team = (work == MemoryWork::SecondTouchTeam).then_some(self.team);
-                touch(self.touched(bytes), team)
+                touch::<D>(self.touched(bytes), team)
             }
             MemoryWork::FirstCopy | MemoryWork::SecondCopy => return self.copied_to_new(bytes),
             MemoryWork::FirstRead | MemoryWork::SecondRead => return self.copied_from_new(bytes),
@@ -123,7 +123,7 @@ impl MeasurementContext<'_> {
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
                 pages.as_mut_slice().fill(1.0);
-                clocked(|| pages.renew())?
+                clocked::<D, _, _>(|| pages.renew())?
             }
         };
         Ok(vec![time])
@@ -135,7 +135,7 @@ impl MeasurementContext<'_> {
         let mut pages = PageMemory::new(bytes)?;
         let (stream, from) = (&self.streams[0], self.arrays[0].address());
         let mut copy = || {
-            clocked(|| {
+            clocked::<D, _, _>(|| {
                 // SAFETY: both sides hold so many bytes until the copy has been waited for.
                 unsafe { stream.copy_out(from, pages.as_mut_ptr(), bytes)? };
                 stream.synchronize()
@@ -150,7 +150,7 @@ impl MeasurementContext<'_> {
         let mut pages = PageMemory::new(bytes)?;
         let (stream, to) = (&self.streams[0], self.arrays[0].address());
         let copy = |from: *const f32| {
-            clocked(|| {
+            clocked::<D, _, _>(|| {
                 // SAFETY: both sides hold so many bytes until the copy has been waited for.
                 unsafe { stream.copy_in(from, to, bytes)? };
                 stream.synchronize()
@@ -181,7 +181,7 @@ impl MeasurementContext<'_> {
             Access::Write => (Kernel::Scale, &from.as_slice()[..count], combined),
         };
         let arguments = Variant { kernel, extent: 0 }.arguments();
-        clocked(|| {
+        clocked::<D, _, _>(|| {
             team.run(kernel, &arguments, &[Operand::Array(input)], output, 0);
             Ok(())
         })
@@ -196,8 +196,8 @@ impl MeasurementContext<'_> {
 }
 
 /// Time to write everything once.
-fn touch(values: &mut [f32], team: Option<&Team>) -> Span {
-    let time = clocked(|| {
+fn touch<D: AnyDevice>(values: &mut [f32], team: Option<&Team>) -> Span {
+    let time = clocked::<D, _, _>(|| {
         match team {
             Some(team) => team.fill_random(values, 1),
             None => values.fill(1.0),
@@ -215,15 +215,15 @@ enum Access {
 }
 
 /// Times of taking something and of giving it back.
-fn taken_and_given_back<T>(
+fn taken_and_given_back<D: AnyDevice, T>(
     take: impl FnOnce() -> Result<T, CalibrateError>,
 ) -> Result<Vec<Span>, CalibrateError> {
     let mut kept = None;
-    let taken = clocked(|| {
+    let taken = clocked::<D, _, _>(|| {
         kept = Some(take()?);
         Ok::<_, CalibrateError>(())
     })?;
-    let given_back = clocked(|| {
+    let given_back = clocked::<D, _, _>(|| {
         drop(kept);
         Ok::<_, CalibrateError>(())
     })?;

@@ -6,7 +6,7 @@ use super::context::{MeasurementContext, clocked};
 use super::member::{Member, ONWARD};
 use super::probe::{Counts, Probe};
 use super::sizes::LARGEST;
-use crate::gpu::{GpuError, Stream};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyStream, GpuError};
 use crate::machine::{DeviceId, Direction, OperationKind};
 use crate::samples::{CalibrationExtent, LONG_KERNEL, Provenance, Quantity, TimedCall, is_of_rate};
 use crate::units::{Bytes, Span};
@@ -18,7 +18,7 @@ pub const MOST_DEVICES: usize = 8;
 const COMPARED: Bytes = Bytes::mib(64);
 
 /// The probes of several GPUs; none where a single one is calibrated.
-pub(super) fn probes(machine: &Provenance) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(machine: &Provenance) -> Vec<Probe<D>> {
     if machine.devices < 2 {
         return Vec::new();
     }
@@ -45,12 +45,12 @@ pub(super) fn probes(machine: &Provenance) -> Vec<Probe> {
 }
 
 /// Copies of all GPUs in these directions.
-fn at_once(ways: &[Direction], bytes: Bytes, devices: usize) -> Probe {
+fn at_once<D: AnyDevice>(ways: &[Direction], bytes: Bytes, devices: usize) -> Probe<D> {
     let (ways, both) = (ways.to_vec(), ways.len() > 1);
     let copy = |&direction: &Direction| Quantity::Concurrent { direction, bytes, devices, both };
     let what = ways.iter().map(copy).collect();
     let count = Counts::Of((LARGEST.get() / bytes.get()).min(64));
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         context.concurrent(&ways, bytes, devices, count)
     };
     let probe = Probe::together(what, count, sample).telling(bytes == Bytes::mib(16));
@@ -59,9 +59,10 @@ fn at_once(ways: &[Direction], bytes: Bytes, devices: usize) -> Probe {
 }
 
 /// Something that is measured on one of the GPUs.
-fn on(device: DeviceId, of: Quantity) -> Probe {
+fn on<D: AnyDevice>(device: DeviceId, of: Quantity) -> Probe<D> {
     let what = Quantity::On { device, of: Box::new(of.clone()) };
-    let sample = move |context: &mut MeasurementContext<'_>, count| context.on(device, &of, count);
+    let sample =
+        move |context: &mut MeasurementContext<'_, D>, count| context.on(device, &of, count);
     Probe::together(vec![what], Counts::ByDuration, sample).telling(true)
 }
 
@@ -76,11 +77,11 @@ fn compared() -> [Quantity; 3] {
 /// The calls, and the order of copies between GPUs and their neighbours. Where such
 /// copies go through the host (not `direct`), no plan with them is predicted, so little
 /// is measured.
-fn order_probes(direct: bool) -> Vec<Probe> {
+fn order_probes<D: AnyDevice>(direct: bool) -> Vec<Probe<D>> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K, PeerCopy as P};
     let mut probes = vec![call(TimedCall::UseDevice)];
     let what = Quantity::Crossing { whole: true };
-    let sample = |context: &mut MeasurementContext<'_>, _| context.crossing();
+    let sample = |context: &mut MeasurementContext<'_, D>, _| context.crossing();
     probes.push(Probe::new(what, Counts::Once, sample).telling(true));
     if !direct {
         return probes;
@@ -99,7 +100,11 @@ fn order_probes(direct: bool) -> Vec<Probe> {
 }
 
 /// Copies between two GPUs, each way alone and both ways at once.
-fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Vec<Probe> {
+fn peer_probes<D: AnyDevice>(
+    [one_end, other]: [DeviceId; 2],
+    direct: bool,
+    quick: bool,
+) -> Vec<Probe<D>> {
     let ways = [[one_end, other], [other, one_end]];
     let powers: &[u32] = match (direct, quick) {
         // No plan with such copies is predicted. These only show what they cost.
@@ -118,19 +123,25 @@ fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Ve
     probes
 }
 
-fn peer_copies(ways: &[[DeviceId; 2]], bytes: Bytes, direct: bool, counts: Counts) -> Probe {
+fn peer_copies<D: AnyDevice>(
+    ways: &[[DeviceId; 2]],
+    bytes: Bytes,
+    direct: bool,
+    counts: Counts,
+) -> Probe<D> {
     let (ways, both) = (ways.to_vec(), ways.len() > 1);
     let copy = |&[from, to]: &[DeviceId; 2]| Quantity::PeerCopy { from, to, bytes, direct, both };
     let what = ways.iter().map(copy).collect();
-    let sample =
-        move |context: &mut MeasurementContext<'_>, count| context.peer_copies(&ways, bytes, count);
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
+        context.peer_copies(&ways, bytes, count)
+    };
     Probe::together(what, counts, sample).telling(bytes == Bytes::mib(16))
 }
 
 /// A GPU's index among the members, and that of one of its streams.
 type Lane = (usize, usize);
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device times of work that `issue` puts into streams of several GPUs. All streams
     /// start at once.
     fn work_at_once(
@@ -153,7 +164,7 @@ impl MeasurementContext<'_> {
         let issued = put(self);
         let is_back = self.device.make_current();
         let working = lanes.iter().map(|&(member, at)| &self.members[member].streams[at]);
-        let streams: Vec<&Stream> = std::iter::once(&self.streams[0]).chain(working).collect();
+        let streams: Vec<&D::Stream> = std::iter::once(&self.streams[0]).chain(working).collect();
         self.blocker.end(&streams)?;
         issued.and(is_back)?;
         let time = |&(member, at): &Lane| {
@@ -234,7 +245,7 @@ impl MeasurementContext<'_> {
     pub fn crossing(&self) -> Result<Span, GpuError> {
         let piece = self.piece(true)?;
         let (event, other) = (&self.ordering[0], &self.members[1]);
-        let time = clocked(|| {
+        let time = clocked::<D, _, _>(|| {
             self.issue(&self.streams[0], OperationKind::Kernel, &piece)?;
             self.streams[0].record(event)?;
             other.device.make_current()?;

@@ -1,7 +1,7 @@
 //! Keeping a pass within its time. On a busy host, everything takes longer and scatters more:
 //! without a limit, a pass that takes 45 s on a quiet host takes a minute.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A pass that falls behind by this share of its time measures at the slowest pace.
 const MOST_BEHIND: f64 = 0.04;
@@ -12,20 +12,19 @@ const LEAST: f64 = 0.3;
 ///
 /// The probes of a pass are shuffled, so any part of them takes about its share of the time.
 pub(super) struct Pace {
-    start: Instant,
     whole: Duration,
     probes: usize,
 }
 
 impl Pace {
-    /// A pass of so many probes begins now.
+    /// A pass of so many probes.
     pub fn new(whole: Duration, probes: usize) -> Self {
-        Self { start: Instant::now(), whole, probes }
+        Self { whole, probes }
     }
 
-    /// The share when so many probes are measured.
-    pub fn at(&self, done: usize) -> f64 {
-        let elapsed = self.start.elapsed().as_secs_f64() / self.whole.as_secs_f64();
+    /// The share when so many probes are measured, so long after the first began.
+    pub fn at(&self, done: usize, elapsed: Duration) -> f64 {
+        let elapsed = elapsed.as_secs_f64() / self.whole.as_secs_f64();
         share(elapsed - done as f64 / self.probes as f64)
     }
 }

@@ -3,20 +3,20 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe};
 use super::sizes::MOST_STREAMS;
-use crate::gpu::{GpuError, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{MEANWHILE, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes() -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     let with = |copies| POLLING_STREAMS.map(|others| polled(others, copies));
     MEANWHILE.into_iter().flat_map(with).collect()
 }
 
-fn polled(others: usize, copies: [bool; 2]) -> Probe {
+fn polled<D: AnyDevice>(others: usize, copies: [bool; 2]) -> Probe<D> {
     let what = Quantity::Polled { others, copies };
     let sample =
-        move |context: &mut MeasurementContext<'_>, count| context.polled(others, copies, count);
+        move |context: &mut MeasurementContext<'_, D>, count| context.polled(others, copies, count);
     // Each of these is a mean over some forty kernels.
     Probe::new(what, Counts::Both(8, 40), sample).limit(0.5, 5)
 }
@@ -28,7 +28,7 @@ const POLLING_STREAMS: [usize; 4] = [1, 2, 3, MOST_STREAMS - 3];
 /// A copy that outlasts a chain of kernels.
 const LONG_COPIES: Bytes = Bytes::mib(32);
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` kernels in the first stream. Meanwhile `others` streams
     /// wait for their end, to run one kernel each. `copies` says whether long copies to
     /// the device, and from it, are under way.
@@ -57,7 +57,7 @@ impl MeasurementContext<'_> {
                 context.issue(stream, OperationKind::Kernel, &piece)
             })
         })?;
-        self.streams.iter().try_for_each(Stream::synchronize)?;
+        self.streams.iter().try_for_each(|stream| stream.synchronize())?;
         Ok(time)
     }
 }

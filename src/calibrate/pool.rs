@@ -1,14 +1,14 @@
 //! Allocating in the order of a stream.
 
 use super::context::{MeasurementContext, clocked};
-use crate::gpu::GpuError;
+use crate::gpu::{AnyBlocker, AnyDevice, AnyStream, GpuError};
 use crate::samples::TimedCall;
 use crate::units::{Bytes, Span};
 
 /// What is allocated in a stream.
 const POOLED: Bytes = Bytes::mib(1);
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Host time of `count` allocations in a held stream, or of giving as many back there.
     pub(super) fn pooled(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
         self.device.keep_pool()?;
@@ -23,7 +23,7 @@ impl MeasurementContext<'_> {
             stream.synchronize()?;
         }
         self.blocker.hold(stream)?;
-        let time = clocked(|| {
+        let time = clocked::<D, _, _>(|| {
             if call == TimedCall::FreeInStream {
                 return memory.drain(..).try_for_each(|memory| stream.free(memory));
             }

@@ -2,15 +2,14 @@
 
 use super::context::MeasurementContext;
 use super::error::CalibrateError;
-use crate::gpu::{Device, GpuError};
+use crate::gpu::{AnyDevice, GpuError};
 use crate::samples::{CalibrationExtent, Quantity};
 use crate::units::{Bytes, Span};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What is measured in one go, and how. It may give several quantities.
-#[derive(Clone)]
-pub(super) struct Probe {
+pub(super) struct Probe<D: AnyDevice> {
     pub quantities: Vec<Quantity>,
     pub counts: Counts,
     pub warm_up: WarmUp,
@@ -20,16 +19,24 @@ pub(super) struct Probe {
     /// at sizes that take milliseconds, where a fixed cost counts and where a rate does.
     pub is_telling: bool,
     /// Whether the device can be asked for it. If not, its quantities stay unknown.
-    pub is_allowed: fn(&Device) -> Result<bool, GpuError>,
+    pub is_allowed: fn(&D) -> Result<bool, GpuError>,
     /// How often a pass measures it.
     visits: usize,
     is_quickly_twice: bool,
-    sample: Arc<Sample>,
+    sample: Arc<Sample<D>>,
+}
+
+/// Not derived: a device need not be copied for that.
+impl<D: AnyDevice> Clone for Probe<D> {
+    fn clone(&self) -> Self {
+        let (quantities, sample) = (self.quantities.clone(), Arc::clone(&self.sample));
+        Self { quantities, sample, ..*self }
+    }
 }
 
 /// Takes one sample of so many repetitions: a time for each quantity.
-type Sample =
-    dyn Fn(&mut MeasurementContext<'_>, u64) -> Result<Vec<Span>, CalibrateError> + Send + Sync;
+type Sample<D> =
+    dyn Fn(&mut MeasurementContext<'_, D>, u64) -> Result<Vec<Span>, CalibrateError> + Send + Sync;
 
 /// How many repetitions make a sample. With two counts both are measured, and their difference is
 /// free of the cost of starting and ending.
@@ -104,12 +111,12 @@ pub(super) enum Fewest {
     Host,
 }
 
-impl Probe {
+impl<D: AnyDevice> Probe<D> {
     /// A probe of one quantity.
     pub fn new<E, F>(quantity: Quantity, counts: Counts, sample: F) -> Self
     where
         E: Into<CalibrateError>,
-        F: Fn(&mut MeasurementContext<'_>, u64) -> Result<Span, E> + Send + Sync + 'static,
+        F: Fn(&mut MeasurementContext<'_, D>, u64) -> Result<Span, E> + Send + Sync + 'static,
     {
         Self::together(vec![quantity], counts, move |context, count| {
             sample(context, count).map(|time| [time])
@@ -121,7 +128,7 @@ impl Probe {
     where
         I: IntoIterator<Item = Span>,
         E: Into<CalibrateError>,
-        F: Fn(&mut MeasurementContext<'_>, u64) -> Result<I, E> + Send + Sync + 'static,
+        F: Fn(&mut MeasurementContext<'_, D>, u64) -> Result<I, E> + Send + Sync + 'static,
     {
         let fewest = Fewest::EachVisit(5);
         Self {
@@ -181,7 +188,7 @@ impl Probe {
         Self { limit, ..self }
     }
 
-    pub fn only_if(self, is_allowed: fn(&Device) -> Result<bool, GpuError>) -> Self {
+    pub fn only_if(self, is_allowed: fn(&D) -> Result<bool, GpuError>) -> Self {
         Self { is_allowed, ..self }
     }
 
@@ -193,14 +200,14 @@ impl Probe {
         }
     }
 
-    pub fn change_streams(&self, context: &mut MeasurementContext<'_>) {
+    pub fn change_streams(&self, context: &mut MeasurementContext<'_, D>) {
         context.change_streams(self.streams == Streams::First);
     }
 
     /// Takes one sample: the times of `count` repetitions, one time for each of its quantities.
     pub fn sample(
         &self,
-        context: &mut MeasurementContext<'_>,
+        context: &mut MeasurementContext<'_, D>,
         count: u64,
     ) -> Result<Vec<Span>, CalibrateError> {
         context.turn += 1;
@@ -264,7 +271,7 @@ impl Patience {
 
     /// The warm-up before the first sample that counts: the least time, the most time, and the
     /// number of samples to take within these.
-    pub fn warm_up_of(&self, probe: &Probe) -> (Duration, Duration, u64) {
+    pub fn warm_up_of<D: AnyDevice>(&self, probe: &Probe<D>) -> (Duration, Duration, u64) {
         let least = self.least_warm_up / probe.visits_of(self.extent) as u32;
         match probe.warm_up {
             WarmUp::None => (Duration::ZERO, Duration::ZERO, 0),
@@ -278,7 +285,7 @@ impl Patience {
 
     /// The time after which a measurement stops, and the samples that it takes in any case. `pace`
     /// is the share of the time that it may take.
-    pub fn limits(&self, probe: &Probe, pace: f64) -> (Duration, usize) {
+    pub fn limits<D: AnyDevice>(&self, probe: &Probe<D>, pace: f64) -> (Duration, usize) {
         let visits = probe.visits_of(self.extent);
         let Limit { is_of_host, share, fewest } = probe.limit;
         let usual = if is_of_host { self.host } else { self.device };

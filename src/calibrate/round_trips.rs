@@ -3,16 +3,16 @@
 use super::context::{MeasurementContext, Piece};
 use super::probe::{Counts, Probe, Streams};
 use super::sizes::Sizes;
-use crate::gpu::{GpuError, Graph};
+use crate::gpu::{AnyDevice, AnyGraph, AnyStream, GpuError};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::OperationKind;
 use crate::samples::{LATE, Quantity, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
 use crate::units::{Bytes, Span};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Trips of operations of several sizes: alone, to see where small copies change their mechanism,
 /// and with another operation behind them, to see when that one starts.
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
     let first_sizes = if sizes.is_quick { QUICK } else { FULL };
     let mut probes = Vec::new();
@@ -30,28 +30,29 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-pub(super) fn trip(
+pub(super) fn trip<D: AnyDevice>(
     first: (OperationKind, u64),
     next: Option<OperationKind>,
     in_graph: bool,
-) -> Probe {
+) -> Probe<D> {
     let parts = TripPart::all(next.is_some() && !in_graph).iter();
     let (of, size) = first;
     let what = parts.map(|&part| Quantity::Trip { first: of, size, next, part, in_graph });
-    let sample = move |context: &mut MeasurementContext<'_>, _| context.trip(first, next, in_graph);
+    let sample =
+        move |context: &mut MeasurementContext<'_, D>, _| context.trip(first, next, in_graph);
     part_by_part(Probe::together(what.collect(), Counts::Once, sample))
 }
 
-fn late_trip(first: (OperationKind, u64), next: OperationKind) -> Probe {
+fn late_trip<D: AnyDevice>(first: (OperationKind, u64), next: OperationKind) -> Probe<D> {
     let (of, size) = first;
     let parts = TripPart::all(true).iter();
     let what = parts.map(|&part| Quantity::LateTrip { first: of, size, next, part });
-    let sample = move |context: &mut MeasurementContext<'_>, _| context.late_trip(first, next);
+    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.late_trip(first, next);
     part_by_part(Probe::together(what.collect(), Counts::Once, sample))
 }
 
 /// There are many of these, and a line or a staircase is fitted through all.
-fn part_by_part(probe: Probe) -> Probe {
+fn part_by_part<D: AnyDevice>(probe: Probe<D>) -> Probe<D> {
     probe.visits(3).limit(0.25, 5).streams(Streams::Same)
 }
 
@@ -106,7 +107,7 @@ const LONG_TRIP: Bytes = Bytes::kib(32);
 /// while; those for copies to the host do not.)
 const LATE_TRIP: Bytes = Bytes::kib(512);
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Host times of the parts of a trip: each call, and the rest up to the end of the
     /// synchronisation.
     pub fn trip(
@@ -143,19 +144,19 @@ impl MeasurementContext<'_> {
         let operations = self.on_trip(first, next, SHORT_COPY)?;
         let stream = &self.streams[0];
         stream.synchronize()?;
-        let (start, mut ends) = (Instant::now(), Vec::new());
+        let (start, mut ends) = (D::now(), Vec::new());
         for (link, piece) in &operations {
             // Without a delay, no clock is read between the calls.
             if let Some(&before) = ends.last().filter(|_| !late.is_zero()) {
-                while start.elapsed() < before + late {
+                while D::elapsed(start) < before + late {
                     std::hint::spin_loop();
                 }
             }
             self.issue(stream, *link, piece)?;
-            ends.push(start.elapsed());
+            ends.push(D::elapsed(start));
         }
         stream.synchronize()?;
-        ends.push(start.elapsed());
+        ends.push(D::elapsed(start));
         Ok(parts(&ends))
     }
 
@@ -169,15 +170,15 @@ impl MeasurementContext<'_> {
         let stream = &self.streams[0];
         let mut nodes = operations.iter();
         let issue = || nodes.try_for_each(|(link, piece)| self.issue(stream, *link, piece));
-        let graph = Graph::capture(stream, issue)?.instantiate()?;
+        let graph = stream.capture(issue)?.instantiate()?;
         self.warm_up(&graph)?;
-        let start = Instant::now();
+        let start = D::now();
         // SAFETY: all memory belongs to the context and outlives the launch, which is
         // waited for.
         unsafe { stream.replay(&graph)? };
-        let launched = start.elapsed();
+        let launched = D::elapsed(start);
         stream.synchronize()?;
-        Ok(parts(&[launched, start.elapsed()]))
+        Ok(parts(&[launched, D::elapsed(start)]))
     }
 
     /// The operations of a trip: the first one, and a short one if there is a next. A
@@ -187,7 +188,7 @@ impl MeasurementContext<'_> {
         (first, size): (OperationKind, u64),
         next: Option<OperationKind>,
         bytes: Bytes,
-    ) -> Result<Vec<(OperationKind, Piece)>, GpuError> {
+    ) -> Result<Vec<(OperationKind, Piece<D>)>, GpuError> {
         let short = Piece { bytes, ..self.piece(false)? };
         let long = match first {
             OperationKind::CopyIn | OperationKind::CopyOut | OperationKind::PeerCopy => {

@@ -3,23 +3,24 @@
 use super::context::{MeasurementContext, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
 use super::sizes::{POOL, Sizes};
-use crate::gpu::{GpuError, RowShape, RowSide, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError, RowShape, RowSide};
 use crate::samples::{GAP, MANY_ROWS, Quantity, RowPath};
 use crate::units::{Bytes, Span};
 
 /// Bytes of a row: less than a transfer on the link, a few, and many.
 const ROWS: [Bytes; 3] = [Bytes::new(64), Bytes::kib(1), Bytes::kib(16)];
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let some = if sizes.is_quick { &ROWS[..2] } else { &ROWS[..] };
     let sizes = || some.iter().flat_map(|&row| MANY_ROWS.map(|rows| (row, rows)));
     RowPath::ALL.into_iter().flat_map(|path| sizes().map(move |size| probe(path, size))).collect()
 }
 
-fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
+fn probe<D: AnyDevice>(path: RowPath, (row, rows): (Bytes, u64)) -> Probe<D> {
     let what = Quantity::Rows { path, row, rows };
-    let sample =
-        move |context: &mut MeasurementContext<'_>, count| context.rows(path, (row, rows), count);
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
+        context.rows(path, (row, rows), count)
+    };
     if !path.is_staged() {
         return Probe::new(what, Counts::Both(2, 8), sample).limit(0.1, 3);
     }
@@ -29,7 +30,7 @@ fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
     probe.warm_up(WarmUp::Host).streams(Streams::Same)
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` copies: on the device, or of pageable memory by the host's clock.
     fn rows(
         &mut self,
@@ -59,10 +60,10 @@ impl MeasurementContext<'_> {
         let shape = RowShape { row, count: rows, pitch };
         // SAFETY: all memory is far larger than the rows, and outlives the work, which is waited
         // for.
-        let copy = |stream: &Stream| unsafe { stream.copy_rows(from, to, shape) };
+        let copy = |stream: &D::Stream| unsafe { stream.copy_rows(from, to, shape) };
         if path.is_staged() {
             let stream = &self.streams[0];
-            return clocked(|| {
+            return clocked::<D, _, _>(|| {
                 copy(stream)?;
                 stream.synchronize()
             });

@@ -7,14 +7,14 @@ use super::pace::Pace;
 use super::probe::{Counts, Patience, Probe};
 use super::schedule::Schedule;
 use super::stopping::{FEWEST, Stopping};
-use crate::gpu::Device;
+use crate::gpu::AnyDevice;
 use crate::host::Team;
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{Doer, Measurement, Quantity, Recorder, Samples, Stop};
 use crate::units::Span;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Told how far a calibration has come, and asked whether to go on.
 pub trait Progress {
@@ -32,10 +32,10 @@ const CHAIN: Span = Span::from_millis(2);
 /// # Errors
 /// If the samples belong to another calibration, a device fails, the samples cannot be written, or
 /// `progress` breaks. What was written until then stays usable.
-pub fn calibrate<W: Write>(
-    device: &Device,
+pub fn calibrate<D: AnyDevice, W: Write>(
+    device: &D,
     team: &Team,
-    (schedule, pass): (&Schedule, usize),
+    (schedule, pass): (&Schedule<D>, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     progress: &mut dyn Progress,
@@ -58,20 +58,21 @@ pub fn calibrate<W: Write>(
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
-    let began = Instant::now();
+    let began = D::now();
     // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
     warm_up(&mut context)?;
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
-    let mut watch = Watch::new(device);
+    let mut watch = Watch::new(device.monitor());
     note(&mut samples, recorder, &watch)?;
     // Several GPUs have more to measure.
     let whole = patience.of_pass() * samples.machine.devices.max(1) as u32;
-    let for_all = whole.saturating_sub(began.elapsed());
+    let for_all = whole.saturating_sub(D::elapsed(began));
+    let paced = D::now();
     let pace = Pace::new(for_all.mul_f64(left.len() as f64 / probes.len() as f64), left.len());
     for (index, probe) in left.iter().enumerate() {
         go_on(done)?;
-        let pace = pace.at(index);
+        let pace = pace.at(index, D::elapsed(paced));
         let measurements = measure(&mut context, probe, (&patience, pace), &samples)?;
         let disturbed = watch.disturbance(&probe.quantities[0]);
         for measurement in measurements {
@@ -87,19 +88,19 @@ pub fn calibrate<W: Write>(
 }
 
 /// Brings the clocks up: an idle device runs at a fraction of its speed.
-fn warm_up(context: &mut MeasurementContext<'_>) -> Result<(), CalibrateError> {
-    let start = Instant::now();
+fn warm_up<D: AnyDevice>(context: &mut MeasurementContext<'_, D>) -> Result<(), CalibrateError> {
+    let start = D::now();
     let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
-    while start.elapsed() < Duration::from_millis(500) {
+    while D::elapsed(start) < Duration::from_millis(500) {
         context.kernels(variant, 1 << 24, 8)?;
     }
     Ok(())
 }
 
 /// Takes all measurements of a probe: one for each quantity and count.
-fn measure(
-    context: &mut MeasurementContext<'_>,
-    probe: &Probe,
+fn measure<D: AnyDevice>(
+    context: &mut MeasurementContext<'_, D>,
+    probe: &Probe<D>,
     (patience, pace): (&Patience, f64),
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
@@ -130,10 +131,10 @@ fn measure(
     };
     // Untimed warm-up. It covers what is set up at a first use, and a CPU's last-level cache, which
     // takes many rounds to settle on what to keep.
-    let start = Instant::now();
+    let start = D::now();
     let (least, most, samples) = patience.warm_up_of(probe);
     for taken in 0.. {
-        let elapsed = start.elapsed();
+        let elapsed = D::elapsed(start);
         if (taken >= samples && elapsed >= least) || elapsed >= most {
             break;
         }
@@ -162,20 +163,20 @@ struct Taken {
 }
 
 /// Takes samples until there is a reason to stop.
-fn sampled(
-    context: &mut MeasurementContext<'_>,
-    probe: &Probe,
+fn sampled<D: AnyDevice>(
+    context: &mut MeasurementContext<'_, D>,
+    probe: &Probe<D>,
     counts: &[u64],
     (limit, fewest): (Duration, usize),
 ) -> Result<(Taken, Stop), CalibrateError> {
-    let sample = |context: &mut MeasurementContext<'_>| {
+    let sample = |context: &mut MeasurementContext<'_, D>| {
         let parts = counts.iter().map(|&count| probe.sample(context, count));
         Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())
     };
     let needs_core = probe.quantities[0].definition().doer == Doer::OneThread;
     let mut taken = Taken::default();
     let mut stopping = Stopping::new(limit, fewest);
-    let start = Instant::now();
+    let start = D::now();
     loop {
         if needs_core && context.cpu.settle() {
             // The new CPU's caches are cold, so one sample does not count.
@@ -187,11 +188,11 @@ fn sampled(
         beside.resize(spans.len(), Vec::new());
         let kept = if !needs_core || context.cpu.is_alone() { &mut *times } else { &mut *beside };
         kept.iter_mut().zip(spans).for_each(|(kept, span)| kept.push(span));
-        if let Some(stop) = stopping.reason(times, start.elapsed()) {
+        if let Some(stop) = stopping.reason(times, D::elapsed(start)) {
             return Ok((taken, stop));
         }
         let (alone, all) = (times[0].len(), times[0].len() + beside[0].len());
-        let given_up = needs_core.then(|| stopping.gives_up((alone, all), start.elapsed()));
+        let given_up = needs_core.then(|| stopping.gives_up((alone, all), D::elapsed(start)));
         if let Some(stop) = given_up.flatten() {
             if stop == Stop::Shared {
                 times.iter_mut().zip(beside).for_each(|(times, beside)| times.append(beside));

@@ -8,6 +8,7 @@ use super::{
     calls, chains, contention, copies, graphs, host_copies, kernels, memory, memory_waits,
     multi_gpu, polling, round_trips, rows, setup, staging, transfers, twins,
 };
+use crate::gpu::{AnyDevice, Device};
 use crate::samples::{Measurement, Provenance, Quantity};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -16,13 +17,33 @@ use rand::seq::SliceRandom;
 /// A calibration's schedule: every probe in its order, pass by pass. It is
 /// determined by seed, extent, version of hallway, and which libraries for kernels are
 /// there.
-pub struct Schedule {
-    pub(super) passes: Vec<Vec<Probe>>,
+pub struct Schedule<D: AnyDevice = Device> {
+    pub(super) passes: Vec<Vec<Probe<D>>>,
 }
 
 impl Schedule {
     /// The schedule of a full calibration of this machine.
     pub fn new(machine: &Provenance) -> Self {
+        Self::of_vendor(machine)
+    }
+
+    /// A short schedule of the quickest and most telling probes, to check whether the
+    /// machine is still what it was.
+    pub fn telling(machine: &Provenance) -> Self {
+        let sizes = Sizes::new(machine.extent);
+        // Host probes come twice, because they vary more.
+        let host = host_probes(&sizes, machine);
+        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
+        probes.extend(multi_gpu::probes(machine));
+        probes.retain(|probe| probe.is_telling);
+        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
+        Self { passes: vec![probes] }
+    }
+}
+
+impl<D: AnyDevice> Schedule<D> {
+    /// The schedule of a full calibration of a machine with a GPU of any vendor.
+    pub fn of_vendor(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
         let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
         let mut pass = |_| {
@@ -32,8 +53,8 @@ impl Schedule {
             let mut probes = [device_probes(&sizes), host_probes(&sizes, machine)].concat();
             probes.extend(transfers::managed_probes(&sizes, machine.managed_bytes));
             probes.extend(multi_gpu::probes(machine));
-            let often = |probe: &Probe| vec![probe.clone(); probe.visits_of(machine.extent)];
-            let mut probes: Vec<Probe> = probes.iter().flat_map(often).collect();
+            let often = |probe: &Probe<D>| vec![probe.clone(); probe.visits_of(machine.extent)];
+            let mut probes: Vec<Probe<D>> = probes.iter().flat_map(often).collect();
             probes.shuffle(&mut random);
             probes
         };
@@ -50,22 +71,17 @@ impl Schedule {
         self.passes[..passes].iter().map(Vec::len).sum()
     }
 
-    /// A short schedule of the quickest and most telling probes, to check whether the
-    /// machine is still what it was.
-    pub fn telling(machine: &Provenance) -> Self {
-        let sizes = Sizes::new(machine.extent);
-        // Host probes come twice, because they vary more.
-        let host = host_probes(&sizes, machine);
-        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
-        probes.extend(multi_gpu::probes(machine));
-        probes.retain(|probe| probe.is_telling);
-        probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
-        Self { passes: vec![probes] }
+    /// Without the probes that measure nothing of what is wanted.
+    #[must_use]
+    pub fn only(mut self, is_wanted: impl Fn(&Quantity) -> bool) -> Self {
+        let keeps = |probe: &Probe<D>| probe.quantities.iter().any(&is_wanted);
+        self.passes.iter_mut().for_each(|pass| pass.retain(keeps));
+        self
     }
 
     /// The quantities of the measurements, probe by probe.
     pub fn quantities(&self) -> impl Iterator<Item = Vec<&Quantity>> {
-        let of = |probe: &'_ Probe| match probe.counts {
+        let of = |probe: &'_ Probe<D>| match probe.counts {
             Counts::Once | Counts::Of(_) => 1,
             Counts::Both(..) | Counts::ByDuration => 2,
         };
@@ -98,7 +114,7 @@ impl Schedule {
 }
 
 /// The probes of the device and of the link to it.
-fn device_probes(sizes: &Sizes) -> Vec<Probe> {
+fn device_probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let of_order = [
         calls::probes(),
         chains::probes(),
@@ -107,7 +123,7 @@ fn device_probes(sizes: &Sizes) -> Vec<Probe> {
         rows::probes(sizes),
         memory_waits::probes(),
     ];
-    let of_sizes: [fn(&Sizes) -> Vec<Probe>; 6] = [
+    let of_sizes: [fn(&Sizes) -> Vec<Probe<D>>; 6] = [
         round_trips::probes,
         copies::probes,
         contention::probes,
@@ -120,7 +136,7 @@ fn device_probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// The probes that need the CPU: pageable copies, twins, memory management.
-fn host_probes(sizes: &Sizes, machine: &Provenance) -> Vec<Probe> {
+fn host_probes<D: AnyDevice>(sizes: &Sizes, machine: &Provenance) -> Vec<Probe<D>> {
     let twins = twins::probes(sizes, machine.cpu_threads);
     [staging::probes(sizes), twins, memory::probes(sizes), host_copies::probes()].concat()
 }

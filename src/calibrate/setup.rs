@@ -3,15 +3,15 @@
 use super::context::{MeasurementContext, clocked};
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
-use crate::gpu::{Event, ExtraContext, ExtraModule, GpuError, Stream};
+use crate::gpu::{AnyDevice, GpuError};
 use crate::samples::{Quantity, SetupStep};
 use crate::units::Span;
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     sizes.setup_steps.iter().map(|&step| probe(step)).collect()
 }
 
-fn probe(step: SetupStep) -> Probe {
+fn probe<D: AnyDevice>(step: SetupStep) -> Probe<D> {
     let probe = |counts| {
         let what = Quantity::Setup { step };
         Probe::new(what, counts, move |context, count| context.setup(step, count))
@@ -22,29 +22,32 @@ fn probe(step: SetupStep) -> Probe {
         // loaded, before.
         SetupStep::Context => {
             let probe = probe(Counts::Once).limit(1.0, 1).warm_up(WarmUp::None);
-            probe.only_if(ExtraContext::is_allowed)
+            probe.only_if(D::may_have_more_contexts)
         }
         _ => probe(Counts::Once).limit(1.0, 2).warm_up(WarmUp::None),
     }
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of creating `count` of something. Destroying them is not timed.
     pub fn setup(&mut self, step: SetupStep, count: u64) -> Result<Span, GpuError> {
         let device = self.device;
         match step {
-            SetupStep::Stream => made(count, || Stream::new(device)),
-            SetupStep::Event => made(count, || Event::ordering(device)),
-            SetupStep::Context => made(count, || ExtraContext::new(device)),
-            SetupStep::Module => made(count, || ExtraModule::new(device)),
+            SetupStep::Stream => made::<D, _>(count, || device.stream(0)),
+            SetupStep::Event => made::<D, _>(count, || device.ordering_event()),
+            SetupStep::Context => made::<D, _>(count, || device.another_context()),
+            SetupStep::Module => made::<D, _>(count, || device.load_again()),
             _ => unreachable!("the others are timed in a new process"),
         }
     }
 }
 
-fn made<T>(count: u64, make: impl Fn() -> Result<T, GpuError>) -> Result<Span, GpuError> {
+fn made<D: AnyDevice, T>(
+    count: u64,
+    make: impl Fn() -> Result<T, GpuError>,
+) -> Result<Span, GpuError> {
     let mut kept = Vec::with_capacity(count as usize);
-    clocked(|| {
+    clocked::<D, _, _>(|| {
         (0..count).try_for_each(|_| {
             kept.push(make()?);
             Ok(())

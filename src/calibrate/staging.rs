@@ -3,14 +3,13 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, Streams, WarmUp};
 use super::sizes::{POOL, SOON_WARM, Sizes};
-use crate::gpu::GpuError;
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::machine::Direction;
 use crate::samples::{MOST_OF_ONE_CORE, Quantity, SHORT_COPY};
 use crate::units::{Bytes, Span};
 use std::ops::Range;
-use std::time::Instant;
 
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
         probes.extend(sizes.copies.iter().map(|&bytes| staged(direction, bytes, bytes)));
@@ -21,10 +20,11 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
+fn staged<D: AnyDevice>(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe<D> {
     let quantity = |complete| Quantity::Staged { direction, bytes, footprint, complete };
-    let sample =
-        move |context: &mut MeasurementContext<'_>, _| context.staged(direction, bytes, footprint);
+    let sample = move |context: &mut MeasurementContext<'_, D>, _| {
+        context.staged(direction, bytes, footprint)
+    };
     let probe = Probe::together([false, true].map(quantity).to_vec(), Counts::Once, sample);
     let warm_up = if footprint >= POOL {
         // No cache keeps any of the largest footprint, so there is nothing to warm.
@@ -43,7 +43,7 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
 /// between, and for which that makes a difference.
 const LEAVES_CORE: Range<Bytes> = Bytes::kib(16)..MOST_OF_ONE_CORE;
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times from the call to its return, and from the call to the end of a
     /// synchronisation behind it. Consecutive copies use consecutive windows of the
     /// footprint.
@@ -76,7 +76,7 @@ impl MeasurementContext<'_> {
             }
         }
         stream.synchronize()?;
-        let start = Instant::now();
+        let start = D::now();
         // SAFETY: the window lies within the pool, which outlives the copy.
         unsafe {
             match direction {
@@ -88,8 +88,8 @@ impl MeasurementContext<'_> {
                 }
             }
         }
-        let returned = start.elapsed();
+        let returned = D::elapsed(start);
         stream.synchronize()?;
-        Ok([returned.into(), start.elapsed().into()])
+        Ok([returned.into(), D::elapsed(start).into()])
     }
 }

@@ -4,13 +4,12 @@
 use super::context::{MeasurementContext, clocked};
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::{LARGEST, POOL, Sizes};
-use crate::gpu::{Device, GpuError, Launch, ManagedMemory, PinnedMemory};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, ManagedMemory};
 use crate::host::Operand;
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, Residence};
 use crate::samples::{MemoryWork, Quantity, TransferPath};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
 
 /// Size of the write-combined memory. Copies and the CPU cycle through it.
 pub(super) const COMBINED: Bytes = Bytes::mib(64);
@@ -31,7 +30,7 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
 }
 
 /// The probes of every path but those of managed memory.
-pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let is_of_others = |path: &TransferPath| {
         !TransferPath::MANAGED.contains(path) && !TransferPath::WRITTEN.contains(path)
     };
@@ -39,7 +38,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let alone = paths.flat_map(|path| transfers(sizes, path, LARGEST));
     let written = |bytes| {
         let what = TransferPath::WRITTEN.map(|path| Quantity::Transfer { path, bytes }).to_vec();
-        Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
+        Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_, D>, _| {
             context.just_written(bytes)
         })
         .limit(0.2, 5)
@@ -49,10 +48,10 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
 }
 
 /// The probes of managed memory, up to `most` bytes of it.
-pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
+pub(super) fn managed_probes<D: AnyDevice>(sizes: &Sizes, most: Bytes) -> Vec<Probe<D>> {
     let allocate = |bytes| {
         let what = Quantity::Memory { work: MemoryWork::ManagedAllocate, bytes };
-        Probe::new(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
+        Probe::new(what, Counts::Once, move |context: &mut MeasurementContext<'_, D>, _| {
             context.managed_anew(bytes)
         })
         .limit(0.5, 3)
@@ -61,9 +60,11 @@ pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
     let together = |paths: [TransferPath; 2]| {
         let probe = move |bytes| {
             let what = paths.map(|path| Quantity::Transfer { path, bytes }).to_vec();
-            Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_>, _| {
-                context.migrated(paths[0], bytes)
-            })
+            Probe::together(
+                what,
+                Counts::Once,
+                move |context: &mut MeasurementContext<'_, D>, _| context.migrated(paths[0], bytes),
+            )
             .limit(0.5, 5)
         };
         sizes_of(paths[0]).map(probe)
@@ -80,7 +81,7 @@ fn sizes_of(sizes: &Sizes, path: TransferPath, most: Bytes) -> impl Iterator<Ite
     powers.map(|power| Bytes::new(1 << power)).filter(move |&bytes| bytes <= most)
 }
 
-fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
+fn transfers<D: AnyDevice>(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe<D>> {
     let counts = match path {
         // Once per sample, because pages that have moved must be moved back.
         TransferPath::ManagedFault => Counts::Once,
@@ -88,14 +89,15 @@ fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
     };
     let probe = |bytes| {
         let what = Quantity::Transfer { path, bytes };
-        let sample =
-            move |context: &mut MeasurementContext<'_>, count| context.transfer(path, bytes, count);
+        let sample = move |context: &mut MeasurementContext<'_, D>, count| {
+            context.transfer(path, bytes, count)
+        };
         Probe::new(what, counts, sample).limit(0.5, 5)
     };
     sizes_of(sizes, path, most).map(probe).collect()
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` transfers in a row.
     pub fn transfer(
         &mut self,
@@ -129,9 +131,9 @@ impl MeasurementContext<'_> {
 
     /// The write-combined memory. It is allocated at its first use, because a check of a
     /// profile (`calibrate --check`) needs none.
-    pub fn combined(&mut self) -> Result<&PinnedMemory, GpuError> {
+    pub fn combined(&mut self) -> Result<&D::PinnedMemory, GpuError> {
         if self.combined.is_none() {
-            let memory = PinnedMemory::write_combined(self.device, COMBINED)?;
+            let memory = self.device.allocate_write_combined(COMBINED)?;
             // SAFETY: the memory was just allocated with that size, and nobody else uses
             // it yet.
             unsafe { memory.as_mut_ptr().write_bytes(0x3f, COMBINED.as_usize() / 4) };
@@ -209,29 +211,29 @@ impl MeasurementContext<'_> {
 
     /// A launch of a kernel that only moves `bytes` bytes. With unified addressing, the
     /// host's addresses of pinned and managed memory are valid on the device.
-    pub fn streaming(&self, from: u64, to: u64, bytes: Bytes) -> Result<Launch, GpuError> {
+    pub fn streaming(&self, from: u64, to: u64, bytes: Bytes) -> Result<D::Launch, GpuError> {
         let variant = Variant { kernel: Kernel::Scale, extent: 0 };
         let elements = bytes.as_f32_count();
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address();
-        Launch::new(self.device, kernel, &[from], (to, workspace), (elements, elements, 0))
+        self.device.kernel(kernel, &[from], (to, workspace), (elements, elements, 0))
     }
 
     /// The managed memory, at least `bytes` of it, which the CPU has written once.
-    fn managed(&mut self, bytes: Bytes) -> Result<&ManagedMemory, GpuError> {
-        let is_enough = |memory: &ManagedMemory| memory.bytes() >= bytes;
+    fn managed(&mut self, bytes: Bytes) -> Result<&D::ManagedMemory, GpuError> {
+        let is_enough = |(_, has): &(D::ManagedMemory, Bytes)| *has >= bytes;
         if !self.managed.as_ref().is_some_and(is_enough) {
             self.managed = None;
-            let memory = ManagedMemory::new(self.device, bytes)?;
+            let memory = self.device.allocate_managed(bytes)?;
             // SAFETY: the memory was just allocated with that size, and the device does
             // not use it yet.
             unsafe { (memory.address() as *mut u8).write_bytes(0x3f, bytes.as_usize()) };
-            self.managed = Some(memory);
+            self.managed = Some((memory, bytes));
         }
-        Ok(self.managed.as_ref().expect("just made"))
+        Ok(&self.managed.as_ref().expect("just made").0)
     }
 
-    fn reading_managed(&mut self, bytes: Bytes) -> Result<Launch, GpuError> {
+    fn reading_managed(&mut self, bytes: Bytes) -> Result<D::Launch, GpuError> {
         let (from, to) = (self.managed(bytes)?.address(), self.arrays[3].address());
         self.streaming(from, to, bytes)
     }
@@ -251,7 +253,7 @@ impl MeasurementContext<'_> {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Host)?;
         let stream = &self.streams[0];
-        clocked(|| {
+        clocked::<D, _, _>(|| {
             // SAFETY: all memory belongs to the context and outlives the launch, which is waited
             // for.
             unsafe { stream.launch(&launch)? };
@@ -269,15 +271,15 @@ impl MeasurementContext<'_> {
         };
         self.move_managed(bytes, before)?;
         if path == TransferPath::ManagedFaultOut {
-            let mut use_it = || clocked(|| self.read_managed(bytes));
+            let mut use_it = || clocked::<D, _, _>(|| self.read_managed(bytes));
             return Ok([use_it()?, use_it()?]);
         }
-        let memory = self.managed.as_ref().expect("just made");
-        let start = Instant::now();
-        memory.prefetch(&self.streams[0], (Bytes::ZERO, bytes), after)?;
-        let returned = start.elapsed();
+        let (memory, _) = self.managed.as_ref().expect("just made");
+        let start = D::now();
+        self.streams[0].prefetch(memory, (Bytes::ZERO, bytes), after)?;
+        let returned = D::elapsed(start);
         self.streams[0].synchronize()?;
-        Ok([start.elapsed().into(), returned.into()])
+        Ok([D::elapsed(start).into(), returned.into()])
     }
 
     /// All threads of the CPU read the managed memory.
@@ -294,17 +296,17 @@ impl MeasurementContext<'_> {
 
     /// Time to allocate managed memory and to fill it by one thread.
     fn managed_anew(&self, bytes: Bytes) -> Result<Span, GpuError> {
-        let start = Instant::now();
-        let memory = ManagedMemory::new(self.device, bytes)?;
+        let start = D::now();
+        let memory = self.device.allocate_managed(bytes)?;
         // SAFETY: the memory was just allocated with that size, and nobody else uses it.
         unsafe { (memory.address() as *mut u8).write_bytes(0, bytes.as_usize()) };
-        Ok(start.elapsed().into())
+        Ok(D::elapsed(start).into())
     }
 
     /// Moves the pages to one side, and waits until they have arrived.
     fn move_managed(&self, bytes: Bytes, to: Residence) -> Result<(), GpuError> {
-        let memory = self.managed.as_ref().expect("who moves it has allocated it");
-        memory.prefetch(&self.streams[0], (Bytes::ZERO, bytes), to)?;
+        let (memory, _) = self.managed.as_ref().expect("who moves it has allocated it");
+        self.streams[0].prefetch(memory, (Bytes::ZERO, bytes), to)?;
         self.streams[0].synchronize()
     }
 }

@@ -3,14 +3,13 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::{POOL, Points, SOON_WARM, Sizes, is_measured_closely};
-use crate::gpu::GpuError;
+use crate::gpu::{AnyDevice, GpuError};
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
 use crate::samples::{Handing, ONE_TEAM, ONE_THREAD, Quantity, SHARED_FOOTPRINT, TURNS, Taker};
 use crate::units::{Bytes, Span};
-use std::time::Instant;
 
-pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
+pub(super) fn probes<D: AnyDevice>(sizes: &Sizes, threads: usize) -> Vec<Probe<D>> {
     let mut probes = Vec::new();
     let twin = |variant, elements, footprint| twin(sizes, variant, elements, footprint);
     for Points { variant, elements, edges, coarse, .. } in sizes.points() {
@@ -39,13 +38,13 @@ pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     probes
 }
 
-fn handed(threads: usize) -> Probe {
+fn handed<D: AnyDevice>(threads: usize) -> Probe<D> {
     let of = |taker: Taker| {
         let elements = taker.elements(threads);
         Handing::ALL.map(|part| Quantity::Handed { taker, part, elements })
     };
     let sample =
-        |context: &mut MeasurementContext<'_>, count| Ok::<_, GpuError>(context.handed(count));
+        |context: &mut MeasurementContext<'_, D>, count| Ok::<_, GpuError>(context.handed(count));
     let probe = Probe::together(Taker::ALL.map(of).concat(), Counts::Of(TURNS), sample);
     probe.visits(3).of_host().warm_up(WarmUp::Host)
 }
@@ -56,7 +55,12 @@ fn arrays(variant: Variant) -> u64 {
 }
 
 /// A twin that cycles through `footprint`, or round its own data if that is more.
-fn twin(sizes: &Sizes, variant: Variant, elements: u64, footprint: Bytes) -> Probe {
+fn twin<D: AnyDevice>(
+    sizes: &Sizes,
+    variant: Variant,
+    elements: u64,
+    footprint: Bytes,
+) -> Probe<D> {
     let own = Bytes::new(variant.bytes(elements));
     let footprint = footprint.max(own);
     // A team that is left alone for a moment goes to sleep, which does not happen in a plan. So
@@ -82,7 +86,7 @@ fn twin(sizes: &Sizes, variant: Variant, elements: u64, footprint: Bytes) -> Pro
         WarmUp::Team(WarmUp::rounds(footprint, own * count))
     };
     let what = Quantity::Twin { variant, elements, footprint };
-    let sample = move |context: &mut MeasurementContext<'_>, count| {
+    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
         Ok::<_, GpuError>(context.twin(variant, elements, footprint, count))
     };
     let probe = Probe::new(what, Counts::Of(count), sample).visits(visits).of_host();
@@ -98,7 +102,7 @@ fn is_telling(sizes: &Sizes, (variant, elements): (Variant, u64), footprint: Byt
         && footprint == Bytes::new(variant.bytes(elements))
 }
 
-impl MeasurementContext<'_> {
+impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` runs on all threads. Consecutive runs use consecutive windows of
     /// the footprint.
     pub fn twin(&mut self, variant: Variant, elements: u64, footprint: Bytes, count: u64) -> Span {
@@ -114,7 +118,7 @@ impl MeasurementContext<'_> {
             kernel.whole(input, &arguments).map(|length| length as usize)
         });
         let [inputs @ .., out] = &mut self.pools;
-        let clock = Instant::now();
+        let clock = D::now();
         for start in starts {
             let range = start..start + bytes.as_usize() / 4;
             let operands: [Operand<'_>; Kernel::MOST_INPUTS] = std::array::from_fn(|input| {
@@ -128,7 +132,7 @@ impl MeasurementContext<'_> {
             let inputs = &operands[..kernel.inputs()];
             self.team.run_around(footprint, (kernel, &arguments), inputs, output, 0);
         }
-        clock.elapsed().into()
+        D::elapsed(clock).into()
     }
 
     /// Times of `count` kernels whose data other threads used before
@@ -162,13 +166,13 @@ impl MeasurementContext<'_> {
                     let input = [Operand::Array(&before[from].as_slice()[..elements])];
                     let output = &mut behind[0].as_mut_slice()[..elements];
                     let arguments = variant.arguments();
-                    let clock = Instant::now();
+                    let clock = D::now();
                     team.run(variant.kernel, &arguments, &input, output, 0);
                     // The first turn does not count: it evicts what was in the caches
                     // before.
                     if let (Some((taker, part)), true) = (timed, turn > 0) {
                         let index = taker as usize * Handing::ALL.len() + part as usize;
-                        times[index] += clock.elapsed().into();
+                        times[index] += D::elapsed(clock).into();
                     }
                 }
             }

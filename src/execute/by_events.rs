@@ -5,7 +5,7 @@ use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::need;
 use super::movable::Ready;
-use crate::gpu::{Device, Event, ExecutableGraph, GpuError, Graph, Stream};
+use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuError};
 use crate::machine::StreamId;
 use crate::program::{Call, Program};
 use crate::timeline::{Activity, Lane, Timeline};
@@ -14,43 +14,43 @@ use std::collections::BTreeMap;
 use std::time::Instant as Clock;
 
 /// Timing events around a call that keeps an engine busy.
-struct Marks {
+struct Marks<D: AnyDevice> {
     stream: StreamId,
     lane: Lane,
-    before: Event,
-    after: Event,
+    before: D::Event,
+    after: D::Event,
 }
 
 /// Makes every call once, with timing events around those that keep an engine busy. In a
 /// graph, the events are nodes of their own.
-pub(super) fn timeline(
-    device: Option<&Device>,
+pub(super) fn timeline<D: AnyDevice>(
+    device: Option<&D>,
     program: &Program,
-    (body, made): (&[Ready<'_>], &[usize]),
-    handles: &Handles,
-    mut make: impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
+    (body, made): (&[Ready<'_, D>], &[usize]),
+    handles: &Handles<D>,
+    mut make: impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
     let graphs = marked_graphs(program, body, handles, &marks, &mut make)?;
     let origins = origins(device, program, handles)?;
-    let clock = Clock::now();
-    let now = || Instant::START + clock.elapsed().into();
+    let clock = D::now();
+    let now = || Instant::START + (D::now() - clock).into();
     for &index in made {
         let start = now();
         match graphs.get(&index) {
             // SAFETY: the graph accesses the memory of the plan's own graph, which is
             // alive; the pass waits for it.
             Some((stream, graph)) => unsafe { handles.streams[*stream].replay(graph)? },
-            None => marked(&body[index], handles, marks.get(&index), Stream::record, &mut make)?,
+            None => marked(&body[index], handles, marks.get(&index), D::Stream::record, &mut make)?,
         }
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
-    let makespan = clock.elapsed().into();
+    let makespan = (D::now() - clock).into();
     for (&call, &Marks { stream, lane, ref before, ref after }) in &marks {
         let (origin, at) = &origins[program.device_of(stream).0];
         let passed: Span = clock.duration_since(*at).into();
-        let time = |event: &Event| -> Result<Instant, ExecuteError> {
+        let time = |event: &D::Event| -> Result<Instant, ExecuteError> {
             Ok(Instant::START + event.since(origin)?.saturating_sub(passed))
         };
         let (start, end) = (time(before)?, time(after)?);
@@ -60,15 +60,15 @@ pub(super) fn timeline(
 }
 
 /// Creates the events of all calls that have any, by their positions in the body.
-fn marks(
-    device: Option<&Device>,
+fn marks<D: AnyDevice>(
+    device: Option<&D>,
     program: &Program,
-) -> Result<BTreeMap<usize, Marks>, ExecuteError> {
+) -> Result<BTreeMap<usize, Marks<D>>, ExecuteError> {
     let mut marks = BTreeMap::new();
     for (index, call) in program.body.iter().enumerate() {
         if let Some((stream, lane)) = engine_of(call) {
             let there = need(device)?.nth(program.device_of(stream).0)?;
-            let (before, after) = (Event::timing(there)?, Event::timing(there)?);
+            let (before, after) = (there.timing_event()?, there.timing_event()?);
             marks.insert(index, Marks { stream, lane, before, after });
         }
     }
@@ -76,12 +76,12 @@ fn marks(
 }
 
 /// Makes a call between its timing events, if it has any.
-fn marked(
-    call: &Ready<'_>,
-    handles: &Handles,
-    marks: Option<&Marks>,
-    mark: fn(&Stream, &Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
+fn marked<D: AnyDevice>(
+    call: &Ready<'_, D>,
+    handles: &Handles<D>,
+    marks: Option<&Marks<D>>,
+    mark: fn(&D::Stream, &D::Event) -> Result<(), GpuError>,
+    make: &mut impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
 ) -> Result<(), ExecuteError> {
     if let Some(Marks { stream, before, .. }) = marks {
         mark(&handles.streams[stream.0], before)?;
@@ -95,20 +95,20 @@ fn marked(
 
 /// The plan's graphs with timing events in them, by the positions of their launches, each
 /// with its stream. Each has been launched once, because the first launch takes longer.
-fn marked_graphs(
+fn marked_graphs<D: AnyDevice>(
     program: &Program,
-    body: &[Ready<'_>],
-    handles: &Handles,
-    marks: &BTreeMap<usize, Marks>,
-    make: &mut impl FnMut(&Ready<'_>, &Handles) -> Result<(), ExecuteError>,
-) -> Result<BTreeMap<usize, (usize, ExecutableGraph)>, ExecuteError> {
+    body: &[Ready<'_, D>],
+    handles: &Handles<D>,
+    marks: &BTreeMap<usize, Marks<D>>,
+    make: &mut impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
+) -> Result<BTreeMap<usize, (usize, D::ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
     for mut graph in program.graphs() {
         let stream = &handles.streams[graph.origin.0];
-        let captured = Graph::capture(stream, || {
-            graph
-                .calls
-                .try_for_each(|at| marked(&body[at], handles, marks.get(&at), Stream::mark, make))
+        let captured = stream.capture(|| {
+            graph.calls.try_for_each(|at| {
+                marked(&body[at], handles, marks.get(&at), D::Stream::mark, make)
+            })
         })?;
         let executable = captured.instantiate()?;
         // SAFETY: the plan's memory outlives the launch, which is waited for.
@@ -122,24 +122,24 @@ fn marked_graphs(
 /// For each device, an event and the host's time at which it happened, which is halfway
 /// between recording it and the return of the wait. Every device needs its own, because
 /// events of different devices cannot be compared.
-fn origins(
-    device: Option<&Device>,
+fn origins<D: AnyDevice>(
+    device: Option<&D>,
     program: &Program,
-    handles: &Handles,
-) -> Result<Vec<(Event, Clock)>, ExecuteError> {
+    handles: &Handles<D>,
+) -> Result<Vec<(D::Event, Clock)>, ExecuteError> {
     let mut origins = Vec::new();
     for index in 0..program.devices() {
         let first = program.streams.iter().position(|stream| stream.device.0 == index);
         let stream = &handles.streams[first.unwrap_or(0)];
         let there = need(device)?.nth(index)?;
         there.make_current()?;
-        let event = Event::timing(there)?;
-        let asked = Clock::now();
+        let event = there.timing_event()?;
+        let asked = D::now();
         stream.record(&event)?;
         stream.synchronize()?;
-        origins.push((event, asked + asked.elapsed() / 2));
+        origins.push((event, asked + (D::now() - asked) / 2));
     }
-    device.map_or(Ok(()), Device::make_current)?;
+    device.map_or(Ok(()), D::make_current)?;
     Ok(origins)
 }
 

@@ -3,7 +3,7 @@
 use super::by_events::engine_of;
 use super::error::ExecuteError;
 use super::movable::Ready;
-use crate::gpu::{Record, Recorder, Work};
+use crate::gpu::{AnyDevice, AnyRecorder, Record, Work};
 use crate::program::Program;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -15,12 +15,12 @@ type Made = (usize, Range<u64>);
 
 /// Makes a pass, and says when each call was made and when its work ran. `None` where the library
 /// is missing or in use, or the records do not tell the calls apart.
-pub(super) fn timeline(
+pub(super) fn timeline<D: AnyDevice>(
     program: &Program,
-    (body, made): (&[Ready<'_>], &[usize]),
-    mut make: impl FnMut(&Ready<'_>) -> Result<(), ExecuteError>,
+    (body, made): (&[Ready<'_, D>], &[usize]),
+    mut make: impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<Option<Timeline>, ExecuteError> {
-    let Some(recorder) = Recorder::find() else {
+    let Some(recorder) = D::recorder() else {
         return Ok(None);
     };
     let pass = || {

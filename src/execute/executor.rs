@@ -4,15 +4,16 @@ use super::data::Contents;
 use super::error::ExecuteError;
 use super::interleave::in_plain_order;
 use super::one_stream::on_one_stream;
-use crate::gpu::Device;
+use crate::gpu::{AnyDevice, Device};
 use crate::host::Team;
 use crate::program::Program;
 use crate::scenario::Workload;
 use std::borrow::Cow;
 
-/// Runs the plans of one workload on one machine, and checks their outputs.
-pub struct Executor<'a> {
-    pub(super) device: Option<&'a Device>,
+/// Runs the plans of one workload on one machine, and checks their outputs. The device is a GPU of
+/// any vendor.
+pub struct Executor<'a, D = Device> {
+    pub(super) device: Option<&'a D>,
     pub(super) team: &'a Team,
     pub(super) workload: &'a Workload,
     before: Contents,
@@ -26,14 +27,9 @@ pub(super) struct Expected<'e> {
     pub after: Cow<'e, Contents>,
 }
 
-impl<'a> Executor<'a> {
+impl<'a, D: AnyDevice> Executor<'a, D> {
     /// Draws the inputs and computes what the outputs must be.
-    pub fn new(
-        device: Option<&'a Device>,
-        team: &'a Team,
-        workload: &'a Workload,
-        seed: u64,
-    ) -> Self {
+    pub fn new(device: Option<&'a D>, team: &'a Team, workload: &'a Workload, seed: u64) -> Self {
         // Starts rayon's threads, which check the outputs. Threads that are started while
         // the issuing thread is pinned to a CPU would inherit that affinity.
         rayon::current_num_threads();

@@ -1,31 +1,31 @@
 //! Streams and events of a plan, and what its devices need before it runs.
 
 use super::error::ExecuteError;
-use crate::gpu::{Device, Event, GpuError, Stream};
+use crate::gpu::{AnyDevice, GpuError};
 use crate::machine::DeviceId;
 use crate::program::{Call, Program, StreamKind, StreamTraits};
 
 /// Streams and events of a plan.
-pub(super) struct Handles {
-    pub streams: Vec<Stream>,
-    pub events: Vec<Event>,
+pub(super) struct Handles<D: AnyDevice> {
+    pub streams: Vec<D::Stream>,
+    pub events: Vec<D::Event>,
 }
 
-impl Handles {
-    pub fn new(device: Option<&Device>, program: &Program) -> Result<Self, ExecuteError> {
+impl<D: AnyDevice> Handles<D> {
+    pub fn new(device: Option<&D>, program: &Program) -> Result<Self, ExecuteError> {
         let Some(device) = device.filter(|_| program.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
         let stream = |traits: &StreamTraits| {
             let device = device.nth(traits.device.0)?;
             match traits.kind {
-                StreamKind::LegacyDefault => Ok(Stream::legacy_default(device)),
-                StreamKind::Blocking => Stream::blocking(device, traits.priority),
-                StreamKind::NonBlocking => Stream::with_priority(device, traits.priority),
+                StreamKind::LegacyDefault => Ok(device.legacy_default_stream()),
+                StreamKind::Blocking => device.blocking_stream(traits.priority),
+                StreamKind::NonBlocking => device.stream(traits.priority),
             }
         };
         let streams = program.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
-        let event = |&DeviceId(id): &DeviceId| Event::ordering(device.nth(id)?);
+        let event = |&DeviceId(id): &DeviceId| device.nth(id)?.ordering_event();
         let events = recorders(program).iter().map(event).collect::<Result<_, _>>()?;
         enable_access(device, program)?;
         keep_pools(device, program)?;
@@ -46,7 +46,7 @@ fn recorders(program: &Program) -> Vec<DeviceId> {
 }
 
 /// Makes the pools of the devices in which a program allocates keep what it frees.
-fn keep_pools(first: &Device, program: &Program) -> Result<(), GpuError> {
+fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     let mut allocating = program.calls().filter_map(|call| match call {
         Call::AllocateInStream { stream, .. } => Some(program.device_of(*stream)),
         _ => None,
@@ -56,7 +56,7 @@ fn keep_pools(first: &Device, program: &Program) -> Result<(), GpuError> {
 
 /// Enables peer access between devices that copy to each other, so that the copies bypass
 /// host memory.
-fn enable_access(first: &Device, program: &Program) -> Result<(), GpuError> {
+fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     for call in program.calls() {
         if let Call::PeerCopy { from, to, .. } = call {
             let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);

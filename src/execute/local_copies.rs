@@ -3,7 +3,7 @@
 use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::Memories;
-use crate::gpu::{RowShape, RowSide};
+use crate::gpu::{AnyDevice, AnyStream, RowShape, RowSide};
 use crate::host::Team;
 use crate::machine::Direction;
 use crate::program::{Call, Slice, Threads};
@@ -19,7 +19,7 @@ pub(super) enum LocalCopy {
 impl LocalCopy {
     /// # Panics
     /// If the call is no such copy.
-    pub fn new(call: &Call, memories: &mut Memories) -> Self {
+    pub fn new<D: AnyDevice>(call: &Call, memories: &mut Memories<D>) -> Self {
         match call {
             Call::DeviceCopy { stream, from, to } => Self::OnDevice {
                 stream: stream.0,
@@ -56,7 +56,11 @@ impl LocalCopy {
     /// # Safety
     /// The memory must be valid until the stream has executed the copy, and a pass must wait for
     /// it.
-    pub unsafe fn make(&self, handles: &Handles, team: &Team) -> Result<(), ExecuteError> {
+    pub unsafe fn make<D: AnyDevice>(
+        &self,
+        handles: &Handles<D>,
+        team: &Team,
+    ) -> Result<(), ExecuteError> {
         match *self {
             // SAFETY: the caller promises that the memory is valid; a checked plan copies nothing
             // onto itself.

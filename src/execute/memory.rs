@@ -2,9 +2,7 @@
 
 use super::data::Contents;
 use super::error::ExecuteError;
-use crate::gpu::{
-    Device, DeviceMemory, GpuError, ManagedMemory, PinnedMemory, PooledMemory, Registration, Stream,
-};
+use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream, GpuError};
 use crate::host::PageMemory;
 use crate::machine::{HostMemory, Residence};
 use crate::program::{Allocation, AllocationId, Place, Program, Slice};
@@ -13,31 +11,31 @@ use crate::units::Bytes;
 use std::borrow::Cow;
 use std::slice;
 
-pub(super) enum Memory {
+pub(super) enum Memory<D: AnyDevice> {
     /// Not allocated yet.
     None,
     Pageable(PageMemory),
     /// Pageable memory, pinned as long as the registration lives. The registration is
     /// declared first, so it is dropped first.
     Registered {
-        _registration: Registration,
+        _registration: D::Registration,
         pages: PageMemory,
         /// Its address on the device.
         there: u64,
     },
-    Pinned(PinnedMemory),
-    Managed(ManagedMemory),
-    Device(DeviceMemory),
+    Pinned(D::PinnedMemory),
+    Managed(D::ManagedMemory),
+    Device(D::DeviceMemory),
     /// Device memory that was allocated in a stream.
-    Pooled(PooledMemory),
+    Pooled(D::PooledMemory),
 }
 
-impl Memory {
+impl<D: AnyDevice> Memory<D> {
     /// The address for the CPU, or `None` if the CPU cannot access the memory.
     pub fn host_address(&mut self) -> Option<*mut f32> {
         match self {
             Self::Pageable(pages) | Self::Registered { pages, .. } => Some(pages.as_mut_ptr()),
-            Self::Pinned(pinned) => Some(pinned.as_mut_ptr()),
+            Self::Pinned(pinned) => Some(pinned.address() as *mut f32),
             Self::Managed(memory) => Some(memory.address() as *mut f32),
             Self::None | Self::Device(_) | Self::Pooled(_) => None,
         }
@@ -50,7 +48,7 @@ impl Memory {
             Self::Device(memory) => Some(memory.address()),
             Self::Managed(memory) => Some(memory.address()),
             Self::Pooled(memory) => Some(memory.address()),
-            Self::Pinned(pinned) => Some(pinned.as_mut_ptr() as u64),
+            Self::Pinned(pinned) => Some(pinned.address()),
             Self::Registered { there, .. } => Some(*there),
             Self::None | Self::Pageable(_) => None,
         }
@@ -58,12 +56,12 @@ impl Memory {
 }
 
 /// All memory of a plan, indexed by allocation.
-pub(super) struct Memories(pub Vec<Memory>);
+pub(super) struct Memories<D: AnyDevice>(pub Vec<Memory<D>>);
 
-impl Memories {
+impl<D: AnyDevice> Memories<D> {
     /// Allocates what exists before the plan: the workload's buffers with their contents.
     pub fn before(
-        device: Option<&Device>,
+        device: Option<&D>,
         workload: &Workload,
         program: &Program,
         contents: &Contents,
@@ -82,13 +80,13 @@ impl Memories {
                 {
                     let (device, bytes) = (need(device)?, room(allocation));
                     let pinned = match is_combined(allocation) {
-                        true => PinnedMemory::write_combined(device, bytes)?,
-                        false => PinnedMemory::new(device, bytes)?,
+                        true => device.allocate_write_combined(bytes)?,
+                        false => device.allocate_pinned(bytes)?,
                     };
                     // SAFETY: the memory was just allocated with room for all values, and
                     // nobody else uses it.
                     unsafe {
-                        let target = pinned.as_mut_ptr();
+                        let target = pinned.address() as *mut f32;
                         target.copy_from_nonoverlapping(values.as_ptr(), values.len());
                     }
                     Memory::Pinned(pinned)
@@ -107,22 +105,22 @@ impl Memories {
     /// Makes an allocation of the plan's set-up.
     pub fn allocate(
         &mut self,
-        device: Option<&Device>,
+        device: Option<&D>,
         index: usize,
         allocation: &Allocation,
     ) -> Result<(), ExecuteError> {
         self.0[index] = match allocation.place {
             Place::Device(id) => {
-                Memory::Device(DeviceMemory::new(need(device)?.nth(id.0)?, room(allocation))?)
+                Memory::Device(need(device)?.nth(id.0)?.allocate(room(allocation))?)
             }
             Place::Host(HostMemory::Pinned) => {
-                Memory::Pinned(PinnedMemory::new(need(device)?, room(allocation))?)
+                Memory::Pinned(need(device)?.allocate_pinned(room(allocation))?)
             }
             Place::Host(HostMemory::WriteCombined) => {
-                Memory::Pinned(PinnedMemory::write_combined(need(device)?, allocation.bytes)?)
+                Memory::Pinned(need(device)?.allocate_write_combined(allocation.bytes)?)
             }
             Place::Host(HostMemory::Managed) => {
-                let memory = ManagedMemory::new(need(device)?, allocation.bytes)?;
+                let memory = need(device)?.allocate_managed(allocation.bytes)?;
                 let start = memory.address() as *mut u8;
                 // SAFETY: the memory was just allocated with that size, and nobody else uses it.
                 unsafe { start.write_bytes(0, allocation.bytes.as_usize()) };
@@ -140,7 +138,7 @@ impl Memories {
     /// Takes memory inside a pass: nobody touches it, unless the driver does.
     pub fn take(
         &mut self,
-        device: Option<&Device>,
+        device: Option<&D>,
         index: usize,
         allocation: &Allocation,
     ) -> Result<(), ExecuteError> {
@@ -157,7 +155,7 @@ impl Memories {
 
     pub fn take_in_stream(
         &mut self,
-        stream: &Stream,
+        stream: &D::Stream,
         index: usize,
         allocation: &Allocation,
     ) -> Result<(), ExecuteError> {
@@ -165,7 +163,7 @@ impl Memories {
         Ok(())
     }
 
-    pub fn free_in_stream(&mut self, stream: &Stream, index: usize) -> Result<(), ExecuteError> {
+    pub fn free_in_stream(&mut self, stream: &D::Stream, index: usize) -> Result<(), ExecuteError> {
         if let Memory::Pooled(memory) = std::mem::replace(&mut self.0[index], Memory::None) {
             stream.free(memory)?;
         }
@@ -192,14 +190,13 @@ impl Memories {
     }
 
     /// Pins memory that is allocated already.
-    pub fn pin(&mut self, device: Option<&Device>, index: usize) -> Result<(), ExecuteError> {
+    pub fn pin(&mut self, device: Option<&D>, index: usize) -> Result<(), ExecuteError> {
         let memory = std::mem::replace(&mut self.0[index], Memory::None);
         self.0[index] = match memory {
             Memory::Pageable(mut pages) => {
                 let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
                 // SAFETY: the pages stay mapped for longer than the registration lives.
-                let registration =
-                    unsafe { Registration::new(need(device)?, pages.as_mut_ptr(), bytes)? };
+                let registration = unsafe { need(device)?.register(pages.as_mut_ptr(), bytes)? };
                 let there = registration.device_address()?;
                 Memory::Registered { _registration: registration, pages, there }
             }
@@ -219,12 +216,12 @@ impl Memories {
     /// Moves pages of managed memory to one side, in stream order.
     pub fn prefetch(
         &self,
-        stream: &Stream,
+        stream: &D::Stream,
         target: &Slice,
         to: Residence,
     ) -> Result<(), ExecuteError> {
         if let Memory::Managed(memory) = &self.0[target.allocation.0] {
-            memory.prefetch(stream, (target.offset, target.length), to)?;
+            stream.prefetch(memory, (target.offset, target.length), to)?;
         }
         Ok(())
     }
@@ -246,7 +243,7 @@ impl Memories {
     /// Restores the contents from before the program, and writes NaN to everything else.
     pub fn begin_anew(
         &mut self,
-        device: Option<&Device>,
+        device: Option<&D>,
         program: &Program,
         contents: &Contents,
     ) -> Result<(), ExecuteError> {
@@ -274,13 +271,13 @@ impl Memories {
                 }
             }
         }
-        Ok(device.map_or(Ok(()), Device::make_current)?)
+        Ok(device.map_or(Ok(()), D::make_current)?)
     }
 
     /// Reads the contents of an allocation, wherever it is.
     pub fn read(
         &mut self,
-        device: Option<&Device>,
+        device: Option<&D>,
         index: usize,
         length: usize,
     ) -> Result<Cow<'_, [f32]>, ExecuteError> {
@@ -291,7 +288,7 @@ impl Memories {
         }
         let mut values = vec![f32::NAN; length];
         if let Some(address) = self.0[index].device_address() {
-            let stream = Stream::new(need(device)?)?;
+            let stream = need(device)?.stream(0)?;
             let bytes = Bytes::of_f32(length as u64);
             // SAFETY: both sides hold that many values until the copy has been waited
             // for.
@@ -311,25 +308,26 @@ fn room(allocation: &Allocation) -> Bytes {
     Bytes::of_f32(allocation.bytes.in_f32s() as u64)
 }
 
-fn device_memory(
-    device: &Device,
+fn device_memory<D: AnyDevice>(
+    device: &D,
     allocation: &Allocation,
     values: &[f32],
-) -> Result<Memory, ExecuteError> {
-    let memory = DeviceMemory::new(device, room(allocation))?;
-    write(device, (memory.address(), memory.bytes()), 0, values)?;
+) -> Result<Memory<D>, ExecuteError> {
+    let size = room(allocation);
+    let memory = device.allocate(size)?;
+    write(device, (memory.address(), size), 0, values)?;
     Ok(Memory::Device(memory))
 }
 
 /// Copies values to the device, to the elements from `start` on.
-fn write(
-    device: &Device,
+fn write<D: AnyDevice>(
+    device: &D,
     (address, size): (u64, Bytes),
     start: usize,
     values: &[f32],
 ) -> Result<(), GpuError> {
     device.make_current()?;
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
     assert!(offset + bytes <= size, "the values exceed the allocation");
     let target = address + offset.get();
@@ -338,6 +336,6 @@ fn write(
     stream.synchronize()
 }
 
-pub(super) fn need(device: Option<&Device>) -> Result<&Device, ExecuteError> {
+pub(super) fn need<D>(device: Option<&D>) -> Result<&D, ExecuteError> {
     device.ok_or(ExecuteError::NeedsDevice)
 }

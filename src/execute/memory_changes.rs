@@ -3,14 +3,14 @@
 use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::Memories;
-use crate::gpu::Device;
+use crate::gpu::AnyDevice;
 use crate::program::{Allocation, Call, Program};
 
 /// A call that takes memory, gives it back, or pins it.
-pub(super) struct MemoryChange<'d> {
+pub(super) struct MemoryChange<'d, D> {
     index: usize,
     allocation: &'d Allocation,
-    device: Option<&'d Device>,
+    device: Option<&'d D>,
     change: Change,
 }
 
@@ -23,10 +23,10 @@ enum Change {
     FreeInStream(usize),
 }
 
-impl<'d> MemoryChange<'d> {
+impl<'d, D: AnyDevice> MemoryChange<'d, D> {
     /// # Panics
     /// If the call is no such call.
-    pub fn new(program: &'d Program, call: &Call, device: Option<&'d Device>) -> Self {
+    pub fn new(program: &'d Program, call: &Call, device: Option<&'d D>) -> Self {
         let (id, change) = match call {
             Call::Allocate(id) => (*id, Change::Take),
             Call::Free(id) => (*id, Change::Free),
@@ -43,7 +43,11 @@ impl<'d> MemoryChange<'d> {
         Self { index: id.0, allocation: program.allocation(id), device, change }
     }
 
-    pub fn make(&self, handles: &Handles, memories: &mut Memories) -> Result<(), ExecuteError> {
+    pub fn make(
+        &self,
+        handles: &Handles<D>,
+        memories: &mut Memories<D>,
+    ) -> Result<(), ExecuteError> {
         let Self { index, allocation, device, ref change } = *self;
         match change {
             Change::Take => memories.take(device, index, allocation),

@@ -4,7 +4,7 @@ use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::Memories;
 use super::prepared::Prepared;
-use crate::gpu::Device;
+use crate::gpu::AnyDevice;
 use crate::host::Team;
 use crate::program::{AllocationId, Call, Program};
 use crate::units::Bytes;
@@ -26,17 +26,17 @@ impl<'d> Whole<'d> {
 }
 
 /// A call of a body, ready to be made in every pass.
-pub(super) enum Ready<'d> {
-    Fixed(Prepared<'d>),
-    Movable(Movable<'d>),
+pub(super) enum Ready<'d, D: AnyDevice> {
+    Fixed(Prepared<'d, D>),
+    Movable(Movable<'d, D>),
 }
 
-impl<'d> Ready<'d> {
+impl<'d, D: AnyDevice> Ready<'d, D> {
     pub fn new(
         (whole, call): (&Whole<'d>, &'d Call),
-        device: Option<&'d Device>,
-        handles: &Handles,
-        memories: &mut Memories,
+        device: Option<&'d D>,
+        handles: &Handles<D>,
+        memories: &mut Memories<D>,
     ) -> Result<Self, ExecuteError> {
         if let Some(movable) = Movable::of((whole, call), device) {
             return Ok(Self::Movable(movable));
@@ -53,8 +53,8 @@ impl<'d> Ready<'d> {
     #[inline]
     pub fn make(
         &self,
-        handles: &Handles,
-        memories: &mut Memories,
+        handles: &Handles<D>,
+        memories: &mut Memories<D>,
         team: &Team,
     ) -> Result<(), ExecuteError> {
         match self {
@@ -66,19 +66,19 @@ impl<'d> Ready<'d> {
 
 /// A call on memory that each pass takes anew. The memory is usually where it was in the pass
 /// before; if not, the call's addresses are looked up again.
-pub(super) struct Movable<'d> {
+pub(super) struct Movable<'d, D: AnyDevice> {
     program: &'d Program,
     footprint: Bytes,
     call: &'d Call,
-    device: Option<&'d Device>,
+    device: Option<&'d D>,
     /// The memory that may have moved.
     moving: Vec<AllocationId>,
-    last: RefCell<Option<(Vec<u64>, Prepared<'d>)>>,
+    last: RefCell<Option<(Vec<u64>, Prepared<'d, D>)>>,
 }
 
-impl<'d> Movable<'d> {
+impl<'d, D: AnyDevice> Movable<'d, D> {
     /// `None` for a call on memory that stays where it is.
-    fn of((whole, call): (&Whole<'d>, &'d Call), device: Option<&'d Device>) -> Option<Self> {
+    fn of((whole, call): (&Whole<'d>, &'d Call), device: Option<&'d D>) -> Option<Self> {
         if call.facts().allocation.is_some() {
             return None;
         }
@@ -98,8 +98,8 @@ impl<'d> Movable<'d> {
 
     fn make(
         &self,
-        handles: &Handles,
-        memories: &mut Memories,
+        handles: &Handles<D>,
+        memories: &mut Memories<D>,
         team: &Team,
     ) -> Result<(), ExecuteError> {
         let mut last = self.last.borrow_mut();

@@ -6,7 +6,7 @@ use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
 use super::prepared::make_once;
-use crate::gpu::Device;
+use crate::gpu::{AnyDevice, AnyStream};
 use crate::host::Team;
 use crate::program::{Call, Program, StreamKind};
 use crate::scenario::Workload;
@@ -29,8 +29,8 @@ fn in_turn(program: &Program) -> Program {
 }
 
 /// What the buffers hold after the set-up and one pass.
-pub(super) fn on_one_stream(
-    (device, team): (Option<&Device>, &Team),
+pub(super) fn on_one_stream<D: AnyDevice>(
+    (device, team): (Option<&D>, &Team),
     (workload, program): (&Workload, &Program),
     before: &Contents,
 ) -> Result<Contents, ExecuteError> {
@@ -59,6 +59,6 @@ pub(super) fn on_one_stream(
     // Handles go before the memory that they use.
     drop(handles);
     memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
-    device.map_or(Ok(()), Device::make_current)?;
+    device.map_or(Ok(()), D::make_current)?;
     Ok(after)
 }

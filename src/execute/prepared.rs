@@ -6,17 +6,17 @@ use super::handles::Handles;
 use super::local_copies::LocalCopy;
 use super::memory::{Memories, need};
 use super::memory_changes::MemoryChange;
-use crate::gpu::{Device, ExecutableGraph, Launch};
+use crate::gpu::{AnyDevice, AnyEvent, AnyStream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::program::{Call, LibraryStep, OwnStep, ProductShape, Program, Slice, Step};
 use crate::units::Bytes;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// One call with its handles and addresses, ready to be made.
-pub(super) enum Prepared<'d> {
-    Use(&'d Device),
+pub(super) enum Prepared<'d, D: AnyDevice> {
+    Use(&'d D),
     Renew(usize),
     Clear {
         stream: usize,
@@ -43,12 +43,12 @@ pub(super) enum Prepared<'d> {
     CopyToPeer {
         stream: usize,
         from: u64,
-        to: (&'d Device, u64),
+        to: (&'d D, u64),
         bytes: Bytes,
     },
     Launch {
         stream: usize,
-        launch: Launch,
+        launch: D::Launch,
     },
     Record {
         stream: usize,
@@ -61,7 +61,7 @@ pub(super) enum Prepared<'d> {
     /// Launches a graph. It is `None` until the graph's calls have been captured.
     Replay {
         stream: usize,
-        graph: Option<ExecutableGraph>,
+        graph: Option<D::ExecutableGraph>,
     },
     Synchronize {
         stream: usize,
@@ -69,8 +69,8 @@ pub(super) enum Prepared<'d> {
     SynchronizeEvent {
         event: usize,
     },
-    SynchronizeDevice(&'d Device),
-    Memory(MemoryChange<'d>),
+    SynchronizeDevice(&'d D),
+    Memory(MemoryChange<'d, D>),
     Local(LocalCopy),
     Work(Duration),
     Compute(Computation),
@@ -88,7 +88,11 @@ pub(super) struct Computation {
 }
 
 impl Computation {
-    pub fn new(step: &LibraryStep, footprint: Bytes, memories: &mut Memories) -> Self {
+    pub fn new<D: AnyDevice>(
+        step: &LibraryStep,
+        footprint: Bytes,
+        memories: &mut Memories<D>,
+    ) -> Self {
         let count = |bytes: Bytes| bytes.as_usize() / 4;
         let input = |slice| memories.on_host(slice).cast_const();
         Self {
@@ -128,12 +132,12 @@ impl Computation {
     }
 }
 
-impl<'d> Prepared<'d> {
+impl<'d, D: AnyDevice> Prepared<'d, D> {
     pub fn new(
         (program, call): (&'d Program, &Call),
         footprint: Bytes,
-        (device, handles): (Option<&'d Device>, &Handles),
-        memories: &mut Memories,
+        (device, handles): (Option<&'d D>, &Handles<D>),
+        memories: &mut Memories<D>,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
             Call::Allocate(_)
@@ -206,8 +210,8 @@ impl<'d> Prepared<'d> {
     #[inline]
     pub fn make(
         &self,
-        handles: &Handles,
-        memories: &mut Memories,
+        handles: &Handles<D>,
+        memories: &mut Memories<D>,
         team: &Team,
     ) -> Result<(), ExecuteError> {
         let stream = |index: &usize| &handles.streams[*index];
@@ -239,8 +243,8 @@ impl<'d> Prepared<'d> {
                 Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
                 // The thread is busy: a system call could give the core away.
                 Self::Work(time) => {
-                    let start = Instant::now();
-                    while start.elapsed() < *time {
+                    let start = D::now();
+                    while D::now() - start < *time {
                         std::hint::spin_loop();
                     }
                 }
@@ -257,11 +261,11 @@ impl<'d> Prepared<'d> {
 }
 
 /// Makes a call of a set-up, or of a program that is run once.
-pub(super) fn make_once(
+pub(super) fn make_once<D: AnyDevice>(
     (program, call): (&Program, &Call),
-    (device, team): (Option<&Device>, &Team),
-    handles: &Handles,
-    memories: &mut Memories,
+    (device, team): (Option<&D>, &Team),
+    handles: &Handles<D>,
+    memories: &mut Memories<D>,
 ) -> Result<(), ExecuteError> {
     // Going through the whole program for every other call would take long.
     let footprint = if call.is_compute() { program.host_footprint() } else { Bytes::ZERO };
@@ -272,29 +276,29 @@ pub(super) fn make_once(
     prepared.make(handles, memories, team)
 }
 
-fn own_launch(
+fn own_launch<D: AnyDevice>(
     (program, step): (&Program, &OwnStep),
-    device: &Device,
-    memories: &Memories,
-) -> Result<Launch, ExecuteError> {
+    device: &D,
+    memories: &Memories<D>,
+) -> Result<D::Launch, ExecuteError> {
     let addresses = |slices: &[Slice]| -> Vec<u64> {
         slices.iter().map(|slice| memories.on_device(slice)).collect()
     };
     let (reads, writes) = (addresses(&step.reads), addresses(&step.writes));
     let shape = step.product().map(|ProductShape { rows, inner, columns }| [rows, inner, columns]);
     let how = (step.geometry, &step.parameters[..]);
-    Ok(Launch::own(device, program.own_kernel(step), how, [&reads, &writes], shape)?)
+    Ok(device.own_kernel(program.own_kernel(step), how, [&reads, &writes], shape)?)
 }
 
-fn launch(
+fn launch<D: AnyDevice>(
     step: &LibraryStep,
-    device: &Device,
-    memories: &Memories,
-) -> Result<Launch, ExecuteError> {
+    device: &D,
+    memories: &Memories<D>,
+) -> Result<D::Launch, ExecuteError> {
     let inputs: Vec<u64> = step.inputs.iter().map(|slice| memories.on_device(slice)).collect();
     let output = memories.on_device(&step.output);
     let workspace = step.workspace.as_ref().map_or(0, |slice| memories.on_device(slice));
     let sizes = (step.elements(), step.inputs[0].length.as_f32_count(), step.lead);
     let kernel = (step.kernel, step.arguments);
-    Ok(Launch::new(device, kernel, &inputs, (output, workspace), sizes)?)
+    Ok(device.kernel(kernel, &inputs, (output, workspace), sizes)?)
 }

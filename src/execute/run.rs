@@ -4,11 +4,12 @@ use super::effort::Effort;
 use super::error::ExecuteError;
 use super::executor::Executor;
 use super::stage::Stage;
+use crate::gpu::{AnyDevice, Device};
 use crate::host::OneCpu;
 use crate::program::Program;
 use crate::runs::{Run, Trace};
 
-impl Executor<'_> {
+impl<D: AnyDevice> Executor<'_, D> {
     /// Runs a plan repeatedly and checks what it computes.
     ///
     /// # Errors
@@ -28,7 +29,7 @@ impl Executor<'_> {
         &'s self,
         programs: &'s [Program],
         effort: Effort,
-    ) -> Result<InTurn<'s>, ExecuteError> {
+    ) -> Result<InTurn<'s, D>, ExecuteError> {
         let _cpu = OneCpu::quietest();
         let stages = programs.iter().map(|program| Stage::new(self, program));
         Ok(InTurn { stages: stages.collect::<Result<_, _>>()?, effort, turns: 0 })
@@ -47,14 +48,14 @@ impl Executor<'_> {
 /// Plans of a workload that are set up and take turns. The time of driver calls differs
 /// by a tenth from CPU to CPU, and from second to second. So a plan that gets little time
 /// is better run on several CPUs and at several moments, with other plans in between.
-pub struct InTurn<'a> {
-    stages: Vec<Stage<'a>>,
+pub struct InTurn<'a, D: AnyDevice = Device> {
+    stages: Vec<Stage<'a, D>>,
     effort: Effort,
     /// How many turns the plans have had.
     turns: usize,
 }
 
-impl InTurn<'_> {
+impl<D: AnyDevice> InTurn<'_, D> {
     /// Gives each plan a turn and returns true, or returns false if they have had all.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use super::memory::{Memories, Memory};
 use super::movable::{Ready, Whole};
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once};
-use crate::gpu::{Device, Graph};
+use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
 use crate::program::{Call, Program, Threads, Whose, check_fits};
@@ -19,7 +19,7 @@ use crate::runs::{Run, Trace};
 use crate::units::Span;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A pass that is shorter than this is timed together with others, as many as fit into it.
 /// Reading the clock and getting back to the plan takes a tenth of the shortest pass.
@@ -39,15 +39,15 @@ const PASSES_TO_SETTLE: usize = 2;
 /// A plan that is set up.
 ///
 /// Fields are dropped in this order: handles before the memory they use.
-pub(super) struct Stage<'a> {
-    executor: &'a Executor<'a>,
+pub(super) struct Stage<'a, D: AnyDevice> {
+    executor: &'a Executor<'a, D>,
     program: &'a Program,
-    body: Vec<Ready<'a>>,
+    body: Vec<Ready<'a, D>>,
     /// Positions of the calls that the host makes: all calls of the body but those in
     /// graphs.
     made: Vec<usize>,
-    handles: Handles,
-    memories: Memories,
+    handles: Handles<D>,
+    memories: Memories<D>,
     expected: Expected<'a>,
     setup: Span,
     /// Whether only the issuing thread works for the plan. Then its passes need a core to
@@ -66,16 +66,16 @@ pub(super) struct Stage<'a> {
     worst_error: f64,
 }
 
-impl<'a> Stage<'a> {
+impl<'a, D: AnyDevice> Stage<'a, D> {
     /// Sets the plan up, makes a first pass and checks its outputs.
-    pub fn new(executor: &'a Executor<'_>, program: &'a Program) -> Result<Self, ExecuteError> {
+    pub fn new(executor: &'a Executor<'_, D>, program: &'a Program) -> Result<Self, ExecuteError> {
         let device = executor.device;
         check_room(device, program)?;
         check_calls(executor.workload, program)?;
         let expected = executor.expected(program)?;
         let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
         let handles = Handles::new(device, program)?;
-        let start = Instant::now();
+        let start = D::now();
         for call in &program.setup {
             match call {
                 Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
@@ -84,8 +84,8 @@ impl<'a> Stage<'a> {
                 }
             }
         }
-        device.map_or(Ok(()), Device::make_current)?;
-        let setup = start.elapsed().into();
+        device.map_or(Ok(()), D::make_current)?;
+        let setup = (D::now() - start).into();
         for stream in &handles.streams {
             stream.synchronize()?;
         }
@@ -187,7 +187,7 @@ impl<'a> Stage<'a> {
                 make_once((program, call), (executor.device, executor.team), handles, memories)?;
             }
         }
-        executor.device.map_or(Ok(()), Device::make_current)?;
+        executor.device.map_or(Ok(()), D::make_current)?;
         Ok(handles.streams.iter().try_for_each(|stream| stream.synchronize())?)
     }
 
@@ -196,12 +196,12 @@ impl<'a> Stage<'a> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, body, made, handles, memories, .. } = &mut self;
-        let make = |call: &Ready<'_>| call.make(handles, memories, executor.team);
+        let make = |call: &Ready<'_, D>| call.make(handles, memories, executor.team);
         let recorded = by_records::timeline(program, (body, made), make)?;
         let timeline = match recorded {
             Some(timeline) => timeline,
             None => {
-                let make = |call: &Ready<'_>, handles: &Handles| {
+                let make = |call: &Ready<'_, D>, handles: &Handles<D>| {
                     call.make(handles, memories, executor.team)
                 };
                 by_events::timeline(executor.device, program, (body, made), handles, make)?
@@ -212,11 +212,11 @@ impl<'a> Stage<'a> {
 
     /// Captures the plan's graphs and puts their launches into the body.
     fn capture(&mut self) -> Result<(), ExecuteError> {
-        let start = Instant::now();
+        let start = D::now();
         for graph in self.program.graphs() {
             self.made.retain(|at| !graph.calls.contains(at));
             let Self { body, handles, memories, executor, .. } = self;
-            let captured = Graph::capture(&handles.streams[graph.origin.0], || {
+            let captured = handles.streams[graph.origin.0].capture(|| {
                 let mut calls = body[graph.calls].iter();
                 calls.try_for_each(|call| call.make(handles, memories, executor.team))
             })?;
@@ -224,20 +224,20 @@ impl<'a> Stage<'a> {
             let launch = Prepared::Replay { stream: graph.origin.0, graph: executable };
             body[graph.launch] = Ready::Fixed(launch);
         }
-        self.setup += start.elapsed().into();
+        self.setup += (D::now() - start).into();
         Ok(())
     }
 
     /// Makes one pass over the body, timed by the host's clock. Of short passes, it makes
     /// several and returns their mean.
     fn pass(&mut self) -> Result<Span, ExecuteError> {
-        let start = Instant::now();
+        let start = D::now();
         for _ in 0..self.rounds {
             for &at in &self.made {
                 self.body[at].make(&self.handles, &mut self.memories, self.executor.team)?;
             }
         }
-        Ok((start.elapsed() / self.rounds).into())
+        Ok(((D::now() - start) / self.rounds).into())
     }
 
     fn needs_no_device(&self) -> bool {
@@ -250,20 +250,20 @@ impl<'a> Stage<'a> {
         if self.needs_no_device() {
             return;
         }
-        let (start, length) = (Instant::now(), LONGEST_PAUSE.mul_f64(self.random.random()));
-        while start.elapsed() < length {
+        let (start, length) = (D::now(), LONGEST_PAUSE.mul_f64(self.random.random()));
+        while D::now() - start < length {
             std::hint::spin_loop();
         }
     }
 
     fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
-        let start = Instant::now();
+        let start = D::now();
         let computes = !self.works_alone || self.needs_no_device();
         let least = if computes { effort.compute_warm_up } else { effort.warm_up };
         let mut passes = 0;
         self.rounds = 1;
         loop {
-            let elapsed = start.elapsed();
+            let elapsed = D::now() - start;
             let is_warm = passes >= effort.warm_up_passes && elapsed >= least;
             if is_warm || elapsed >= effort.longest_warm_up {
                 let fit_in = SHORTEST.as_nanos() * passes as u128 / elapsed.as_nanos().max(1);
@@ -276,10 +276,10 @@ impl<'a> Stage<'a> {
     }
 
     fn time(&mut self, effort: Effort, cpu: &mut OneCpu) -> Result<(), ExecuteError> {
-        let start = Instant::now();
+        let start = D::now();
         let (mut alone, mut all) = (0, 0);
-        while alone < effort.fewest || (start.elapsed() < effort.timed && alone < effort.most) {
-            if start.elapsed() > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {
+        while alone < effort.fewest || (D::now() - start < effort.timed && alone < effort.most) {
+            if D::now() - start > effort.timed * OneCpu::MORE_PATIENCE && all >= effort.fewest {
                 break;
             }
             if self.works_alone && cpu.settle() {
@@ -300,8 +300,8 @@ impl<'a> Stage<'a> {
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system
 /// may kill, without a word, whoever takes the last page.
-fn check_room(device: Option<&Device>, program: &Program) -> Result<(), ExecuteError> {
-    let free = |device: &Device| {
+fn check_room<D: AnyDevice>(device: Option<&D>, program: &Program) -> Result<(), ExecuteError> {
+    let free = |device: &D| {
         let devices = (0..program.devices().max(1)).map(|index| device.nth(index)?.free_memory());
         devices.collect::<Result<Vec<_>, _>>()
     };
@@ -315,11 +315,11 @@ fn check_room(device: Option<&Device>, program: &Program) -> Result<(), ExecuteE
     })
 }
 
-impl Drop for Stage<'_> {
+impl<D: AnyDevice> Drop for Stage<'_, D> {
     fn drop(&mut self) {
         // A pass that failed halfway may have left another device's context current, and
         // may have left work behind that uses the memory.
-        let _ = self.executor.device.map(Device::make_current);
+        let _ = self.executor.device.map(D::make_current);
         for stream in &self.handles.streams {
             let _ = stream.synchronize();
         }
@@ -366,7 +366,7 @@ mod tests {
             let workload = saxpy_into("z", elements);
             let program = build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(threads).expect("threads");
-            let executor = Executor::new(None, &team, &workload, 1);
+            let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
             let stage = Stage::new(&executor, &program).expect("it runs");
             assert_eq!(stage.works_alone, works_alone, "{elements} elements, {threads} threads");
         }
@@ -399,7 +399,7 @@ mod tests {
             let workload = saxpy_into(output, 1_000);
             let program = &build(&workload, ON_CPU).expect("it can be done");
             let team = Team::new(1).expect("a thread");
-            let executor = Executor::new(None, &team, &workload, 1);
+            let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
             for works in [true, false] {
                 let mut stage = Stage::new(&executor, program).expect("right at first");
                 stage.turn(0, Effort::SHORT, &mut OneCpu::quietest()).expect("it runs");

@@ -1,4 +1,5 @@
-//! The device: the only room that names cudarc.
+//! The device: the only room that names cudarc, behind traits that another vendor's device can
+//! implement as well ([`AnyDevice`] and those that it names).
 //!
 //! Invariants: on a machine without a driver, a device or NVRTC, nothing here panics; the
 //! answer is a [`GpuError`]. A call on the timed path is exactly one driver or library
@@ -6,6 +7,7 @@
 //! times in floating-point milliseconds; they become a [`crate::units::Span`] here.
 
 mod blocker;
+mod cuda;
 mod device;
 mod error;
 mod graph;
@@ -22,6 +24,7 @@ mod rows;
 mod setup;
 mod stream;
 mod survey;
+mod vendor;
 
 pub use blocker::Blocker;
 pub use device::{Description, Device};
@@ -37,3 +40,6 @@ pub use rows::{RowShape, RowSide};
 pub use setup::{ExtraContext, ExtraModule, NewModule};
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;
+pub use vendor::{
+    AnyBlocker, AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
+};

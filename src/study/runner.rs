@@ -3,7 +3,7 @@
 use super::predicted::{Predicted, Which, dealt};
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::files;
-use crate::gpu::Device;
+use crate::gpu::{AnyDevice, Device};
 use crate::host::Team;
 use crate::profile::Profile;
 use crate::program::Program;
@@ -163,10 +163,9 @@ pub enum Traced<'t> {
 }
 
 /// How plans are run.
-#[derive(Clone, Copy)]
-pub struct Runner<'a> {
+pub struct Runner<'a, D = Device> {
     /// Plans on the CPU need none.
-    pub device: Option<&'a Device>,
+    pub device: Option<&'a D>,
     pub team: &'a Team,
     /// Seed of what buffers hold.
     pub contents: u64,
@@ -181,7 +180,7 @@ pub struct Runner<'a> {
     pub traced: Traced<'a>,
 }
 
-impl Runner<'_> {
+impl<D: AnyDevice> Runner<'_, D> {
     /// Runs all plans of the jobs that were not run in every round yet. Each run is written as it
     /// comes. When all are there, they replace the runs of an earlier process, and are returned.
     ///
@@ -228,7 +227,7 @@ impl Runner<'_> {
         along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), StudyError> {
         group.retain(|&(job, plan)| jobs[job].lacks(&jobs[job].programs[plan].1, round));
-        let mut executors: BTreeMap<usize, Executor<'_>> = BTreeMap::new();
+        let mut executors: BTreeMap<usize, Executor<'_, D>> = BTreeMap::new();
         for (job, plan) in group {
             let left = self.left(jobs);
             stops(along(Event::Begins { left }))?;

@@ -7,7 +7,7 @@
 use super::drawn::some_of;
 use super::trial_scenario::trial_scenarios;
 use crate::execute::{Effort, ExecuteError, Executor, InTurn};
-use crate::gpu::Device;
+use crate::gpu::{AnyDevice, Device};
 use crate::host::Team;
 use crate::machine::HostMemory;
 use crate::program::Program;
@@ -44,16 +44,16 @@ pub struct TrialError {
 /// The trials of a machine. They are run in several rounds with memory allocated anew, because
 /// where memory happens to lie makes a plan up to 3% faster in one round than in another, however
 /// long each runs.
-pub struct Trials<'a> {
-    device: &'a Device,
+pub struct Trials<'a, D = Device> {
+    device: &'a D,
     team: &'a Team,
     seed: u64,
     planned: Vec<Planned>,
 }
 
-impl<'a> Trials<'a> {
+impl<'a, D: AnyDevice> Trials<'a, D> {
     /// The trials of a calibration, drawn with its seed.
-    pub fn new(machine: &Provenance, device: &'a Device, team: &'a Team) -> Self {
+    pub fn new(machine: &Provenance, device: &'a D, team: &'a Team) -> Self {
         let seed = machine.seed;
         Self { device, team, seed, planned: planned(workloads(machine.extent), seed) }
     }
@@ -65,12 +65,12 @@ impl<'a> Trials<'a> {
     /// Those of `along`. A step fails if a plan does not run or computes a wrong result.
     pub fn round<T, E: From<TrialError>>(
         &mut self,
-        along: impl FnOnce(&mut Round<'_>) -> Result<T, E>,
+        along: impl FnOnce(&mut Round<'_, D>) -> Result<T, E>,
     ) -> Result<T, E> {
         let Self { device, team, seed, planned } = self;
         let workloads = planned.iter().map(|planned| &planned.workload);
-        let executors: Vec<Executor<'_>> =
-            workloads.map(|one| Executor::new(Some(device), team, one, *seed)).collect();
+        let executors: Vec<Executor<'_, D>> =
+            workloads.map(|one| Executor::new(Some(*device), team, one, *seed)).collect();
         let mut round = Round {
             planned,
             executors: &executors,
@@ -108,18 +108,18 @@ impl<'a> Trials<'a> {
 }
 
 /// A round of trials in progress.
-pub struct Round<'s> {
+pub struct Round<'s, D: AnyDevice = Device> {
     planned: &'s [Planned],
-    executors: &'s [Executor<'s>],
+    executors: &'s [Executor<'s, D>],
     /// For each workload, its plans while they have had some of their turns, but not all.
-    set_up: Vec<Option<InTurn<'s>>>,
+    set_up: Vec<Option<InTurn<'s, D>>>,
     steps: usize,
     /// For each finished plan, the times taken with a core to itself, and those taken beside
     /// others.
     times: Vec<[Vec<Span>; 2]>,
 }
 
-impl Round<'_> {
+impl<D: AnyDevice> Round<'_, D> {
     /// Gives all plans of the next workload one turn. Returns `false` if all turns were done
     /// already.
     ///

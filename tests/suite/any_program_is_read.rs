@@ -174,7 +174,7 @@ fn on_a_real_machine_no_reader_panics() {
 fn the_executor_refuses_what_it_cannot_run() {
     let workload = simple(Kernel::Scale, 4096, "");
     let team = Team::new(1).expect("a thread");
-    let executor = Executor::new(None, &team, &workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
     let strategy = Strategy {
         family: Family::Cpu(Cpu),
         memory: HostMemory::Pageable,

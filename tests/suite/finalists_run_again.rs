@@ -50,7 +50,7 @@ fn runs(all: &[Predicted], reruns: usize) -> RunSet {
     let (team, folder) = (Team::new(1).expect("a team"), tempfile::tempdir().expect("a folder"));
     let (contents, order, rounds, effort) = (1, 1, 3, Effort::BRIEF);
     let traced = Traced::Nothing;
-    let runner =
+    let runner: Runner<'_> =
         Runner { device: None, team: &team, contents, order, rounds, reruns, effort, traced };
     let mut jobs = jobs(all, None, folder.path());
     let mut sets = runner.run(&mut jobs, &mut |_| ControlFlow::Continue(())).expect("they run");

@@ -296,7 +296,7 @@ fn what_is_only_priced_is_not_run() {
     ] {
         let workload = workload(&kernel, &calls);
         let team = Team::new(1).expect("a thread");
-        let executor = Executor::new(None, &team, &workload, 1);
+        let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
         let error = executor.run(&workload.programs[0], Effort::SHORT).expect_err("it cannot");
         assert!(matches!(error, ExecuteError::OnlyPredicted { .. }), "{error}");
         assert!(error.to_string().contains(told), "{error}");

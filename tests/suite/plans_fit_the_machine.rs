@@ -123,7 +123,7 @@ fn a_plan_larger_than_the_machine_is_not_begun() {
     let workload = workload();
     let mut plan = resident(&workload).expect("no limits");
     let team = Team::new(1).expect("one thread");
-    let executor = Executor::new(None, &team, &workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
     let pinned = plan.allocations.iter_mut().find(|one| one.place == PINNED).expect("some");
     pinned.bytes = Bytes::mib(1 << 40);
     let error = executor.run(&plan, Effort::SHORT).expect_err("an exbibyte");
@@ -147,7 +147,7 @@ fn each_is_run(workload: &Workload, is_shared: bool) {
     let plan = candidates(workload).programs().into_iter().find(|plan| !plan.needs_device());
     let plan = plan.expect("there is a plan for the CPU");
     let team = Team::new(2).expect("two threads");
-    let executor = Executor::new(None, &team, workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, workload, 1);
     let plans = [plan.clone(), plan];
     let mut set_up = executor.set_up(&plans, Effort::SHORT).expect("there is room");
     for _ in 0..Effort::SHORT.turns {
@@ -187,7 +187,7 @@ fn what_is_updated_in_place_begins_anew_for_the_last_check() {
     ));
     let plan = candidates(&workload).programs().into_iter().find(|plan| !plan.needs_device());
     let team = Team::new(2).expect("two threads");
-    let executor = Executor::new(None, &team, &workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
     let run = executor
         .run(&plan.expect("there is a plan for the CPU"), Effort::SHORT)
         .expect("right results");

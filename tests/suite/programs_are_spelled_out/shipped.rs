@@ -85,7 +85,7 @@ fn a_program_of_the_cpu_runs_and_is_checked() {
     let text = text.replace("4_194_304", "4_096").replace("16 MiB", "16 KiB");
     let workload = read(&text);
     let team = Team::new(2).expect("two threads");
-    let executor = Executor::new(None, &team, &workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
     let plans = candidates(&workload).programs();
     let run = executor.run(&plans[0], Effort::SHORT).expect("right results");
     assert!(run.worst_error < 1e-6, "{}", run.worst_error);

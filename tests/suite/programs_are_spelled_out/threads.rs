@@ -76,7 +76,7 @@ fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several()
     broken.body.remove(5);
     broken.threads.remove(5);
     assert!((0..40).any(|seed| check_orders(&broken, &team, seed).is_err()));
-    let executor = Executor::new(None, &team, &workload, 1);
+    let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);
     let error = executor.run(&workload.programs[0], Effort::SHORT).expect_err("refused");
     assert!(matches!(error, ExecuteError::OnlyPredicted { .. }), "{error}");
     assert!(

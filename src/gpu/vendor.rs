@@ -1,0 +1,358 @@
+//! What a vendor's device must do, so that plans run on it: one family of traits. `cuda.rs`
+//! implements it for CUDA, and the tests implement it for a pretend device with a virtual clock.
+//!
+//! Everything is generic over these traits and nothing is dispatched at run time: a call in a
+//! timed loop compiles to what a call of the vendor's own type compiles to.
+
+use super::error::GpuError;
+use super::monitor::Monitor;
+use super::records::Record;
+use super::rows::{RowShape, RowSide};
+use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
+use crate::machine::Residence;
+use crate::units::{Bytes, Span};
+use std::time::{Duration, Instant};
+
+/// One GPU of any vendor. It makes everything else that belongs to it.
+pub trait AnyDevice: Sized + 'static {
+    type Stream: AnyStream<Self>;
+    type Event: AnyEvent;
+    type DeviceMemory: AnyMemory;
+    /// Page-locked memory, which has one address on both sides.
+    type PinnedMemory: AnyMemory;
+    /// Memory whose pages move to the side that uses them. It has one address on both sides.
+    type ManagedMemory: AnyMemory;
+    /// Device memory that is allocated in the order of a stream.
+    type PooledMemory: AnyMemory;
+    type Registration: AnyRegistration;
+    type Launch;
+    type Graph: AnyGraph<Self>;
+    type ExecutableGraph;
+    type Recorder: AnyRecorder;
+    type Blocker: AnyBlocker<Self>;
+    /// What a process sets up once for each device, and the code of the library's kernels.
+    type ExtraContext;
+    type ExtraModule;
+
+    /// The clock by which the host times what it does with such a device.
+    fn now() -> Instant;
+    /// The time since `start` by that clock.
+    #[inline]
+    fn elapsed(start: Instant) -> Duration {
+        Self::now() - start
+    }
+    /// Whether the library's kernel can run, for which another library may be needed.
+    fn supports(kernel: Kernel) -> bool;
+    /// Whether copies and kernels use the data that they are given. If so, memory is filled with
+    /// random data before anything is timed.
+    fn uses_data(&self) -> bool {
+        true
+    }
+    /// What says in which state the device is, if there is such a thing.
+    fn monitor(&self) -> Option<Monitor>;
+    /// What says when devices did what, if there is such a thing.
+    fn recorder() -> Option<&'static Self::Recorder>;
+
+    /// GPU `index`, where 0 is this one.
+    ///
+    /// # Errors
+    /// If there are not that many GPUs, or one cannot be opened.
+    fn nth(&self, index: usize) -> Result<&Self, GpuError>;
+    /// Makes the calling thread's next calls go to this device.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn make_current(&self) -> Result<(), GpuError>;
+    /// Blocks the host thread until the device has nothing left to do.
+    ///
+    /// # Errors
+    /// If the driver reports that work before it failed.
+    fn synchronize(&self) -> Result<(), GpuError>;
+    /// Lets copies to and from another device bypass host memory, if they can.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn enable_access(&self, other: &Self) -> Result<(), GpuError>;
+    /// # Errors
+    /// If the driver does not answer.
+    fn free_memory(&self) -> Result<Bytes, GpuError>;
+    /// Makes the default pool keep what is freed.
+    ///
+    /// # Errors
+    /// If the device has no pools.
+    fn keep_pool(&self) -> Result<(), GpuError>;
+
+    /// Whether the device allocates in the order of streams.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    fn has_pools(&self) -> Result<bool, GpuError>;
+    /// Whether a process may have a second context of its own on the device.
+    ///
+    /// # Errors
+    /// If the driver does not answer.
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError>;
+    /// Makes another context, which lives as long as the value.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn another_context(&self) -> Result<Self::ExtraContext, GpuError>;
+    /// Loads the library's kernels once more.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn load_again(&self) -> Result<Self::ExtraModule, GpuError>;
+    /// What holds streams back.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn blocker(&self) -> Result<Self::Blocker, GpuError>;
+
+    fn legacy_default_stream(&self) -> Self::Stream;
+    /// A stream that waits for the legacy default stream, and the other way round.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn blocking_stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
+    /// A stream that the legacy default stream does not concern.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
+    /// An event without a time stamp.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn ordering_event(&self) -> Result<Self::Event, GpuError>;
+    /// # Errors
+    /// If the driver refuses.
+    fn timing_event(&self) -> Result<Self::Event, GpuError>;
+
+    /// # Errors
+    /// If the device has too little free memory.
+    fn allocate(&self, bytes: Bytes) -> Result<Self::DeviceMemory, GpuError>;
+    /// # Errors
+    /// If the system refuses to lock that much memory.
+    fn allocate_pinned(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
+    /// Pinned memory that bypasses the CPU's caches.
+    ///
+    /// # Errors
+    /// If the system refuses to lock that much memory.
+    fn allocate_write_combined(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
+    /// # Errors
+    /// If the device has no managed memory, or too little is free.
+    fn allocate_managed(&self, bytes: Bytes) -> Result<Self::ManagedMemory, GpuError>;
+    /// Pins memory where it is.
+    ///
+    /// # Safety
+    /// The `bytes` from `address` on must stay mapped as long as the value lives.
+    ///
+    /// # Errors
+    /// If the system refuses to lock that much memory.
+    unsafe fn register(
+        &self,
+        address: *mut f32,
+        bytes: Bytes,
+    ) -> Result<Self::Registration, GpuError>;
+
+    /// A launch of a kernel of the library; see [`super::Launch::new`].
+    ///
+    /// # Errors
+    /// If the kernel cannot be had.
+    fn kernel(
+        &self,
+        kernel: (Kernel, Arguments),
+        inputs: &[u64],
+        output_and_workspace: (u64, u64),
+        counts: (u64, u64, u64),
+    ) -> Result<Self::Launch, GpuError>;
+    /// A launch of a user's kernel; see [`super::Launch::own`].
+    ///
+    /// # Errors
+    /// If the kernel cannot be had or not be launched so.
+    fn own_kernel(
+        &self,
+        kernel: &OwnKernel,
+        how: (Option<Geometry>, &[Parameter]),
+        reads_and_writes: [&[u64]; 2],
+        shape: Option<[u64; 3]>,
+    ) -> Result<Self::Launch, GpuError>;
+}
+
+/// Work in order. Copies and launches return at once, unless the memory is pageable.
+pub trait AnyStream<D: AnyDevice> {
+    /// # Safety
+    /// Both ranges must be valid until the stream has executed the copy.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> Result<(), GpuError>;
+    /// # Safety
+    /// Both ranges must be valid until the stream has executed the copy.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> Result<(), GpuError>;
+    /// # Safety
+    /// Both ranges must be valid until the stream has executed the copy.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn copy_on_device(&self, from: u64, to: u64, bytes: Bytes) -> Result<(), GpuError>;
+    /// # Safety
+    /// Both ranges must be valid until the stream has executed the copy.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn copy_to_peer(&self, from: u64, to: (&D, u64), bytes: Bytes) -> Result<(), GpuError>;
+    /// # Safety
+    /// All rows must be valid until the stream has executed the copy, and those that are read must
+    /// not overlap those that are written.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn copy_rows(&self, from: RowSide, to: RowSide, shape: RowShape)
+    -> Result<(), GpuError>;
+    /// Sets bytes to zero.
+    ///
+    /// # Safety
+    /// The range must be valid until the stream has executed the call.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError>;
+    /// Moves pages of managed memory to one side: `range` is the offset and the length.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn prefetch(
+        &self,
+        memory: &D::ManagedMemory,
+        range: (Bytes, Bytes),
+        to: Residence,
+    ) -> Result<(), GpuError>;
+    /// Makes what a launch in this stream needs, so that launching takes no longer the first time.
+    ///
+    /// # Errors
+    /// If a library refuses.
+    fn prepare(&self, launch: &D::Launch) -> Result<(), GpuError>;
+    /// # Safety
+    /// The memory that the launch names must be valid until the stream has executed it.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn launch(&self, launch: &D::Launch) -> Result<(), GpuError>;
+    /// # Errors
+    /// If the driver refuses.
+    fn allocate(&self, bytes: Bytes) -> Result<D::PooledMemory, GpuError>;
+    /// # Errors
+    /// If the driver refuses.
+    fn free(&self, memory: D::PooledMemory) -> Result<(), GpuError>;
+    /// # Errors
+    /// If the driver refuses.
+    fn record(&self, event: &D::Event) -> Result<(), GpuError>;
+    /// Makes later work of this stream wait for the event's latest record.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn wait(&self, event: &D::Event) -> Result<(), GpuError>;
+    /// Blocks the host thread until the stream has done everything.
+    ///
+    /// # Errors
+    /// If the driver reports that work before it failed.
+    fn synchronize(&self) -> Result<(), GpuError>;
+    /// Captures what `issue` puts into this stream, and into those that it makes wait for it.
+    ///
+    /// # Errors
+    /// What `issue` returns, or if some call cannot be captured.
+    fn capture<E: From<GpuError>>(
+        &self,
+        issue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<D::Graph, E>;
+    /// Launches a graph.
+    ///
+    /// # Safety
+    /// The memory that the graph's nodes access must stay valid until the stream has executed it.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    unsafe fn replay(&self, graph: &D::ExecutableGraph) -> Result<(), GpuError>;
+    /// During capture, adds a node that records `event` at every launch.
+    ///
+    /// # Errors
+    /// If the stream is not being captured.
+    fn mark(&self, event: &D::Event) -> Result<(), GpuError>;
+}
+
+/// A point in a stream.
+pub trait AnyEvent: Sized {
+    /// Blocks the host thread until the latest record of the event has happened.
+    ///
+    /// # Errors
+    /// If the driver reports that work before it failed.
+    fn synchronize(&self) -> Result<(), GpuError>;
+    /// The time from `earlier` to this event.
+    ///
+    /// # Errors
+    /// If either event has no time stamp or has not happened yet.
+    fn since(&self, earlier: &Self) -> Result<Span, GpuError>;
+}
+
+/// Holds a stream until it is released; see [`super::Blocker`].
+pub trait AnyBlocker<D: AnyDevice> {
+    /// Makes everything issued to the stream from now on wait for the release.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    fn hold(&mut self, stream: &D::Stream) -> Result<(), GpuError>;
+    /// Releases the stream and waits until all of `streams` are done.
+    ///
+    /// # Errors
+    /// If the stream was held for too long, or does not finish.
+    fn end(&self, streams: &[&D::Stream]) -> Result<(), GpuError>;
+    /// Waits for a stream, but not for ever.
+    ///
+    /// # Errors
+    /// If the stream does not finish.
+    fn finish(stream: &D::Stream) -> Result<(), GpuError>;
+}
+
+/// Memory that is freed when dropped.
+pub trait AnyMemory {
+    fn address(&self) -> u64;
+    /// The address for the host, of memory that it can use.
+    #[inline]
+    fn as_mut_ptr(&self) -> *mut f32 {
+        self.address() as *mut f32
+    }
+}
+
+/// Memory of others that is pinned until this is dropped.
+pub trait AnyRegistration {
+    /// The address for kernels.
+    ///
+    /// # Errors
+    /// If the device cannot use memory that others have allocated.
+    fn device_address(&self) -> Result<u64, GpuError>;
+}
+
+/// Work that was captured from streams.
+pub trait AnyGraph<D: AnyDevice> {
+    /// # Errors
+    /// If the driver refuses.
+    fn instantiate(&self) -> Result<D::ExecutableGraph, GpuError>;
+}
+
+/// What says when devices did what.
+pub trait AnyRecorder {
+    /// The time on the clock of the records, in nanoseconds.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    fn now(&self) -> Result<u64, GpuError>;
+    /// Records what all devices do while `work` runs, which must wait for what it issues.
+    ///
+    /// # Errors
+    /// If nothing can be recorded now.
+    fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError>;
+}
