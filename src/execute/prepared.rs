@@ -136,12 +136,9 @@ impl<'d> Prepared<'d> {
         memories: &mut Memories,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
-            Call::Allocate(_)
-            | Call::Free(_)
-            | Call::Pin(_)
-            | Call::Unpin(_)
-            | Call::AllocateInStream { .. }
-            | Call::FreeInStream { .. } => Self::Memory(MemoryChange::new(program, call, device)),
+            Call::Allocate { .. } | Call::Free { .. } | Call::Pin(_) | Call::Unpin(_) => {
+                Self::Memory(MemoryChange::new(program, call, device))
+            }
             Call::DeviceCopy { .. } | Call::RowCopy { .. } | Call::HostCopy { .. } => {
                 Self::Local(LocalCopy::new(call, memories))
             }
