@@ -41,7 +41,7 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
                 continue;
             }
             // The memory is new, or a copy wrote it: no core has it in its cache.
-            Call::Renew(id) | Call::Allocate(id) => {
+            Call::Renew(id) | Call::Allocate { allocation: id, .. } => {
                 let length = program.allocation(*id).bytes;
                 uses.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
                 continue;

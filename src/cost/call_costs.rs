@@ -22,7 +22,9 @@ use crate::profile::{
     DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
     Unknown,
 };
-use crate::program::{Before, Call, Graph, LibraryStep, Program, Step, ThreadId, Threads};
+use crate::program::{
+    AllocationId, Before, Call, Facts, Graph, LibraryStep, Program, Step, ThreadId, Threads,
+};
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -63,20 +65,10 @@ pub(super) enum Key {
     /// and, on the CPU, which new pages it uses.
     OwnLaunch(usize, u64, String, Mapped, Bytes),
     OwnCompute(usize, u64, String, Option<NewPages>, (Mapped, Bytes)),
-    Memory(MemoryCall, usize),
+    /// What makes the call, and the memory that it is about.
+    Memory(&'static str, Option<AllocationId>),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum MemoryCall {
-    Allocate,
-    Pin,
-    Renew,
-    Free,
-    Unpin,
-    AllocateInStream,
-    FreeInStream,
 }
 
 impl Key {
@@ -120,16 +112,13 @@ impl Key {
             Call::Launch { step, .. } => Self::of_launch(program, step, locality),
             Call::Compute { step } => Self::of_computation(program, step, locality),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
-            Call::Allocate(id) => Self::Memory(MemoryCall::Allocate, id.0),
-            Call::Pin(id) => Self::Memory(MemoryCall::Pin, id.0),
-            Call::Renew(id) => Self::Memory(MemoryCall::Renew, id.0),
-            Call::Free(id) => Self::Memory(MemoryCall::Free, id.0),
-            Call::Unpin(id) => Self::Memory(MemoryCall::Unpin, id.0),
-            Call::AllocateInStream { allocation, .. } => {
-                Self::Memory(MemoryCall::AllocateInStream, allocation.0)
-            }
-            Call::FreeInStream { allocation, .. } => {
-                Self::Memory(MemoryCall::FreeInStream, allocation.0)
+            Call::Allocate { .. }
+            | Call::Pin(_)
+            | Call::Renew(_)
+            | Call::Free { .. }
+            | Call::Unpin(_) => {
+                let Facts { name, allocation, .. } = call.facts();
+                Self::Memory(name, allocation)
             }
         }
     }
@@ -230,13 +219,11 @@ impl<'a> CallCosts<'a> {
             }
             Call::Compute { step: Step::Library(step) } => self.compute(step, locality)?,
             Call::Compute { step: Step::Own(step) } => self.own_compute(step, locality)?,
-            Call::Allocate(_)
+            Call::Allocate { .. }
             | Call::Pin(_)
             | Call::Renew(_)
-            | Call::Free(_)
-            | Call::Unpin(_)
-            | Call::AllocateInStream { .. }
-            | Call::FreeInStream { .. } => self.of_memory(call)?,
+            | Call::Free { .. }
+            | Call::Unpin(_) => self.of_memory(call)?,
             Call::Synchronize { .. } => self.waiting(Waits::Stream)?,
             Call::SynchronizeEvent { .. } => self.waiting(Waits::Event)?,
             Call::SynchronizeDevice(device) => {

@@ -168,7 +168,7 @@ fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
     new_to_body(program).into_iter().for_each(|id| pages.renew(id));
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
     // Each pass pays for what it renews or takes.
-    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate(_));
+    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate { .. });
     for call in program.body.iter().filter(|call| !is_new(call)) {
         let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);

@@ -23,7 +23,7 @@ pub(super) struct NewPages {
 /// so memory that it renews has been used since by the calls before the renewal, too.
 pub(super) fn new_pages(program: &Program, page: Bytes) -> BTreeMap<usize, NewPages> {
     let mut found = BTreeMap::new();
-    if !program.body.iter().any(|call| matches!(call, Call::Renew(_) | Call::Allocate(_))) {
+    if !program.body.iter().any(|call| matches!(call, Call::Renew(_) | Call::Allocate { .. })) {
         return found;
     }
     let mut pages = Pages::new(program, page);
@@ -76,7 +76,7 @@ impl<'p> Pages<'p> {
     /// Walks past a call, and says which new pages it waits for.
     pub fn pass(&mut self, call: &Call) -> Option<NewPages> {
         let (slice, cost, bytes) = match call {
-            Call::Renew(id) | Call::Allocate(id) => {
+            Call::Renew(id) | Call::Allocate { allocation: id, .. } => {
                 let is_pageable =
                     self.program.allocation(*id).place == Place::Host(HostMemory::Pageable);
                 if is_pageable {

@@ -58,7 +58,7 @@ pub struct Taken {
 /// Prices what a program takes like that; nothing if it takes none.
 pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
     let is_taken = |(id, one): &(usize, &Allocation)| {
-        let is_own = || program.setup.contains(&Call::Allocate(AllocationId(*id)));
+        let is_own = || program.setup.contains(&Call::allocate(AllocationId(*id)));
         let is_combined = one.place == Place::Host(HostMemory::WriteCombined);
         ((one.place.is_managed() || one.place.is_pinned()) && is_own())
             || (one.holds.is_some() && is_combined)

@@ -93,7 +93,7 @@ pub(super) fn just_written(program: &Program) -> JustWrittenAt {
             written.note(&slice, by_all);
         }
         match call {
-            Call::Renew(id) | Call::Allocate(id) => {
+            Call::Renew(id) | Call::Allocate { allocation: id, .. } => {
                 let length = program.allocation(*id).bytes;
                 written.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
             }

@@ -48,7 +48,7 @@ fn recorders(program: &Program) -> Vec<DeviceId> {
 /// Makes the pools of the devices in which a program allocates keep what it frees.
 fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     let mut allocating = program.calls().filter_map(|call| match call {
-        Call::AllocateInStream { stream, .. } => Some(program.device_of(*stream)),
+        Call::Allocate { stream, .. } => stream.map(|stream| program.device_of(stream)),
         _ => None,
     });
     allocating.try_for_each(|DeviceId(id)| first.nth(id)?.keep_pool())

@@ -248,9 +248,9 @@ impl Interpreter {
         match call {
             Call::Compute { step } => self.run_kernel(step, team),
             // New memory holds anything, and what is freed is lost.
-            Call::Allocate(id) | Call::Renew(id) | Call::Free(id) => {
-                self.memory[id.0].fill(f32::NAN);
-            }
+            Call::Allocate { allocation: id, stream: None }
+            | Call::Free { allocation: id, stream: None }
+            | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
             Call::HostCopy { from, to, .. } => self.copy(&(*from).into(), &(*to).into()),
             Call::Record { event, .. } => {
                 let record = Some(self.happened.len());
@@ -268,8 +268,8 @@ impl Interpreter {
             | Call::PeerCopy { .. }
             | Call::DeviceCopy { .. }
             | Call::RowCopy { .. }
-            | Call::AllocateInStream { .. }
-            | Call::FreeInStream { .. }
+            | Call::Allocate { .. }
+            | Call::Free { .. }
             | Call::Launch { .. } => {
                 self.lanes[lane].push_back((number, call.clone()));
             }
@@ -291,9 +291,9 @@ impl Interpreter {
                     .map(|(slice, pitch)| Touched::rows(slice, rows.row, pitch));
                 self.copy(&from, &to);
             }
-            Some(
-                Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. },
-            ) => self.memory[allocation.0].fill(f32::NAN),
+            Some(Call::Allocate { allocation, .. } | Call::Free { allocation, .. }) => {
+                self.memory[allocation.0].fill(f32::NAN);
+            }
             Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
             Some(Call::Launch { step, .. }) => self.run_kernel(&step, team),
             Some(Call::Record { .. }) => {

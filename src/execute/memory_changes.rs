@@ -4,6 +4,7 @@ use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::Memories;
 use crate::gpu::AnyDevice;
+use crate::machine::StreamId;
 use crate::program::{Allocation, Call, Program};
 
 /// A call that takes memory, gives it back, or pins it.
@@ -11,16 +12,16 @@ pub(super) struct MemoryChange<'d, D> {
     index: usize,
     allocation: &'d Allocation,
     device: Option<&'d D>,
+    stream: Option<StreamId>,
     change: Change,
 }
 
+#[derive(Clone, Copy)]
 enum Change {
     Take,
     Free,
     Pin,
     Unpin,
-    TakeInStream(usize),
-    FreeInStream(usize),
 }
 
 impl<'d, D: AnyDevice> MemoryChange<'d, D> {
@@ -28,19 +29,14 @@ impl<'d, D: AnyDevice> MemoryChange<'d, D> {
     /// If the call is no such call.
     pub fn new(program: &'d Program, call: &Call, device: Option<&'d D>) -> Self {
         let (id, change) = match call {
-            Call::Allocate(id) => (*id, Change::Take),
-            Call::Free(id) => (*id, Change::Free),
+            Call::Allocate { allocation, .. } => (*allocation, Change::Take),
+            Call::Free { allocation, .. } => (*allocation, Change::Free),
             Call::Pin(id) => (*id, Change::Pin),
             Call::Unpin(id) => (*id, Change::Unpin),
-            Call::AllocateInStream { stream, allocation } => {
-                (*allocation, Change::TakeInStream(stream.0))
-            }
-            Call::FreeInStream { stream, allocation } => {
-                (*allocation, Change::FreeInStream(stream.0))
-            }
             other => unreachable!("{other:?} takes no memory and gives none back"),
         };
-        Self { index: id.0, allocation: program.allocation(id), device, change }
+        let allocation = program.allocation(id);
+        Self { index: id.0, allocation, device, stream: call.stream(), change }
     }
 
     pub fn make(
@@ -48,24 +44,16 @@ impl<'d, D: AnyDevice> MemoryChange<'d, D> {
         handles: &Handles<D>,
         memories: &mut Memories<D>,
     ) -> Result<(), ExecuteError> {
-        let Self { index, allocation, device, ref change } = *self;
-        match change {
-            Change::Take => memories.take(device, index, allocation),
-            Change::Free => {
-                memories.free(index);
-                Ok(())
-            }
-            Change::Pin => memories.pin(device, index),
-            Change::Unpin => {
-                memories.unpin(index);
-                Ok(())
-            }
-            Change::TakeInStream(stream) => {
-                memories.take_in_stream(&handles.streams[*stream], index, allocation)
-            }
-            Change::FreeInStream(stream) => {
-                memories.free_in_stream(&handles.streams[*stream], index)
-            }
+        let Self { index, allocation, device, stream, change } = *self;
+        let stream = stream.map(|stream| &handles.streams[stream.0]);
+        match (change, stream) {
+            (Change::Take, None) => memories.take(device, index, allocation)?,
+            (Change::Take, Some(stream)) => memories.take_in_stream(stream, index, allocation)?,
+            (Change::Free, None) => memories.free(index),
+            (Change::Free, Some(stream)) => memories.free_in_stream(stream, index)?,
+            (Change::Pin, _) => memories.pin(device, index)?,
+            (Change::Unpin, _) => memories.unpin(index),
         }
+        Ok(())
     }
 }

@@ -39,7 +39,9 @@ pub(super) fn on_one_stream<D: AnyDevice>(
     let handles = Handles::new(device, &plain)?;
     for call in &plain.setup {
         match call {
-            Call::Allocate(id) => memories.allocate(device, id.0, plain.allocation(*id))?,
+            Call::Allocate { allocation: id, stream: None } => {
+                memories.allocate(device, id.0, plain.allocation(*id))?;
+            }
             other => make_once((&plain, other), (device, team), &handles, &mut memories)?,
         }
     }

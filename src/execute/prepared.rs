@@ -140,12 +140,9 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
         memories: &mut Memories<D>,
     ) -> Result<Self, ExecuteError> {
         Ok(match call {
-            Call::Allocate(_)
-            | Call::Free(_)
-            | Call::Pin(_)
-            | Call::Unpin(_)
-            | Call::AllocateInStream { .. }
-            | Call::FreeInStream { .. } => Self::Memory(MemoryChange::new(program, call, device)),
+            Call::Allocate { .. } | Call::Free { .. } | Call::Pin(_) | Call::Unpin(_) => {
+                Self::Memory(MemoryChange::new(program, call, device))
+            }
             Call::DeviceCopy { .. } | Call::RowCopy { .. } | Call::HostCopy { .. } => {
                 Self::Local(LocalCopy::new(call, memories))
             }

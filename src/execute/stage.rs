@@ -78,7 +78,9 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let start = D::now();
         for call in &program.setup {
             match call {
-                Call::Allocate(id) => memories.allocate(device, id.0, program.allocation(*id))?,
+                Call::Allocate { allocation: id, stream: None } => {
+                    memories.allocate(device, id.0, program.allocation(*id))?;
+                }
                 other => {
                     make_once((program, other), (device, executor.team), &handles, &mut memories)?
                 }

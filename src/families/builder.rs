@@ -147,7 +147,7 @@ impl<'w> Builder<'w> {
     /// Adds memory for the plan's own use, allocated in the set-up.
     pub(crate) fn allocate(&mut self, name: String, place: Place, bytes: Bytes) -> AllocationId {
         let id = self.add(Allocation { name, place, bytes, holds: None });
-        self.program.setup.push(Call::Allocate(id));
+        self.program.setup.push(Call::allocate(id));
         id
     }
 

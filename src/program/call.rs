@@ -13,26 +13,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Call {
-    /// Allocate memory for the program's own use.
-    Allocate(AllocationId),
+    /// Allocate memory for the program's own use: device memory in the order of a stream, if one is
+    /// named.
+    Allocate {
+        allocation: AllocationId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stream: Option<StreamId>,
+    },
     /// Page-lock host memory that exists already.
     Pin(AllocationId),
     /// Give host memory back and take new, untouched pages for it.
     Renew(AllocationId),
-    /// Give memory of the program's own back.
-    Free(AllocationId),
+    /// Give memory of the program's own back; in the order of a stream, if it was allocated in one.
+    Free {
+        allocation: AllocationId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stream: Option<StreamId>,
+    },
     /// Release the page-lock of host memory that was pinned where it is.
     Unpin(AllocationId),
-    /// Allocate device memory in the order of a stream.
-    AllocateInStream {
-        stream: StreamId,
-        allocation: AllocationId,
-    },
-    /// Give memory that was allocated in a stream back, in the order of a stream.
-    FreeInStream {
-        stream: StreamId,
-        allocation: AllocationId,
-    },
     /// Zero device memory.
     Clear {
         stream: StreamId,
@@ -123,26 +122,28 @@ pub enum Call {
 }
 
 impl Call {
+    /// Allocates memory outside of any stream.
+    pub const fn allocate(allocation: AllocationId) -> Self {
+        Self::Allocate { allocation, stream: None }
+    }
+
     /// The stream that the call is about, if it is about one.
     pub const fn stream(&self) -> Option<StreamId> {
         match self {
+            Self::Allocate { stream, .. } | Self::Free { stream, .. } => *stream,
             Self::Clear { stream, .. }
             | Self::Copy { stream, .. }
             | Self::PeerCopy { stream, .. }
             | Self::Prefetch { stream, .. }
             | Self::DeviceCopy { stream, .. }
             | Self::RowCopy { stream, .. }
-            | Self::AllocateInStream { stream, .. }
-            | Self::FreeInStream { stream, .. }
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
             | Self::Replay { stream, .. }
             | Self::Synchronize { stream } => Some(*stream),
-            Self::Allocate(_)
-            | Self::Pin(_)
+            Self::Pin(_)
             | Self::Renew(_)
-            | Self::Free(_)
             | Self::Unpin(_)
             | Self::HostCopy { .. }
             | Self::SynchronizeEvent { .. }
@@ -158,13 +159,11 @@ impl Call {
     pub fn facts(&self) -> Facts<'_> {
         let none = Facts::default();
         match self {
-            Self::Allocate(_)
+            Self::Allocate { .. }
             | Self::Pin(_)
             | Self::Renew(_)
-            | Self::Free(_)
-            | Self::Unpin(_)
-            | Self::AllocateInStream { .. }
-            | Self::FreeInStream { .. } => self.facts_of_memory(),
+            | Self::Free { .. }
+            | Self::Unpin(_) => self.facts_of_memory(),
             Self::Clear { target, .. } => {
                 Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
             }
@@ -242,17 +241,15 @@ impl Call {
     /// What the kind of a call says that takes memory, gives it back or pins it.
     fn facts_of_memory(&self) -> Facts<'_> {
         let (name, id, bars) = match self {
-            Self::Allocate(id) => ("cudaMalloc", id, "taking memory"),
+            Self::Allocate { allocation, stream: None } => {
+                ("cudaMalloc", allocation, "taking memory")
+            }
+            Self::Allocate { allocation, .. } => ("cudaMallocAsync", allocation, "taking memory"),
             Self::Pin(id) => ("cudaHostRegister", id, "taking memory"),
             Self::Renew(id) => ("new host memory", id, "taking memory"),
-            Self::Free(id) => ("cudaFree", id, "freeing memory"),
+            Self::Free { allocation, stream: None } => ("cudaFree", allocation, "freeing memory"),
+            Self::Free { allocation, .. } => ("cudaFreeAsync", allocation, "freeing memory"),
             Self::Unpin(id) => ("cudaHostUnregister", id, "unpinning memory"),
-            Self::AllocateInStream { allocation, .. } => {
-                ("cudaMallocAsync", allocation, "taking memory")
-            }
-            Self::FreeInStream { allocation, .. } => {
-                ("cudaFreeAsync", allocation, "freeing memory")
-            }
             _ => return Facts::default(),
         };
         let is_host_work = matches!(self, Self::Renew(_));

@@ -114,8 +114,9 @@ impl Program {
                 .then(|| format!("pins `{}`, but it is not declared as pinned", self.name(*id))),
             Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
                 .then(|| format!("unpins `{}`, but it is not pinned", self.name(*id))),
-            Call::AllocateInStream { stream, allocation: id }
-            | Call::FreeInStream { stream, allocation: id } => self.elsewhere(*stream, &whole(*id)),
+            Call::Allocate { allocation: id, stream } | Call::Free { allocation: id, stream } => {
+                self.elsewhere((*stream)?, &whole(*id))
+            }
             Call::Renew(id) => match self.allocation(*id).place {
                 Place::Device(_) => Some("GPU memory".to_owned()),
                 Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
@@ -211,7 +212,7 @@ impl Program {
             Call::Replay { .. } if !in_body => {
                 Some("launches a graph in the setup; only the body can".to_owned())
             }
-            Call::Free(_) | Call::Unpin(_) | Call::FreeInStream { .. } if !in_body => Some(
+            Call::Free { .. } | Call::Unpin(_) if !in_body => Some(
                 "frees or unpins memory in the setup; memory from the setup stays for all \
                       runs"
                     .to_owned(),
@@ -268,9 +269,7 @@ impl Program {
     /// A graph with calls that cannot be captured.
     fn wrong_graph(&self) -> Option<Problem> {
         let taken = self.body.iter().filter_map(|call| match call {
-            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } | Call::Pin(id) => {
-                Some(*id)
-            }
+            Call::Allocate { allocation: id, .. } | Call::Pin(id) => Some(*id),
             _ => None,
         });
         let taken: BTreeSet<AllocationId> = taken.collect();

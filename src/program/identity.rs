@@ -8,7 +8,7 @@ use crate::kernels::OwnKernel;
 use serde::Serialize;
 
 /// Version of what is digested. Kept runs name programs by their digests.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What a program does, without what it is called.
 #[derive(Serialize)]

@@ -81,19 +81,17 @@ impl Program {
         let says = |what: String| Some(Problem::from(what));
         let name = |id: &AllocationId| self.name(*id);
         match call {
-            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } => {
+            Call::Allocate { allocation: id, stream } => {
                 let life = &mut lives[id.0];
                 if life.state.is_there() {
                     let what = format!("allocates `{}`, which is already allocated", name(id));
                     return says(what).map(|one| one.and(life.state.since(), "allocated"));
                 }
-                let in_stream = matches!(call, Call::AllocateInStream { .. });
-                life.state = State::There { since: Some(at), in_stream };
+                life.state = State::There { since: Some(at), in_stream: stream.is_some() };
                 None
             }
-            Call::Free(id) | Call::FreeInStream { allocation: id, .. } => {
-                let in_stream = matches!(call, Call::FreeInStream { .. });
-                let problem = self.wrong_free(*id, in_stream, &lives[id.0]);
+            Call::Free { allocation: id, stream } => {
+                let problem = self.wrong_free(*id, stream.is_some(), &lives[id.0]);
                 lives[id.0].state = State::Freed { by: at };
                 problem
             }

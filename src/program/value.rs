@@ -132,7 +132,7 @@ impl Program {
     pub fn pins(&self) -> bool {
         let registers = self.calls().any(|call| matches!(call, Call::Pin(_)));
         let is_combined = |one: &Allocation| one.place == Place::Host(HostMemory::WriteCombined);
-        let is_taken = |id: usize| self.setup.contains(&Call::Allocate(AllocationId(id)));
+        let is_taken = |id: usize| self.setup.contains(&Call::allocate(AllocationId(id)));
         let takes = self.allocations.iter().enumerate().any(|(id, one)| {
             let is_own = one.holds.is_none() || is_taken(id);
             one.place.is_pinned() && (is_own || (is_combined(one) && !one.place.is_managed()))

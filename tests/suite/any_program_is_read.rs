@@ -194,7 +194,7 @@ fn the_executor_refuses_what_it_cannot_run() {
         let bytes = Bytes::of_f32(4);
         let place = Place::Host(HostMemory::Pageable);
         plan.allocations.push(Allocation { name: "own".to_owned(), place, bytes, holds: None });
-        plan.body.insert(0, Call::Allocate(AllocationId(2)));
+        plan.body.insert(0, Call::allocate(AllocationId(2)));
     };
     refused(&own, "cannot be run: body[0] allocates `own` in every run without freeing it");
     refused(

@@ -72,7 +72,7 @@ fn a_copy_without_a_stream_is_waited_for() {
     assert_eq!(named("y"), None);
     // Memory that no call allocates is there from the set-up on.
     let allocated: Vec<AllocationId> = (0..2).map(AllocationId).collect();
-    let allocated: Vec<Call> = allocated.into_iter().map(Call::Allocate).collect();
+    let allocated: Vec<Call> = allocated.into_iter().map(Call::allocate).collect();
     assert_eq!(program.setup, allocated);
 }
 
@@ -227,10 +227,10 @@ fn what_a_pass_takes_is_not_taken_in_the_set_up() {
     let program = program(&text);
     let named = |name: &str| program.allocations.iter().position(|one| one.name == name);
     let [d, e, x] = ["d", "e", "x"].map(|name| AllocationId(named(name).expect("used")));
-    assert_eq!(program.setup, [Call::Allocate(e)]);
-    let stream = StreamId(0);
-    assert_eq!(program.body[0], Call::AllocateInStream { stream, allocation: d });
-    assert_eq!(program.body[2], Call::FreeInStream { stream, allocation: d });
+    assert_eq!(program.setup, [Call::allocate(e)]);
+    let stream = Some(StreamId(0));
+    assert_eq!(program.body[0], Call::Allocate { stream, allocation: d });
+    assert_eq!(program.body[2], Call::Free { stream, allocation: d });
     assert_eq!(program.body[3], Call::SynchronizeDevice(DeviceId::FIRST));
     assert_eq!((&program.body[4], program.body.last()), (&Call::Pin(x), Some(&Call::Unpin(x))));
     assert_eq!(program.allocation(x).place, Place::Host(HostMemory::Pinned));

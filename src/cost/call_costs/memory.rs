@@ -13,17 +13,17 @@ use crate::units::Span;
 impl CallCosts<'_> {
     pub(super) fn of_memory(&self, call: &Call) -> Result<CallCost, Unknown> {
         let (id, cost) = match call {
-            Call::AllocateInStream { .. } => {
+            Call::Allocate { stream: Some(_), .. } => {
                 return Ok(CallCost::on_host(self.profile.call(HostCall::AllocateInStream)?));
             }
-            Call::FreeInStream { .. } => {
+            Call::Free { stream: Some(_), .. } => {
                 return Ok(CallCost::on_host(self.profile.call(HostCall::FreeInStream)?));
             }
             Call::Renew(id) => (*id, MemoryCost::Renew),
             Call::Pin(id) => (*id, MemoryCost::Register),
             Call::Unpin(id) => (*id, MemoryCost::Unregister),
-            Call::Allocate(id) => (*id, self.allocation_cost(*id)?),
-            Call::Free(id) => match self.program.allocation(*id).place {
+            Call::Allocate { allocation: id, .. } => (*id, self.allocation_cost(*id)?),
+            Call::Free { allocation: id, .. } => match self.program.allocation(*id).place {
                 Place::Device(_) => (*id, MemoryCost::DeviceFree),
                 Place::Host(HostMemory::Pageable) => (*id, MemoryCost::PageableFree),
                 place if place.is_pinned() => (*id, MemoryCost::PinnedFree),
@@ -51,7 +51,7 @@ impl CallCosts<'_> {
 
     fn allocation_cost(&self, id: AllocationId) -> Result<MemoryCost, Unknown> {
         // What a pass takes is left untouched; the set-up touches what it takes.
-        let in_pass = self.program.body.contains(&Call::Allocate(id));
+        let in_pass = self.program.body.contains(&Call::allocate(id));
         Ok(match self.program.allocation(id).place {
             Place::Device(_) => MemoryCost::DeviceAllocate,
             Place::Host(HostMemory::Pageable) if in_pass => MemoryCost::PageableAllocate,

@@ -307,10 +307,7 @@ impl Expansion<'_> {
     /// Puts the program together and checks it.
     fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Fault> {
         let body = self.calls;
-        let takes = |call: &Call, wanted: AllocationId| match call {
-            Call::Allocate(id) | Call::AllocateInStream { allocation: id, .. } => *id == wanted,
-            _ => false,
-        };
+        let takes = |call: &Call, wanted: AllocationId| matches!(call, Call::Allocate { allocation, .. } if *allocation == wanted);
         let allocated =
             |id: AllocationId| setup.iter().chain(&body).any(|(call, _)| takes(call, id));
         let whole = raw.name.span();
@@ -322,7 +319,7 @@ impl Expansion<'_> {
             let (offset, length) = (Bytes::ZERO, Bytes::new(bytes));
             Call::Clear { stream, target: Slice { allocation, offset, length } }
         };
-        let own = own.map(Call::Allocate).chain(self.workspaces.iter().map(clear));
+        let own = own.map(Call::allocate).chain(self.workspaces.iter().map(clear));
         let own: Vec<Placed> = own.map(|call| (call, whole.clone())).collect();
         setup.splice(0..0, own);
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();

@@ -14,11 +14,8 @@ impl Expansion<'_> {
         stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let call = match self.in_stream(memory, stream)? {
-            (allocation, None) => Call::Allocate(allocation),
-            (allocation, Some(stream)) => Call::AllocateInStream { stream, allocation },
-        };
-        self.push(call, span)
+        let (allocation, stream) = self.in_stream(memory, stream)?;
+        self.push(Call::Allocate { allocation, stream }, span)
     }
 
     pub(super) fn free(
@@ -27,11 +24,8 @@ impl Expansion<'_> {
         stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let call = match self.in_stream(memory, stream)? {
-            (allocation, None) => Call::Free(allocation),
-            (allocation, Some(stream)) => Call::FreeInStream { stream, allocation },
-        };
-        self.push(call, span)
+        let (allocation, stream) = self.in_stream(memory, stream)?;
+        self.push(Call::Free { allocation, stream }, span)
     }
 
     /// The memory of a name, and the stream in whose order it is taken or given back, if one is

@@ -87,14 +87,11 @@ impl<'p> Names<'p> {
         let memory = |id: &AllocationId| text(self.memory(*id));
         let event = |id: usize| text(&format!("e{}", self.events[id]));
         let mut keys = match call {
-            Call::Allocate(id) => vec![("allocate", memory(id))],
+            Call::Allocate { allocation, .. } => vec![("allocate", memory(allocation))],
             Call::Pin(id) => vec![("pin", memory(id))],
             Call::Renew(id) => vec![("renew", memory(id))],
-            Call::Free(id) | Call::FreeInStream { allocation: id, .. } => {
-                vec![("free", memory(id))]
-            }
+            Call::Free { allocation, .. } => vec![("free", memory(allocation))],
             Call::Unpin(id) => vec![("unpin", memory(id))],
-            Call::AllocateInStream { allocation: id, .. } => vec![("allocate", memory(id))],
             Call::Clear { target, .. } => vec![("clear", slice(target))],
             Call::Copy { from, to, .. }
             | Call::PeerCopy { from, to, .. }

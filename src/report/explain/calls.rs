@@ -22,7 +22,7 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
         Call::Prefetch { to, .. } => to.way().to_string(),
         _ => program.kernel_of(call).unwrap_or_default().to_owned(),
     };
-    format!("{:?} {what} {memory:?}", std::mem::discriminant(call))
+    format!("{} {what} {memory:?}", facts.name)
 }
 
 /// The call as it is spelled out, and behind it what that does not say; `recorded`: which call

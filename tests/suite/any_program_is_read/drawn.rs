@@ -158,7 +158,7 @@ impl Drawing {
             if !is_workspace && self.chance(0.03) {
                 self.take_in_body(id);
             } else {
-                self.program.setup.push(Call::Allocate(id));
+                self.program.setup.push(Call::allocate(id));
             }
         } else if place == Place::Host(HostMemory::Pinned) && self.chance(0.7) {
             let in_body = self.chance(0.04);
@@ -176,17 +176,11 @@ impl Drawing {
         let streams = self.streams_on(place);
         let stream = (!streams.is_empty() && self.chance(0.5)).then(|| self.one_of(&streams));
         self.taken.push((id, stream));
-        self.add(match stream {
-            Some(stream) => Call::AllocateInStream { stream, allocation: id },
-            None => Call::Allocate(id),
-        });
+        self.add(Call::Allocate { allocation: id, stream });
     }
 
-    fn give_back(&mut self, (id, stream): (AllocationId, Option<StreamId>)) {
-        self.add(match stream {
-            Some(stream) => Call::FreeInStream { stream, allocation: id },
-            None => Call::Free(id),
-        });
+    fn give_back(&mut self, (allocation, stream): (AllocationId, Option<StreamId>)) {
+        self.add(Call::Free { allocation, stream });
     }
 
     fn streams_on(&self, place: Place) -> Vec<StreamId> {

@@ -132,11 +132,8 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
         vec![(Slice { allocation, offset: Bytes::ZERO, length }, true)]
     };
     match call {
-        Call::Allocate(id) | Call::Pin(id) | Call::Renew(id) => whole(id),
-        Call::Free(id) | Call::Unpin(id) => whole(id),
-        Call::AllocateInStream { allocation, .. } | Call::FreeInStream { allocation, .. } => {
-            whole(allocation)
-        }
+        Call::Pin(id) | Call::Renew(id) | Call::Unpin(id) => whole(id),
+        Call::Allocate { allocation, .. } | Call::Free { allocation, .. } => whole(allocation),
         Call::DeviceCopy { from, to, .. } | Call::HostCopy { from, to, .. } => {
             vec![(*from, false), (*to, true)]
         }

@@ -68,7 +68,7 @@ pub fn check_timeline(program: &Program, timeline: &Timeline) {
     let on_device = |at: usize| match program.body[at] {
         Call::Replay { .. } => None,
         // They take effect in their stream, and take no time there.
-        Call::AllocateInStream { .. } | Call::FreeInStream { .. } => None,
+        Call::Allocate { stream: Some(_), .. } | Call::Free { stream: Some(_), .. } => None,
         ref call if !does_something(call) => None,
         ref call => Some(call.stream().is_some()),
     };

@@ -44,12 +44,15 @@ fn waiting_for_a_device_waits_for_all_of_its_streams() {
     assert_eq!(host, [(0, 1_000), (1_000, 2_000), (2_000, 24_000)]);
 }
 
+fn free(allocation: AllocationId) -> Call {
+    Call::Free { allocation, stream: None }
+}
+
 #[test]
 fn giving_device_memory_back_waits_for_the_device() {
-    let free = || Call::Free(DEVICE);
-    assert_eq!(spans(&run(vec![free()], &machine()), Lane::Host), [(0, 15_000)]);
+    assert_eq!(spans(&run(vec![free(DEVICE)], &machine()), Lane::Host), [(0, 15_000)]);
     // The copy ends at 10000. The host wakes up 6000 later, and then frees.
-    let beside = vec![copy_in(0, PINNED, 5_000), free()];
+    let beside = vec![copy_in(0, PINNED, 5_000), free(DEVICE)];
     let host = spans(&run(beside.clone(), &machine()), Lane::Host);
     assert_eq!(host, [(0, 1_000), (1_000, 31_000)]);
     // Where calibration has found that it does not wait, it does not.
@@ -57,29 +60,26 @@ fn giving_device_memory_back_waits_for_the_device() {
     machine.memory.waits_for_device = Some(Vec::new());
     assert_eq!(spans(&run(beside, &machine), Lane::Host), [(0, 1_000), (1_000, 16_000)]);
     // Nor does giving back memory that the device never sees.
-    let pageable = vec![copy_in(0, PINNED, 5_000), Call::Free(PAGEABLE)];
+    let pageable = vec![copy_in(0, PINNED, 5_000), free(PAGEABLE)];
     assert_eq!(spans(&run(pageable, &machine), Lane::Host), [(0, 1_000), (1_000, 8_000)]);
 }
 
 #[test]
 fn what_a_pass_takes_and_pins_has_its_price() {
     let body = vec![
-        Call::Allocate(DEVICE),
-        Call::Allocate(PINNED),
+        Call::allocate(DEVICE),
+        Call::allocate(PINNED),
         Call::Unpin(PINNED),
-        Call::Free(PINNED),
-        Call::Allocate(PAGEABLE),
-        Call::Free(PAGEABLE),
+        free(PINNED),
+        Call::allocate(PAGEABLE),
+        free(PAGEABLE),
     ];
     let host = spans(&run(body, &machine()), Lane::Host);
     let lasts: Vec<u64> = host.iter().map(|(start, end)| end - start).collect();
     let half = ROOM / 2;
     assert_eq!(lasts, [10_000, 100_000 + ROOM, 40_000 + half, 80_000 + half, 3_000, 7_000]);
-    let (stream, allocation) = (StreamId(0), DEVICE);
-    let in_stream = vec![
-        Call::AllocateInStream { stream, allocation },
-        Call::FreeInStream { stream, allocation },
-    ];
+    let (stream, allocation) = (Some(StreamId(0)), DEVICE);
+    let in_stream = vec![Call::Allocate { allocation, stream }, Call::Free { allocation, stream }];
     assert_eq!(spans(&run(in_stream, &machine()), Lane::Host), [(0, 600), (600, 1_000)]);
 }
 
@@ -229,7 +229,7 @@ fn graphs_of_copies_inside_a_device_are_refused_by_name() {
     let stream = StreamId(0);
     let copy = Call::DeviceCopy { stream, from, to };
     let mut plan = tiny(vec![Call::Replay { stream, calls: 1 }, copy, synchronize(0)]);
-    plan.setup = vec![Call::Allocate(DEVICE)];
+    plan.setup = vec![Call::allocate(DEVICE)];
     plan.check().expect("it can be captured");
     let refused = simulate(&plan, &machine()).expect_err("not measured").to_string();
     assert!(refused.contains("copies within a GPU, or of rows, in a graph"), "{refused}");
@@ -245,14 +245,14 @@ fn what_was_not_measured_is_unknown_by_name() {
     let refused =
         |call: Call| simulate(&tiny(vec![call]), &machine).expect_err("unknown").to_string();
     let (from, to) = (slice(PINNED, 100), slice(PAGEABLE, 100));
-    let in_stream = Call::AllocateInStream { stream: StreamId(0), allocation: DEVICE };
+    let in_stream = Call::Allocate { stream: Some(StreamId(0)), allocation: DEVICE };
     let rows = Rows { row: Bytes::of_f32(10), pitch: [20, 10].map(Bytes::of_f32) };
     let direction = Some(Direction::HostToDevice);
     let (far, near) = (slice(PINNED, 90), slice(DEVICE, 50));
     let row_copy = Call::RowCopy { stream: StreamId(0), direction, from: far, to: near, rows };
     for (call, what) in [
         (in_stream, "allocating memory in a stream"),
-        (Call::Free(DEVICE), "freeing device memory"),
+        (free(DEVICE), "freeing device memory"),
         (Call::HostCopy { from, to, threads: Threads::All }, "copies by all threads on the CPU"),
         (row_copy, "H2D copies of rows"),
     ] {

@@ -224,9 +224,9 @@ fn set_up_is_the_sum_of_its_calls() {
     // Device memory costs 10000. Pinned memory costs 100000 and page-locking 50000, both with 1
     // more for each element. The team touches pageable memory, at 1 for each element.
     plan.setup = vec![
-        Call::Allocate(DEVICE),
-        Call::Allocate(PINNED),
-        Call::Allocate(PAGEABLE),
+        Call::allocate(DEVICE),
+        Call::allocate(PINNED),
+        Call::allocate(PAGEABLE),
         Call::Pin(PAGEABLE),
     ];
     let time = hallway::cost::setup_time(&plan, &machine()).expect("known");
