@@ -190,7 +190,7 @@ impl AnyDevice for PretendDevice {
     }
 
     fn legacy_default_stream(&self) -> PretendStream {
-        unimplemented!("the pretend device has no legacy default stream")
+        panic!("the pretend device has no legacy default stream")
     }
 
     fn blocking_stream(&self, _: i32) -> Result<PretendStream, GpuError> {
