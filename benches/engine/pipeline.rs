@@ -3,7 +3,8 @@
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{Direction, HostMemory, StreamId};
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, StreamTraits,
+    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, Place, Program, Slice,
+    StreamTraits,
 };
 use hallway::units::Bytes;
 
@@ -26,7 +27,7 @@ pub fn by_engine(chunks: usize) -> Program {
     for chunk in 0..chunks {
         let [came, computed] = [2 * chunk, 2 * chunk + 1].map(EventId);
         let (direction, from, to) = (Direction::HostToDevice, slice(home), slice(input));
-        body.push(Call::Copy { stream: inward, direction, from, to });
+        body.push(Call::copy(CopyBy::crossing(inward, direction), from, to));
         body.push(Call::Record { stream: inward, event: came });
         body.push(Call::Wait { stream: compute, event: came });
         let step = LibraryStep {
@@ -41,7 +42,7 @@ pub fn by_engine(chunks: usize) -> Program {
         body.push(Call::Record { stream: compute, event: computed });
         body.push(Call::Wait { stream: outward, event: computed });
         let (direction, from, to) = (Direction::DeviceToHost, slice(output), slice(home));
-        body.push(Call::Copy { stream: outward, direction, from, to });
+        body.push(Call::copy(CopyBy::crossing(outward, direction), from, to));
     }
     body.push(Call::Synchronize { stream: outward });
     Program {

@@ -4,7 +4,7 @@
 use super::uses::Uses;
 use crate::machine::Direction;
 use crate::profile::{HostLocality, MOST_OPERANDS, Reuse};
-use crate::program::{Call, LibraryStep, Program, Slice, Step, Threads};
+use crate::program::{Call, CopyBy, LibraryStep, Program, Slice, Step, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostLocality> {
     let mut around = BTreeMap::new();
     let is_priced = |call: &Call| {
-        matches!(call, Call::Compute { step: Step::Library(_) } | Call::HostCopy { .. })
+        let of_library = matches!(call, Call::Compute { step: Step::Library(_) });
+        of_library || matches!(call, Call::Copy { by: CopyBy::Host(_), .. })
     };
     if !program.body.iter().any(is_priced) {
         return around;
@@ -32,7 +33,7 @@ pub(super) fn around(program: &Program, threads: usize) -> BTreeMap<usize, HostL
                 step.slices().for_each(|slice| uses.note(slice, User::Helpers));
                 continue;
             }
-            Call::HostCopy { from, to, threads } => {
+            Call::Copy { by: CopyBy::Host(threads), from, to, .. } => {
                 let operands = [*from, *to];
                 let reuse = reuse(&uses, &operands, &operands, footprint);
                 around.insert(at, HostLocality { reuse, footprint, ..HostLocality::default() });

@@ -23,7 +23,8 @@ use crate::profile::{
     Unknown,
 };
 use crate::program::{
-    AllocationId, Before, Call, Facts, Graph, LibraryStep, Program, Step, ThreadId, Threads,
+    AllocationId, Before, Call, CopyBy, Facts, Graph, LibraryStep, Program, Route, Rows, Slice,
+    Step, ThreadId, Threads,
 };
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
@@ -79,7 +80,6 @@ impl Key {
         locality: &Locality<'_>,
         graph: Option<&Graph>,
     ) -> Self {
-        let new = locality.new_pages.copied();
         match call {
             Call::Synchronize { .. } => Self::Synchronize,
             Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
@@ -89,23 +89,8 @@ impl Key {
             Call::Record { .. } => Self::Record,
             Call::Wait { .. } => Self::Wait,
             Call::Clear { .. } => Self::Clear,
-            Call::Copy { stream, direction, from, to } => {
-                let ashore = direction.ashore(from, to);
-                let device = program.device_of(*stream);
-                Self::Copy(*direction, device, ashore.allocation.0, ashore.length, new)
-            }
-            Call::PeerCopy { from, to, .. } => {
-                Self::PeerCopy(program.peers_of(from, to), from.length)
-            }
-            Call::DeviceCopy { from, .. } => Self::DeviceCopy(from.length),
-            Call::RowCopy { direction, from, to, rows, .. } => {
-                let ashore = direction.map(|way| way.ashore(from, to).allocation.0);
-                Self::RowCopy(*direction, ashore, rows.count(from), rows.row, new)
-            }
-            Call::HostCopy { from, to, threads } => {
-                let [from_id, to_id] = [from, to].map(|side| side.allocation.0);
-                let (ids, around) = ([from_id, to_id], locality.around.copied());
-                Self::HostCopy(*threads, ids, from.length, new, around, locality.moves)
+            Call::Copy { by, from, to, rows } => {
+                Self::of_copy(program, *by, ([from, to], *rows), locality)
             }
             Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
@@ -119,6 +104,34 @@ impl Key {
             | Call::Unpin(_) => {
                 let Facts { name, allocation, .. } = call.facts();
                 Self::Memory(name, allocation)
+            }
+        }
+    }
+
+    fn of_copy(
+        program: &Program,
+        by: CopyBy,
+        ([from, to], rows): ([&Slice; 2], Option<Rows>),
+        locality: &Locality<'_>,
+    ) -> Self {
+        let new = locality.new_pages.copied();
+        match (by, rows) {
+            (CopyBy::Stream(stream, Route::Crossing(way)), None) => {
+                let (ashore, device) = (way.ashore(from, to), program.device_of(stream));
+                Self::Copy(way, device, ashore.allocation.0, ashore.length, new)
+            }
+            (CopyBy::Stream(_, Route::ToPeer), _) => {
+                Self::PeerCopy(program.peers_of(from, to), from.length)
+            }
+            (CopyBy::Stream(_, Route::OnDevice), None) => Self::DeviceCopy(from.length),
+            (CopyBy::Stream(_, route), Some(rows)) => {
+                let way = route.crossing();
+                let ashore = way.map(|way| way.ashore(from, to).allocation.0);
+                Self::RowCopy(way, ashore, rows.count(from), rows.row, new)
+            }
+            (CopyBy::Host(threads), _) => {
+                let (ids, around) = ([from, to].map(|side| side.allocation.0), locality.around);
+                Self::HostCopy(threads, ids, from.length, new, around.copied(), locality.moves)
             }
         }
     }
@@ -239,25 +252,20 @@ impl<'a> CallCosts<'a> {
                 ..CallCost::on_host(profile.call(HostCall::Clear)?)
             },
             Call::Launch { step, .. } => self.launch(step, locality)?,
-            Call::Copy { stream, direction, from, to } => {
-                let device = program.device_of(*stream);
-                self.copy((*direction, device), direction.ashore(from, to), locality)?
-            }
-            Call::PeerCopy { from, to, .. } => {
-                let (way, bytes) = (program.peers_of(from, to), from.length);
-                let work = self.peer_copy(way, bytes)?;
-                let latency = profile.start(OperationKind::PeerCopy)?;
-                CallCost { work, latency, ..CallCost::on_host(profile.call(HostCall::PeerCopy)?) }
-            }
+            Call::Copy { by, from, to, rows } => match (*by, *rows) {
+                (CopyBy::Stream(stream, Route::Crossing(way)), None) => {
+                    let device = program.device_of(stream);
+                    self.copy((way, device), way.ashore(from, to), locality)?
+                }
+                (CopyBy::Stream(_, Route::ToPeer), _) => self.peer_copy([from, to])?,
+                (CopyBy::Stream(_, Route::OnDevice), None) => self.device_copy(from.length)?,
+                (CopyBy::Stream(stream, route), Some(rows)) => {
+                    let way = (route, program.device_of(stream));
+                    self.row_copy(way, [from, to], rows, locality)?
+                }
+                (CopyBy::Host(threads), _) => self.host_copy([from, to], threads, locality)?,
+            },
             Call::Prefetch { target, to, .. } => self.prefetch(*to, target.length, locality)?,
-            Call::DeviceCopy { from, .. } => self.device_copy(from.length)?,
-            Call::RowCopy { stream, direction, from, to, rows } => {
-                let way = (*direction, program.device_of(*stream));
-                self.row_copy(way, [from, to], *rows, locality)?
-            }
-            Call::HostCopy { from, to, threads: by } => {
-                self.host_copy([from, to], *by, locality)?
-            }
             Call::Work { time } => CallCost::on_host(*time),
             Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
         })

@@ -8,7 +8,7 @@
 
 use super::work::{CallCost, Waits, Work};
 use crate::machine::Direction;
-use crate::program::Call;
+use crate::program::{Call, CopyBy};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -178,15 +178,11 @@ impl Halved {
         let facts = call.facts();
         let group = match call {
             // What the CPU computes and what the driver stages is halved where it is looked up.
-            Call::Compute { .. } | Call::HostCopy { .. } => None,
+            Call::Compute { .. } | Call::Copy { by: CopyBy::Host(_), .. } => None,
             _ if is_staged => None,
             Call::Work { .. } => Some(Bottleneck::Cpu),
             _ if cost.in_graph => Some(Bottleneck::Calls),
-            Call::Copy { .. }
-            | Call::PeerCopy { .. }
-            | Call::DeviceCopy { .. }
-            | Call::RowCopy { .. }
-            | Call::Prefetch { .. } => Some(Bottleneck::Copies),
+            Call::Copy { .. } | Call::Prefetch { .. } => Some(Bottleneck::Copies),
             _ if facts.allocation.is_some() => Some(Bottleneck::Allocation),
             _ if facts.only_waits => Some(Bottleneck::Waits),
             _ => Some(Bottleneck::Calls),

@@ -2,7 +2,7 @@
 
 use super::remote::Mapped;
 use crate::machine::{DeviceId, Direction};
-use crate::program::{Call, Clock, Order, Passed, Program};
+use crate::program::{Call, Clock, CopyBy, Order, Passed, Program};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 
@@ -123,7 +123,8 @@ impl InFlight {
 /// Whether the host moves or computes data in a call.
 fn works_hard(program: &Program, at: usize) -> bool {
     let call = &program.body[at];
-    call.is_compute() || matches!(call, Call::HostCopy { .. }) || program.is_staged(at)
+    let is_copy = matches!(call, Call::Copy { by: CopyBy::Host(_), .. });
+    call.is_compute() || is_copy || program.is_staged(at)
 }
 
 /// The device that a synchronisation is about.

@@ -14,7 +14,7 @@ use super::around::{operands, reuse};
 use super::uses::Uses;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{DeviceLocality, MOST_OPERANDS};
-use crate::program::{Call, LibraryStep, Place, Program, Slice, Step};
+use crate::program::{Call, CopyBy, LibraryStep, Place, Program, Route, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -31,27 +31,27 @@ pub(super) fn on_device(program: &Program) -> BTreeMap<usize, DeviceLocality> {
     let mut uses: Vec<Uses<By>> = (0..program.devices()).map(|_| Uses::new(most)).collect();
     let devices = (0..program.devices()).map(DeviceId);
     let wholes: Vec<Bytes> = devices.map(|id| program.bytes_in(Place::Device(id))).collect();
-    let note = |uses: &mut [Uses<By>], call: &Call| {
-        if let Some((_, Direction::HostToDevice, _, to)) = call.crossing() {
-            uses[device(to)].note(&in_lines(to), By::Copy);
+    let note = |uses: &mut [Uses<By>], call: &Call| match call {
+        Call::Copy { by: CopyBy::Stream(_, route), to, .. } => {
+            let by = match route {
+                Route::Crossing(Direction::HostToDevice) => By::Copy,
+                Route::Crossing(Direction::DeviceToHost) => return,
+                Route::OnDevice | Route::ToPeer => By::Device,
+            };
+            uses[device(to)].note(&in_lines(to), by);
         }
-        match call {
-            Call::PeerCopy { to, .. }
-            | Call::DeviceCopy { to, .. }
-            | Call::RowCopy { direction: None, to, .. }
-            | Call::Clear { target: to, .. } => {
-                uses[device(to)].note(&in_lines(to), By::Device);
-            }
-            Call::Launch { stream, step } => {
-                let uses = &mut uses[program.device_of(*stream).0];
-                let note = |slice: &Slice| uses.note(&in_lines(slice), By::Device);
-                match step {
-                    Step::Library(step) => operands(step).iter().for_each(note),
-                    Step::Own(step) => step.slices().for_each(note),
-                }
-            }
-            _ => {}
+        Call::Clear { target, .. } => {
+            uses[device(target)].note(&in_lines(target), By::Device);
         }
+        Call::Launch { stream, step } => {
+            let uses = &mut uses[program.device_of(*stream).0];
+            let note = |slice: &Slice| uses.note(&in_lines(slice), By::Device);
+            match step {
+                Step::Library(step) => operands(step).iter().for_each(note),
+                Step::Own(step) => step.slices().for_each(note),
+            }
+        }
+        _ => {}
     };
     program.body.iter().for_each(|call| note(&mut uses, call));
     let mut found = Vec::new();

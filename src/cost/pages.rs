@@ -6,7 +6,7 @@
 use super::uses::Uses;
 use crate::machine::{Direction, HostMemory};
 use crate::profile::{MOST_OPERANDS, MemoryCost};
-use crate::program::{AllocationId, Call, Place, Program, Slice, Threads};
+use crate::program::{AllocationId, Call, CopyBy, Place, Program, Route, Rows, Slice, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ impl<'p> Pages<'p> {
                 }
                 return None;
             }
-            Call::HostCopy { from, to, threads } => {
+            Call::Copy { by: CopyBy::Host(threads), from, to, .. } => {
                 self.read(from);
                 let cost = match threads {
                     Threads::One => MemoryCost::FirstTouch,
@@ -92,15 +92,16 @@ impl<'p> Pages<'p> {
                 };
                 (to, cost, self.write(to))
             }
-            Call::RowCopy { direction: Some(way), from, to, rows, .. } => {
-                // Rows far apart leave pages between them alone.
-                let page = self.page.get();
-                let pages = rows.row.get().div_ceil(page) * page * rows.count(from);
+            Call::Copy { by: CopyBy::Stream(_, Route::Crossing(way)), from, to, rows } => {
                 let (slice, cost, new) = match way {
                     Direction::DeviceToHost => (to, MemoryCost::FirstCopy, self.write(to)),
                     Direction::HostToDevice => (from, MemoryCost::FirstRead, self.read(from)),
                 };
-                (slice, cost, new.min(Bytes::new(pages)))
+                // Rows far apart leave pages between them alone.
+                let page = self.page.get();
+                let of_row = |rows: &Rows| Bytes::new(rows.row.get().div_ceil(page) * page);
+                let most = rows.as_ref().map(|rows| of_row(rows) * rows.count(from));
+                (slice, cost, most.map_or(new, |most| new.min(most)))
             }
             Call::Compute { step } => {
                 for slice in step.reads() {
@@ -112,12 +113,6 @@ impl<'p> Pages<'p> {
                 };
                 let bytes = step.writes().iter().map(|slice| self.write(slice)).sum();
                 (step.writes().first()?, cost, bytes)
-            }
-            Call::Copy { direction: Direction::DeviceToHost, to, .. } => {
-                (to, MemoryCost::FirstCopy, self.write(to))
-            }
-            Call::Copy { direction: Direction::HostToDevice, from, .. } => {
-                (from, MemoryCost::FirstRead, self.read(from))
             }
             _ => return None,
         };

@@ -4,7 +4,7 @@
 use super::uses::Uses;
 use crate::machine::{HostMemory, Residence};
 use crate::profile::MOST_OPERANDS;
-use crate::program::{Call, Place, Program, Slice, Step};
+use crate::program::{Call, CopyBy, Place, Program, Slice, Step};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(super) fn moves(program: &Program) -> BTreeMap<usize, Bytes> {
         let (slices, to) = match call {
             Call::Launch { step, .. } => (step.slices().copied().collect(), Residence::Device),
             Call::Compute { step } => (step.slices().copied().collect(), Residence::Host),
-            Call::HostCopy { from, to, .. } => (vec![*from, *to], Residence::Host),
+            Call::Copy { by: CopyBy::Host(_), from, to, .. } => (vec![*from, *to], Residence::Host),
             Call::Prefetch { target, to, .. } => (vec![*target], *to),
             _ => continue,
         };

@@ -6,7 +6,7 @@ use super::locality::Locality;
 use super::traffic::Traffic;
 use crate::machine::HostMemory;
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
-use crate::program::{Call, Place, Program, StreamKind};
+use crate::program::{Call, CopyBy, Place, Program, StreamKind};
 use crate::units::Span;
 
 /// Predicts the time of a program's set-up: the streams and events that it creates, the calls that
@@ -19,11 +19,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
     let costs = CallCosts::new(program, (profile, &usual), &traffic);
     let calls = program.setup.iter().map(|call| match call {
         // The host may wait for what they do, or the body for their end.
-        Call::Copy { .. }
-        | Call::PeerCopy { .. }
-        | Call::DeviceCopy { .. }
-        | Call::RowCopy { .. }
-        | Call::Launch { .. } => {
+        Call::Copy { by: CopyBy::Stream(..), .. } | Call::Launch { .. } => {
             Err(Unknown::refused("the time of copies and kernels in a plan's set-up"))
         }
         _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),

@@ -9,7 +9,7 @@ use super::call::{CallId, index};
 use super::uses::Uses;
 use crate::machine::{Direction, HostMemory};
 use crate::profile::{JustWritten, Profile};
-use crate::program::{Call, Place, Program, Slice, Threads};
+use crate::program::{Call, CopyBy, Place, Program, Slice, Threads};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
@@ -133,7 +133,7 @@ fn writes(call: &Call, footprint: Bytes) -> Vec<(Slice, bool)> {
             let is_shared = step.is_shared(footprint);
             step.writes().iter().map(|slice| (*slice, is_shared)).collect()
         }
-        Call::HostCopy { to, threads, .. } => vec![(*to, *threads == Threads::All)],
+        Call::Copy { by: CopyBy::Host(threads), to, .. } => vec![(*to, *threads == Threads::All)],
         _ => Vec::new(),
     }
 }

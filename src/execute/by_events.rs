@@ -7,7 +7,7 @@ use super::memory::need;
 use super::movable::Ready;
 use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuError};
 use crate::machine::StreamId;
-use crate::program::{Call, Program};
+use crate::program::{Call, CopyBy, Program, Route};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -145,13 +145,15 @@ fn origins<D: AnyDevice>(
 
 pub(super) fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     match call {
-        Call::Copy { stream, direction, .. } => Some((*stream, Lane::of(*direction))),
-        Call::PeerCopy { stream, .. } => Some((*stream, Lane::PeerCopy)),
-        Call::RowCopy { stream, direction: Some(way), .. } => Some((*stream, Lane::of(*way))),
-        Call::Launch { stream, .. }
-        | Call::Clear { stream, .. }
-        | Call::DeviceCopy { stream, .. }
-        | Call::RowCopy { stream, .. } => Some((*stream, Lane::Kernels)),
+        Call::Copy { by: CopyBy::Stream(stream, route), .. } => {
+            let lane = match route {
+                Route::Crossing(direction) => Lane::of(*direction),
+                Route::OnDevice => Lane::Kernels,
+                Route::ToPeer => Lane::PeerCopy,
+            };
+            Some((*stream, lane))
+        }
+        Call::Launch { stream, .. } | Call::Clear { stream, .. } => Some((*stream, Lane::Kernels)),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::error::ExecuteError;
 use crate::gpu::{AnyDevice, GpuError};
 use crate::machine::DeviceId;
-use crate::program::{Call, Program, StreamKind, StreamTraits};
+use crate::program::{Call, CopyBy, Program, Route, StreamKind, StreamTraits};
 
 /// Streams and events of a plan.
 pub(super) struct Handles<D: AnyDevice> {
@@ -58,7 +58,7 @@ fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError
 /// host memory.
 fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     for call in program.calls() {
-        if let Call::PeerCopy { from, to, .. } = call {
+        if let Call::Copy { by: CopyBy::Stream(_, Route::ToPeer), from, to, .. } = call {
             let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
             let (from, to) = (first.nth(from)?, first.nth(to)?);
             from.enable_access(to)?;

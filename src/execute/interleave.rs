@@ -12,7 +12,8 @@ use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
 use crate::kernels::OwnKernel;
 use crate::program::{
-    Allocation, Call, LibraryStep, OwnStep, Program, Slice, Step, StreamTraits, Touched,
+    Allocation, Call, CopyBy, LibraryStep, OwnStep, Program, Rows, Slice, Step, StreamTraits,
+    Touched,
 };
 use crate::scenario::Workload;
 use rand::rngs::ChaCha8Rng;
@@ -251,7 +252,7 @@ impl Interpreter {
             Call::Allocate { allocation: id, stream: None }
             | Call::Free { allocation: id, stream: None }
             | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::HostCopy { from, to, .. } => self.copy(&(*from).into(), &(*to).into()),
+            Call::Copy { by: CopyBy::Host(_), from, to, rows } => self.copy([*from, *to], *rows),
             Call::Record { event, .. } => {
                 let record = Some(self.happened.len());
                 self.events[event.0] = record;
@@ -265,9 +266,6 @@ impl Interpreter {
             }
             Call::Clear { .. }
             | Call::Copy { .. }
-            | Call::PeerCopy { .. }
-            | Call::DeviceCopy { .. }
-            | Call::RowCopy { .. }
             | Call::Allocate { .. }
             | Call::Free { .. }
             | Call::Launch { .. } => {
@@ -281,16 +279,7 @@ impl Interpreter {
     /// Runs the first call of a lane.
     fn run_head(&mut self, lane: usize, team: &Team) {
         match self.lanes[lane].pop_front().map(|(_, call)| call) {
-            Some(
-                Call::Copy { from, to, .. }
-                | Call::PeerCopy { from, to, .. }
-                | Call::DeviceCopy { from, to, .. },
-            ) => self.copy(&from.into(), &to.into()),
-            Some(Call::RowCopy { from, to, rows, .. }) => {
-                let [from, to] = [(from, rows.pitch[0]), (to, rows.pitch[1])]
-                    .map(|(slice, pitch)| Touched::rows(slice, rows.row, pitch));
-                self.copy(&from, &to);
-            }
+            Some(Call::Copy { from, to, rows, .. }) => self.copy([from, to], rows),
             Some(Call::Allocate { allocation, .. } | Call::Free { allocation, .. }) => {
                 self.memory[allocation.0].fill(f32::NAN);
             }
@@ -341,7 +330,8 @@ impl Interpreter {
     }
 
     /// Copies row by row; a range is one row.
-    fn copy(&mut self, from: &Touched, to: &Touched) {
+    fn copy(&mut self, sides: [Slice; 2], rows: Option<Rows>) {
+        let [from, to] = Touched::sides(sides, rows);
         for (read, written) in from.each_row().zip(to.each_row()) {
             let values = self.bytes(&read).to_vec();
             self.bytes_mut(&written).copy_from_slice(&values);

@@ -6,7 +6,7 @@ use super::memory::Memories;
 use crate::gpu::{AnyDevice, AnyStream, RowShape, RowSide};
 use crate::host::Team;
 use crate::machine::Direction;
-use crate::program::{Call, Slice, Threads};
+use crate::program::{Call, CopyBy, Route, Slice, Threads};
 use crate::units::Bytes;
 
 /// A copy with its addresses.
@@ -18,20 +18,23 @@ pub(super) enum LocalCopy {
 
 impl LocalCopy {
     /// # Panics
-    /// If the call is no such copy.
+    /// If the call is no copy.
     pub fn new<D: AnyDevice>(call: &Call, memories: &mut Memories<D>) -> Self {
-        match call {
-            Call::DeviceCopy { stream, from, to } => Self::OnDevice {
+        let Call::Copy { by, from, to, rows } = call else {
+            unreachable!("{call:?} is no copy");
+        };
+        match (*by, rows) {
+            (CopyBy::Stream(stream, _), None) => Self::OnDevice {
                 stream: stream.0,
                 from: memories.on_device(from),
                 to: memories.on_device(to),
                 bytes: from.length,
             },
-            Call::RowCopy { stream, direction, from, to, rows } => {
-                let on_host = match direction {
-                    Some(Direction::HostToDevice) => [true, false],
-                    Some(Direction::DeviceToHost) => [false, true],
-                    None => [false; 2],
+            (CopyBy::Stream(stream, route), Some(rows)) => {
+                let on_host = match route {
+                    Route::Crossing(Direction::HostToDevice) => [true, false],
+                    Route::Crossing(Direction::DeviceToHost) => [false, true],
+                    Route::OnDevice | Route::ToPeer => [false; 2],
                 };
                 let mut side = |slice: &Slice, on_host: bool| match on_host {
                     true => RowSide::Host(memories.on_host(slice)),
@@ -41,13 +44,12 @@ impl LocalCopy {
                 let shape = RowShape { row: rows.row, count: rows.count(from), pitch: rows.pitch };
                 Self::Rows { stream: stream.0, from: from_side, to: to_side, shape }
             }
-            Call::HostCopy { from, to, threads } => Self::OnHost {
+            (CopyBy::Host(threads), _) => Self::OnHost {
                 from: memories.on_host(from).cast_const().cast(),
                 to: memories.on_host(to).cast(),
                 count: from.length.as_usize(),
-                threads: *threads,
+                threads,
             },
-            other => unreachable!("{other:?} is no copy that stays on its side"),
         }
     }
 

@@ -10,7 +10,9 @@ use crate::gpu::{AnyDevice, AnyEvent, AnyStream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
-use crate::program::{Call, LibraryStep, OwnStep, ProductShape, Program, Slice, Step};
+use crate::program::{
+    Call, CopyBy, LibraryStep, OwnStep, ProductShape, Program, Route, Slice, Step,
+};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -143,9 +145,6 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
             Call::Allocate { .. } | Call::Free { .. } | Call::Pin(_) | Call::Unpin(_) => {
                 Self::Memory(MemoryChange::new(program, call, device))
             }
-            Call::DeviceCopy { .. } | Call::RowCopy { .. } | Call::HostCopy { .. } => {
-                Self::Local(LocalCopy::new(call, memories))
-            }
             Call::SynchronizeEvent { event } => Self::SynchronizeEvent { event: event.0 },
             Call::SynchronizeDevice(id) => Self::SynchronizeDevice(need(device)?.nth(id.0)?),
             Call::Renew(id) => Self::Renew(id.0),
@@ -154,29 +153,28 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
                 target: memories.on_device(target),
                 bytes: target.length,
             },
-            Call::Copy { stream, direction: Direction::HostToDevice, from, to } => Self::CopyIn {
-                stream: stream.0,
-                from: memories.on_host(from),
-                to: memories.on_device(to),
-                bytes: from.length,
-            },
-            Call::Copy { stream, direction: Direction::DeviceToHost, from, to } => Self::CopyOut {
-                stream: stream.0,
-                from: memories.on_device(from),
-                to: memories.on_host(to),
-                bytes: from.length,
-            },
+            Call::Copy { by: CopyBy::Stream(stream, route), from, to, rows: None } => {
+                let (stream, bytes) = (stream.0, from.length);
+                match route {
+                    Route::Crossing(Direction::HostToDevice) => {
+                        let (from, to) = (memories.on_host(from), memories.on_device(to));
+                        Self::CopyIn { stream, from, to, bytes }
+                    }
+                    Route::Crossing(Direction::DeviceToHost) => {
+                        let (from, to) = (memories.on_device(from), memories.on_host(to));
+                        Self::CopyOut { stream, from, to, bytes }
+                    }
+                    Route::ToPeer => {
+                        let [_, DeviceId(there)] = program.peers_of(from, to);
+                        let to = (need(device)?.nth(there)?, memories.on_device(to));
+                        Self::CopyToPeer { stream, from: memories.on_device(from), to, bytes }
+                    }
+                    Route::OnDevice => Self::Local(LocalCopy::new(call, memories)),
+                }
+            }
+            Call::Copy { .. } => Self::Local(LocalCopy::new(call, memories)),
             Call::Prefetch { stream, target, to } => {
                 Self::Prefetch { stream: stream.0, target: *target, to: *to }
-            }
-            Call::PeerCopy { stream, from, to } => {
-                let [_, DeviceId(device_to)] = program.peers_of(from, to);
-                Self::CopyToPeer {
-                    stream: stream.0,
-                    from: memories.on_device(from),
-                    to: (need(device)?.nth(device_to)?, memories.on_device(to)),
-                    bytes: from.length,
-                }
             }
             Call::Use(DeviceId(id)) => Self::Use(need(device)?.nth(*id)?),
             Call::Launch { stream, step } => {

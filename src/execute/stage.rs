@@ -14,7 +14,7 @@ use super::prepared::{Prepared, make_once};
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
-use crate::program::{Call, Program, Threads, Whose, check_fits};
+use crate::program::{Call, CopyBy, Program, Threads, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
 use rand::rngs::ChaCha8Rng;
@@ -98,7 +98,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let footprint = program.host_footprint();
         let is_shared = |call: &Call| match call {
             Call::Compute { step } => step.is_shared(footprint),
-            Call::HostCopy { threads, .. } => *threads == Threads::All,
+            Call::Copy { by, .. } => *by == CopyBy::Host(Threads::All),
             _ => false,
         };
         let mut stage = Self {

@@ -8,7 +8,7 @@ use super::partials::Partials;
 use super::parts::Part;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, LibraryStep, Place, Slice, Threads};
+use crate::program::{AllocationId, BufferId, Call, CopyBy, LibraryStep, Place, Slice, Threads};
 use crate::scenario::{Home, TaskId};
 use crate::units::ElementType;
 
@@ -165,7 +165,7 @@ impl Landing {
 /// A copy from host memory to host memory by all threads of the CPU.
 pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
     if element_type != ElementType::F32 {
-        return Call::HostCopy { from, to, threads: Threads::All };
+        return Call::copy(CopyBy::Host(Threads::All), from, to);
     }
     let step = LibraryStep {
         kernel: Kernel::Scale,

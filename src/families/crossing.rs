@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Location};
 use crate::machine::{Direction, HostMemory, StreamId};
-use crate::program::{BufferId, Call, Place, Rows};
+use crate::program::{BufferId, Call, CopyBy, Place, Rows};
 use crate::scenario::{Buffer, Home, Needed, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
@@ -87,11 +87,9 @@ pub(crate) fn copy_of_part(
     let Needed { row, rows, pitch, .. } = *part;
     let (all, size) = (part.span(), from.size);
     let (from, to) = (from.slice(&all), to.slice(&all));
-    if rows == 1 {
-        return Call::Copy { stream, direction, from, to };
-    }
-    let rows = Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
-    Call::RowCopy { stream, direction: Some(direction), from, to, rows }
+    let apart = || Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
+    let rows = (rows != 1).then(apart);
+    Call::Copy { by: CopyBy::crossing(stream, direction), from, to, rows }
 }
 
 /// Refuses plans in which the CPU would copy rows that lie apart.

@@ -6,7 +6,7 @@ use super::crossing::refuse_rows;
 use super::definition::{Definition, Division};
 use super::on_cpu::OnCpu;
 use crate::machine::{HostMemory, Residence, StreamId};
-use crate::program::{BufferId, Call, Place, Program, Slice, Threads};
+use crate::program::{BufferId, Call, CopyBy, Place, Program, Slice, Threads};
 use crate::scenario::{FamilyName, Home, Workload};
 use crate::units::Bytes;
 
@@ -105,7 +105,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
         on_cpu.before(&mut builder, chunk, &[])?;
         for &id in &comes {
             for [from, to] in there(&builder, chunk, id) {
-                builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+                builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
             }
         }
         if prefetch {
@@ -123,7 +123,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
         builder.issue(Call::Synchronize { stream });
         for &id in &goes {
             for [to, from] in there(&builder, chunk, id) {
-                builder.issue(Call::HostCopy { from, to, threads: Threads::All });
+                builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
             }
         }
         on_cpu.behind(&mut builder, chunk, &[])?;

@@ -8,7 +8,7 @@ use super::definition::{Definition, Division};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, Place, Program, Slice, Threads};
+use crate::program::{AllocationId, BufferId, Call, CopyBy, Place, Program, Slice, Threads};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 use crate::units::Bytes;
 
@@ -202,7 +202,7 @@ impl Pack {
     fn fill(&self, builder: &mut Builder<'_>, chunk: &Chunk, block: Block) {
         for &id in &self.comes {
             let [home, here] = self.both_ends(builder, chunk, (id, block));
-            builder.issue(Call::HostCopy { from: home, to: here, threads: Threads::One });
+            builder.issue(Call::copy(CopyBy::Host(Threads::One), home, here));
         }
     }
 
@@ -210,7 +210,7 @@ impl Pack {
     fn unpack(&self, builder: &mut Builder<'_>, chunk: &Chunk, block: Block) {
         for &id in &self.goes {
             let [home, here] = self.both_ends(builder, chunk, (id, block));
-            builder.issue(Call::HostCopy { from: here, to: home, threads: Threads::One });
+            builder.issue(Call::copy(CopyBy::Host(Threads::One), here, home));
         }
     }
 
@@ -231,7 +231,7 @@ impl Pack {
             let [from, to] = [block.on_host, block.on_device]
                 .map(|allocation| range(allocation, Bytes::ZERO, self.comes_until));
             let direction = Direction::HostToDevice;
-            builder.issue(Call::Copy { stream, direction, from, to });
+            builder.issue(Call::copy(CopyBy::crossing(stream, direction), from, to));
         }
     }
 
@@ -240,7 +240,7 @@ impl Pack {
             let [from, to] = [block.on_device, block.on_host]
                 .map(|allocation| range(allocation, self.goes_from, self.end));
             let direction = Direction::DeviceToHost;
-            builder.issue(Call::Copy { stream, direction, from, to });
+            builder.issue(Call::copy(CopyBy::crossing(stream, direction), from, to));
         }
     }
 

@@ -5,7 +5,7 @@
 use super::builder::Builder;
 use super::chunk::Chunk;
 use crate::machine::{DeviceId, Direction, StreamId};
-use crate::program::{BufferId, Call, EventId, Place};
+use crate::program::{BufferId, Call, CopyBy, EventId, Place, Route};
 
 /// How several GPUs get the operands that all chunks read whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,7 +159,7 @@ impl Group {
             let [from, to] = [from, to].map(|device| {
                 builder.shared(device, chunk, id).expect("it has memory there").slice(&all)
             });
-            builder.issue(Call::PeerCopy { stream, from, to });
+            builder.issue(Call::copy(CopyBy::Stream(stream, Route::ToPeer), from, to));
         }
         let arrival = Some(builder.record(stream));
         self.there[to.0] = There { arrival, informed: Vec::new() };

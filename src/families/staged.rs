@@ -10,7 +10,9 @@ use super::definition::{Definition, Division, MOST_STREAMS, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, EventId, Place, Program, Slice, Threads};
+use crate::program::{
+    AllocationId, BufferId, Call, CopyBy, EventId, Place, Program, Slice, Threads,
+};
 use crate::scenario::{FamilyName, Workload};
 use crate::units::Bytes;
 use std::collections::VecDeque;
@@ -339,8 +341,8 @@ impl Pipeline {
         }
         let here = inward.slice(place, piece, there.size);
         let (stream, direction) = (inward.stream, Direction::HostToDevice);
-        builder.issue(Call::HostCopy { from: home.slice(piece), to: here, threads: *threads });
-        builder.issue(Call::Copy { stream, direction, from: here, to: there.slice(piece) });
+        builder.issue(Call::copy(CopyBy::Host(*threads), home.slice(piece), here));
+        builder.issue(Call::copy(CopyBy::crossing(stream, direction), here, there.slice(piece)));
         inward.record(builder, place)
     }
 
@@ -389,7 +391,7 @@ impl Pipeline {
         let Outgoing { there, piece, .. } = &outgoing;
         let (from, to) = (there.slice(piece), self.outward.slice(place, piece, there.size));
         let (stream, direction) = (self.outward.stream, Direction::DeviceToHost);
-        builder.issue(Call::Copy { stream, direction, from, to });
+        builder.issue(Call::copy(CopyBy::crossing(stream, direction), from, to));
         self.outward.record(builder, place);
         self.landing.push_back((place, outgoing));
     }
@@ -401,7 +403,7 @@ impl Pipeline {
             builder.issue(Call::SynchronizeEvent { event });
             let from = self.outward.slice(place, &piece, home.size);
             let to = home.slice(&piece);
-            builder.issue(Call::HostCopy { from, to, threads: self.threads });
+            builder.issue(Call::copy(CopyBy::Host(self.threads), from, to));
             self.send_piece(builder);
         }
     }

@@ -3,7 +3,7 @@
 //! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
 //! is described here once.
 
-use super::operands::{AllocationId, EventId, Rows, Slice, ThreadId, Threads};
+use super::operands::{AllocationId, CopyBy, EventId, Route, Rows, Slice, ThreadId};
 use super::step::Step;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::Span;
@@ -37,11 +37,13 @@ pub enum Call {
         stream: StreamId,
         target: Slice,
     },
+    /// Copy a slice, or rows in it that lie apart.
     Copy {
-        stream: StreamId,
-        direction: Direction,
+        by: CopyBy,
         from: Slice,
         to: Slice,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<Rows>,
     },
     /// Move pages of managed memory to a side, if they are not there: to the stream's device, or to
     /// the host.
@@ -49,32 +51,6 @@ pub enum Call {
         stream: StreamId,
         target: Slice,
         to: Residence,
-    },
-    /// Copy from the memory of the stream's device to that of another.
-    PeerCopy {
-        stream: StreamId,
-        from: Slice,
-        to: Slice,
-    },
-    /// Copy inside the memory of the stream's device.
-    DeviceCopy {
-        stream: StreamId,
-        from: Slice,
-        to: Slice,
-    },
-    /// Copy rows that lie apart. Without a direction, inside the memory of the stream's device.
-    RowCopy {
-        stream: StreamId,
-        direction: Option<Direction>,
-        from: Slice,
-        to: Slice,
-        rows: Rows,
-    },
-    /// Copy host memory with the CPU, and wait for it.
-    HostCopy {
-        from: Slice,
-        to: Slice,
-        threads: Threads,
     },
     /// Launch a kernel.
     Launch {
@@ -127,16 +103,18 @@ impl Call {
         Self::Allocate { allocation, stream: None }
     }
 
+    /// Copies a whole slice.
+    pub const fn copy(by: CopyBy, from: Slice, to: Slice) -> Self {
+        Self::Copy { by, from, to, rows: None }
+    }
+
     /// The stream that the call is about, if it is about one.
     pub const fn stream(&self) -> Option<StreamId> {
         match self {
             Self::Allocate { stream, .. } | Self::Free { stream, .. } => *stream,
             Self::Clear { stream, .. }
-            | Self::Copy { stream, .. }
-            | Self::PeerCopy { stream, .. }
+            | Self::Copy { by: CopyBy::Stream(stream, _), .. }
             | Self::Prefetch { stream, .. }
-            | Self::DeviceCopy { stream, .. }
-            | Self::RowCopy { stream, .. }
             | Self::Launch { stream, .. }
             | Self::Record { stream, .. }
             | Self::Wait { stream, .. }
@@ -145,7 +123,7 @@ impl Call {
             Self::Pin(_)
             | Self::Renew(_)
             | Self::Unpin(_)
-            | Self::HostCopy { .. }
+            | Self::Copy { by: CopyBy::Host(_), .. }
             | Self::SynchronizeEvent { .. }
             | Self::SynchronizeDevice(_)
             | Self::SynchronizeThread(_)
@@ -167,11 +145,12 @@ impl Call {
             Self::Clear { target, .. } => {
                 Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
             }
-            Self::Copy { .. }
-            | Self::DeviceCopy { .. }
-            | Self::PeerCopy { .. }
-            | Self::RowCopy { .. }
-            | Self::HostCopy { .. } => self.facts_of_copies(),
+            Self::Copy { by, from, to, rows } => {
+                let (name, bars) = by.name_and_bars(rows.is_some());
+                let is_host_work = matches!(by, CopyBy::Host(_));
+                let (from, to) = (Some(from), Some(to));
+                Facts { name, is_host_work, from, to, rows: *rows, bars, ..none }
+            }
             // What it moves stays as it is.
             Self::Prefetch { target, .. } => Facts {
                 name: "cudaMemPrefetchAsync",
@@ -216,28 +195,6 @@ impl Call {
         }
     }
 
-    /// What the kind of a copy says of it.
-    fn facts_of_copies(&self) -> Facts<'_> {
-        let (name, rows, bars, from, to) = match self {
-            Self::Copy { from, to, .. } | Self::DeviceCopy { from, to, .. } => {
-                ("cudaMemcpyAsync", None, None, from, to)
-            }
-            Self::PeerCopy { from, to, .. } => {
-                ("cudaMemcpyPeerAsync", None, Some("a copy between GPUs"), from, to)
-            }
-            Self::RowCopy { from, to, rows, .. } => {
-                ("cudaMemcpy2DAsync", Some(*rows), None, from, to)
-            }
-            Self::HostCopy { from, to, .. } => {
-                ("memcpy", None, Some("a copy within host memory"), from, to)
-            }
-            _ => return Facts::default(),
-        };
-        let is_host_work = matches!(self, Self::HostCopy { .. });
-        let (from, to) = (Some(from), Some(to));
-        Facts { name, is_host_work, from, to, rows, bars, ..Facts::default() }
-    }
-
     /// What the kind of a call says that takes memory, gives it back or pins it.
     fn facts_of_memory(&self) -> Facts<'_> {
         let (name, id, bars) = match self {
@@ -259,9 +216,8 @@ impl Call {
     /// The stream, the direction and both sides of a copy between host and device.
     pub const fn crossing(&self) -> Option<(StreamId, Direction, &Slice, &Slice)> {
         match self {
-            Self::Copy { stream, direction, from, to }
-            | Self::RowCopy { stream, direction: Some(direction), from, to, .. } => {
-                Some((*stream, *direction, from, to))
+            Self::Copy { by: CopyBy::Stream(stream, Route::Crossing(way)), from, to, .. } => {
+                Some((*stream, *way, from, to))
             }
             _ => None,
         }
@@ -280,6 +236,18 @@ impl Call {
     /// Whether the CPU computes.
     pub const fn is_compute(&self) -> bool {
         matches!(self, Self::Compute { .. })
+    }
+}
+
+impl CopyBy {
+    /// The function that makes the copy, and what keeps it out of a graph.
+    const fn name_and_bars(self, has_rows: bool) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::Host(_) => ("memcpy", Some("a copy within host memory")),
+            Self::Stream(_, Route::ToPeer) => ("cudaMemcpyPeerAsync", Some("a copy between GPUs")),
+            Self::Stream(..) if has_rows => ("cudaMemcpy2DAsync", None),
+            Self::Stream(..) => ("cudaMemcpyAsync", None),
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 
 use super::call::Call;
 use super::graph::capturable;
-use super::operands::{AllocationId, Place, Slice, StreamKind, ThreadId};
+use super::operands::{
+    AllocationId, CopyBy, Place, Route, Rows, Slice, StreamKind, ThreadId, Touched,
+};
 use super::problem::{Part, Problem};
 use super::step::Step;
 use super::value::Program;
@@ -59,42 +61,10 @@ impl Program {
     /// What is wrong with a call by itself.
     fn wrong_in(&self, call: &Call) -> Option<String> {
         match call {
-            Call::Copy { stream, direction, from, to } => {
-                self.wrong_way(*stream, *direction, [from, to]).or_else(|| lengths_differ(from, to))
-            }
-            Call::DeviceCopy { stream, from, to } => {
-                let mut sides = [from, to].into_iter();
-                let elsewhere = sides.find_map(|side| self.elsewhere(*stream, side));
-                elsewhere.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
-            }
-            Call::RowCopy { stream, direction: Some(direction), from, to, .. } => {
-                self.wrong_way(*stream, *direction, [from, to])
-            }
-            Call::RowCopy { stream, direction: None, from, to, .. } => {
-                let mut sides = [from, to].into_iter();
-                let elsewhere = sides.find_map(|side| self.elsewhere(*stream, side));
-                elsewhere.or_else(|| self.onto_itself(call))
-            }
-            Call::HostCopy { from, to, .. } => {
-                let there = [from, to].into_iter().find(|side| !self.is_on_host(side));
-                let problem = there.map(|side| {
-                    let name = self.name(side.allocation);
-                    format!("copies `{name}` on the host, but it is GPU memory")
-                });
-                problem.or_else(|| lengths_differ(from, to)).or_else(|| self.onto_itself(call))
-            }
-            Call::PeerCopy { from, to, .. } => match [from, to].map(|end| self.place(end)) {
-                [Place::Device(from), Place::Device(to)] if from == to => Some(
-                    "is a copy between GPUs whose source and target are on the same GPU".to_owned(),
-                ),
-                [Place::Device(source), Place::Device(target)] => self
-                    .no_device(source.max(target))
-                    .map(|problem| format!("copies to or from a missing GPU: {problem}"))
-                    .or_else(|| lengths_differ(from, to)),
-                _ => Some(
-                    "is a copy between GPUs, but its source or target is host memory".to_owned(),
-                ),
-            },
+            Call::Copy { by, from, to, rows } => self
+                .wrong_sides(*by, [from, to])
+                .or_else(|| wrong_extent(*by, [from, to], *rows))
+                .or_else(|| self.onto_itself([*from, *to], *rows)),
             Call::Clear { stream, target } => self.elsewhere(*stream, target),
             Call::Prefetch { target, .. } => (!self.place(target).is_managed()).then(|| {
                 let name = self.name(target.allocation);
@@ -124,6 +94,32 @@ impl Program {
             }
             .map(|kind| format!("renews `{}`, but it is {kind}", self.name(*id))),
             _ => None,
+        }
+    }
+
+    /// What is wrong with the places that a copy goes from and to.
+    fn wrong_sides(&self, by: CopyBy, sides: [&Slice; 2]) -> Option<String> {
+        match by {
+            CopyBy::Stream(stream, Route::Crossing(way)) => self.wrong_way(stream, way, sides),
+            CopyBy::Stream(stream, Route::OnDevice) => {
+                sides.into_iter().find_map(|side| self.elsewhere(stream, side))
+            }
+            CopyBy::Stream(_, Route::ToPeer) => match sides.map(|side| self.place(side)) {
+                [Place::Device(from), Place::Device(to)] if from == to => Some(
+                    "is a copy between GPUs whose source and target are on the same GPU".to_owned(),
+                ),
+                [Place::Device(from), Place::Device(to)] => self
+                    .no_device(from.max(to))
+                    .map(|problem| format!("copies to or from a missing GPU: {problem}")),
+                _ => Some(
+                    "is a copy between GPUs, but its source or target is host memory".to_owned(),
+                ),
+            },
+            CopyBy::Host(_) => {
+                let there = sides.into_iter().find(|side| !self.is_on_host(side))?;
+                let name = self.name(there.allocation);
+                Some(format!("copies `{name}` on the host, but it is GPU memory"))
+            }
         }
     }
 
@@ -163,10 +159,9 @@ impl Program {
     }
 
     /// A copy whose two sides have bytes in common.
-    fn onto_itself(&self, call: &Call) -> Option<String> {
-        let sides = self.accesses(call);
-        let [(from, _), (to, _)] = sides.as_slice() else { return None };
-        from.overlaps(to).then(|| {
+    fn onto_itself(&self, sides: [Slice; 2], rows: Option<Rows>) -> Option<String> {
+        let [from, to] = Touched::sides(sides, rows);
+        from.overlaps(&to).then(|| {
             let name = self.name(from.slice.allocation);
             format!("copies `{name}` onto itself: source and target overlap")
         })
@@ -305,7 +300,14 @@ const fn whole(allocation: AllocationId) -> Slice {
     Slice { allocation, offset: Bytes::ZERO, length: Bytes::ZERO }
 }
 
-fn lengths_differ(from: &Slice, to: &Slice) -> Option<String> {
-    let (from, to) = (from.length, to.length);
-    (from != to).then(|| format!("copies {from} to a range of {to}"))
+/// Sides of a copy that have not as many bytes, or rows where only ranges are copied. (That both
+/// sides have as many rows is looked at before.)
+fn wrong_extent(by: CopyBy, sides: [&Slice; 2], rows: Option<Rows>) -> Option<String> {
+    let [from, to] = sides.map(|side| side.length);
+    match (by, rows) {
+        (CopyBy::Host(_), Some(_)) => Some("copies rows within host memory".to_owned()),
+        (CopyBy::Stream(_, Route::ToPeer), Some(_)) => Some("copies rows between GPUs".to_owned()),
+        (CopyBy::Stream(..), Some(_)) => None,
+        (_, None) => (from != to).then(|| format!("copies {from} to a range of {to}")),
+    }
 }

@@ -34,8 +34,8 @@ pub use dangling::MOST_STREAMS;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
-    Allocation, AllocationId, BufferId, EventId, Place, Rows, Slice, StreamKind, StreamTraits,
-    ThreadId, Threads, Touched,
+    Allocation, AllocationId, BufferId, CopyBy, EventId, Place, Route, Rows, Slice, StreamKind,
+    StreamTraits, ThreadId, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
 pub use own_step::{OwnStep, ProductShape, signature};

@@ -1,6 +1,6 @@
 //! What calls name: memory, streams, events, and kernels over byte ranges.
 
-use crate::machine::{DeviceId, HostMemory};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -159,8 +159,10 @@ impl From<Slice> for Touched {
 }
 
 impl Touched {
-    pub const fn rows(slice: Slice, row: Bytes, pitch: Bytes) -> Self {
-        Self { slice, row: row.get(), pitch: pitch.get() }
+    /// Both sides of a copy.
+    pub fn sides(sides: [Slice; 2], rows: Option<Rows>) -> [Self; 2] {
+        let Some(Rows { row, pitch }) = rows else { return sides.map(Self::from) };
+        [0, 1].map(|at| Self { slice: sides[at], row: row.get(), pitch: pitch[at].get() })
     }
 
     /// Whether it is a range, with nothing left out.
@@ -225,6 +227,44 @@ impl Touched {
         let holds =
             self.slice.offset <= other.slice.offset && other.slice.end() <= self.slice.end();
         self == other || (self.is_whole() && holds)
+    }
+}
+
+/// Who makes a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyBy {
+    /// The CPU, within host memory, and the host waits for it.
+    Host(Threads),
+    /// The device of a stream.
+    Stream(StreamId, Route),
+}
+
+impl CopyBy {
+    /// The engine of a stream's device, between it and the host.
+    pub const fn crossing(stream: StreamId, direction: Direction) -> Self {
+        Self::Stream(stream, Route::Crossing(direction))
+    }
+}
+
+/// Which way a device copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Route {
+    Crossing(Direction),
+    /// Inside the memory of the stream's device.
+    OnDevice,
+    /// From the memory of the stream's device to that of another.
+    ToPeer,
+}
+
+impl Route {
+    /// The direction, if it is between host and device.
+    pub const fn crossing(self) -> Option<Direction> {
+        match self {
+            Self::Crossing(direction) => Some(direction),
+            Self::OnDevice | Self::ToPeer => None,
+        }
     }
 }
 

@@ -50,9 +50,8 @@ impl Program {
     pub fn accesses(&self, call: &Call) -> Vec<(Touched, bool)> {
         let facts = call.facts();
         let Facts { allocation, from, to, rows, step, .. } = facts;
-        if let (Some(rows), Some(from), Some(to)) = (rows, from, to) {
-            let [from, to] = [(from, rows.pitch[0]), (to, rows.pitch[1])]
-                .map(|(slice, pitch)| Touched::rows(*slice, rows.row, pitch));
+        if let (Some(from), Some(to)) = (from, to) {
+            let [from, to] = Touched::sides([*from, *to], rows);
             return vec![(from, false), (to, true)];
         }
         let whole = |allocation: AllocationId| {

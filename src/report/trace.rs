@@ -9,7 +9,9 @@
 
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{AllocationId, Call, Facts, Place, Program, Slice, Step, ThreadId};
+use crate::program::{
+    AllocationId, Call, CopyBy, Facts, Place, Program, Route, Slice, Step, ThreadId,
+};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -303,19 +305,18 @@ fn on_host(program: &Program, call: &Call) -> (&'static str, String) {
 /// Category and name of the operation that a call has the device do.
 fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
     match call {
-        Call::DeviceCopy { .. } | Call::RowCopy { direction: None, .. } => {
-            ("gpu_memcpy", "Memcpy DtoD (Device -> Device)".to_owned())
-        }
-        Call::Copy { direction, from, to, .. }
-        | Call::RowCopy { direction: Some(direction), from, to, .. } => {
-            let way = short(*direction);
+        Call::Copy { by: CopyBy::Stream(_, route), from, to, .. } => {
+            let way = match route {
+                Route::Crossing(direction) => short(*direction),
+                Route::OnDevice => "DtoD",
+                Route::ToPeer => "PtoP",
+            };
             let [from, to] = [from, to].map(|side| memory(program, side.allocation));
             ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))
         }
         Call::Prefetch { to, .. } => {
             ("gpu_memcpy", format!("Memcpy {} (Managed)", short(to.way())))
         }
-        Call::PeerCopy { .. } => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".to_owned()),
         Call::Clear { .. } => ("gpu_memset", "Memset (Device)".to_owned()),
         other => match program.kernel_of(other) {
             Some(kernel) => ("kernel", kernel.to_owned()),

@@ -8,7 +8,7 @@ use super::memory::Placed;
 use super::prices::Processor;
 use crate::families::{Location, copy_of_part};
 use crate::machine::{DeviceId, Direction};
-use crate::program::{AllocationId, Call, Place};
+use crate::program::{AllocationId, Call, CopyBy, Place, Route};
 use crate::scenario::Needed;
 use crate::units::Bytes;
 
@@ -38,7 +38,7 @@ impl Decoder<'_> {
                 let stream = self.streams.onward(&mut self.builder, other);
                 let from = self.on_device[other].location(id).slice(&range);
                 after.extend(self.on_device[other].ready(id));
-                let call = Call::PeerCopy { stream, from, to: there };
+                let call = Call::copy(CopyBy::Stream(stream, Route::ToPeer), from, there);
                 let op = self.issue.push(stream, vec![call], after);
                 self.on_device[other].used_by(id, op);
                 op

@@ -5,7 +5,9 @@ use super::graph::{Item, ItemId, Node, TaskGraph};
 use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory, own_kernels};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::profile::Profile;
-use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice, StreamTraits};
+use crate::program::{
+    Allocation, AllocationId, Call, CopyBy, Place, Program, Route, Slice, StreamTraits,
+};
 use crate::scenario::{Needed, Task};
 use crate::simulate::times_alone;
 use crate::units::{Bytes, Span};
@@ -178,7 +180,7 @@ impl Pricing<'_> {
             let allocation = builder.allocate(String::new(), Place::Device(device), bytes);
             Slice { allocation, offset: Bytes::ZERO, length: bytes }
         });
-        builder.issue(Call::PeerCopy { stream: streams[0], from, to });
+        builder.issue(Call::copy(CopyBy::Stream(streams[0], Route::ToPeer), from, to));
         self.sum(&builder.program, 1)
     }
 
@@ -209,6 +211,9 @@ pub(crate) fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory
         kernels: Vec::new(),
         threads: Vec::new(),
         setup: Vec::new(),
-        body: vec![Call::Copy { stream, direction, from, to }, Call::Synchronize { stream }],
+        body: vec![
+            Call::copy(CopyBy::crossing(stream, direction), from, to),
+            Call::Synchronize { stream },
+        ],
     }
 }

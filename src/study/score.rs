@@ -2,7 +2,7 @@
 
 use crate::compare::{Cell, Score};
 use crate::profile::Handling;
-use crate::program::{Call, Program};
+use crate::program::{Call, CopyBy, Program, Route};
 use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
@@ -75,9 +75,9 @@ fn textbook(program: &Program, timeline: &Timeline) -> Span {
         .body
         .iter()
         .map(|call| match call {
-            Call::Copy { from, .. } | Call::PeerCopy { from, .. } => from.length.get(),
-            Call::RowCopy { direction: Some(_), from, rows, .. } => {
-                rows.count(from) * rows.row.get()
+            Call::Copy { by: CopyBy::Host(_) | CopyBy::Stream(_, Route::OnDevice), .. } => 0,
+            Call::Copy { from, rows, .. } => {
+                rows.map_or(from.length.get(), |rows| rows.count(from) * rows.row.get())
             }
             _ => 0,
         })

@@ -30,7 +30,8 @@ use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
 use hallway::profile::Profile;
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, Step, StreamTraits,
+    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, Place, Program, Slice, Step,
+    StreamTraits,
 };
 use hallway::simulate::simulate;
 use hallway::timeline::Lane;
@@ -86,7 +87,7 @@ fn copy(stream: usize, direction: Direction, elements: u64) -> Call {
         Direction::HostToDevice => (host, device),
         Direction::DeviceToHost => (device, host),
     };
-    Call::Copy { stream: StreamId(stream), direction, from, to }
+    Call::copy(CopyBy::crossing(StreamId(stream), direction), from, to)
 }
 
 fn launch(stream: usize, elements: u64) -> Call {

@@ -14,7 +14,7 @@ use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::host::Team;
 use hallway::kernels::{CpuSide, Geometry, GpuSide, Image, OwnCost, Parameter};
 use hallway::profile::{Processor, Profile};
-use hallway::program::{Call, OwnStep, Program, check_hazards};
+use hallway::program::{Call, CopyBy, OwnStep, Program, check_hazards};
 use hallway::scenario::Workload;
 use hallway::simulate::simulate;
 use hallway::units::{Bytes, Span};
@@ -277,8 +277,8 @@ fn the_data_flow_follows_what_kernels_declare() {
     raced.body.remove(copy + 1);
     raced.streams.push(hallway::program::StreamTraits::default());
     let other = hallway::machine::StreamId(raced.streams.len() - 1);
-    if let Call::Copy { stream, .. } = &mut raced.body[copy] {
-        *stream = other;
+    if let Call::Copy { by, .. } = &mut raced.body[copy] {
+        *by = CopyBy::crossing(other, hallway::machine::Direction::HostToDevice);
     }
     raced.body.push(Call::Synchronize { stream: other });
     assert!(check_hazards(&raced).is_err());

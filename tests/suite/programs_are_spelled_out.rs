@@ -9,7 +9,9 @@ mod threads;
 
 use super::workloads::read;
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
-use hallway::program::{AllocationId, Call, EventId, Place, Program, Slice, StreamKind};
+use hallway::program::{
+    AllocationId, Call, CopyBy, EventId, Place, Program, Route, Slice, StreamKind,
+};
 use hallway::units::{Bytes, Span};
 
 /// Two buffers of 16 MiB, and programs over them.
@@ -57,12 +59,11 @@ fn a_copy_without_a_stream_is_waited_for() {
     assert_eq!(
         program.body,
         [
-            Call::Copy {
-                stream,
-                direction: Direction::HostToDevice,
-                from: slice(x, 0, 16 * MIB),
-                to: slice(d, 0, 16 * MIB),
-            },
+            Call::copy(
+                CopyBy::crossing(stream, Direction::HostToDevice),
+                slice(x, 0, 16 * MIB),
+                slice(d, 0, 16 * MIB),
+            ),
             Call::Synchronize { stream },
         ]
     );
@@ -192,7 +193,7 @@ fn a_framework_works_before_each_call_to_the_driver() {
     // Before the copy, which waits by itself, the launch of the graph, and the synchronisation.
     assert_eq!(before, [0, 5, 8]);
     assert!(matches!(program.body[1..3], [Call::Copy { .. }, Call::Synchronize { .. }]));
-    assert!(matches!(program.body[4], Call::HostCopy { .. }));
+    assert!(matches!(program.body[4], Call::Copy { by: CopyBy::Host(_), .. }));
     assert!(matches!(program.body[6..8], [Call::Replay { calls: 1, .. }, Call::Clear { .. }]));
     assert!(program.setup.iter().all(|call| *call != six));
 }
@@ -204,16 +205,16 @@ fn rows_are_copied_as_rows_where_they_lie_apart() {
             format!("{{ copy = \"x[1 KiB..]\", to = \"d\", rows = 8, row = \"2 KiB\"{rest} }},");
         program(&calls(&call)).body.remove(0)
     };
-    let Call::RowCopy { from, to, rows: found, direction, .. } = rows(", pitch = \"8 KiB\"") else {
+    let Call::Copy { by, from, to, rows: Some(found) } = rows(", pitch = \"8 KiB\"") else {
         panic!("rows")
     };
-    assert_eq!(direction, Some(Direction::HostToDevice));
+    assert!(matches!(by, CopyBy::Stream(_, Route::Crossing(Direction::HostToDevice))));
     assert_eq!((from.offset, from.length), (Bytes::kib(1), Bytes::kib(7 * 8 + 2)));
     assert_eq!((to.offset, to.length), (Bytes::ZERO, Bytes::kib(16)));
     assert_eq!((found.row, found.pitch), (Bytes::kib(2), [8, 2].map(Bytes::kib)));
     assert_eq!(found.count(&from), 8);
     // Without gaps, they are one range.
-    let Call::Copy { from, .. } = rows("") else { panic!("a range") };
+    let Call::Copy { from, rows: None, .. } = rows("") else { panic!("a range") };
     assert_eq!((from.offset, from.length), (Bytes::kib(1), Bytes::kib(16)));
 }
 
@@ -257,7 +258,8 @@ fn calls_to_another_gpu_are_made_in_its_context() {
         (0..program.body.len()).filter(|&at| matches!(program.body[at], Call::Use(_))).collect();
     assert_eq!(uses, [4, 7]);
     assert_eq!(program.body[7], Call::Use(DeviceId::FIRST));
-    assert!(matches!(program.body[2], Call::PeerCopy { .. }));
+    let far = &program.body[2];
+    assert!(matches!(far, Call::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. }));
 }
 
 #[test]

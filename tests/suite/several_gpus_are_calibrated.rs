@@ -159,7 +159,8 @@ fn a_simulation_of_what_was_measured_takes_as_long() {
     let plan = build(&workload, strategy).expect("fits");
     // Only the copies to the GPUs, of 64 MiB each.
     let copies = plan.body.iter().filter(|call| {
-        matches!(call, Call::Copy { direction: Direction::HostToDevice, .. } | Call::Use(_))
+        let way = call.crossing().map(|crossing| crossing.1);
+        way == Some(Direction::HostToDevice) || matches!(call, Call::Use(_))
     });
     let plan = Program { body: copies.cloned().collect(), ..plan.clone() };
     let time = simulate(&plan, &profile).expect("known").makespan.nanos_f64();

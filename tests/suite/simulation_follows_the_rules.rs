@@ -140,8 +140,8 @@ use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{Direction, HostMemory, StreamId};
 use hallway::profile::{Curve, Estimate, InlineCopies, Profile, SemaphorePolling};
 use hallway::program::{
-    Allocation, AllocationId, Call, EventId, LibraryStep, Place, Program, Slice, Step, StreamKind,
-    StreamTraits,
+    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, Place, Program, Route, Slice,
+    Step, StreamKind, StreamTraits,
 };
 use hallway::simulate::simulate;
 use hallway::timeline::{Lane, Timeline};
@@ -191,12 +191,12 @@ fn slice(allocation: AllocationId, elements: u64) -> Slice {
 
 fn copy_in(stream: usize, from: AllocationId, elements: u64) -> Call {
     let (from, to) = (slice(from, elements), slice(DEVICE, elements));
-    Call::Copy { stream: StreamId(stream), direction: Direction::HostToDevice, from, to }
+    Call::copy(CopyBy::crossing(StreamId(stream), Direction::HostToDevice), from, to)
 }
 
 fn copy_out(stream: usize, to: AllocationId, elements: u64) -> Call {
     let (from, to) = (slice(DEVICE, elements), slice(to, elements));
-    Call::Copy { stream: StreamId(stream), direction: Direction::DeviceToHost, from, to }
+    Call::copy(CopyBy::crossing(StreamId(stream), Direction::DeviceToHost), from, to)
 }
 
 fn step(on: AllocationId, elements: u64) -> LibraryStep {

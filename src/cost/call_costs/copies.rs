@@ -7,7 +7,7 @@ use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{HostCall, OperationKind, Unknown};
-use crate::program::{Call, Place, Slice};
+use crate::program::{Call, CopyBy, Place, Route, Slice};
 use crate::units::{Bytes, Span};
 
 impl CallCosts<'_> {
@@ -21,7 +21,8 @@ impl CallCosts<'_> {
     /// Two times of a copy whose data travels along with its command: from the entry of the call to
     /// its return, and from there to the end of the copy. `None` of all other calls.
     pub(super) fn along(&self, call: &Call) -> Option<(Span, Span)> {
-        let Call::Copy { direction: Direction::HostToDevice, from, .. } = call else { return None };
+        let Call::Copy { by, from, rows: None, .. } = call else { return None };
+        let CopyBy::Stream(_, Route::Crossing(Direction::HostToDevice)) = by else { return None };
         let place = self.program.allocation(from.allocation).place;
         let is_pinned = place == Place::Host(HostMemory::Pinned);
         let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
@@ -48,7 +49,13 @@ impl CallCosts<'_> {
     }
 
     /// A copy to another device.
-    pub(super) fn peer_copy(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Work, Unknown> {
+    pub(super) fn peer_copy(&self, [from, to]: [&Slice; 2]) -> Result<CallCost, Unknown> {
+        let work = self.between_peers(self.program.peers_of(from, to), from.length)?;
+        let latency = self.profile.start(OperationKind::PeerCopy)?;
+        Ok(CallCost { work, latency, ..CallCost::on_host(self.profile.call(HostCall::PeerCopy)?) })
+    }
+
+    fn between_peers(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Work, Unknown> {
         let alone = self.profile.peer_copy(way, bytes)?;
         if !self.halved.has(Bottleneck::Copies) && !self.halved.has(Bottleneck::PeerCopy) {
             return Ok(Work::PeerCopy { way, alone, bytes });

@@ -4,7 +4,7 @@ use super::CallCosts;
 use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{GraphCall, HostCall, OperationKind, Unknown};
-use crate::program::{Before, Behind, Call, Graph};
+use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};
 use crate::units::Span;
 
 impl CallCosts<'_> {
@@ -42,11 +42,13 @@ impl CallCosts<'_> {
         let with_data = self.with_launch(call, before.behind);
         let (latency, work) = match (call, with_data) {
             (_, Some((_, duration))) => (Span::ZERO, Work::Inline { duration }),
-            (Call::Copy { stream, direction, from, to }, None) => {
-                let bytes = direction.ashore(from, to).length;
-                let (kind, device) =
-                    (OperationKind::of_copy(*direction), self.program.device_of(*stream));
-                (profile.node_start(kind)?, self.transfer((*direction, device), bytes)?)
+            (Call::Copy { by, from, rows, .. }, None) => {
+                let (CopyBy::Stream(stream, Route::Crossing(way)), None) = (*by, rows) else {
+                    let what = "copies within a GPU, or of rows, in a graph";
+                    return Err(Unknown::refused(what));
+                };
+                let (kind, device) = (OperationKind::of_copy(way), self.program.device_of(stream));
+                (profile.node_start(kind)?, self.transfer((way, device), from.length)?)
             }
             (Call::Launch { step, .. }, None) => {
                 let work = self.kernel_work(step, locality, gap()?)?;
@@ -57,9 +59,6 @@ impl CallCosts<'_> {
             }
             (Call::Record { .. }, None) => (Span::ZERO, Work::Record),
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
-            (Call::DeviceCopy { .. } | Call::RowCopy { .. }, None) => {
-                return Err(Unknown::refused("copies within a GPU, or of rows, in a graph"));
-            }
             _ => return Err(Unknown::refused("graphs of calls that cannot be captured")),
         };
         let part = match work {

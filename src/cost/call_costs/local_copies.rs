@@ -5,9 +5,9 @@ use crate::cost::halved::Bottleneck;
 use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
-use crate::machine::{DeviceId, Direction, HostMemory};
+use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{HostCall, OperationKind, RowPath, Unknown};
-use crate::program::{Place, Rows, Slice, Threads};
+use crate::program::{Place, Route, Rows, Slice, Threads};
 use crate::units::{Bytes, Span};
 use std::slice::from_ref;
 
@@ -31,14 +31,14 @@ impl CallCosts<'_> {
 
     pub(super) fn row_copy(
         &self,
-        (direction, device): (Option<Direction>, DeviceId),
+        (route, device): (Route, DeviceId),
         [from, to]: [&Slice; 2],
         rows: Rows,
         locality: &Locality<'_>,
     ) -> Result<CallCost, Unknown> {
         let count = rows.count(from);
         let time = |path| self.profile.rows(path, rows.row, count);
-        let Some(direction) = direction else {
+        let Route::Crossing(direction) = route else {
             return self.on_device(HostCall::CopyRows, time(RowPath::OnDevice));
         };
         let ashore = direction.ashore(from, to);

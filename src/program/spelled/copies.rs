@@ -4,17 +4,10 @@ use super::call::{CopyCall, RawThreads};
 use super::expand::Expansion;
 use super::expression::{Part, evaluate};
 use crate::files::{Fault, Spanned};
-use crate::machine::{Direction, StreamId};
-use crate::program::{Call, Place, Rows, Slice, Threads};
+use crate::machine::Direction;
+use crate::program::{Call, CopyBy, Place, Route, Rows, Slice, Threads};
 use crate::units::Bytes;
 use std::ops::Range;
-
-/// Where a copy goes.
-enum Way {
-    Crossing(Direction),
-    OnDevice,
-    ToPeer,
-}
 
 impl Expansion<'_> {
     pub(super) fn copy(
@@ -32,14 +25,14 @@ impl Expansion<'_> {
             return Err(Fault::new(message, copy.from.span(), "from here", help)
                 .and(copy.to.span(), "to here"));
         }
-        let (way, memory) = match (self.place(&from), self.place(&to)) {
+        let (route, memory) = match (self.place(&from), self.place(&to)) {
             (Place::Host(_), Place::Host(_)) => {
                 return self.copy_on_host(copy, [from, to], rows, name, span);
             }
-            (Place::Host(_), Place::Device(_)) => (Way::Crossing(Direction::HostToDevice), to),
-            (Place::Device(_), Place::Host(_)) => (Way::Crossing(Direction::DeviceToHost), from),
-            (Place::Device(one), Place::Device(other)) if one == other => (Way::OnDevice, from),
-            _ => (Way::ToPeer, from),
+            (Place::Host(_), Place::Device(_)) => (Route::Crossing(Direction::HostToDevice), to),
+            (Place::Device(_), Place::Host(_)) => (Route::Crossing(Direction::DeviceToHost), from),
+            (Place::Device(one), Place::Device(other)) if one == other => (Route::OnDevice, from),
+            _ => (Route::ToPeer, from),
         };
         if let Some(threads) = copy.threads {
             let message = "`threads` on a copy that the GPU's copy engines make".to_owned();
@@ -49,9 +42,15 @@ impl Expansion<'_> {
         let stream = self.stream(name, &memory)?;
         // `cudaMemcpy` inside a device does not wait (CUDA Runtime API, "API synchronization
         // behavior").
-        let waits = name.is_none() && !matches!(way, Way::OnDevice);
-        let call = device_copy(copy, (way, stream), [from, to], rows)?;
-        self.push(call, span)?;
+        let waits = name.is_none() && route != Route::OnDevice;
+        if route == Route::ToPeer && rows.is_some() {
+            let message = "copies rows from one GPU to another".to_owned();
+            let help = "first copy them to contiguous memory on the same GPU, then copy that to \
+                        the other GPU";
+            let place = copy.rows.map_or_else(|| copy.from.span(), Spanned::span);
+            return Err(Fault::new(message, place, "not between GPUs", help));
+        }
+        self.push(Call::Copy { by: CopyBy::Stream(stream, route), from, to, rows }, span)?;
         if waits { self.put(Call::Synchronize { stream }, span) } else { Ok(()) }
     }
 
@@ -90,7 +89,7 @@ impl Expansion<'_> {
                 }
             },
         };
-        self.push(Call::HostCopy { from, to, threads }, span)
+        self.push(Call::copy(CopyBy::Host(threads), from, to), span)
     }
 
     /// The rows of a copy; both slices then end where the last row does.
@@ -158,28 +157,4 @@ impl Expansion<'_> {
             part.fault(message, "too small", "write an amount such as `\"2 KiB\"`")
         })
     }
-}
-
-fn device_copy(
-    copy: &CopyCall<'_>,
-    (way, stream): (Way, StreamId),
-    [from, to]: [Slice; 2],
-    rows: Option<Rows>,
-) -> Result<Call, Fault> {
-    Ok(match (way, rows) {
-        (Way::Crossing(direction), None) => Call::Copy { stream, direction, from, to },
-        (Way::OnDevice, None) => Call::DeviceCopy { stream, from, to },
-        (Way::ToPeer, None) => Call::PeerCopy { stream, from, to },
-        (Way::Crossing(way), Some(rows)) => {
-            Call::RowCopy { stream, direction: Some(way), from, to, rows }
-        }
-        (Way::OnDevice, Some(rows)) => Call::RowCopy { stream, direction: None, from, to, rows },
-        (Way::ToPeer, Some(_)) => {
-            let message = "copies rows from one GPU to another".to_owned();
-            let help = "first copy them to contiguous memory on the same GPU, then copy that to \
-                        the other GPU";
-            let place = copy.rows.map_or_else(|| copy.from.span(), Spanned::span);
-            return Err(Fault::new(message, place, "not between GPUs", help));
-        }
-    })
 }

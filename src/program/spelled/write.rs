@@ -5,8 +5,8 @@ use super::values::Number;
 use crate::kernels::GpuSide;
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, LibraryStep, OwnStep, Place, Program, Slice, Step, StreamKind,
-    StreamTraits, ThreadId, Threads,
+    Allocation, AllocationId, Call, CopyBy, LibraryStep, OwnStep, Place, Program, Slice, Step,
+    StreamKind, StreamTraits, ThreadId, Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -93,11 +93,18 @@ impl<'p> Names<'p> {
             Call::Free { allocation, .. } => vec![("free", memory(allocation))],
             Call::Unpin(id) => vec![("unpin", memory(id))],
             Call::Clear { target, .. } => vec![("clear", slice(target))],
-            Call::Copy { from, to, .. }
-            | Call::PeerCopy { from, to, .. }
-            | Call::DeviceCopy { from, to, .. }
-            | Call::HostCopy { from, to, threads: Threads::One } => {
-                vec![("copy", slice(from)), ("to", slice(to))]
+            Call::Copy { by, from, to, rows } => {
+                let mut keys = vec![("copy", slice(from)), ("to", slice(to))];
+                if let Some(rows) = rows {
+                    let [pitch, to_pitch] = rows.pitch.map(|pitch| text(&pitch.exactly()));
+                    keys.push(("rows", rows.count(from).to_string()));
+                    keys.push(("row", text(&rows.row.exactly())));
+                    keys.extend([("pitch", pitch), ("to_pitch", to_pitch)]);
+                }
+                if *by == CopyBy::Host(Threads::All) {
+                    keys.push(("threads", text("all")));
+                }
+                keys
             }
             Call::Prefetch { target, to, .. } => {
                 let to = match to {
@@ -105,20 +112,6 @@ impl<'p> Names<'p> {
                     Residence::Host => "host",
                 };
                 vec![("prefetch", slice(target)), ("to", text(to))]
-            }
-            Call::HostCopy { from, to, threads: Threads::All } => {
-                vec![("copy", slice(from)), ("to", slice(to)), ("threads", text("all"))]
-            }
-            Call::RowCopy { from, to, rows, .. } => {
-                let [pitch, to_pitch] = rows.pitch.map(|pitch| text(&pitch.exactly()));
-                vec![
-                    ("copy", slice(from)),
-                    ("to", slice(to)),
-                    ("rows", rows.count(from).to_string()),
-                    ("row", text(&rows.row.exactly())),
-                    ("pitch", pitch),
-                    ("to_pitch", to_pitch),
-                ]
             }
             Call::SynchronizeEvent { event: id } => vec![("synchronize_event", event(id.0))],
             Call::SynchronizeDevice(DeviceId(device)) => {

@@ -1,7 +1,7 @@
 //! One call of a plan on one line, in the grammar in which scenarios spell programs out.
 
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, Program, ThreadId};
+use crate::program::{Call, CopyBy, Facts, Program, Route, ThreadId};
 use std::collections::BTreeMap;
 
 /// Equal for calls that do the same to other pieces, in whichever stream.
@@ -16,9 +16,7 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
         Call::Pin(_) => return "pin".to_owned(),
         Call::Unpin(_) => return "unpin".to_owned(),
         Call::Renew(_) => return "renew".to_owned(),
-        Call::Copy { direction, .. } | Call::RowCopy { direction: Some(direction), .. } => {
-            direction.to_string()
-        }
+        Call::Copy { by: CopyBy::Stream(_, Route::Crossing(way)), .. } => way.to_string(),
         Call::Prefetch { to, .. } => to.way().to_string(),
         _ => program.kernel_of(call).unwrap_or_default().to_owned(),
     };

@@ -1,9 +1,9 @@
 //! What a plan does and what waits in it, in sentences.
 
 use super::calls::recorded;
-use crate::machine::{HostMemory, StreamId};
+use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::spelled::Names;
-use crate::program::{Call, Place, Program, ThreadId};
+use crate::program::{Call, CopyBy, Program, Route, ThreadId};
 use crate::report::words::{often, plural};
 use crate::scenario::Workload;
 use crate::search::Plan;
@@ -87,7 +87,7 @@ fn copies_of(program: &Program) -> Option<String> {
                 let of = if program.is_staged(at) { &mut staged } else { &mut engines };
                 note(of, ashore);
             }
-            (Call::HostCopy { from, .. }, None) => note(&mut by_cpu, from.allocation),
+            (Call::Copy { by: CopyBy::Host(_), from, .. }, _) => note(&mut by_cpu, from.allocation),
             _ => {}
         }
     }
@@ -164,9 +164,9 @@ fn waits_by_event(program: &Program) -> BTreeMap<(&'static str, &'static str), u
         let Some(recorded) = recorded[at] else { continue };
         let Some(other) = program.body[recorded].stream() else { continue };
         let mut after = program.body[at..].iter();
-        let next = after.find_map(|call| operation(program, call, stream));
+        let next = after.find_map(|call| operation(call, stream));
         let mut before = program.body[..recorded].iter().rev();
-        let last = before.find_map(|call| operation(program, call, other));
+        let last = before.find_map(|call| operation(call, other));
         if let (Some(next), Some(last)) = (next, last) {
             *found.entry((next, last)).or_default() += 1;
         }
@@ -175,16 +175,15 @@ fn waits_by_event(program: &Program) -> BTreeMap<(&'static str, &'static str), u
 }
 
 /// What a call has the device do in a stream.
-fn operation(program: &Program, call: &Call, wanted: StreamId) -> Option<&'static str> {
-    let to_host = |id| matches!(program.allocation(id).place, Place::Host(_));
+fn operation(call: &Call, wanted: StreamId) -> Option<&'static str> {
     match call {
         _ if call.stream() != Some(wanted) => None,
-        Call::Copy { to, .. } if to_host(to.allocation) => Some("a copy to the host"),
-        Call::Copy { .. } => Some("a copy to the GPU"),
-        Call::RowCopy { to, .. } if to_host(to.allocation) => Some("a copy to the host"),
-        Call::RowCopy { direction: Some(_), .. } => Some("a copy to the GPU"),
-        Call::DeviceCopy { .. } | Call::RowCopy { .. } => Some("a copy on the GPU"),
-        Call::PeerCopy { .. } => Some("a copy between GPUs"),
+        Call::Copy { by: CopyBy::Stream(_, route), .. } => Some(match route {
+            Route::Crossing(Direction::HostToDevice) => "a copy to the GPU",
+            Route::Crossing(Direction::DeviceToHost) => "a copy to the host",
+            Route::OnDevice => "a copy on the GPU",
+            Route::ToPeer => "a copy between GPUs",
+        }),
         Call::Launch { .. } => Some("a kernel"),
         _ => None,
     }

@@ -9,8 +9,8 @@ use super::order::race;
 use hallway::kernels::{Arguments, Grid, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::program::{
-    Allocation, AllocationId, BufferId, Call, EventId, LibraryStep, Place, Program, Slice,
-    StreamKind, StreamTraits, captured,
+    Allocation, AllocationId, BufferId, Call, CopyBy, EventId, LibraryStep, Place, Program, Route,
+    Slice, StreamKind, StreamTraits, captured,
 };
 use hallway::units::Bytes;
 use rand::rngs::ChaCha8Rng;
@@ -265,7 +265,7 @@ impl Drawing {
             Direction::HostToDevice => (host, device),
             Direction::DeviceToHost => (device, host),
         };
-        self.add(Call::Copy { stream, direction, from, to });
+        self.add(Call::copy(CopyBy::crossing(stream, direction), from, to));
     }
 
     fn add_peer_copy(&mut self) {
@@ -278,7 +278,7 @@ impl Drawing {
         let stream = self.one_of(&streams);
         let (from, to) = (self.memory(|place| place == from), self.memory(|place| place == to));
         let (from, to) = (self.part(&from, length), self.part(&to, length));
-        self.add(Call::PeerCopy { stream, from, to });
+        self.add(Call::copy(CopyBy::Stream(stream, Route::ToPeer), from, to));
     }
 
     fn add_prefetch(&mut self) {

@@ -134,10 +134,8 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
     match call {
         Call::Pin(id) | Call::Renew(id) | Call::Unpin(id) => whole(id),
         Call::Allocate { allocation, .. } | Call::Free { allocation, .. } => whole(allocation),
-        Call::DeviceCopy { from, to, .. } | Call::HostCopy { from, to, .. } => {
-            vec![(*from, false), (*to, true)]
-        }
-        Call::RowCopy { from, to, rows, .. } => {
+        Call::Copy { from, to, rows: None, .. } => vec![(*from, false), (*to, true)],
+        Call::Copy { from, to, rows: Some(rows), .. } => {
             let each = |slice: &Slice, pitch: Bytes, writes: bool| {
                 let (slice, rows) = (*slice, *rows);
                 let count = (slice.length.get() - rows.row.get()) / pitch.get() + 1;
@@ -150,9 +148,6 @@ pub fn uses(program: &Program, call: &Call) -> Vec<(Slice, bool)> {
         }
         Call::Clear { target, .. } => vec![(*target, true)],
         Call::Prefetch { target, .. } => vec![(*target, false)],
-        Call::Copy { from, to, .. } | Call::PeerCopy { from, to, .. } => {
-            vec![(*from, false), (*to, true)]
-        }
         Call::Launch { step: Step::Library(step), .. }
         | Call::Compute { step: Step::Library(step) } => {
             let reads = step.inputs.iter().map(|&slice| (slice, false));

@@ -4,7 +4,7 @@
 use super::shared_by_batches::rows;
 use super::*;
 use hallway::machine::DeviceId;
-use hallway::program::Place;
+use hallway::program::{CopyBy, Place, Route};
 
 /// The families that deal chunks over several GPUs, in every variant.
 pub fn over_several(chunks: u64, devices: usize) -> impl Iterator<Item = Family> {
@@ -27,7 +27,7 @@ pub fn check_contexts(plan: &Program) -> Result<(), String> {
             let is_right = match (place, call) {
                 (Place::Host(memory), Call::Launch { .. }) => memory.is_seen_by_devices(),
                 (Place::Host(_), call) => !matches!(call, Call::Clear { .. }),
-                (_, Call::PeerCopy { .. }) => true,
+                (_, Call::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. }) => true,
                 (place, _) => place == Place::Device(current),
             };
             if !is_right {
@@ -49,8 +49,9 @@ fn what_is_read_whole_comes_to_every_gpu() {
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
         case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
-        let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
-        let goes_on = |call: &Call| matches!(call, Call::PeerCopy { .. });
+        let comes = |call: &Call| call.crossing().is_some_and(|one| one.2.length == weights);
+        let goes_on =
+            |call: &Call| matches!(call, Call::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. });
         let expected = if spread == Spread::Peers { (2, 4) } else { (6, 0) };
         let found = (places(&plan, comes).len(), places(&plan, goes_on).len());
         assert_eq!(found, expected, "{}", plan.label);

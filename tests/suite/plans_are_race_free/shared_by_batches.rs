@@ -34,7 +34,7 @@ fn text(home: &str) -> String {
 fn arrivals(plan: &Program) -> BTreeMap<DeviceId, usize> {
     let mut found: BTreeMap<DeviceId, Bytes> = BTreeMap::new();
     for call in &plan.body {
-        let (Call::Copy { to, .. } | Call::PeerCopy { to, .. }) = call else { continue };
+        let Call::Copy { to, .. } = call else { continue };
         let there = plan.allocation(to.allocation);
         if let Place::Device(device) = there.place
             && there.name == "weights"

@@ -99,7 +99,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
         move |call: &mut Value| *call.pointer_mut(path).expect("it is there") = json!(to)
     };
     let no_stream = format!("uses stream {streams}, but the {streams} streams are numbered from 0");
-    refused_call("by-engine", "Copy", set("/stream", streams as u64), &no_stream);
+    refused_call("by-engine", "Copy", set("/by/stream/0", streams as u64), &no_stream);
     refused_call("by-engine", "Copy", set("/from/allocation", 99), "uses allocation 99, but the ");
     refused_call(
         "by-engine",
@@ -162,7 +162,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
 
 #[test]
 fn calls_that_contradict_themselves_are_refused_with_their_place() {
-    let turn = |call: &mut Value| call["direction"] = json!("device-to-host");
+    let turn = |call: &mut Value| call["by"]["stream"][1]["crossing"] = json!("device-to-host");
     refused_call(
         "by-engine",
         "Copy",
@@ -171,13 +171,20 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
     );
     let shorter = |call: &mut Value| call["to"]["length"] = json!(4);
     refused_call("by-engine", "Copy", shorter, "copies 20 B to a range of 4 B");
-    let on_host = |call: &mut Value| call["from"]["allocation"] = json!(0);
+    let to_peer = |call: &mut Value| call["by"]["stream"][1] = json!("to-peer");
     refused_call(
-        "multi-gpu",
-        "PeerCopy",
-        on_host,
+        "by-engine",
+        "Copy",
+        to_peer,
         "is a copy between GPUs, but its source or target is host memory",
     );
+    let rows = |value: &mut Value| {
+        let body = value["body"].as_array_mut().expect("calls");
+        let is_peer_copy = |call: &&mut Value| call["Copy"]["by"]["stream"][1] == "to-peer";
+        let copy = body.iter_mut().find(is_peer_copy).expect("from one GPU to the others");
+        copy["Copy"]["rows"] = json!({ "row": 4, "pitch": [8, 8] });
+    };
+    refused("multi-gpu", rows, "copies rows between GPUs");
     // Devices reach page-locked memory of the host, and no other.
     let on_host = |value: &mut Value| {
         let launch = first(value, "Launch");

@@ -59,8 +59,8 @@ fn check_lanes(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError>
     made.retain(|call| !captured.iter().any(|graph| graph.calls.contains(call)));
     prop_assert!(calls == made, "the host makes each call once, but for those in graphs");
     let works = |call: &&Call| {
-        use Call::{Clear, Copy, Launch, PeerCopy};
-        matches!(call, Copy { .. } | PeerCopy { .. } | Launch { .. } | Clear { .. })
+        use Call::{Clear, Copy, Launch};
+        matches!(call, Copy { by: CopyBy::Stream(..), .. } | Launch { .. } | Clear { .. })
     };
     let on_device = timeline.activities.len() - made.len();
     prop_assert_eq!(on_device, plan.body.iter().filter(works).count());
@@ -92,8 +92,7 @@ fn check_order(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError>
             Call::Record { event, .. } => events[event.0] = ends[lane],
             Call::Wait { event, .. } => ends[lane] = ends[lane].max(events[event.0]),
             Call::Synchronize { .. } => prop_assert!(at(index, true).end >= ends[lane]),
-            Call::Copy { .. }
-            | Call::PeerCopy { .. }
+            Call::Copy { by: CopyBy::Stream(..), .. }
             | Call::Launch { .. }
             | Call::Clear { .. } => {
                 let graph = plan.graphs().find(|graph| graph.calls.contains(&index));

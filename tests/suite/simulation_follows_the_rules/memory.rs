@@ -51,7 +51,7 @@ fn each_new_page_is_paid_for_once() {
         let [offset, length] = [from, elements].map(Bytes::of_f32);
         let to = Slice { allocation: PAGEABLE, offset, length };
         let from = slice(DEVICE, elements);
-        Call::Copy { stream: StreamId(0), direction: Direction::DeviceToHost, from, to }
+        Call::copy(CopyBy::crossing(StreamId(0), Direction::DeviceToHost), from, to)
     };
     let longer = |pieces: &[(u64, u64)]| {
         let calls = || pieces.iter().map(|&(from, elements)| piece(from, elements));
@@ -206,7 +206,7 @@ fn write_combined_memory_is_slow_to_read() {
 /// A copy by one thread of the CPU.
 fn host_copy(from: AllocationId, to: AllocationId, elements: u64) -> Call {
     let (from, to) = (slice(from, elements), slice(to, elements));
-    Call::HostCopy { from, to, threads: Threads::One }
+    Call::copy(CopyBy::Host(Threads::One), from, to)
 }
 
 #[test]

@@ -34,17 +34,17 @@ fn run_over_two(body: Vec<Call>, machine: &Profile) -> Timeline {
 /// A copy to the second device.
 fn copy_in_there(elements: u64) -> Call {
     let (from, to) = (slice(PINNED, elements), slice(OTHER, elements));
-    Call::Copy { stream: StreamId(1), direction: Direction::HostToDevice, from, to }
+    Call::copy(CopyBy::crossing(StreamId(1), Direction::HostToDevice), from, to)
 }
 
 fn copy_out_there(elements: u64) -> Call {
     let (from, to) = (slice(OTHER, elements), slice(PINNED, elements));
-    Call::Copy { stream: StreamId(1), direction: Direction::DeviceToHost, from, to }
+    Call::copy(CopyBy::crossing(StreamId(1), Direction::DeviceToHost), from, to)
 }
 
 fn peer_copy(stream: usize, [from, to]: [AllocationId; 2], elements: u64) -> Call {
     let (from, to) = (slice(from, elements), slice(to, elements));
-    Call::PeerCopy { stream: StreamId(stream), from, to }
+    Call::copy(CopyBy::Stream(StreamId(stream), Route::ToPeer), from, to)
 }
 
 const THERE: [AllocationId; 2] = [DEVICE, OTHER];

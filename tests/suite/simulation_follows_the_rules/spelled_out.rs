@@ -90,7 +90,7 @@ fn part(allocation: AllocationId, from: u64, elements: u64) -> Slice {
 #[test]
 fn a_copy_inside_the_device_holds_no_copy_engine() {
     let (from, to) = (part(DEVICE, 0, 5_000), part(DEVICE, 50_000, 5_000));
-    let copy = Call::DeviceCopy { stream: StreamId(1), from, to };
+    let copy = Call::copy(CopyBy::Stream(StreamId(1), Route::OnDevice), from, to);
     let timeline = run(vec![copy_in(0, PINNED, 20_000), copy, synchronize(1)], &machine());
     // Issued at 2300, it starts 4000 later and takes 1000, and 2 for each element.
     assert_eq!(spans(&timeline, Lane::Kernels), [(6_300, 17_300)]);
@@ -101,7 +101,7 @@ fn a_copy_inside_the_device_holds_no_copy_engine() {
 fn the_cpu_copies_from_its_caches_or_from_memory() {
     let copy = |threads| {
         let (from, to) = (slice(PINNED, 10_000), slice(PAGEABLE, 10_000));
-        Call::HostCopy { from, to, threads }
+        Call::copy(CopyBy::Host(threads), from, to)
     };
     for (threads, near) in [(Threads::One, 20_000), (Threads::All, 5_000)] {
         assert_eq!(spans(&run(vec![copy(threads)], &machine()), Lane::Host), [(0, near)]);
@@ -123,7 +123,7 @@ fn a_copy_by_the_cpu_reads_memory_and_writes_caches() {
     // Two pieces of 4 KiB, of which the source is always new and the target always the same.
     let piece = |at| {
         let (from, to) = (part(PAGEABLE, at, 1_024), slice(PINNED, 1_024));
-        Call::HostCopy { from, to, threads: Threads::One }
+        Call::copy(CopyBy::Host(Threads::One), from, to)
     };
     let lasts = |machine: &Profile| {
         let mut plan = tiny(vec![piece(0), piece(1_024), compute(1 << 20)]);
@@ -148,7 +148,7 @@ fn an_engine_waits_for_caches_that_hold_what_it_reads() {
     }
     let copy = |threads| {
         let (from, to) = (slice(PAGEABLE, 5_000), slice(PINNED, 5_000));
-        Call::HostCopy { from, to, threads }
+        Call::copy(CopyBy::Host(threads), from, to)
     };
     let lasts = |body: Vec<Call>, machine: &Profile| {
         let copies = spans(&run(body, machine), Lane::CopyIn);
@@ -182,15 +182,11 @@ fn what_an_engine_reads_late_has_left_the_caches() {
             .to_vec();
         machine.transfers.push(TransferModel { path, time });
     }
-    let write = |to| Call::HostCopy { from: slice(PAGEABLE, 5_000), to, threads: Threads::All };
+    let write = |to| Call::copy(CopyBy::Host(Threads::All), slice(PAGEABLE, 5_000), to);
     let lasts = |more: &[Call]| {
         // The engine is busy while the CPU writes.
-        let busy = Call::Copy {
-            stream: StreamId(0),
-            direction: Direction::HostToDevice,
-            from: part(PINNED, 20_000, 20_000),
-            to: slice(DEVICE, 20_000),
-        };
+        let by = CopyBy::crossing(StreamId(0), Direction::HostToDevice);
+        let busy = Call::copy(by, part(PINNED, 20_000, 20_000), slice(DEVICE, 20_000));
         let mut body = vec![busy, write(slice(PINNED, 5_000)), copy_in(0, PINNED, 5_000)];
         body.extend_from_slice(more);
         body.push(synchronize(0));
@@ -205,10 +201,10 @@ fn what_an_engine_reads_late_has_left_the_caches() {
 fn rows_cost_time_besides_their_bytes() {
     // Ten rows of 500 elements: 900, and 100 and an element a nanosecond for each.
     let rows = Rows { row: Bytes::of_f32(500), pitch: [1_000, 500].map(Bytes::of_f32) };
-    let (stream, direction) = (StreamId(0), Some(Direction::HostToDevice));
+    let by = CopyBy::crossing(StreamId(0), Direction::HostToDevice);
     let copy = |from| {
         let (from, to) = (slice(from, 9_500), slice(DEVICE, 5_000));
-        Call::RowCopy { stream, direction, from, to, rows }
+        Call::Copy { by, from, to, rows: Some(rows) }
     };
     let timeline = run(vec![copy(PINNED), synchronize(0)], &machine());
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_700, 11_600)]);
@@ -218,7 +214,8 @@ fn rows_cost_time_besides_their_bytes() {
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 6_900)]);
     assert_eq!(spans(&timeline, Lane::Host)[0], (0, 6_900));
     let from = part(DEVICE, 20_000, 9_500);
-    let on_device = Call::RowCopy { stream, direction: None, from, to: slice(DEVICE, 5_000), rows };
+    let (by, to) = (CopyBy::Stream(StreamId(0), Route::OnDevice), slice(DEVICE, 5_000));
+    let on_device = Call::Copy { by, from, to, rows: Some(rows) };
     let timeline = run(vec![on_device, synchronize(0)], &machine());
     assert_eq!(spans(&timeline, Lane::Kernels), [(5_700, 12_600)]);
 }
@@ -227,7 +224,7 @@ fn rows_cost_time_besides_their_bytes() {
 fn graphs_of_copies_inside_a_device_are_refused_by_name() {
     let (from, to) = (part(DEVICE, 0, 5_000), part(DEVICE, 50_000, 5_000));
     let stream = StreamId(0);
-    let copy = Call::DeviceCopy { stream, from, to };
+    let copy = Call::copy(CopyBy::Stream(stream, Route::OnDevice), from, to);
     let mut plan = tiny(vec![Call::Replay { stream, calls: 1 }, copy, synchronize(0)]);
     plan.setup = vec![Call::allocate(DEVICE)];
     plan.check().expect("it can be captured");
@@ -247,13 +244,13 @@ fn what_was_not_measured_is_unknown_by_name() {
     let (from, to) = (slice(PINNED, 100), slice(PAGEABLE, 100));
     let in_stream = Call::Allocate { stream: Some(StreamId(0)), allocation: DEVICE };
     let rows = Rows { row: Bytes::of_f32(10), pitch: [20, 10].map(Bytes::of_f32) };
-    let direction = Some(Direction::HostToDevice);
+    let by = CopyBy::crossing(StreamId(0), Direction::HostToDevice);
     let (far, near) = (slice(PINNED, 90), slice(DEVICE, 50));
-    let row_copy = Call::RowCopy { stream: StreamId(0), direction, from: far, to: near, rows };
+    let row_copy = Call::Copy { by, from: far, to: near, rows: Some(rows) };
     for (call, what) in [
         (in_stream, "allocating memory in a stream"),
         (free(DEVICE), "freeing device memory"),
-        (Call::HostCopy { from, to, threads: Threads::All }, "copies by all threads on the CPU"),
+        (Call::copy(CopyBy::Host(Threads::All), from, to), "copies by all threads on the CPU"),
         (row_copy, "H2D copies of rows"),
     ] {
         let found = refused(call);

@@ -2,7 +2,7 @@
 
 use super::{Drawing, is_copied};
 use hallway::machine::Direction;
-use hallway::program::{AllocationId, Call, Place, Rows, Slice, Threads};
+use hallway::program::{AllocationId, Call, CopyBy, Place, Route, Rows, Slice, Threads};
 use hallway::units::Bytes;
 use rand::RngExt;
 
@@ -37,7 +37,7 @@ impl Drawing {
         let there = self.memory(|place| place == device);
         let (from, to) = self.two_parts(&there, length);
         if from.allocation != to.allocation {
-            self.add(Call::DeviceCopy { stream, from, to });
+            self.add(Call::copy(CopyBy::Stream(stream, Route::OnDevice), from, to));
         }
     }
 
@@ -47,7 +47,7 @@ impl Drawing {
         let (from, to) = self.two_parts(&here, length);
         let threads = self.one_of(&[Threads::One, Threads::All]);
         if from.allocation != to.allocation {
-            self.add(Call::HostCopy { from, to, threads });
+            self.add(Call::copy(CopyBy::Host(threads), from, to));
         }
     }
 
@@ -79,7 +79,9 @@ impl Drawing {
         let has_gaps = from.1.max(to.1) > Bytes::of_f32(row);
         if has_gaps && from.0.allocation != to.0.allocation {
             let rows = Rows { row: Bytes::of_f32(row), pitch: [from.1, to.1] };
-            self.add(Call::RowCopy { stream, direction, from: from.0, to: to.0, rows });
+            let route = direction.map_or(Route::OnDevice, Route::Crossing);
+            let by = CopyBy::Stream(stream, route);
+            self.add(Call::Copy { by, from: from.0, to: to.0, rows: Some(rows) });
         }
     }
 }

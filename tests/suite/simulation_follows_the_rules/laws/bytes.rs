@@ -6,9 +6,8 @@ use super::*;
 /// copy has moved all of its bytes exactly when it ends, given the rate that it has alone or beside
 /// the other direction.
 pub fn check_bytes(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
-    let copy = |call: usize| match &plan.body[call] {
-        Call::Copy { direction, from, to, .. } => Some((*direction, from, to)),
-        _ => None,
+    let copy = |call: usize| {
+        plan.body[call].crossing().map(|(_, direction, from, to)| (direction, from, to))
     };
     let is_pinned = |call: usize| {
         let place = |slice: &Slice| plan.allocation(slice.allocation).place;
@@ -48,10 +47,10 @@ fn check_fluid(
     others: &[(usize, &Activity)],
 ) -> Result<(), TestCaseError> {
     let machine = machine();
-    let Call::Copy { direction, from, .. } = &plan.body[call] else { panic!("a copy") };
+    let (_, direction, from, _) = plan.body[call].crossing().expect("a copy");
     let bytes = from.length.as_f64();
-    let alone = machine.copy(*direction, from.length).expect("known").nanos_f64();
-    let shared = machine.shared(*direction).expect("known");
+    let alone = machine.copy(direction, from.length).expect("known").nanos_f64();
+    let shared = machine.shared(direction).expect("known");
     let slowdown = 1.0 + shared.of_bytes(from.length) / alone;
     let rate = bytes / alone;
     let nanos = |instant: Instant| instant.since_start().nanos_f64();
