@@ -307,7 +307,10 @@ impl Expansion<'_> {
     /// Puts the program together and checks it.
     fn finish(self, raw: &RawProgram, mut setup: Vec<Placed>) -> Result<Program, Fault> {
         let body = self.calls;
-        let takes = |call: &Call, wanted: AllocationId| matches!(call, Call::Allocate { allocation, .. } if *allocation == wanted);
+        let takes = |call: &Call, wanted: AllocationId| match call {
+            Call::Allocate { allocation, .. } => *allocation == wanted,
+            _ => false,
+        };
         let allocated =
             |id: AllocationId| setup.iter().chain(&body).any(|(call, _)| takes(call, id));
         let whole = raw.name.span();

@@ -105,7 +105,8 @@ fn in_draws(comparison: &Comparison, draws: usize, link: Option<f64>) -> Option<
             format!("fairly; {most}, but at twice their width the ranges overlap")
         }
         _ => format!(
-            "fairly; the ranges overlap, but with the same costs for both, {who} is faster {in_most}"
+            "fairly; the ranges overlap, but with the same costs for both, {who} is faster \
+             {in_most}"
         ),
     })
 }
