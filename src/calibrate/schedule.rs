@@ -115,24 +115,21 @@ impl<D: AnyDevice> Schedule<D> {
 
 /// The probes of the device and of the link to it.
 fn device_probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
-    let of_order = [
+    let all = [
         calls::probes(),
         chains::probes(),
         graphs::probes(),
         polling::probes(),
         rows::probes(sizes),
         memory_waits::probes(),
+        round_trips::probes(sizes),
+        copies::probes(sizes),
+        contention::probes(sizes),
+        kernels::probes(sizes),
+        transfers::probes(sizes),
+        setup::probes(sizes),
     ];
-    let of_sizes: [fn(&Sizes) -> Vec<Probe<D>>; 6] = [
-        round_trips::probes,
-        copies::probes,
-        contention::probes,
-        kernels::probes,
-        transfers::probes,
-        setup::probes,
-    ];
-    let of_sizes = of_sizes.into_iter().flat_map(|probes| probes(sizes));
-    of_order.into_iter().flatten().chain(of_sizes).collect()
+    all.concat()
 }
 
 /// The probes that need the CPU: pageable copies, twins, memory management.

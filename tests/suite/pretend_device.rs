@@ -124,7 +124,7 @@ fn families(chunks: u64) -> [Family; 4] {
 
 #[test]
 fn a_vendors_device_runs_what_is_predicted_for_its_truths() {
-    let (device, team) = (PretendDevice::new(ROUND_NUMBERS), Team::new(1).expect("a thread"));
+    let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
     for (kernel, chunks) in [(Kernel::Scale, 4), (Kernel::Scale, 9), (Kernel::Polynomial, 6)] {
         let workload = simple(kernel, chunks * CHUNK, "");
         let executor = Executor::new(Some(&device), &team, &workload, 1);
@@ -145,7 +145,7 @@ const SHARE: f64 = 0.02;
 
 #[test]
 fn a_calibration_finds_the_truths() {
-    let profile = calibrated(TO_BE_FOUND);
+    let profile = calibrated(&TO_BE_FOUND);
     let wrong = |truths: &Truths| -> Vec<String> {
         let prices = prices(&profile, truths).into_iter();
         let wrong = prices.filter(|price| price.error().abs() > SHARE);
@@ -168,8 +168,8 @@ fn a_calibration_finds_the_truths() {
 /// The executor's runs on a device with these truths, and the simulator's on what was fitted.
 #[test]
 fn what_a_calibration_predicts_is_measured() {
-    let (device, team) = (PretendDevice::new(TO_BE_FOUND), Team::new(1).expect("a thread"));
-    let profile = calibrated(TO_BE_FOUND);
+    let (device, team) = (PretendDevice::new(&TO_BE_FOUND), Team::new(1).expect("a thread"));
+    let profile = calibrated(&TO_BE_FOUND);
     for (kernel, chunks, elements) in
         [(Kernel::Scale, 4, 1 << 17), (Kernel::Polynomial, 3, 1 << 16)]
     {
@@ -189,7 +189,7 @@ fn what_a_calibration_predicts_is_measured() {
 /// The same pass takes equally long each time: the clock goes on only with what is done.
 #[test]
 fn its_clock_is_its_own() {
-    let (device, team) = (PretendDevice::new(ROUND_NUMBERS), Team::new(1).expect("a thread"));
+    let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
     let workload = simple(Kernel::Scale, 4 * CHUNK, "");
     let executor = Executor::new(Some(&device), &team, &workload, 1);
     let plan = strategy(Family::Resident(Resident), false);
@@ -201,7 +201,7 @@ fn its_clock_is_its_own() {
 
 #[test]
 fn its_events_say_how_long_each_operation_takes() {
-    let (device, team) = (PretendDevice::new(ROUND_NUMBERS), Team::new(1).expect("a thread"));
+    let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
     let elements = 50_000;
     let workload = simple(Kernel::Scale, elements, "");
     let executor = Executor::new(Some(&device), &team, &workload, 1);
@@ -217,7 +217,7 @@ fn its_events_say_how_long_each_operation_takes() {
 
 #[test]
 fn what_it_lacks_is_refused_by_name() {
-    let (device, team) = (PretendDevice::new(ROUND_NUMBERS), Team::new(1).expect("a thread"));
+    let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
     let workload = simple(Kernel::Scale, CHUNK, "");
     let executor = Executor::new(Some(&device), &team, &workload, 1);
     let program = build(&workload, strategy(Family::Resident(Resident), true)).expect("fits");

@@ -63,7 +63,7 @@ fn has_truth(quantity: &Quantity) -> bool {
 }
 
 /// The profile of a device with these truths, from a quick calibration.
-pub fn calibrated(truths: Truths) -> Profile {
+pub fn calibrated(truths: &Truths) -> Profile {
     let (device, team) = (PretendDevice::without_data(truths), Team::new(1).expect("a thread"));
     let machine = Provenance { extent: CalibrationExtent::Quick, ..machine().machine };
     let schedule = Schedule::of_vendor(&machine).only(has_truth);

@@ -34,17 +34,17 @@ pub(super) struct State {
 }
 
 impl PretendDevice {
-    pub fn new(truths: Truths) -> Self {
+    pub fn new(truths: &Truths) -> Self {
         Self::with(truths, true)
     }
 
-    pub fn without_data(truths: Truths) -> Self {
+    pub fn without_data(truths: &Truths) -> Self {
         Self::with(truths, false)
     }
 
-    fn with(truths: Truths, uses_data: bool) -> Self {
+    fn with(truths: &Truths, uses_data: bool) -> Self {
         let state = State {
-            truths,
+            truths: *truths,
             uses_data,
             releases: RefCell::default(),
             team: Team::new(1).expect("a thread"),
