@@ -336,5 +336,5 @@ fn kernels_that_wait_for_the_link_are_bound_by_it() {
     let link = ["link", "h2d-link", "d2h-link"].map(Value::from);
     assert!(link.contains(&in_place["bottleneck"]), "{}", in_place["gains"]);
     assert!(in_place["busy"]["kernels"].as_f64() > Some(0.5), "the kernel is busy all the same");
-    assert!(text.contains("Limit link"), "{text}");
+    assert!(text.contains(" fastest link both ways "), "{text}");
 }
