@@ -5,8 +5,8 @@
 //! The calibration is the crate's own, and so is the fit; the schedule is cut down to what the
 //! device has truths for. Not covered: graphs, copies of rows, on the device and between devices,
 //! write-combined, mapped and managed memory, pools, other contexts and modules, a device that
-//! waits for memory management, polling, and directions or kernels that slow each other (the
-//! device has none of that, and the calibration must find none). What the CPU does has no truth
+//! waits for memory management, polling, and directions or kernels that slow each other, of
+//! which the device has none. What the CPU does has no truth
 //! here: twins, copies by the host, first touches.
 
 mod calibrated;

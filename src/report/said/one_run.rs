@@ -1,7 +1,7 @@
 //! What else could be chosen for one run, and what that takes.
 
 use super::line::{Line, side_name};
-use crate::findings::{Answer, Assessment, Comparison, Contender};
+use crate::findings::{Answer, Assessment, Comparison, Contender, times_as_long};
 use crate::report::words::more;
 
 /// The plan to choose on the GPU, what simpler ways to use it take, and the other side if a whole
@@ -36,7 +36,7 @@ fn against<'a>(
         _ if subject.side != other.side => format!("{} alone", side_name(other.side)),
         _ => format!("`{}`", other.plan),
     };
-    let factor = crate::findings::times_as_long(other.time_ns, subject.time_ns);
+    let factor = times_as_long(other.time_ns, subject.time_ns);
     let longer = match compared.answer {
         Answer::Tie => " (a tie)".to_owned(),
         _ => format!(" ({})", more(factor)),
