@@ -57,7 +57,7 @@ fn sure_without(known: &Contender, missing: &MissingTime) -> String {
     }
 }
 
-/// The share of draws in which a plan has to be faster: as is usual, one error in twenty is allowed.
+/// The share of draws in which a plan has to be faster, which allows for one error in twenty.
 const LIKELY: f64 = 0.95;
 
 /// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
