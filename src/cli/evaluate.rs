@@ -224,7 +224,7 @@ fn assess(
     let assessment = Assessment::new(workload, runs, ranking, sizes);
     let assessment = assessment.simplest(ranking, within);
     let assessment = assessment.bounded(task_bound(workload, &found.profile));
-    let assessment = assessment.short_of(&short_of).deciding(&deciding);
+    let assessment = assessment.short_of(&short_of).deciding(&deciding, ranking);
     if found.profile.accuracy.is_none() {
         return assessment;
     }

@@ -5,11 +5,12 @@ use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
 use crate::report;
-use crate::report::Origin;
+use crate::report::{Origin, UnsteadyLink, ranges_held};
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
+use crate::simulate::Doubts;
 use crate::study::Calibration;
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -36,6 +37,15 @@ impl LoadedProfile {
         origin.scored =
             scores.and_then(|text| report::Scores::read(&text, origin.calibration_unix_time));
         origin
+    }
+
+    /// What makes predictions from it less sure than their ranges say.
+    fn doubts(&self) -> Doubts {
+        Doubts {
+            ranges_as_wide: ranges_held(&self.origin(), &self.profile)
+                .map_or(1.0, |held| held.would_have_to_be_as_wide()),
+            link: UnsteadyLink::of(&self.profile).map_or(0.0, UnsteadyLink::widest),
+        }
     }
 
     /// The file with the scores of the runs on this machine.
@@ -300,7 +310,9 @@ impl Predicting {
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
         progress.expect(calls * (u64::from(self.draws) + 1 + more));
-        rank_counted(candidates, &found.profile, self.draws(), progress.tally())
+        let mut ranking = rank_counted(candidates, &found.profile, self.draws(), progress.tally());
+        ranking.doubts = found.doubts();
+        ranking
     }
 }
 

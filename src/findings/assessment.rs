@@ -2,8 +2,8 @@
 
 use super::without_pinning::without_pinning;
 use super::{
-    AssessedPlan, Comparison, InBrief, LeftOut, MissingTime, NoRoom, Sizes, Threshold, Verdict,
-    WhatIf,
+    AssessedPlan, Certainty, Comparison, InBrief, LeftOut, MissingTime, NoRoom, Sizes, Threshold,
+    Verdict, WhatIf,
 };
 use crate::kernels::Kernel;
 use crate::scenario::Workload;
@@ -30,6 +30,8 @@ pub struct Assessment {
     pub runs: u64,
     /// The answer.
     pub verdict: Verdict,
+    /// How sure the answer is. `null` if there is nothing to compare.
+    pub certainty: Option<Certainty>,
     /// The plan to choose for one run: the simplest of those that tie with the fastest. Simplest
     /// means the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device memory
     /// and calls, compared in this order.
@@ -142,6 +144,7 @@ impl Assessment {
             part: workload.part.clone(),
             question: workload.question.clone(),
             runs,
+            certainty: verdict.deciding().and_then(|one| one.certainty.clone()),
             winner: ranking.winner().map(|best| best.plan.name()),
             program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
             simplest: None,
@@ -199,8 +202,11 @@ impl Assessment {
 
     /// Adds the kernels' times that a side lacks.
     #[must_use]
-    pub fn deciding(mut self, missing: &[DecidingTime]) -> Self {
+    pub fn deciding(mut self, missing: &[DecidingTime], ranking: &Ranking) -> Self {
         self.missing_times = missing.iter().map(MissingTime::from).collect();
+        if let (Some(known), Some(missing)) = (&self.verdict.run, self.missing_times.first()) {
+            self.certainty = Some(Certainty::without(missing, known, ranking.doubts));
+        }
         self
     }
 

@@ -1,5 +1,6 @@
 //! One plan set against another.
 
+use super::certainty::{Certainty, Rivals};
 use super::{Answer, rounded, times_as_long};
 use crate::families::Strategy;
 use crate::machine::Side;
@@ -26,6 +27,8 @@ pub struct Comparison {
     pub factor: Option<f64>,
     /// The share of simulated draws of the machine in which the chosen plan is the faster one.
     pub faster_in: Option<f64>,
+    /// How sure it is that the chosen plan is the faster one. `null` if there is no other plan.
+    pub certainty: Option<Certainty>,
 }
 
 /// A plan with the time that is compared.
@@ -110,7 +113,7 @@ impl Comparison {
             Answer::Tie if ranking.choice(&is_meant)?.is_cpu() => (cpu, gpu),
             _ => (gpu, cpu),
         };
-        Some(Self::between(answer, chosen, Some(other)))
+        Some(Self::between(answer, chosen, Some(other), ranking))
     }
 
     /// All plans that are meant use the same side.
@@ -125,7 +128,7 @@ impl Comparison {
             chosen.makespan() < one.makespan() && !one.forecast.ties_with(&chosen.forecast)
         });
         let (answer, other) = within_side(slower, others().next());
-        Some(Self::between(answer, chosen, other))
+        Some(Self::between(answer, chosen, other, ranking))
     }
 
     /// Compares the plan to choose, if it shares the work between the CPU and the GPU, with the one
@@ -139,7 +142,7 @@ impl Comparison {
             false if both.makespan() < alone.makespan() => Answer::Both,
             false => Answer::Gpu,
         };
-        Some(Self::between(answer, both, Some(alone)))
+        Some(Self::between(answer, both, Some(alone), ranking))
     }
 
     /// Compares the plan to choose on the GPU with each simpler way to use it, in the same kind of
@@ -159,20 +162,29 @@ impl Comparison {
             });
         let compared = simpler.map(|one| {
             let slower = Some(one).filter(|one| !one.forecast.ties_with(&best.forecast));
-            Self::between(within_side(slower, Some(one)).0, best, Some(one))
+            Self::between(within_side(slower, Some(one)).0, best, Some(one), ranking)
         });
         compared.collect()
     }
 
-    fn between(answer: Answer, chosen: &Ranked, other: Option<&Ranked>) -> Self {
+    fn between(answer: Answer, chosen: &Ranked, other: Option<&Ranked>, ranking: &Ranking) -> Self {
         let factor = other.map(|other| times_as_long(other.makespan(), chosen.makespan()));
-        Self {
+        let rivals = other.map(|other| Rivals { chosen, other, runs: None });
+        let compared = Self {
             answer,
             chosen: Contender::run(chosen),
             other: other.map(Contender::run),
             factor: factor.map(rounded),
             faster_in: other.map(|other| rounded(chosen.is_faster_in(other))),
-        }
+            certainty: None,
+        };
+        compared.sure(rivals, ranking)
+    }
+
+    /// With how sure it is.
+    fn sure(self, rivals: Option<Rivals<'_>>, ranking: &Ranking) -> Self {
+        let certainty = rivals.and_then(|rivals| Certainty::of(&self, &rivals, ranking.doubts));
+        Self { certainty, ..self }
     }
 
     /// Compares a whole program of `runs`. `None` if the set-up of a plan is not known, for that
@@ -190,44 +202,22 @@ impl Comparison {
         let factor =
             other_time.as_ref().map(|other| times_as_long(other.time_ns, chosen_time.time_ns));
         let faster_in = other.map(|other| rounded(chosen.program_is_faster_in(other, runs)));
-        Some(Self {
+        let rivals = other.map(|other| Rivals { chosen, other, runs: Some(runs) });
+        let compared = Self {
             answer,
             factor: factor.map(rounded),
             chosen: chosen_time,
             other: other_time,
             faster_in,
-        })
+            certainty: None,
+        };
+        Some(compared.sure(rivals, ranking))
     }
 
     /// The contender on a side: the CPU alone, or a plan that uses the GPU.
     pub fn on(&self, on_cpu: bool) -> Option<&Contender> {
         let both = [Some(&self.chosen), self.other.as_ref()];
         both.into_iter().flatten().find(|one| (one.side == Side::Cpu) == on_cpu)
-    }
-
-    /// Whether the ranges of both plans would still be apart if they were so many times as wide,
-    /// and each plan's time off by what `more` says in addition. `None` if the plans tie or there
-    /// is but one.
-    pub fn is_apart_at(
-        &self,
-        times_as_wide: f64,
-        more: impl Fn(&Contender) -> Span,
-    ) -> Option<bool> {
-        let is_settled = !matches!(self.answer, Answer::Tie | Answer::NothingToCompare);
-        let (faster, slower) = (&self.chosen, self.other.as_ref().filter(|_| is_settled)?);
-        let up = times_as_wide * faster.high_ns.saturating_sub(faster.time_ns).nanos_f64();
-        let down = times_as_wide * slower.time_ns.saturating_sub(slower.low_ns).nanos_f64();
-        let longest = faster.time_ns.nanos_f64() + up + more(faster).nanos_f64();
-        Some(longest < slower.time_ns.nanos_f64() - down - more(slower).nanos_f64())
-    }
-
-    /// The plan whose range holds the time of the other, and that other plan.
-    pub fn range_that_holds_the_other(&self) -> Option<(&Contender, &Contender)> {
-        let pairs = [(&self.chosen, self.other.as_ref()?), (self.other.as_ref()?, &self.chosen)];
-        let holds = |(one, other): &(&Contender, &Contender)| {
-            one.low_ns <= other.time_ns && other.time_ns <= one.high_ns
-        };
-        pairs.into_iter().find(holds)
     }
 
     /// The plan to choose, and the one that it is compared with.

@@ -8,6 +8,7 @@
 mod answer;
 mod assessed_plan;
 mod assessment;
+mod certainty;
 mod comparison;
 mod host_thread;
 mod in_brief;
@@ -22,6 +23,7 @@ pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 pub use assessment::{Assessment, Simplest, titled};
+pub use certainty::{Certainty, Doubt, Grade};
 pub use comparison::{Comparison, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;

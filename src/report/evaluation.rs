@@ -2,6 +2,7 @@
 
 use super::Origin;
 use super::gate::Gate;
+use super::ranges_held::{RangesHeld, ranges_held};
 use super::sureness::UnsteadyLink;
 use crate::findings::Assessment;
 use crate::profile::Profile;
@@ -25,8 +26,10 @@ pub struct Evaluation {
     pub seed: u64,
     /// Number of simulated draws behind every range.
     pub draws: usize,
-    /// How the ranges did where plans were tried on this machine. `null` if none were.
+    /// How predictions did where plans were tried on this machine. `null` if none were.
     pub ranges: Option<RangesTried>,
+    /// How many measured times the ranges held. `null` if nothing was tried on this machine.
+    pub ranges_held: Option<RangesHeld>,
     /// How much the rates of large copies differed between the two passes of the calibration.
     /// `null` if they agreed: otherwise something else used the link.
     pub unsteady_link: Option<UnsteadyLink>,
@@ -77,6 +80,7 @@ impl Evaluation {
         scenarios: Vec<Assessment>,
     ) -> Self {
         Self {
+            ranges_held: ranges_held(&origin, profile),
             profile: origin,
             seed,
             draws,

@@ -76,7 +76,7 @@ impl Evaluation {
             Some(_) => folded(&format!("{}\n", one.title()), width),
             None => title(one, width),
         };
-        let said = format!("{}\n{}\n", answer(one), how_sure(self, one));
+        let said = format!("{}\n{}\n", answer(one), how_sure(one));
         format!("{title}\n{}", folded(&said, width))
     }
 
@@ -121,17 +121,17 @@ impl Evaluation {
         let says_more = |one: &&Assessment| one.plans.len() != 1 || !one.missing_times.is_empty();
         let answers = parts.iter().filter(says_more).map(|one| {
             let part = one.part.as_deref().unwrap_or_default();
-            let said = format!("{part}: {}\n{}\n", answer(one), how_sure(self, one));
+            let said = format!("{part}: {}\n{}\n", answer(one), how_sure(one));
             let why = reasons(one).into_iter().find(|line| line.label == "Why");
             let why = why.map_or_else(String::new, |line| format!("Why: {}.\n", line.text));
             folded(&(said + &why), width)
         });
         let names: Vec<&str> = parts.iter().filter_map(|one| one.part.as_deref()).collect();
         let why = match names[..] {
-            [one, other] => format!("{one} and {other} leave different results:"),
-            _ => format!("The programs leave {} different results:", parts.len()),
+            [one, other] => format!("{one} and {other} compute different results, so"),
+            _ => format!("The programs compute {} different results, so", parts.len()),
         };
-        let why = why + " each has its own answer.\n";
+        let why = why + " each has its own answer below.\n";
         let answers: Vec<String> = answers.collect();
         format!("{}\n{}{}", title(&parts[0], width), folded(&why, width), answers.join("\n"))
     }
@@ -177,9 +177,7 @@ impl Evaluation {
         };
         let day = day.unwrap_or_default();
         let (gpu, held) = (&origin.gpu, ranges_held(self));
-        format!(
-            "\n{gpu}{day}{state}. {held}; \"How sure\" doubles them. `--details` shows the rest.\n"
-        )
+        format!("\n{gpu}{day}{state}. {held}. `--details` shows the rest.\n")
     }
 
     /// What the answers rest on.

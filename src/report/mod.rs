@@ -27,6 +27,7 @@ mod paper;
 mod plans_table;
 mod plot;
 mod problem;
+mod ranges_held;
 mod said;
 mod scores;
 mod sureness;
@@ -66,6 +67,7 @@ pub use plot::{
     sweep as drawn_sweep,
 };
 pub use problem::{Failed, FilePosition, Problem, ProblemKind};
+pub use ranges_held::{RangesHeld, ranges_held};
 pub use scores::Scores;
 pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};

@@ -77,7 +77,7 @@ impl UnsteadyLink {
     }
 
     /// The larger of both differences.
-    pub(super) fn widest(self) -> f64 {
+    pub fn widest(self) -> f64 {
         self.h2d.max(self.d2h)
     }
 

@@ -20,6 +20,7 @@ mod gains;
 mod hand_overs;
 mod horizon;
 mod host;
+mod lead;
 pub mod links;
 mod multiprocessors;
 mod observer;
@@ -36,4 +37,5 @@ pub use forecast::{
     forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};
+pub use lead::{Doubts, Lead};
 pub use tally::Tally;

@@ -1,5 +1,7 @@
 //! Deviates of what is known with a scatter.
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 /// Nine of ten normal deviates are within so many standard deviations of zero.
 pub const NINE_OF_TEN: f64 = 1.645;
 
@@ -12,4 +14,14 @@ pub const LEAST_DEVIATE: f64 = 0.2;
 pub fn deviate(scatter: f64, mut uniform: impl FnMut() -> f64) -> f64 {
     let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
     (1.0 + scatter * normal).max(LEAST_DEVIATE)
+}
+
+/// The share of normal deviates that are less than so many standard deviations.
+pub fn share_below(deviations: f64) -> f64 {
+    Normal::standard().cdf(deviations)
+}
+
+/// How many standard deviations from zero the share `held` of normal deviates stays within.
+pub fn holds(held: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + held / 2.0)
 }

@@ -75,7 +75,7 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
             .simplest(&ranking, WITHIN)
             .bounded(task_bound(workload, profile))
             .short_of(&shortages(workload, &ranking, profile))
-            .deciding(&deciding_times(&ranking, profile))
+            .deciding(&deciding_times(&ranking, profile), &ranking)
     };
     let scenarios = contests(workload).iter().map(assessed).collect();
     Evaluation::new(

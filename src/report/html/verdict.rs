@@ -46,7 +46,7 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
 }
 
 fn how_sure_lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
-    let said = how_sure(of.evaluation, case.assessment);
+    let said = how_sure(case.assessment);
     let said = said.strip_prefix("How sure: ").unwrap_or(&said).to_owned();
     let held = format!("{}.", ranges_held(of.evaluation));
     [Some(said), range_of(case), Some(held), on_the_machine(case)].into_iter().flatten().collect()

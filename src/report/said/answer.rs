@@ -104,11 +104,11 @@ fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
         ),
         (true, Some(at)) => format!(
             "Open: `{plan}` takes {takes} a run on the GPU; use {there} if `{kernel}` takes less \
-             than {at} a run there."
+             than {at} a run there, first use not counted."
         ),
         (false, Some(at)) => format!(
             "Open: the CPU takes {takes} a run; use {there} if `{kernel}` takes less than {at} a \
-             run there."
+             run there, first use not counted."
         ),
     }
 }

@@ -1,139 +1,93 @@
 //! How sure an answer is.
 
 use super::answer::on;
-use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime};
+use crate::findings::{Assessment, Certainty, Contender, Doubt, Grade, MissingTime};
 use crate::machine::Side;
-use crate::report::evaluation::{Evaluation, RangesTried};
-use crate::report::words::{percent, plural};
-use crate::simulate::COVERAGE;
-use crate::units::Span;
+use crate::report::evaluation::Evaluation;
+use crate::report::words::{percent, range};
 
 /// A grade, and the reason for it.
-pub(in crate::report) fn how_sure(evaluation: &Evaluation, assessment: &Assessment) -> String {
+pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let verdict = &assessment.verdict;
-    let said = match (&verdict.run, assessment.missing_times.first()) {
-        (Some(run), Some(missing)) => Some(sure_without(&run.chosen, missing)),
-        _ => verdict.deciding().and_then(|one| {
-            let link = doubtful_link(evaluation, assessment, one);
-            in_draws(one, evaluation.draws, link)
-        }),
+    let missing = assessment.missing_times.first().filter(|_| verdict.run.is_some());
+    let faster = match missing {
+        Some(missing) => verdict.run.as_ref().map(|run| is_faster_despite(&run.chosen, missing)),
+        None => {
+            verdict.deciding().and_then(|one| Some(is_faster(&one.chosen, one.other.as_ref()?)))
+        }
     };
-    let said = said.unwrap_or_else(|| "there is nothing to compare".to_owned());
-    format!("How sure: {said}.")
-}
-
-/// By which share the link may be off, if something else used it while it was measured and that
-/// might turn the answer around.
-fn doubtful_link(
-    evaluation: &Evaluation,
-    assessment: &Assessment,
-    compared: &Comparison,
-) -> Option<f64> {
-    let off = evaluation.unsteady_link?.widest();
-    let off_by = |one: &Contender| {
-        let plan = assessment.plan(&one.plan);
-        let on_link = plan.map_or(0.0, |plan| plan.critical_path.h2d + plan.critical_path.d2h);
-        let before = one.first_use_ns.unwrap_or_default() + one.setup_ns.unwrap_or_default();
-        let runs = one.time_ns.saturating_sub(before);
-        Span::from_nanos_f64(off * on_link * runs.nanos_f64())
-    };
-    (compared.is_apart_at(2.0, off_by) == Some(false)).then_some(off)
-}
-
-/// How sure an answer is that lacks a time.
-fn sure_without(known: &Contender, missing: &MissingTime) -> String {
-    let MissingTime { kernel, other_wins_above_ns, rest_ns, .. } = missing;
-    if other_wins_above_ns.is_some() {
-        return format!(
+    let said = assessment.certainty.as_ref().zip(faster);
+    let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
+        (Grade::Open, Some(MissingTime { kernel, .. })) => format!(
             "open until the time of `{kernel}` is known; state it, or measure it with `hallway \
              calibrate --scenario`"
-        );
-    }
-    let up = known.high_ns.saturating_sub(known.time_ns);
-    if known.high_ns + up < *rest_ns {
-        format!("very; {} is faster even at twice the width of its range", on(known))
-    } else {
-        format!("fairly; {} may take up to {}", on(known), known.high_ns)
+        ),
+        _ => in_words(certainty, &faster),
+    });
+    format!("How sure: {}.", said.unwrap_or_else(|| "there is nothing to compare".to_owned()))
+}
+
+/// `the CPU is faster`.
+fn is_faster(chosen: &Contender, other: &Contender) -> String {
+    match (chosen.side, other.side) {
+        (Side::Cpu, _) | (_, Side::Cpu) => format!("{} is faster", on(chosen)),
+        _ => format!("`{}` is faster", chosen.plan),
     }
 }
 
-/// The share of draws in which a plan has to be faster, which allows for one error in twenty.
-const LIKELY: f64 = 0.95;
-
-/// In how many draws the chosen plan is the faster one, and whether that hangs on how wide the
-/// ranges are.
-fn in_draws(comparison: &Comparison, draws: usize, link: Option<f64>) -> Option<String> {
-    let share = comparison.faster_in?;
-    let who = match (comparison.is_between_sides(), comparison.answer) {
-        (_, Answer::Tie | Answer::NothingToCompare) => {
-            return Some(format!("neither is clearly faster in {draws} draws of the costs"));
-        }
-        (true, Answer::Cpu) => "the CPU",
-        (true, Answer::Gpu) => "the GPU",
-        _ => &format!("`{}`", comparison.chosen.plan),
-    };
-    let slower = ((1.0 - share) * draws as f64).round();
-    if share < LIKELY {
-        return Some(format!(
-            "not very; {who} is slower in {slower} of {draws} draws of the costs"
-        ));
-    }
-    let in_most = match slower {
-        0.0 => format!("in all {draws} draws of the costs"),
-        _ => format!("in {} of {draws} draws of the costs", draws as f64 - slower),
-    };
-    let most = format!("{who} is faster {in_most}");
-    let apart_at = |times| comparison.is_apart_at(times, |_| Span::ZERO) == Some(true);
-    if let Some((holder, held)) = comparison.range_that_holds_the_other() {
-        let holder =
-            if holder.side == Side::Cpu { "the CPU" } else { &format!("`{}`", holder.plan) };
-        return Some(format!(
-            "not very; the range of {holder} holds the other time, {}, though {most}",
-            held.time_ns
-        ));
-    }
-    Some(match link {
-        None if apart_at(2.0) && share == 1.0 => {
-            format!("very; {who} is faster even at twice the width of the ranges")
-        }
-        Some(off) if apart_at(2.0) => format!(
-            "fairly; {most}, but the link was busy when it was measured, and may be off by {}, \
-             which the ranges leave out",
-            percent(off)
-        ),
-        _ if apart_at(1.0) => {
-            format!("fairly; {most}, but at twice their width the ranges overlap")
-        }
-        _ => format!(
-            "fairly; the ranges overlap, but with the same costs for both, {who} is faster \
-             {in_most}"
-        ),
-    })
+/// The same, of a plan that is compared with all but a kernel of the other side.
+fn is_faster_despite(known: &Contender, missing: &MissingTime) -> String {
+    format!("{} is faster whatever `{}` takes", on(known), missing.kernel)
 }
 
-/// What ranges did where they were tried.
+fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &str) -> String {
+    let chance = probability.map_or_else(String::new, chance);
+    let grade = match grade {
+        Grade::Very => return format!("very; the chance that {faster} is {chance}"),
+        Grade::Fairly => "fairly; ",
+        Grade::NotVery => "not very; ",
+        Grade::Tie | Grade::Open => "",
+    };
+    let doubt = match most_doubt {
+        Some(Doubt::Plan { plan, side, low_ns, high_ns }) => {
+            let name = format!("`{plan}`");
+            let one = if *side == Side::Cpu { "the CPU" } else { &name };
+            let one = if faster.starts_with(one) { "it" } else { one };
+            format!(", as {one} may take {}", range(*low_ns, *high_ns))
+        }
+        Some(Doubt::Link { off }) => format!(
+            ", as the link was busy when it was measured: copies may be off by {}",
+            percent(*off)
+        ),
+        None => String::new(),
+    };
+    format!("{grade}the chance that {faster} is {chance}{doubt}")
+}
+
+/// A probability. No calibration knows a hundredth of it.
+fn chance(probability: f64) -> String {
+    match probability {
+        p if p >= 0.99 => "more than 99%".to_owned(),
+        p if p < 0.01 => "less than 1%".to_owned(),
+        // Rounded down, so that no more is said than is known.
+        p => format!("{:.0}%", (100.0 * p).floor()),
+    }
+}
+
+/// What ranges did where they were tried, and what follows for how sure an answer is.
 pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
-    // A few runs say less than the calibration's own trials.
-    let trials = evaluation.ranges.map_or(0, |ranges| ranges.trials);
-    if let Some(scored) = evaluation.profile.scored.as_ref().filter(|one| one.plans >= trials) {
-        return held(scored.coverage, scored.plans, "measured run");
+    let Some(held) = evaluation.ranges_held else {
+        return match evaluation.profile.model_error {
+            Some(error) => format!(
+                "No plan was tried on this machine, so ranges are widened by {}, the error on \
+                 others",
+                percent(error)
+            ),
+            None => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
+        };
+    };
+    match held.would_have_to_be_as_wide() {
+        1.0 => held.sentence(),
+        wide => format!("{}; \"How sure\" takes them {wide:.1} times as wide", held.sentence()),
     }
-    match (evaluation.ranges, evaluation.profile.model_error) {
-        (Some(RangesTried { trials, in_range, .. }), _) => held(in_range, trials, "trial"),
-        (None, Some(error)) => format!(
-            "No plan was tried on this machine, so ranges are widened by {}, the error on others",
-            percent(error)
-        ),
-        (None, None) => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
-    }
-}
-
-/// The share of tries that ranges held, and whether that is less than they are made for by more
-/// than chance: two standard deviations of a binomial share.
-fn held(share: f64, tries: usize, what: &str) -> String {
-    let chance = 2.0 * (COVERAGE * (1.0 - COVERAGE) / tries as f64).sqrt();
-    let aim = percent(COVERAGE);
-    let aim =
-        if share < COVERAGE - chance { format!(", not {aim}") } else { format!(" (aim {aim})") };
-    format!("Ranges held {} of {}{aim}", percent(share), plural(tries as u64, what))
 }

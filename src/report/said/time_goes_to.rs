@@ -137,7 +137,7 @@ fn parts_of(plan: &AssessedPlan) -> [(f64, &'static str); 6] {
     let mut parts = every_part(&plan.critical_path);
     if plan.side == Side::Gpu {
         let [host, .., waits] = &mut parts;
-        *host = (host.0 + waits.0, "calls and waits");
+        *host = (host.0 + waits.0, "launches, calls and waits");
         waits.0 = 0.0;
     }
     parts

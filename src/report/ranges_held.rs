@@ -1,0 +1,67 @@
+//! How many measured times the ranges held.
+
+use super::Origin;
+use super::words::{percent, plural};
+use crate::profile::Profile;
+use crate::simulate::COVERAGE;
+use crate::stats::{NINE_OF_TEN, holds};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many of the times that were measured on a machine lie in their predicted ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct RangesHeld {
+    /// Their share.
+    pub share: f64,
+    /// How many times were measured.
+    pub tries: usize,
+    /// Whether these are trials of the calibration, rather than runs of a verification.
+    pub of_trials: bool,
+}
+
+/// How the ranges of predictions from a profile did: in verified runs if there are at least as many
+/// as the calibration had trials, for a few runs say less than these. `None` if nothing was tried.
+pub fn ranges_held(origin: &Origin, profile: &Profile) -> Option<RangesHeld> {
+    let trials = profile.trials();
+    let in_runs = origin
+        .scored
+        .as_ref()
+        .filter(|scored| scored.plans >= trials)
+        .map(|scored| RangesHeld { share: scored.coverage, tries: scored.plans, of_trials: false });
+    let in_trials = profile.accuracy.as_ref().map(|accuracy| RangesHeld {
+        share: accuracy.coverage,
+        tries: trials,
+        of_trials: true,
+    });
+    in_runs.or(in_trials)
+}
+
+/// A share of held times that says nothing of the width any more.
+const HARDLY_ANY: f64 = 0.05;
+
+impl RangesHeld {
+    /// Whether ranges held less than they are made for by more than chance: two standard deviations
+    /// of a binomial share.
+    pub fn fell_short(&self) -> bool {
+        self.share < COVERAGE - 2.0 * (COVERAGE * (1.0 - COVERAGE) / self.tries as f64).sqrt()
+    }
+
+    /// How many times as wide the ranges would have to be to hold what they are made for, if errors
+    /// are normal deviates; 1 if they held enough.
+    pub fn would_have_to_be_as_wide(&self) -> f64 {
+        match self.fell_short() {
+            true => NINE_OF_TEN / holds(self.share.max(HARDLY_ANY)),
+            false => 1.0,
+        }
+    }
+
+    /// What ranges held, in words.
+    pub(super) fn sentence(&self) -> String {
+        let what = if self.of_trials { "trial" } else { "measured run" };
+        let aim = percent(COVERAGE);
+        let aim = if self.fell_short() { format!(", not {aim}") } else { format!(" (aim {aim})") };
+        format!("Ranges held {} of {}{aim}", percent(self.share), plural(self.tries as u64, what))
+    }
+}
