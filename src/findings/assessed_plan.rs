@@ -88,6 +88,10 @@ pub struct AssessedPlan {
     /// or managed memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<TakenPrices>,
+    /// The plan's place, counted from 1, by what the whole program takes. `null` if that of a plan
+    /// is not known.
+    #[serde(default)]
+    pub program_rank: Option<usize>,
     /// Total time: first use (as far as known), set-up and all runs.
     pub program_ns: Option<Span>,
     /// Lower end of the range of the total time: with every run at the lower end of its range.
@@ -273,6 +277,7 @@ impl AssessedPlan {
             setup_ns: setup.as_ref().ok().copied(),
             pinning: PinningPrices::of(ranked),
             taken: TakenPrices::of(ranked),
+            program_rank: None,
             program_ns: ranked.program(runs),
             program_low_ns: in_all.map(|(low, _)| low),
             program_high_ns: in_all.map(|(_, high)| high),

@@ -125,6 +125,8 @@ impl Assessment {
         let plans = plans.filter_map(|(index, ranked)| {
             fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
         });
+        let mut plans: Vec<AssessedPlan> = plans.collect();
+        rank_programs(&mut plans);
         let refused = ranking
             .refused
             .iter()
@@ -152,7 +154,7 @@ impl Assessment {
             gpu_alone: Comparison::with_gpu_alone(ranking),
             simpler_on_gpu: Comparison::with_simpler_plans(ranking),
             cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
-            plans: plans.collect(),
+            plans,
             untried: None,
             least_ns: None,
             sizes,
@@ -256,6 +258,17 @@ impl Assessment {
 /// A scenario's name, with a part of it.
 pub fn titled(scenario: &str, part: Option<&str>) -> String {
     part.map_or_else(|| scenario.to_owned(), |part| format!("{scenario}, {part}"))
+}
+
+/// Gives plans their places by what the whole program takes, if that is known of all.
+fn rank_programs(plans: &mut [AssessedPlan]) {
+    let times: Option<Vec<(Span, usize)>> =
+        plans.iter().enumerate().map(|(index, plan)| Some((plan.program_ns?, index))).collect();
+    let mut times = times.unwrap_or_default();
+    times.sort_unstable();
+    for (place, (_, index)) in times.into_iter().enumerate() {
+        plans[index].program_rank = Some(place + 1);
+    }
 }
 
 fn without_grid(workload: &Workload) -> Vec<String> {

@@ -22,7 +22,7 @@ pub struct Certainty {
     /// measured times the ranges held, and a link that was busy while it was measured. `null` if
     /// the answer hangs on a missing time.
     pub probability: Option<f64>,
-    /// What most of the doubt comes from. `null` if the answer hangs on a missing time.
+    /// What most of the doubt comes from.
     pub most_doubt: Option<Doubt>,
 }
 
@@ -63,6 +63,14 @@ pub enum Doubt {
     Link {
         /// By which share copies may be off.
         off: f64,
+    },
+    /// The time of a kernel that is not known.
+    MissingTime {
+        /// The least time of the kernel in a run with which the answer is open: that at which the
+        /// other plan, at the lower end of its range, takes as long.
+        from_ns: Span,
+        /// The longest such time.
+        to_ns: Span,
     },
 }
 
@@ -158,10 +166,13 @@ impl Certainty {
     /// even than all the rest on the other side. Its time differs by a normal deviate, as its range
     /// says.
     pub(super) fn without(missing: &MissingTime, known: &Comparison, doubts: Doubts) -> Self {
-        if missing.other_wins_above_ns.is_some() {
-            return Self { grade: Grade::Open, probability: None, most_doubt: None };
-        }
         let one = &known.chosen;
+        if missing.other_wins_above_ns.is_some() {
+            let left = |end: Span| end.saturating_sub(missing.rest_ns);
+            let (from_ns, to_ns) = (left(one.low_ns), left(one.high_ns));
+            let most_doubt = Some(Doubt::MissingTime { from_ns, to_ns });
+            return Self { grade: Grade::Open, probability: None, most_doubt };
+        }
         let [low, time, high, rest] = [one.low_ns, one.time_ns, one.high_ns, missing.rest_ns]
             .map(|time| time.nanos_f64().max(1.0).ln());
         let deviation = doubts.ranges_as_wide * (high - low) / 2.0 / NINE_OF_TEN;

@@ -128,10 +128,10 @@ impl Evaluation {
         });
         let names: Vec<&str> = parts.iter().filter_map(|one| one.part.as_deref()).collect();
         let why = match names[..] {
-            [one, other] => format!("{one} and {other} compute different results, so"),
-            _ => format!("The programs compute {} different results, so", parts.len()),
+            [one, other] => format!("{one} and {other} compute different results:"),
+            _ => format!("The programs compute {} different results:", parts.len()),
         };
-        let why = why + " each has its own answer below.\n";
+        let why = why + " each has its own answer.\n";
         let answers: Vec<String> = answers.collect();
         format!("{}\n{}{}", title(&parts[0], width), folded(&why, width), answers.join("\n"))
     }

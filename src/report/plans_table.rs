@@ -6,23 +6,40 @@ use crate::findings::{AssessedPlan, Assessment};
 use crate::units::Span;
 
 impl Assessment {
-    /// The plan's place, marked if it is the plan to choose and not the first.
+    /// The plan's place in one run, marked if it is the plan to choose and not the first.
     fn rank_of(&self, plan: &AssessedPlan) -> String {
-        let is_chosen = self.winner.as_ref() == Some(&plan.plan) && plan.rank > 1;
-        format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
+        place(plan.rank, self.winner.as_ref() == Some(&plan.plan))
     }
 
-    /// What the mark in front of a plan means, and a tie if the table `compares` plans with the
-    /// fastest.
-    fn legend(&self, shown: &[&AssessedPlan], compares: bool) -> Option<String> {
+    /// The plan's place in the whole program, marked alike.
+    fn program_rank_of(&self, plan: &AssessedPlan) -> String {
+        let is_chosen = self.program_winner.as_ref() == Some(&plan.plan);
+        plan.program_rank.map_or_else(|| "-".to_owned(), |rank| place(rank, is_chosen))
+    }
+
+    /// What the mark in front of a plan means, and a tie.
+    fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
-        let ties = compares && shown.iter().any(|plan| plan.ties_with_fastest);
+        let ties = shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.then_some("* the simplest of those that tie in one run");
         let ties = ties.then_some("tie: too close to call");
-        let ranked = (!compares).then_some("ranked by one run");
-        let said: Vec<&str> = ranked.into_iter().chain(marked).chain(ties).collect();
+        let said: Vec<&str> = marked.into_iter().chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
     }
+
+    /// What the places in a table of whole programs mean.
+    fn program_legend(&self, shown: &[&AssessedPlan]) -> String {
+        let runs = plural(self.runs, "run");
+        match shown.iter().any(|plan| self.program_rank_of(plan).ends_with('*')) {
+            true => format!("ranked by {runs}; * the simplest of those that tie\n"),
+            false => format!("ranked by {runs}\n"),
+        }
+    }
+}
+
+/// A place, marked if it is that of the plan to choose and not the first.
+fn place(rank: usize, is_chosen: bool) -> String {
+    format!("{rank}{}", if is_chosen && rank > 1 { "*" } else { "" })
 }
 
 /// The columns that every table of ranked plans begins with.
@@ -53,37 +70,40 @@ pub(super) fn short_table(
     plans: &[&AssessedPlan],
     width: Option<usize>,
 ) -> String {
-    // Where many runs have another answer than one, their range is what matters, and the reasons
-    // say how much longer one run takes.
-    let shows_all = one.verdict.answer != one.verdict.run_answer;
-    let header = if shows_all {
-        vec![
-            Column::number("#"),
-            Column::words("plan"),
-            Column::number("one run"),
-            Column::number(&plural(one.runs, "run")),
-            Column::number("their range").if_folded(1),
-        ]
-    } else {
-        let mut header = leading_columns();
-        header.push(Column::words("limited by").if_folded(1));
-        header
-    };
+    if one.verdict.answer != one.verdict.run_answer {
+        return table_of_programs(one, plans, width);
+    }
+    let mut header = leading_columns();
+    header.push(Column::words("limited by").if_folded(1));
     let row = |plan: &&AssessedPlan| {
-        if shows_all {
-            let ends = plan.program_low_ns.zip(plan.program_high_ns);
-            let their_range = ends.map_or_else(|| "-".to_owned(), |(low, high)| range(low, high));
-            let time = plan.predicted_ns.to_string();
-            let all = time_or_unknown(plan.program_ns);
-            return vec![one.rank_of(plan), plan.plan.clone(), time, all, their_range];
-        }
         let mut cells = leading_cells(one, plan);
         cells.push(bound_by(plan.bottleneck));
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width)
-        + &folded(&one.legend(plans, !shows_all).unwrap_or_default(), width)
+    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
+}
+
+/// The table of the first screen where many runs have another answer than one: their range is what
+/// matters, and the reasons say how much longer one run takes.
+fn table_of_programs(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
+    let header = [
+        Column::number("#"),
+        Column::words("plan"),
+        Column::number(&plural(one.runs, "run")),
+        Column::number("their range").if_folded(1),
+        Column::number("one run"),
+    ];
+    let mut plans = plans.to_vec();
+    plans.sort_by_key(|plan| (plan.program_rank.is_none(), plan.program_rank));
+    let row = |plan: &&AssessedPlan| {
+        let ends = plan.program_low_ns.zip(plan.program_high_ns);
+        let their_range = ends.map_or_else(|| "-".to_owned(), |(low, high)| range(low, high));
+        let (time, all) = (plan.predicted_ns.to_string(), time_or_unknown(plan.program_ns));
+        vec![one.program_rank_of(plan), plan.plan.clone(), all, their_range, time]
+    };
+    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
+    table(&header, &rows, width) + &folded(&one.program_legend(&plans), width)
 }
 
 /// The plans of several parts, which have no order among them.
@@ -143,7 +163,7 @@ pub(super) fn full_table(
         cells
     };
     let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans, true).unwrap_or_default(), width)
+    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
 }
 
 fn time_or_unknown(known: Option<Span>) -> String {

@@ -103,12 +103,14 @@ fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
              takes no time there."
         ),
         (true, Some(at)) => format!(
-            "Open: `{plan}` takes {takes} a run on the GPU; use {there} if `{kernel}` takes less \
-             than {at} a run there, first use not counted."
+            "Open: measure `{kernel}` first, with `hallway calibrate --scenario`. Use {there} if it \
+             takes less than {at} a run there, first use not counted, or else `{plan}`, which takes \
+             {takes}."
         ),
         (false, Some(at)) => format!(
-            "Open: the CPU takes {takes} a run; use {there} if `{kernel}` takes less than {at} a \
-             run there, first use not counted."
+            "Open: measure `{kernel}` first, with `hallway calibrate --scenario`. Use {there} if it \
+             takes less than {at} a run there, first use not counted, or else the CPU, which takes \
+             {takes}."
         ),
     }
 }

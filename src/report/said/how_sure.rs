@@ -11,17 +11,14 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let verdict = &assessment.verdict;
     let missing = assessment.missing_times.first().filter(|_| verdict.run.is_some());
     let faster = match missing {
-        Some(missing) => verdict.run.as_ref().map(|run| is_faster_despite(&run.chosen, missing)),
+        Some(_) => verdict.run.as_ref().map(|run| format!("{} is faster", on(&run.chosen))),
         None => {
             verdict.deciding().and_then(|one| Some(is_faster(&one.chosen, one.other.as_ref()?)))
         }
     };
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
-        (Grade::Open, Some(MissingTime { kernel, .. })) => format!(
-            "open until the time of `{kernel}` is known; state it, or measure it with `hallway \
-             calibrate --scenario`"
-        ),
+        (Grade::Open, Some(missing)) => open(certainty, missing),
         _ => in_words(certainty, &faster),
     });
     format!("How sure: {}.", said.unwrap_or_else(|| "there is nothing to compare".to_owned()))
@@ -35,9 +32,15 @@ fn is_faster(chosen: &Contender, other: &Contender) -> String {
     }
 }
 
-/// The same, of a plan that is compared with all but a kernel of the other side.
-fn is_faster_despite(known: &Contender, missing: &MissingTime) -> String {
-    format!("{} is faster whatever `{}` takes", on(known), missing.kernel)
+/// Where a missing time would leave the answer open.
+fn open(certainty: &Certainty, MissingTime { kernel, .. }: &MissingTime) -> String {
+    let turns = match certainty.most_doubt {
+        Some(Doubt::MissingTime { from_ns, to_ns }) => {
+            format!("; too close to call at {}", range(from_ns, to_ns))
+        }
+        _ => String::new(),
+    };
+    format!("open until `{kernel}` is timed{turns}")
 }
 
 fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &str) -> String {
@@ -49,17 +52,20 @@ fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &s
         Grade::Tie | Grade::Open => "",
     };
     let doubt = match most_doubt {
-        Some(Doubt::Plan { plan, side, low_ns, high_ns }) => {
+        Some(Doubt::Plan { plan, side, .. }) => {
             let name = format!("`{plan}`");
             let one = if *side == Side::Cpu { "the CPU" } else { &name };
-            let one = if faster.starts_with(one) { "it" } else { one };
-            format!(", as {one} may take {}", range(*low_ns, *high_ns))
+            match faster.starts_with(one) {
+                true => "; most of the doubt is in its time".to_owned(),
+                false => format!("; most of the doubt is in the time of {one}"),
+            }
         }
         Some(Doubt::Link { off }) => format!(
-            ", as the link was busy when it was measured: copies may be off by {}",
+            "; most of the doubt is in copies, which may be off by {}: the link was busy when it \
+             was measured",
             percent(*off)
         ),
-        None => String::new(),
+        Some(Doubt::MissingTime { .. }) | None => String::new(),
     };
     format!("{grade}the chance that {faster} is {chance}{doubt}")
 }
@@ -88,6 +94,6 @@ pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
     };
     match held.would_have_to_be_as_wide() {
         1.0 => held.sentence(),
-        wide => format!("{}; \"How sure\" takes them {wide:.1} times as wide", held.sentence()),
+        wide => format!("{}; \"How sure\" widens them {wide:.1} x", held.sentence()),
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn one_run(assessment: &Assessment) -> Option<Line> {
     others.sort_by_key(|(other, _)| other.time_ns);
     let others: Vec<String> = others.into_iter().map(|(_, said)| said).collect();
     let subject = format!("{} {}", side_name(subject.side), subject.time_ns);
-    let text = format!("{subject}; {}", others.join(", "));
+    let text = format!("{subject}; {}", others.join("; "));
     (!others.is_empty()).then(|| Line::new("One run", text))
 }
 
@@ -31,15 +31,15 @@ fn against<'a>(
     let is_side = compared.is_between_sides();
     let what = match assessment.plan(&other.plan)?.family.as_str() {
         _ if is_side => side_name(other.side).to_owned(),
-        "resident" => "all copied at once".to_owned(),
-        "round-trip" => "copied for each task".to_owned(),
+        "resident" => "`resident` (all copied at once)".to_owned(),
+        "round-trip" => "`round-trip` (copied for each task)".to_owned(),
         _ if subject.side != other.side => format!("{} alone", side_name(other.side)),
         _ => format!("`{}`", other.plan),
     };
     let factor = times_as_long(other.time_ns, subject.time_ns);
     let longer = match compared.answer {
-        Answer::Tie => " (a tie)".to_owned(),
-        _ => format!(" ({})", more(factor)),
+        Answer::Tie => ", a tie".to_owned(),
+        _ => format!(", {}", more(factor)),
     };
     Some((other, format!("{what} {}{longer}", other.time_ns)))
 }
