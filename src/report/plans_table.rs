@@ -2,19 +2,28 @@
 
 use super::table::{Column, table};
 use super::words::{bound_by, folded, more, percent, plural, range, signed_percent};
-use crate::findings::{AssessedPlan, Assessment};
+use crate::findings::{AssessedPlan, Assessment, Comparison};
+use crate::machine::Side;
 use crate::units::Span;
 
 impl Assessment {
     /// The plan's place in one run, marked if it is the plan to choose and not the first.
     fn rank_of(&self, plan: &AssessedPlan) -> String {
-        place(plan.rank, self.winner.as_ref() == Some(&plan.plan))
+        let is_chosen = self.winner.as_ref() == Some(&plan.plan) && plan.rank > 1;
+        format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
     }
 
-    /// The plan's place in the whole program, marked alike.
+    /// The plan's place in the whole program, marked if the answer names it and not the first of
+    /// its side.
     fn program_rank_of(&self, plan: &AssessedPlan) -> String {
-        let is_chosen = self.program_winner.as_ref() == Some(&plan.plan);
-        plan.program_rank.map_or_else(|| "-".to_owned(), |rank| place(rank, is_chosen))
+        let Some(rank) = plan.program_rank else { return "-".to_owned() };
+        let is_first = !self.plans.iter().any(|other| {
+            (other.side == Side::Cpu) == (plan.side == Side::Cpu)
+                && other.program_rank.is_some_and(|before| before < rank)
+        });
+        let mut named = self.verdict.program.iter().flat_map(Comparison::contenders);
+        let is_named = named.any(|one| one.plan == plan.plan);
+        format!("{rank}{}", if is_named && !is_first { "*" } else { "" })
     }
 
     /// What the mark in front of a plan means, and a tie.
@@ -31,15 +40,12 @@ impl Assessment {
     fn program_legend(&self, shown: &[&AssessedPlan]) -> String {
         let runs = plural(self.runs, "run");
         match shown.iter().any(|plan| self.program_rank_of(plan).ends_with('*')) {
-            true => format!("ranked by {runs}; * the simplest of those that tie\n"),
+            true => {
+                format!("ranked by {runs}; * simpler than others on its side, and takes as long\n")
+            }
             false => format!("ranked by {runs}\n"),
         }
     }
-}
-
-/// A place, marked if it is that of the plan to choose and not the first.
-fn place(rank: usize, is_chosen: bool) -> String {
-    format!("{rank}{}", if is_chosen && rank > 1 { "*" } else { "" })
 }
 
 /// The columns that every table of ranked plans begins with.

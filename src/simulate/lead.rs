@@ -89,13 +89,13 @@ impl Forecast {
     }
 
     /// The margin of `runs` passes behind something that takes as long as `before`, on the scale of
-    /// all of that time: it does not apply to what is stated.
+    /// all of that time: it applies neither to what is stated nor to what comes before.
     fn margin_over(&self, before: Span, runs: u64) -> f64 {
-        if self.stated == Span::ZERO || self.margin < 0.0 {
+        if self.margin < 0.0 {
             return self.margin;
         }
         let all = (before + self.makespan() * runs).nanos_f64().max(1.0);
-        let stated = ((self.stated * runs).nanos_f64() / all).min(1.0);
-        (stated + (1.0 - stated) * self.margin.exp()).ln()
+        let measured = self.makespan().saturating_sub(self.stated) * runs;
+        (measured.nanos_f64() / all * self.margin.exp_m1()).ln_1p()
     }
 }

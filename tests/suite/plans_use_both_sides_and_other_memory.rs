@@ -269,7 +269,7 @@ fn a_verdict_says_that_both_win() {
     let text = said::text(&assessment, &BUSY);
     let start = "Share the work between both: `hybrid";
     assert!(said::answer(&text).starts_with(start), "{text}");
-    let told = format!("GPU alone {} (", other.time_ns);
+    let told = format!("GPU alone {}, ", other.time_ns);
     assert!(said::the(&text, "One run").contains(&told), "{text}");
     for (plan, side) in [("hybrid", Side::Both), ("cpu", Side::Cpu), ("by-engine", Side::Gpu)] {
         let found = assessment.plans.iter().find(|one| one.plan.starts_with(plan)).expect(plan);

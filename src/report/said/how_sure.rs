@@ -1,24 +1,26 @@
 //! How sure an answer is.
 
-use super::answer::on;
-use crate::findings::{Assessment, Certainty, Contender, Doubt, Grade, MissingTime};
+use super::answer::subject;
+use crate::findings::{Assessment, Certainty, Contender, Doubt, Grade};
 use crate::machine::Side;
 use crate::report::evaluation::Evaluation;
-use crate::report::words::{percent, range};
+use crate::report::words::percent;
 
 /// A grade, and the reason for it.
 pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let verdict = &assessment.verdict;
     let missing = assessment.missing_times.first().filter(|_| verdict.run.is_some());
     let faster = match missing {
-        Some(_) => verdict.run.as_ref().map(|run| format!("{} is faster", on(&run.chosen))),
+        Some(_) => {
+            verdict.run.as_ref().map(|run| format!("{} is faster", subject(run.chosen.side)))
+        }
         None => {
             verdict.deciding().and_then(|one| Some(is_faster(&one.chosen, one.other.as_ref()?)))
         }
     };
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
-        (Grade::Open, Some(missing)) => open(certainty, missing),
+        (Grade::Open, Some(missing)) => format!("open until `{}` is timed", missing.kernel),
         _ => in_words(certainty, &faster),
     });
     format!("How sure: {}.", said.unwrap_or_else(|| "there is nothing to compare".to_owned()))
@@ -27,20 +29,9 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
 /// `the CPU is faster`.
 fn is_faster(chosen: &Contender, other: &Contender) -> String {
     match (chosen.side, other.side) {
-        (Side::Cpu, _) | (_, Side::Cpu) => format!("{} is faster", on(chosen)),
+        (Side::Cpu, _) | (_, Side::Cpu) => format!("{} is faster", subject(chosen.side)),
         _ => format!("`{}` is faster", chosen.plan),
     }
-}
-
-/// Where a missing time would leave the answer open.
-fn open(certainty: &Certainty, MissingTime { kernel, .. }: &MissingTime) -> String {
-    let turns = match certainty.most_doubt {
-        Some(Doubt::MissingTime { from_ns, to_ns }) => {
-            format!("; too close to call at {}", range(from_ns, to_ns))
-        }
-        _ => String::new(),
-    };
-    format!("open until `{kernel}` is timed{turns}")
 }
 
 fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &str) -> String {

@@ -105,9 +105,10 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     let ((late, late_takes), (early, early_takes)) = late.zip(early)?;
     let a_run = |one: &Contender| Some(assessment.plan(&one.plan)?.predicted_ns);
     let saved = a_run(&program.chosen)?.saturating_sub(a_run(other)?);
+    let runs = plural(assessment.runs, "run");
     let saves = match saved {
         Span::ZERO => String::new(),
-        _ => format!("; then {late} saves {saved} a run"),
+        _ => format!("; then {late} saves {saved} a run, {} in {runs}", saved * assessment.runs),
     };
     let text =
         format!("first use and set-up: {late_takes} for {late}, {early_takes} for {early}{saves}");

@@ -84,8 +84,14 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
     let parts = parts.map(|((what, mine), (_, theirs))| {
         let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
-        let hidden = if is_hidden { " that kernels do not hide" } else { "" };
-        format!("{what}{hidden} take {mine} in `{}`, {theirs} in `{}`", one.plan, other.plan)
+        let (one, other) = (&one.plan, &other.plan);
+        match is_hidden {
+            true => format!(
+                "kernels hide all but {mine} of the {what} in `{one}`; `{other}` waits {theirs} \
+                 for them"
+            ),
+            false => format!("{what} take {mine} in `{one}`, {theirs} in `{other}`"),
+        }
     });
     let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
     let limit = limit.map(|limit| format!(", where {} is the limit", with_article(limit)));

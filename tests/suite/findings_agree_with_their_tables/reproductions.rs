@@ -166,7 +166,7 @@ fn programs_with_other_results_are_no_rivals() {
     }
     assert!(!text.contains("Use `16 taps"), "{text}");
     assert!(text.contains("16 taps: Stay on the CPU: it takes "), "{text}");
-    assert!(text.contains("; use the GPU if `filter` takes less than "), "{text}");
+    assert!(text.contains("1024 taps: Open: measure `filter` first"), "{text}");
 }
 
 /// Two ways to fill the GPU's memory, of which one computes on the CPU.

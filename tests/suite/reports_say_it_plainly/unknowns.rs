@@ -4,7 +4,7 @@
 use super::scored::verification;
 use super::*;
 use hallway::profile::Unknown;
-use hallway::report::RangesTried;
+use hallway::report::{RangesHeld, RangesTried};
 use hallway::runs::Run;
 use hallway::samples::{CalibrationExtent, Provenance};
 use serde_json::{Value, json};
@@ -124,6 +124,7 @@ fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
     assert!(found.text(Rows::All).contains("so they are too narrow"));
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
     found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
+    found.ranges_held = Some(RangesHeld { share: in_range, tries: 120, of_trials: true });
     let text = found.text(Rows::All);
     assert!(text.contains(", widened by 120 calibration trials. "), "{text}");
     assert!(text.contains("Ranges held 91% of 120 trials") && !text.contains("narrow"), "{text}");
