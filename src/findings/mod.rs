@@ -23,7 +23,7 @@ pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 pub use assessment::{Assessment, Simplest, titled};
-pub use certainty::{Certainty, Doubt, Grade};
+pub use certainty::{Certainty, Doubt, Grade, probability_faster};
 pub use comparison::{Comparison, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;

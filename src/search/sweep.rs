@@ -80,10 +80,10 @@ impl Swept {
     fn range(&self) -> Option<(f64, f64)> {
         let [(cpu, _), (gpu, _)] = self.sides()?;
         if !self.of_program {
-            return Some(gpu.forecast.lead_over(&cpu.forecast, [Span::ZERO; 2], 1).range());
+            return Some(gpu.forecast.lead_over(&cpu.forecast, [Span::ZERO; 2], 1));
         }
         let before = [gpu.before_first_pass()?, cpu.before_first_pass()?];
-        Some(gpu.forecast.lead_over(&cpu.forecast, before, self.runs).range())
+        Some(gpu.forecast.lead_over(&cpu.forecast, before, self.runs))
     }
 }
 

@@ -98,7 +98,7 @@ pub(super) fn drawn_lead(
     done: &Tally,
 ) -> Option<(f64, f64)> {
     let [cpu, gpu] = forecast_counted(programs, profile, draws, done).try_into().ok()?;
-    Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1).range())
+    Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1))
 }
 
 /// The plans of both sides at every value.

@@ -101,6 +101,42 @@ impl Forecast {
         (moved(low, -1.0), moved(high, 1.0))
     }
 
+    /// How many times as fast this is as another program, as a logarithm: the range that holds the
+    /// true one nine times out of ten. Both go `runs` times through their bodies, each after
+    /// something that takes as long as `before`. The draws of both are of the same machines; what
+    /// the margins stand for is not, so of two that widen the range, the squares add up.
+    pub fn lead_over(&self, other: &Self, before: [Span; 2], runs: u64) -> (f64, f64) {
+        let lead = |mine: Span, theirs: Span| {
+            let [mine, theirs] = [before[0] + mine * runs, before[1] + theirs * runs];
+            (theirs.nanos_f64().max(1.0) / mine.nanos_f64().max(1.0)).ln()
+        };
+        let middle = lead(self.makespan(), other.makespan());
+        let pairs = self.draws.iter().zip(&other.draws);
+        let leads: Vec<f64> = pairs.map(|(&mine, &theirs)| lead(mine, theirs)).collect();
+        let end = |q: f64| quantile(&leads, q).unwrap_or(middle);
+        let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
+        let (mine, theirs) =
+            (self.margin_over(before[0], runs), other.margin_over(before[1], runs));
+        let widest = mine.max(theirs);
+        if widest < 0.0 {
+            let inwards = |end: f64| middle + (end - middle) * (1.0 + widest);
+            return (inwards(low), inwards(high));
+        }
+        let margin = mine.max(0.0).hypot(theirs.max(0.0));
+        (low - margin, high + margin)
+    }
+
+    /// The margin of `runs` passes behind something that takes as long as `before`, on the scale of
+    /// all of that time: it does not apply to what is stated.
+    fn margin_over(&self, before: Span, runs: u64) -> f64 {
+        if self.stated == Span::ZERO || self.margin < 0.0 {
+            return self.margin;
+        }
+        let all = (before + self.makespan() * runs).nanos_f64().max(1.0);
+        let stated = ((self.stated * runs).nanos_f64() / all).min(1.0);
+        (stated + (1.0 - stated) * self.margin.exp()).ln()
+    }
+
     /// Whether it is open which of the two is faster: they differ by at most a tenth and neither is
     /// faster in nine draws of ten, or they differ by so little that nobody could tell. Without
     /// draws, the latter alone counts.

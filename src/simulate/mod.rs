@@ -13,6 +13,7 @@ mod bound;
 mod channels;
 mod copies;
 mod delays;
+mod doubts;
 mod engine;
 mod engines;
 mod forecast;
@@ -20,7 +21,6 @@ mod gains;
 mod hand_overs;
 mod horizon;
 mod host;
-mod lead;
 pub mod links;
 mod multiprocessors;
 mod observer;
@@ -31,11 +31,11 @@ mod streams;
 mod tally;
 
 pub use bound::{Demand, demands, lower_bound, times_alone};
+pub use doubts::Doubts;
 pub use engine::{Simulator, makespan, simulate};
 pub use forecast::{
     COVERAGE, DRAWS, Draws, Forecast, MainThread, forecast, forecast_all, forecast_counted,
     forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};
-pub use lead::{Doubts, Lead};
 pub use tally::Tally;
