@@ -2,10 +2,8 @@
 
 use super::family_name::FamilyName;
 use super::plan_memory::PlanMemory;
-use super::values::LARGEST_COUNT;
 use crate::files::LONGEST_NAME;
 use crate::kernels::{Extent, Kernel, Numbers};
-use crate::machine::MOST_CPU_THREADS;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -17,14 +15,6 @@ pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
         // One line of text that can be part of a file's name.
         "pattern": r"^[^./\\\u0000-\u001f\u007f][^/\\\u0000-\u001f\u007f]*$",
     })
-}
-
-pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": LARGEST_COUNT })
-}
-
-pub(super) fn threads(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST_CPU_THREADS })
 }
 
 pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
@@ -40,10 +30,6 @@ pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn plan_memory(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::all() } })
-}
-
-pub(super) fn chunks(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": count(generator) })
 }
 
 pub(super) fn kernel(_: &mut SchemaGenerator) -> Schema {

@@ -24,115 +24,85 @@ pub struct RawCall {
     /// Memory to copy from; `to` is the target. With a `stream`, the copy is asynchronous
     /// (`cudaMemcpyAsync`); without one, the host waits for it (`cudaMemcpy`), unless it is within
     /// one GPU. If both sides are host memory, the CPU copies.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub copy: Option<Spanned<String>>,
     /// The target of a `copy`; for a `prefetch`, `"gpu"` or `"host"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to: Option<Spanned<String>>,
     /// Number of rows that a `copy` moves, each `row` bytes long (`cudaMemcpy2D`). The first row is
     /// at the start of the ranges in `copy` and `to`; all rows have to fit into them.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub rows: Option<Spanned<i64>>,
     /// Size of a row, such as `"2 KiB"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub row: Option<Spanned<String>>,
     /// Distance between the starts of rows in the source. Default: `row`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pitch: Option<Spanned<String>>,
     /// Distance between the starts of rows in the target. Default: `row`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub to_pitch: Option<Spanned<String>>,
     /// Number of threads for a copy within host memory: 1 or `"all"`. Default: 1.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawThreads>"))]
     pub threads: Option<Spanned<RawThreads>>,
     /// A kernel to launch on the GPU, from the library or a `[[kernel]]` table, with the memory
     /// that it `reads` and `writes`. `matmul` with `rows`, `inner` and `columns` is a product of
     /// any shape.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub launch: Option<Spanned<String>>,
     /// A kernel to run on the CPU with all its threads, while the host waits.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub compute: Option<Spanned<String>>,
     /// Other work on the host, as a time such as `"3.5 ms"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub work: Option<Spanned<String>>,
     /// The memory that a kernel reads, in the order of its parameters.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub reads: Option<Spanned<Vec<Spanned<String>>>>,
     /// The memory that a kernel writes: one range, or a list of ranges for your own kernel.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<OneOrMore>"))]
     pub writes: Option<Spanned<OneOrMore>>,
     /// Number of elements that your own kernel works on.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub elements: Option<Spanned<i64>>,
     /// The type of a `matmul` of any shape: `f32`, `tf32` or `bf16`, all accumulated in `f32`.
     /// Default: `f32`.
     #[serde(rename = "type")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub of_type: Option<Spanned<String>>,
     /// Scalar arguments of a kernel.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, f64>>"))]
     pub arguments: Option<Spanned<BTreeMap<Spanned<String>, Spanned<f64>>>>,
     /// Number of elements that a kernel reads before the first output element. Default: 0.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub lead: Option<Spanned<i64>>,
     /// Device memory to fill with zeros.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub clear: Option<Spanned<String>>,
     /// An event to record in a stream.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub record: Option<Spanned<String>>,
     /// An event that a stream waits for.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub wait: Option<Spanned<String>>,
     /// The stream that the host waits for.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub synchronize: Option<Spanned<String>>,
     /// The event that the host waits for.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub synchronize_event: Option<Spanned<String>>,
     /// The GPU, counted from 0, that the host waits for.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub synchronize_device: Option<Spanned<i64>>,
     /// The host thread to wait for, until it has made all of its calls listed above this one.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub synchronize_thread: Option<Spanned<String>>,
     /// Memory of the program to allocate; with a `stream`, in stream order (`cudaMallocAsync`).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub allocate: Option<Spanned<String>>,
     /// Memory of the program to free; with a `stream`, in stream order (`cudaFreeAsync`).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub free: Option<Spanned<String>>,
     /// Pageable memory to pin (`cudaHostRegister`).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pin: Option<Spanned<String>>,
     /// Memory to unpin (`cudaHostUnregister`).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub unpin: Option<Spanned<String>>,
     /// Host memory to free and allocate again, so that none of its pages has been touched.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub renew: Option<Spanned<String>>,
     /// Managed memory whose pages to move `to = "gpu"` or `to = "host"` if they are not there yet.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub prefetch: Option<Spanned<String>>,
     /// Number of times to make the `calls`, one round after another.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub repeat: Option<Spanned<i64>>,
     /// Name of the round's number, counted from 0, for use in the names and ranges in `calls`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub index: Option<Spanned<String>>,
     /// The calls to repeat.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
     pub calls: Option<Spanned<Vec<RawCall>>>,
     /// Calls to capture as one graph in the set-up; each run launches the graph.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<RawCall>>"))]
     pub graph: Option<Spanned<Vec<RawCall>>>,
     /// The stream of the call. Default: the legacy default stream.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub stream: Option<Spanned<String>>,
     /// The host thread that makes the call, or the calls of a `repeat`. All threads start with the
     /// run, and the run ends when all of them have finished. Default: `main`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub thread: Option<Spanned<String>>,
 }
 
