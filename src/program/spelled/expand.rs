@@ -1,7 +1,8 @@
 //! From a program as it is spelled out to its calls, one by one.
 
-use super::call::{RawCall, Verb};
+use super::call::{RawCall, Verb, needed};
 use super::expression::Indices;
+use super::kernels::KernelCall;
 use super::own::DeclaredKernel;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
@@ -104,9 +105,13 @@ impl Expansion<'_> {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
-            Verb::Copy(copy) => return self.copy(&copy, stream, &span),
-            Verb::Launch(kernel) => return self.launch(&kernel, stream, &span),
-            Verb::Compute(kernel) => return self.compute(&kernel, &span),
+            Verb::Copy(from) => return self.copy(from, raw, &span),
+            Verb::Launch(kernel) => {
+                return self.launch(&KernelCall { kernel, keys: raw }, &span);
+            }
+            Verb::Compute(kernel) => {
+                return self.compute(&KernelCall { kernel, keys: raw }, &span);
+            }
             Verb::Work(time) => {
                 let time = span_of(time)?;
                 self.push(Call::Work { time }, &span)?;
@@ -151,9 +156,9 @@ impl Expansion<'_> {
                 self.push(Call::Unpin(id), &span)?;
             }
             Verb::Renew(memory) => return self.renew(memory, &span),
-            Verb::Prefetch { target, to } => return self.prefetch((target, to), stream, &span),
-            Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
-            Verb::Graph { calls } => return self.graph(calls, stream, &span),
+            Verb::Prefetch(target) => return self.prefetch(target, raw, &span),
+            Verb::Repeat(times) => return self.repeat(times, raw, &span),
+            Verb::Graph(calls) => return self.graph(calls, stream, &span),
         }
         Ok(())
     }
@@ -242,10 +247,10 @@ impl Expansion<'_> {
     fn repeat(
         &mut self,
         times: &Spanned<i64>,
-        index: Option<&Spanned<String>>,
-        calls: &[RawCall],
+        call: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
+        let (index, calls) = (&call.index, needed(&call.calls).get_ref());
         let rounds = *times.get_ref();
         if !(1..=MOST_ROUNDS).contains(&rounds) {
             let message = format!("`repeat` is {rounds}");

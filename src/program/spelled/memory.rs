@@ -1,5 +1,6 @@
 //! Calls on memory as a whole: taking it, giving it back, pinning, renewing, prefetching.
 
+use super::call::{RawCall, needed};
 use super::expand::Expansion;
 use crate::files::{Fault, Spanned};
 use crate::machine::{HostMemory, Residence, StreamId};
@@ -94,8 +95,8 @@ impl Expansion<'_> {
 
     pub(super) fn prefetch(
         &mut self,
-        (memory, to): (&Spanned<String>, &Spanned<String>),
-        stream: Option<&Spanned<String>>,
+        memory: &Spanned<String>,
+        call: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let target = self.scope.slice(memory, &self.indices)?;
@@ -104,6 +105,7 @@ impl Expansion<'_> {
             let help = "declare it in `memory` with `kind = \"managed\"`, or use a copy";
             return Err(Fault::new(message, memory.span(), "cannot be prefetched", help));
         }
+        let to = needed(&call.to);
         let to = match to.get_ref().as_str() {
             "gpu" => Residence::Device,
             "host" => Residence::Host,
@@ -113,7 +115,7 @@ impl Expansion<'_> {
                 return Err(Fault::new(message, to.span(), "not a target", help));
             }
         };
-        let stream = self.stream(stream, &target)?;
+        let stream = self.stream(call.stream.as_ref(), &target)?;
         self.push(Call::Prefetch { stream, target, to }, span)
     }
 }

@@ -1,10 +1,10 @@
 //! Kernels of one's own: from their tables to values, and from a call to a launch.
 
-use super::call::KernelCall;
 use super::code::code;
 use super::cost::{cost, cpu};
 use super::elementwise::elementwise;
 use super::expression::{Indices, names};
+use super::kernels::KernelCall;
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use super::rules::Rules;
 use super::scope::Scope;
@@ -127,12 +127,12 @@ impl DeclaredKernel {
         indices: &Indices,
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
-        if let Some(lead) = call.lead {
+        if let Some(lead) = &call.keys.lead {
             let message =
                 format!("`lead` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, lead.span(), "not taken", "remove it"));
         }
-        if let Some(stray) = call.of_type {
+        if let Some(stray) = &call.keys.r#type {
             let message =
                 format!("`type` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, stray.span(), "not taken", "remove it"));
@@ -153,10 +153,10 @@ impl DeclaredKernel {
             }
             texts.iter().map(|text| scope.slice(text, indices)).collect::<Result<Vec<Slice>, _>>()
         };
-        let reads = slices(call.reads.get_ref(), &raw.reads, "reads")?;
-        let writes = slices(&call.writes.all(), &raw.writes, "writes")?;
-        let numbers = self.numbers(call.arguments.into_iter().flatten())?;
-        let (elements, place) = (call.elements, call.kernel.span());
+        let reads = slices(call.reads(), &raw.reads, "reads")?;
+        let writes = slices(&call.writes(), &raw.writes, "writes")?;
+        let numbers = self.numbers(call.arguments())?;
+        let (elements, place) = (call.keys.elements.as_ref(), call.kernel.span());
         let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
             let message =
                 format!("this launch of `{name}` does not say how many elements it works on");

@@ -1,8 +1,10 @@
 //! Values that a person may write in more than one way.
 
 use crate::files::Spanned;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
+use std::ops::Range;
 
 /// Describes a value of several types in the JSON Schema.
 macro_rules! described {
@@ -33,11 +35,31 @@ described!(RawParameter, {
     "maxProperties": 1,
 });
 
+/// A number of threads.
+#[derive(Debug, Deserialize, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "1 or \"all\"")]
+#[cfg_attr(feature = "schema", schemars(rename = "Threads"))]
+pub enum RawThreads {
+    Number(i64),
+    Word(String),
+}
+
 /// A name, or a list of names.
 #[derive(Debug, Clone)]
 pub enum OneOrMore {
     One(String),
     More(Vec<Spanned<String>>),
+}
+
+impl OneOrMore {
+    /// Every name with its place, given the place of the whole value.
+    pub fn all(&self, place: Range<usize>) -> Vec<Spanned<String>> {
+        match self {
+            Self::One(name) => vec![Spanned::new(place, name.clone())],
+            Self::More(names) => names.clone(),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for OneOrMore {
