@@ -94,9 +94,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let task_ids = unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
     unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
-    let kernel = |raw| faults.keep(DeclaredKernel::new(raw, folder).map(Arc::new));
-    let kernels = raw.kernels.iter().map(kernel);
-    let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let kernels = raw.kernels.iter().map(|raw| DeclaredKernel::new(raw, folder).map(Arc::new));
+    let kernels = faults.keep_all(kernels);
     for program in &raw.programs {
         if let Some(result) = &program.result {
             faults.keep(name(result));
@@ -109,19 +108,17 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
     let process = faults.keep(process(&raw.process, &raw.buffers));
-    let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
-    let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let buffers = faults.keep_all(raw.buffers.iter().map(buffer));
     let (buffers, batches, runs) =
         (buffers.filter(|_| has_all_buffers)?, batches?.unwrap_or(1), runs?.unwrap_or(100));
     faults.keep(total_size(&raw.buffers, &buffers, batches))?;
     let declared = kernels.as_deref().unwrap_or_default();
     let (raw_buffers, buffers_there, tasks) = (&raw.buffers[..], &buffers[..], &task_ids);
     let scope = Scope { raw_buffers, buffers: buffers_there, ids: &ids, tasks, declared };
-    let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
-    let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let tasks = faults.keep_all(raw.tasks.iter().map(|raw| scope.task(raw)));
     let tasks = tasks.filter(|_| has_all_tasks)?;
     let kernels = kernels.filter(|_| has_all_programs)?;
-    let programs = programs(&raw, (&buffers, batches), &kernels, faults)?;
+    let programs = programs(&raw, &buffers, batches, &kernels, faults)?;
     if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
             format!("the scenario `{}` has no tasks and no programs", raw.name),
@@ -159,7 +156,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
 /// The programs over the buffers.
 fn programs(
     raw: &RawScenario,
-    (buffers, batches): (&[Buffer], u64),
+    buffers: &[Buffer],
+    batches: u64,
     kernels: &[Arc<DeclaredKernel>],
     faults: &mut Faults,
 ) -> Option<Vec<Program>> {
@@ -173,9 +171,7 @@ fn programs(
         },
     };
     let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
-    let programs = raw.programs.iter();
-    let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
-    programs.collect::<Vec<_>>().into_iter().collect()
+    faults.keep_all(raw.programs.iter().map(|raw| expand(raw, &named, kernels)))
 }
 
 /// What programs are said to leave, by their names.

@@ -2,7 +2,7 @@
 
 use super::EvaluateArguments;
 use crate::cli::outputs::check_outputs;
-use crate::cli::profiles::{LoadedProfile, check_runs_count, deliver};
+use crate::cli::profiles::{LoadedProfile, Predictor, check_runs_count, deliver};
 use crate::cli::progress::Progress;
 use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
@@ -46,11 +46,13 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let output = arguments.output.as_deref();
     check_outputs(inputs.map(PathBuf::as_path), output)?;
     let machines = machines(&found, &arguments.price)?;
-    let progress = Progress::of(workloads.len() * found.len());
+    let progress = Progress::over_stages(workloads.len() * found.len());
     let side_by_side = |workload: &crate::scenario::Workload| {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let answers = found.iter().map(|machine| {
-            let ranking = predicting.ranking(workload, machine, (&progress, 0));
+            let draws = predicting.draws();
+            let predictor = Predictor { found: machine, draws, progress: &progress };
+            let ranking = predictor.ranking(workload);
             check_runs_count(workload, &ranking, runs).map(|()| InBrief::of(&ranking, runs))
         });
         let title = workload.title();

@@ -21,9 +21,9 @@ struct Key {
     beside: &'static [&'static str],
 }
 
-/// Makes of one table whatever knows the keys of calls: what serde reads, with the JSON Schema; what
-/// a call does; the text of a call; and the rules for which keys stand together. The line after a
-/// key's type says which calls need it or take it; without one, all calls take it. A number in
+/// Makes of one table whatever knows the keys of calls: what serde reads, with the JSON Schema;
+/// what a call does; the text of a call; and the rules for which keys stand together. Braces after
+/// a key's type say which calls need it or take it; without them, all calls take it. A number in
 /// brackets is the smallest that the schema allows.
 macro_rules! table_of_calls {
     (
@@ -67,7 +67,9 @@ macro_rules! table_of_calls {
         impl RawCall {
             /// Every key that says what the call does: its name, what it says, and its place.
             fn verbs(&self) -> impl Iterator<Item = (&'static str, Verb<'_>, Range<usize>)> {
-                let verbs = [$(self.$call.as_ref().map(|value| (Verb::$Verb(value), value.span()))),*];
+                let verbs = [$(
+                    self.$call.as_ref().map(|value| (Verb::$Verb(value), value.span()))
+                ),*];
                 let verbs = CALLS.iter().zip(verbs);
                 verbs.filter_map(|(name, verb)| verb.map(|(verb, place)| (*name, verb, place)))
             }
@@ -264,6 +266,27 @@ pub(super) fn needed<T>(key: &Option<T>) -> &T {
     key.as_ref().expect("a call has all keys that the table says it needs")
 }
 
+/// A call of a kernel, with the keys that say what it works on.
+pub(super) struct KernelCall<'r> {
+    pub kernel: &'r Spanned<String>,
+    pub keys: &'r RawCall,
+}
+
+impl KernelCall<'_> {
+    pub fn reads(&self) -> &[Spanned<String>] {
+        needed(&self.keys.reads).get_ref()
+    }
+
+    pub fn writes(&self) -> Vec<Spanned<String>> {
+        let writes = needed(&self.keys.writes);
+        writes.get_ref().all(writes.span())
+    }
+
+    pub fn arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
+        self.keys.arguments.iter().flat_map(|arguments| arguments.get_ref())
+    }
+}
+
 impl fmt::Display for WrittenCall {
     /// An inline table.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -283,6 +306,9 @@ fn rules_of_keys(schema: &mut schemars::Schema) {
         json!({ "required": std::iter::once(*call).chain(needed).collect::<Vec<_>>() })
     };
     schema.insert("oneOf".to_owned(), CALLS.iter().map(call).collect());
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = format!("{}: {}.", text.trim_end_matches('.'), list(CALLS));
+    }
     let mut dependencies = Map::new();
     for key in KEYS {
         let of = [key.needed_by, key.taken_by].concat();

@@ -50,7 +50,7 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
     let path = match file.get_ref() {
         RawFile::Path(path) => folder.join(path),
         RawFile::Held(held) => {
-            let code = held_code(raw, (form, file), held, entry)?;
+            let code = held_code(raw, form, file, held, entry)?;
             return Ok(Some((code, Vec::new())));
         }
     };
@@ -84,7 +84,8 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
 /// The code of a kernel whose file stands in the scenario.
 fn held_code(
     raw: &RawKernel,
-    (form, file): (&str, &Spanned<RawFile>),
+    form: &str,
+    file: &Spanned<RawFile>,
     RawHeld { name, text, headers }: &RawHeld,
     entry: &Spanned<String>,
 ) -> Result<Code, Fault> {

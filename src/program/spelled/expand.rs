@@ -1,8 +1,7 @@
 //! From a program as it is spelled out to its calls, one by one.
 
-use super::call::{RawCall, Verb, needed};
+use super::call::{KernelCall, RawCall, Verb, needed};
 use super::expression::Indices;
-use super::kernels::KernelCall;
 use super::own::DeclaredKernel;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};

@@ -21,7 +21,7 @@ impl<'t> Part<'t> {
         Self { text, span: (span.start, span.end) }
     }
 
-    pub const fn with(self, text: &'t str) -> Self {
+    pub const fn with_text(self, text: &'t str) -> Self {
         Self { text, ..self }
     }
 
@@ -62,7 +62,7 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
             return Err(part.fault(message, "missing `}`", "write, for example, `ring{i % 2}`"));
         };
         name += before;
-        name += &evaluate(part.with(inside), indices)?.to_string();
+        name += &evaluate(part.with_text(inside), indices)?.to_string();
         rest = after;
     }
     name += rest;

@@ -1,6 +1,6 @@
 //! Calls of kernels: of the library, of one's own, and products of any shape.
 
-use super::call::{RawCall, needed};
+use super::call::{KernelCall, needed};
 use super::expand::Expansion;
 use super::scope::Scope;
 use crate::files::{Fault, Spanned};
@@ -12,27 +12,6 @@ use crate::program::{
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// A call of a kernel, with the keys that say what it works on.
-pub(super) struct KernelCall<'r> {
-    pub kernel: &'r Spanned<String>,
-    pub keys: &'r RawCall,
-}
-
-impl KernelCall<'_> {
-    pub fn reads(&self) -> &[Spanned<String>] {
-        needed(&self.keys.reads).get_ref()
-    }
-
-    pub fn writes(&self) -> Vec<Spanned<String>> {
-        let writes = needed(&self.keys.writes);
-        writes.get_ref().all(writes.span())
-    }
-
-    pub fn arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
-        self.keys.arguments.iter().flat_map(|arguments| arguments.get_ref())
-    }
-}
 
 impl Expansion<'_> {
     pub(super) fn launch(
@@ -90,7 +69,7 @@ impl Expansion<'_> {
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
             let at = self.place_of(&own.kernel);
-            return own.step((at, call), &mut self.scope, &self.indices).map(Step::Own);
+            return own.step(at, call, &mut self.scope, &self.indices).map(Step::Own);
         }
         let kernel = Kernel::from_name(name).ok_or_else(|| {
             let message = format!("there is no kernel `{name}`");

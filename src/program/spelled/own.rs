@@ -1,10 +1,10 @@
 //! Kernels of one's own: from their tables to values, and from a call to a launch.
 
+use super::call::KernelCall;
 use super::code::code;
-use super::cost::{cost, cpu};
+use super::cost::{RawCost, cost, cpu};
 use super::elementwise::elementwise;
 use super::expression::{Indices, names};
-use super::kernels::KernelCall;
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use super::rules::Rules;
 use super::scope::Scope;
@@ -54,7 +54,9 @@ impl DeclaredKernel {
             let message = format!("the library already has a kernel named `{name}`");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
-        let known = cost(&name, (&raw.points, &raw.roofline, &raw.stated))?;
+        let (points, roofline, stated) =
+            (raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref());
+        let known = cost(&name, RawCost { points, roofline, stated })?;
         let (code, files) = code(raw, folder)?.unzip();
         let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
         let gpu = match (code, known) {
@@ -119,10 +121,11 @@ impl DeclaredKernel {
         Ok(())
     }
 
-    /// The launch that a call makes.
+    /// The launch that a call makes. `at` is the kernel's place in the program's table.
     pub(super) fn step(
         &self,
-        (at, call): (usize, &KernelCall<'_>),
+        at: usize,
+        call: &KernelCall<'_>,
         scope: &mut Scope,
         indices: &Indices,
     ) -> Result<OwnStep, Fault> {

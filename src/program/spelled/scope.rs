@@ -218,7 +218,7 @@ impl Scope {
             let length = self.allocations[allocation.0].bytes;
             return Ok(Slice { allocation, offset: Bytes::ZERO, length });
         };
-        let allocation = self.allocation(part.with(name), indices)?;
+        let allocation = self.allocation(part.with_text(name), indices)?;
         let all = self.allocations[allocation.0].bytes;
         let Some((from, to)) = range.split_once("..") else {
             let message = format!("`[{range}]` is not a range of bytes");
@@ -227,7 +227,7 @@ impl Scope {
         };
         let value = |text: &str, default: i64| match text.trim() {
             "" => Ok(default),
-            text => evaluate(part.with(text), indices),
+            text => evaluate(part.with_text(text), indices),
         };
         let from = value(from, 0)?;
         let to = match to.trim().strip_prefix('+') {

@@ -23,7 +23,7 @@ pub struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    pub fn of(program: &'p Program) -> Self {
+    pub fn in_program(program: &'p Program) -> Self {
         let mut names = Self { program, memory: Vec::new(), events: numbers_of_events(program) };
         for allocation in &program.allocations {
             let plain = names.without_number(allocation);
@@ -225,7 +225,7 @@ pub(super) fn text(text: &str) -> String {
 /// to every program that needs it is not written: the workspaces of reductions, and the calls that
 /// go to another GPU's context.
 pub fn write(program: &Program) -> String {
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let workspaces = workspaces(program);
     let mut table = format!("[[program]]\nname = {}\n", text(&program.label));
     let pinned = |id: usize| program.calls().any(|call| *call == Call::Pin(AllocationId(id)));
@@ -267,9 +267,9 @@ pub fn write(program: &Program) -> String {
         matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
     };
     let main = |_| ThreadId::MAIN;
-    list(&mut table, "setup", lines(&names, (0, &program.setup), &main, &is_own).into_iter());
+    list(&mut table, "setup", lines(&names, 0, &program.setup, &main, &is_own).into_iter());
     let _ = writeln!(table, "calls = [");
-    for line in lines(&names, (0, &program.body), &|at| program.thread_of(at), &is_own) {
+    for line in lines(&names, 0, &program.body, &|at| program.thread_of(at), &is_own) {
         let _ = writeln!(table, "    {line},");
     }
     table + "]\n"
@@ -296,7 +296,8 @@ fn list(table: &mut String, key: &str, items: impl Iterator<Item = String>) {
 /// Calls from a place on, one a line. The calls of a graph are inside it.
 fn lines(
     names: &Names<'_>,
-    (mut at, calls): (usize, &[Call]),
+    mut at: usize,
+    calls: &[Call],
     thread_of: &dyn Fn(usize) -> ThreadId,
     is_left_out: &dyn Fn(&&Call) -> bool,
 ) -> Vec<String> {
@@ -306,7 +307,7 @@ fn lines(
         if let Call::Replay { calls, .. } = *call {
             let (inside, behind) = after.split_at(calls.min(after.len()));
             // The thread of a graph is that of its calls.
-            let inside = self::lines(names, (at + 1, inside), &|_| ThreadId::MAIN, is_left_out);
+            let inside = self::lines(names, at + 1, inside, &|_| ThreadId::MAIN, is_left_out);
             let graph = format!("[\n        {},\n    ]", inside.join(",\n        "));
             let keys = names.written(call, thread_of(at));
             lines.push(WrittenCall { graph: Some(graph), ..keys }.to_string());
