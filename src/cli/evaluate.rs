@@ -101,7 +101,7 @@ fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failur
     let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
     let found = predicting.profile()?;
     let workloads = predicting.workloads()?;
-    check_outputs(predicting.inputs(&found, &workloads), output)?;
+    check_outputs(predicting.inputs([&found], &workloads), output)?;
     let report = sweep(predicting, &found, asked, arguments.shard)?;
     show(&report, arguments.format, arguments.width, output)
 }
@@ -124,12 +124,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
-    let inputs = predicting.inputs(&found, &workloads).chain(arguments.baseline.as_deref());
+    let inputs = predicting.inputs([&found], &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
     let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()));
-    let predictor = Predictor { found: &found, draws: predicting.draws(), progress: &progress };
+    let predictor = predicting.predictor(&found, &progress);
     let questions = Questions {
         runs: arguments.runs,
         within: arguments.within.unwrap_or(WITHIN),

@@ -1,7 +1,7 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, Predictor, deliver, load, write_whole};
+use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
@@ -126,8 +126,7 @@ fn chosen(
     width: Option<usize>,
 ) -> Result<Vec<(String, Plan)>, Failure> {
     let progress = Progress::over_stages(1);
-    let predictor = Predictor { found, draws: predicting.draws(), progress: &progress };
-    let ranking = predictor.ranking(workload);
+    let ranking = predicting.predictor(found, &progress).ranking(workload);
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",

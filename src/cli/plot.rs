@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let others = workloads.iter().flat_map(|one| [plans_of(one), chunks_of(one)]);
     let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
-    let inputs = arguments.predicting.inputs(&found, &workloads).chain(inputs);
+    let inputs = arguments.predicting.inputs([&found], &workloads).chain(inputs);
     let inputs: Vec<&Path> = inputs.collect();
     check_outputs(inputs.iter().copied(), made.iter().map(PathBuf::as_path))?;
     let swept = match &arguments.sweep {
@@ -85,8 +85,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let origin = found.origin();
     // One more for the samples and the drawing.
     let progress = Progress::over_stages(workloads.len() + 1);
-    let draws = arguments.predicting.draws();
-    let predictor = Predictor { found: &found, draws, progress: &progress };
+    let predictor = arguments.predicting.predictor(&found, &progress);
     let subjects = workloads.into_iter().map(|workload| Subject::new(workload, predictor));
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     progress.begin("drawing", 1);

@@ -240,11 +240,21 @@ impl Predicting {
     /// The files that every predicting command reads.
     pub fn inputs<'p>(
         &'p self,
-        found: &'p LoadedProfile,
+        found: impl IntoIterator<Item = &'p LoadedProfile>,
         workloads: impl IntoIterator<Item = &'p Workload>,
     ) -> impl Iterator<Item = &'p Path> {
+        let profiles = found.into_iter().map(|found| &found.path);
         let of_kernels = workloads.into_iter().flat_map(|workload| &workload.files);
-        self.scenarios.iter().chain([&found.path]).chain(of_kernels).map(PathBuf::as_path)
+        self.scenarios.iter().chain(profiles).chain(of_kernels).map(PathBuf::as_path)
+    }
+
+    /// Predicts for a machine, and shows how far that has come.
+    pub fn predictor<'p>(
+        &self,
+        found: &'p LoadedProfile,
+        progress: &'p Progress,
+    ) -> Predictor<'p> {
+        Predictor { found, draws: self.draws(), progress }
     }
 
     /// Reads the scenarios.
@@ -296,17 +306,16 @@ impl Predictor<'_> {
     /// Like [`ranking`](Self::ranking), for a stage in which each plan is simulated `more` times
     /// once all are ranked.
     pub fn ranking_before(&self, workload: &Workload, more: u64) -> Ranking {
-        self.progress.begin(&workload.name, u64::MAX);
-        self.rank(candidates_for(workload, &self.found.profile), more)
+        self.rank(workload, candidates_for(workload, &self.found.profile), more)
     }
 
     /// Like [`ranking`](Self::ranking), of these plans.
     pub fn ranking_of(&self, workload: &Workload, candidates: Candidates) -> Ranking {
-        self.progress.begin(&workload.name, u64::MAX);
-        self.rank(candidates, 0)
+        self.rank(workload, candidates, 0)
     }
 
-    fn rank(&self, candidates: Candidates, more: u64) -> Ranking {
+    fn rank(&self, workload: &Workload, candidates: Candidates, more: u64) -> Ranking {
+        self.progress.begin(&workload.name, u64::MAX);
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
         self.progress.expect(calls * (self.draws.count as u64 + 1 + more));

@@ -2,7 +2,7 @@
 
 use super::evaluate::{Questions, WITHIN, evaluated, what_if};
 use super::outputs::check_outputs;
-use super::profiles::{Predictor, check_runs, deliver, write_whole};
+use super::profiles::{check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Evaluation, Review, Subject, review};
@@ -31,14 +31,14 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let inputs = predicting.inputs(&found, &workloads).chain(runs.iter().map(PathBuf::as_path));
+    let inputs = predicting.inputs([&found], &workloads).chain(runs.iter().map(PathBuf::as_path));
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| found.kept_runs(workload)).collect::<Result<_, _>>()?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
     // One more for the page.
     let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()) + 1);
-    let predictor = Predictor { found: &found, draws: predicting.draws(), progress: &progress };
+    let predictor = predicting.predictor(&found, &progress);
     let questions = Questions { runs: None, within: WITHIN, what_if: &arguments.what_if };
     let (mut scenarios, mut rankings) = (Vec::new(), Vec::new());
     for (workload, runs) in workloads.iter().zip(&runs) {

@@ -325,7 +325,7 @@ pub(super) fn sweep(
     let subjects = sources.map(|(source, workload)| Subject::new(source, workload, asked));
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     let progress = Progress::over_stages(subjects.len());
-    let predictor = Predictor { found, draws: predicting.draws(), progress: &progress };
+    let predictor = predicting.predictor(found, &progress);
     let sweeps = subjects.iter().map(|one| one.sweep(predictor, shard));
     let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?;
     let parts =

@@ -3,7 +3,7 @@
 use super::calibrate::team;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
     let workloads = subjects.all.iter().map(|(workload, _)| workload);
-    let inputs = arguments.predicting.inputs(&found, workloads);
+    let inputs = arguments.predicting.inputs([&found], workloads);
     let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
@@ -140,8 +140,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let (folder, texts) = (subjects.folder.clone(), subjects.texts);
     let runs_of = |workload: &Workload| runs_in(&folder, workload);
     let progress = Progress::over_stages(subjects.all.len());
-    let draws = arguments.predicting.draws();
-    let predictor = Predictor { found: &found, draws, progress: &progress };
+    let predictor = arguments.predicting.predictor(&found, &progress);
     let predict = |(workload, plans)| {
         let ranking = predictor.ranking_of(&workload, plans);
         Predicted { workload, ranking }

@@ -316,16 +316,14 @@ enum Along {
 /// Limits on what plans may use of the machine.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a [limits] table")]
+#[serde(default, deny_unknown_fields, expecting = "a [limits] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Limits"))]
 pub(super) struct RawLimits {
     /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
-    #[serde(default)]
     pub device_memory: Option<Spanned<String>>,
     /// Pinned host memory to use, such as `"512 MiB"`. Default: all host memory.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
-    #[serde(default)]
     pub pinned_memory: Option<Spanned<String>>,
     /// Number of threads for the plan on the CPU. A profile can only predict the number that it was
     /// calibrated with. Default: that number.
@@ -336,21 +334,18 @@ pub(super) struct RawLimits {
 /// Which plans to consider.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a [plans] table")]
+#[serde(default, deny_unknown_fields, expecting = "a [plans] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
     /// Families of plans. Default: all except `staged`, `packed`, `hybrid`, `zero-copy` and
     /// `managed`.
-    #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,
     /// Numbers of chunks to split each batch into. Default: powers of two up to 64.
-    #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(inner(range(min = 1, max = LARGEST_COUNT))))]
     pub chunks: Vec<Spanned<i64>>,
     /// What plans do with data in pageable memory. With `pageable` alone, no plan pins memory or
     /// allocates pinned memory of its own. Default: `pinned`, and `pageable` for a few plans.
-    #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,
 }

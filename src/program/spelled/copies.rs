@@ -18,8 +18,8 @@ impl Expansion<'_> {
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let (target, name) = (needed(&copy.to), copy.stream.as_ref());
-        let mut from = self.scope.slice(source, &self.indices)?;
-        let mut to = self.scope.slice(target, &self.indices)?;
+        let mut from = self.scope.slice(source)?;
+        let mut to = self.scope.slice(target)?;
         let rows = self.rows(copy, [(&mut from, source), (&mut to, target)])?;
         if rows.is_none() && from.length != to.length {
             let message = format!("copies {} to a range of {}", from.length, to.length);
@@ -135,8 +135,8 @@ impl Expansion<'_> {
     }
 
     fn bytes(&self, text: &Spanned<String>) -> Result<Bytes, Fault> {
-        let part = Part::new(text.get_ref(), &text.span());
-        let value = evaluate(part, &self.indices)?;
+        let part = Part::whole(text);
+        let value = evaluate(part, &self.scope.indices)?;
         let bytes = u64::try_from(value).ok().filter(|&bytes| bytes > 0).map(Bytes::new);
         bytes.ok_or_else(|| {
             let message = format!("a row cannot have {value} bytes");

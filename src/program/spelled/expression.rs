@@ -1,7 +1,7 @@
 //! Whole-number expressions: in the names and byte ranges of calls, such as `i * 32 MiB` and
 //! `ring{i % 2}`, and in the rules of kernels, such as `ceil(columns / 32)`.
 
-use crate::files::Fault;
+use crate::files::{Fault, Spanned};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -19,6 +19,11 @@ pub(super) struct Part<'t> {
 impl<'t> Part<'t> {
     pub fn new(text: &'t str, span: &Range<usize>) -> Self {
         Self { text, span: (span.start, span.end) }
+    }
+
+    /// All of a text.
+    pub fn whole(text: &'t Spanned<String>) -> Self {
+        Self::new(text.get_ref(), &text.span())
     }
 
     pub const fn with_text(self, text: &'t str) -> Self {

@@ -69,7 +69,7 @@ impl Expansion<'_> {
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
             let at = self.place_of(&own.kernel);
-            return own.step(at, call, &mut self.scope, &self.indices).map(Step::Own);
+            return own.step(at, call, &mut self.scope).map(Step::Own);
         }
         let kernel = Kernel::from_name(name).ok_or_else(|| {
             let message = format!("there is no kernel `{name}`");
@@ -120,7 +120,7 @@ impl Expansion<'_> {
             let place = needed(&call.keys.writes).span();
             return Err(Fault::new(message, place, "one", "write a single range"));
         };
-        let mut slice = |text| self.scope.slice(text, &self.indices);
+        let mut slice = |text| self.scope.slice(text);
         Ok(LibraryStep {
             kernel,
             arguments,
@@ -164,7 +164,7 @@ impl Expansion<'_> {
         let kernel = OwnKernel { name, gpu, cpu, rule, elementwise: None };
         let kernel = self.place_of(&kernel);
         let mut slices = |texts: &[Spanned<String>]| {
-            let slices = texts.iter().map(|text| self.scope.slice(text, &self.indices));
+            let slices = texts.iter().map(|text| self.scope.slice(text));
             slices.collect::<Result<Vec<_>, _>>()
         };
         let (reads, writes) = (slices(call.reads())?, slices(&call.writes())?);

@@ -9,34 +9,14 @@ use crate::units::Bytes;
 use std::ops::Range;
 
 impl Expansion<'_> {
-    pub(super) fn allocate(
-        &mut self,
-        memory: &Spanned<String>,
-        stream: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let (allocation, stream) = self.in_stream(memory, stream)?;
-        self.push(Call::Allocate { allocation, stream }, span)
-    }
-
-    pub(super) fn free(
-        &mut self,
-        memory: &Spanned<String>,
-        stream: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let (allocation, stream) = self.in_stream(memory, stream)?;
-        self.push(Call::Free { allocation, stream }, span)
-    }
-
     /// The memory of a name, and the stream in whose order it is taken or given back, if one is
     /// named: only a GPU's memory can be.
-    fn in_stream(
+    pub(super) fn in_stream(
         &mut self,
         memory: &Spanned<String>,
         stream: Option<&Spanned<String>>,
     ) -> Result<(AllocationId, Option<StreamId>), Fault> {
-        let allocation = self.scope.whole(memory, &self.indices)?;
+        let allocation = self.scope.whole(memory)?;
         let Some(stream) = stream else { return Ok((allocation, None)) };
         let slice = self.of_device(memory, allocation)?;
         Ok((allocation, Some(self.stream(Some(stream), &slice)?)))
@@ -60,7 +40,7 @@ impl Expansion<'_> {
         memory: &Spanned<String>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
+        let id = self.scope.whole(memory)?;
         if !self.pinned.contains(&id) {
             self.check_pageable(memory, id, "pinned", "pin pageable memory")?;
             self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
@@ -74,7 +54,7 @@ impl Expansion<'_> {
         memory: &Spanned<String>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
+        let id = self.scope.whole(memory)?;
         self.check_pageable(memory, id, "renewed", "renew pageable memory")?;
         self.push(Call::Renew(id), span)
     }
@@ -99,7 +79,7 @@ impl Expansion<'_> {
         call: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let target = self.scope.slice(memory, &self.indices)?;
+        let target = self.scope.slice(memory)?;
         if !self.place(&target).is_managed() {
             let message = format!("`{memory}` is not managed memory");
             let help = "declare it in `memory` with `kind = \"managed\"`, or use a copy";

@@ -127,7 +127,6 @@ impl DeclaredKernel {
         at: usize,
         call: &KernelCall<'_>,
         scope: &mut Scope,
-        indices: &Indices,
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
         if let Some(lead) = &call.keys.lead {
@@ -154,7 +153,7 @@ impl DeclaredKernel {
                 )
                 .and(names[0].span(), "declared here"));
             }
-            texts.iter().map(|text| scope.slice(text, indices)).collect::<Result<Vec<Slice>, _>>()
+            texts.iter().map(|text| scope.slice(text)).collect::<Result<Vec<Slice>, _>>()
         };
         let reads = slices(call.reads(), &raw.reads, "reads")?;
         let writes = slices(&call.writes(), &raw.writes, "writes")?;
