@@ -2,11 +2,9 @@
 
 use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
-use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
 use super::long::check_length;
-use super::plan_memory::PlanMemory;
 use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
@@ -14,6 +12,7 @@ use super::task::Scope;
 use super::values::{at_most, count, positive};
 use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
+use super::words::{FamilyName, PlanMemory};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
@@ -340,14 +339,14 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
 
 fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
     let family = |name: &Spanned<String>| {
-        let fault = || unknown("family", name.get_ref(), name.span(), &FamilyName::all());
+        let fault = || unknown("family", name.get_ref(), name.span(), FamilyName::ALL);
         FamilyName::named(name.get_ref()).ok_or_else(fault)
     };
     let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
     let chunks = raw.chunks.iter();
     let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
     let memory = |name: &Spanned<String>| {
-        let fault = || unknown("kind of memory", name.get_ref(), name.span(), &PlanMemory::all());
+        let fault = || unknown("kind of memory", name.get_ref(), name.span(), PlanMemory::ALL);
         PlanMemory::named(name.get_ref()).ok_or_else(fault)
     };
     let chunks = chunks.flatten().flatten().collect();

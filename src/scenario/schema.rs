@@ -1,7 +1,6 @@
 //! Parts of the JSON Schema of scenarios that are not derived from a type.
 
-use super::family_name::FamilyName;
-use super::plan_memory::PlanMemory;
+use super::words::{FamilyName, PlanMemory};
 use crate::files::LONGEST_NAME;
 use crate::kernels::{Extent, Kernel, Numbers};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -25,11 +24,11 @@ pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::all() } })
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::ALL } })
 }
 
 pub(super) fn plan_memory(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::all() } })
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::ALL } })
 }
 
 pub(super) fn kernel(_: &mut SchemaGenerator) -> Schema {

@@ -1,9 +1,8 @@
 //! The checked form of a scenario.
 
-use super::family_name::FamilyName;
 use super::needed::Needed;
-use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
+use super::words::{FamilyName, PlanMemory};
 use crate::kernels::{GpuSide, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Process, Program};
