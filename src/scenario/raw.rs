@@ -5,7 +5,7 @@
 
 #[cfg(feature = "schema")]
 use super::{schema, values::LARGEST_COUNT};
-use crate::files::Spanned;
+use crate::files::{Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use crate::machine::MOST_CPU_THREADS;
 use crate::program::ProcessState;
@@ -258,25 +258,15 @@ impl RawSplit {
 }
 
 // An untagged enum of serde would not say which key of a table is wrong.
-impl<'de> Deserialize<'de> for RawSplit {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawSplit;
+written_in_several_ways! {
+    RawSplit, "\"none\" or a table such as { along = \"elements\" }",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"none\" or a table such as { along = \"elements\" }")
-            }
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
+        NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
+    }
 
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
-                NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
-                RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
-            }
-        }
-        from.deserialize_any(Either)
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
+        RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
     }
 }
 

@@ -3,9 +3,11 @@
 //! Invariant: every error has the place of the innermost value that it is about.
 
 mod error;
+mod several;
 mod spanned;
 
 pub use error::TomlError;
+pub(crate) use several::written_in_several_ways;
 pub use spanned::Spanned;
 
 use serde::Deserialize;

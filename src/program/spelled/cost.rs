@@ -17,22 +17,29 @@ pub(super) struct RawCost<'r> {
 /// The cost of a kernel, with its place; `None` if it has no key for one.
 pub(super) fn cost(name: &str, raw: RawCost<'_>) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
     let places = [
-        raw.points.map(|points| ("points", points.span())),
-        raw.roofline.map(|roofline| ("roofline", roofline.span())),
-        raw.stated.map(|stated| ("stated", stated.span())),
+        ("points", raw.points.map(Spanned::span)),
+        ("roofline", raw.roofline.map(Spanned::span)),
+        ("stated", raw.stated.map(Spanned::span)),
     ];
-    let mut there = places.into_iter().flatten();
-    let Some((first, place)) = there.next() else { return Ok(None) };
-    if let Some((second, other)) = there.next() {
-        let message = format!("kernel `{name}` has both `{first}` and `{second}`");
-        let help = "keep one of them";
-        return Err(Fault::new(message, other, "given twice", help).and(place, "first given here"));
-    }
+    let Some(place) = only_one(name, places)? else { return Ok(None) };
     let points = raw.points.map(|raw| points(name, raw));
     let roofline = || raw.roofline.map(|raw| roofline(name, raw));
     let stated = || raw.stated.map(|raw| stated(name, raw));
     let cost = points.or_else(roofline).or_else(stated).transpose()?;
     Ok(cost.map(|cost| (cost, place)))
+}
+
+/// The place of the key that a kernel has, of several of which it may have one.
+pub(super) fn only_one(
+    name: &str,
+    keys: [(&str, Option<Range<usize>>); 3],
+) -> Result<Option<Range<usize>>, Fault> {
+    let mut there = keys.into_iter().filter_map(|(key, place)| Some((key, place?)));
+    let Some((first, place)) = there.next() else { return Ok(None) };
+    let Some((second, other)) = there.next() else { return Ok(Some(place)) };
+    let message = format!("kernel `{name}` has both `{first}` and `{second}`");
+    let help = "keep one of them";
+    Err(Fault::new(message, other, "given twice", help).and(place, "first given here"))
 }
 
 /// What is said of the CPU.

@@ -1,7 +1,7 @@
 //! A kernel of one's own as it is written.
 
 use super::values::{Number, RawParameter};
-use crate::files::Spanned;
+use crate::files::{Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -85,27 +85,17 @@ pub type RawPoints = Vec<RawPoint>;
 #[cfg_attr(feature = "schema", schemars(inline, with = "(f64, String)"))]
 pub struct RawPoint(pub Spanned<f64>, pub Spanned<String>);
 
-impl<'de> Deserialize<'de> for RawPoint {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Pair;
-        impl<'de> Visitor<'de> for Pair {
-            type Value = RawPoint;
+written_in_several_ways! {
+    RawPoint, "a pair such as [1e6, \"120 us\"]",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a pair such as [1e6, \"120 us\"]")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<RawPoint, A::Error> {
-                let lacks = |length| de::Error::invalid_length(length, &self);
-                let size = pair.next_element()?.ok_or_else(|| lacks(0))?;
-                let time = pair.next_element()?.ok_or_else(|| lacks(1))?;
-                match pair.next_element::<de::IgnoredAny>()? {
-                    Some(_) => Err(lacks(3)),
-                    None => Ok(RawPoint(size, time)),
-                }
-            }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<RawPoint, A::Error> {
+        let lacks = |length| de::Error::invalid_length(length, &self);
+        let size = pair.next_element()?.ok_or_else(|| lacks(0))?;
+        let time = pair.next_element()?.ok_or_else(|| lacks(1))?;
+        match pair.next_element::<de::IgnoredAny>()? {
+            Some(_) => Err(lacks(3)),
+            None => Ok(RawPoint(size, time)),
         }
-        from.deserialize_seq(Pair)
     }
 }
 
