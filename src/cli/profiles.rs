@@ -249,11 +249,7 @@ impl Predicting {
     }
 
     /// Predicts for a machine, and shows how far that has come.
-    pub fn predictor<'p>(
-        &self,
-        found: &'p LoadedProfile,
-        progress: &'p Progress,
-    ) -> Predictor<'p> {
+    pub fn predictor<'p>(&self, found: &'p LoadedProfile, progress: &'p Progress) -> Predictor<'p> {
         Predictor { found, draws: self.draws(), progress }
     }
 

@@ -10,9 +10,9 @@ use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlan
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{at_most, count, positive};
+use super::words::{FamilyName, PlanMemory};
 use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
-use super::words::{FamilyName, PlanMemory};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};

@@ -34,10 +34,10 @@ pub use derived::derived_schema;
 pub use error::ScenarioError;
 pub use key::{Key, Measure};
 pub use needed::Needed;
-pub use words::{FamilyName, PlanMemory};
 pub use source::Source;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;
+pub use words::{FamilyName, PlanMemory};
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 
 /// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.

@@ -15,9 +15,8 @@ use crate::units::ElementType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{self, IntoDeserializer, MapAccess};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -257,7 +256,6 @@ impl RawSplit {
     }
 }
 
-// An untagged enum of serde would not say which key of a table is wrong.
 written_in_several_ways! {
     RawSplit, "\"none\" or a table such as { along = \"elements\" }",
 

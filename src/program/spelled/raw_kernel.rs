@@ -5,9 +5,8 @@ use crate::files::{Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, SeqAccess};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// More elements than any memory holds.
 pub(super) const MOST_ELEMENTS: i64 = 1 << 50;

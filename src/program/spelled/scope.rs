@@ -119,10 +119,7 @@ impl Scope {
     }
 
     /// The stream of a name if there is one.
-    pub fn known_stream(
-        &self,
-        name: &Spanned<String>,
-    ) -> Result<StreamId, Fault> {
+    pub fn known_stream(&self, name: &Spanned<String>) -> Result<StreamId, Fault> {
         let part = Part::whole(name);
         let name = filled_in(part, &self.indices)?;
         self.named(&name).ok_or_else(|| {
@@ -202,10 +199,7 @@ impl Scope {
     }
 
     /// The memory of a name, all of it.
-    pub fn whole(
-        &mut self,
-        name: &Spanned<String>,
-    ) -> Result<AllocationId, Fault> {
+    pub fn whole(&mut self, name: &Spanned<String>) -> Result<AllocationId, Fault> {
         self.allocation(Part::whole(name))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::files::{Spanned, written_in_several_ways};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess};
 use std::fmt;
 use std::ops::Range;
 
