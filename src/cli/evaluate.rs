@@ -5,7 +5,7 @@ mod machines;
 pub(super) mod what_if;
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, check_runs_count, deliver, write_whole};
+use super::profiles::{Predictor, check_runs_count, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
@@ -16,7 +16,6 @@ use crate::kernels::Kernel;
 use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
 use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
-use crate::simulate::{Draws, Tally};
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
@@ -102,9 +101,9 @@ fn swept(arguments: &EvaluateArguments, asked: &Asked) -> Result<Outcome, Failur
     let (predicting, output) = (&arguments.predicting, arguments.output.as_deref());
     let found = predicting.profile()?;
     let workloads = predicting.workloads()?;
-    check_outputs(predicting.inputs(&found, &workloads), output)?;
+    check_outputs(predicting.inputs([&found], &workloads), output)?;
     let report = sweep(predicting, &found, asked, arguments.shard)?;
-    show(&report, arguments.format, (arguments.width, output))
+    show(&report, arguments.format, arguments.width, output)
 }
 
 pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
@@ -125,11 +124,12 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let baseline = gate::baseline(arguments)?;
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
-    let inputs = predicting.inputs(&found, &workloads).chain(arguments.baseline.as_deref());
+    let inputs = predicting.inputs([&found], &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
-    let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()));
+    let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()));
+    let predictor = predicting.predictor(&found, &progress);
     let questions = Questions {
         runs: arguments.runs,
         within: arguments.within.unwrap_or(WITHIN),
@@ -137,10 +137,9 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     };
     let (mut scenarios, mut traces) = (Vec::new(), Vec::new());
     for workload in &workloads {
-        let (assessment, ranking) =
-            evaluated((predicting, &found), workload, &questions, &progress)?;
+        let (assessment, ranking) = evaluated(predictor, workload, &questions)?;
         if arguments.trace.is_some() {
-            traces.push(traced((&ranking, workload), arguments.plan.as_deref(), None)?);
+            traces.push(traced(&ranking, workload, arguments.plan.as_deref(), None)?);
         }
         scenarios.push(assessment);
     }
@@ -193,44 +192,31 @@ pub(super) struct Questions<'a> {
 
 /// Predicts all plans of a scenario, and draws up the answers.
 pub(super) fn evaluated(
-    (predicting, found): (&Predicting, &LoadedProfile),
+    predictor: Predictor<'_>,
     workload: &Workload,
     questions: &Questions<'_>,
-    progress: &Progress,
 ) -> Result<(Assessment, Ranking), Failure> {
-    let ranking = predicting.ranking(workload, found, (progress, BREAK_EVEN));
+    let ranking = predictor.ranking_before(workload, BREAK_EVEN);
     let runs = questions.runs.unwrap_or(workload.runs);
     check_runs_count(workload, &ranking, runs)?;
-    let of = (found, predicting.draws());
-    let ranked = (&ranking, questions.within);
-    let assessment = assess((workload, runs), ranked, of, progress.tally());
-    let what_if = questions
-        .what_if
-        .iter()
-        .map(|variation| what_if::ask(predicting, (workload, runs), (found, progress), variation));
+    let Predictor { found, draws, progress } = predictor;
+    let profile = &found.profile;
+    let sizes = break_even_counted(workload, profile, draws, progress.tally());
+    let mut assessment = Assessment::new(workload, runs, &ranking, sizes)
+        .simplest(&ranking, questions.within)
+        .bounded(task_bound(workload, profile))
+        .short_of(&shortages(workload, &ranking, profile))
+        .deciding(&deciding_times(&ranking, profile));
+    if profile.accuracy.is_some() {
+        let kernels = workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0));
+        let kernels: BTreeSet<Kernel> = kernels.collect();
+        let untried = kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one));
+        assessment = assessment.without_trials_of(untried);
+    }
+    let what_if = questions.what_if.iter();
+    let what_if = what_if.map(|variation| what_if::ask(predictor, workload, runs, variation));
     let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
     Ok((assessment.varied(InBrief::of(&ranking, runs), what_if), ranking))
-}
-
-fn assess(
-    (workload, runs): (&Workload, u64),
-    (ranking, within): (&Ranking, f64),
-    (found, draws): (&LoadedProfile, Draws),
-    done: &Tally,
-) -> Assessment {
-    let sizes = break_even_counted(workload, &found.profile, draws, done);
-    let short_of = shortages(workload, ranking, &found.profile);
-    let deciding = deciding_times(ranking, &found.profile);
-    let assessment = Assessment::new(workload, runs, ranking, sizes);
-    let assessment = assessment.simplest(ranking, within);
-    let assessment = assessment.bounded(task_bound(workload, &found.profile));
-    let assessment = assessment.short_of(&short_of).deciding(&deciding, ranking);
-    if found.profile.accuracy.is_none() {
-        return assessment;
-    }
-    let kernels: BTreeSet<Kernel> =
-        workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0)).collect();
-    assessment.without_trials_of(kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one)))
 }
 
 /// A share from 0 to 1, as in `5%`.

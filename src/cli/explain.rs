@@ -45,7 +45,8 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    let predicting = predicting(arguments);
+    let scenario = arguments.scenario.clone();
+    let predicting = Predicting::one_scenario(scenario, arguments.profile.clone());
     // A profile that is not needed says where the time goes if there is one.
     let found = match arguments.needs_profile() {
         true => Some(predicting.profile()?),
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let inputs = [&arguments.scenario].into_iter().chain(profile).chain(&workload.files);
     check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
     let plans = match (&arguments.plan, &found) {
-        (None, Some(found)) => chosen(&predicting, (&workload, found), width)?,
+        (None, Some(found)) => chosen(&predicting, &workload, found, width)?,
         (name, found) => {
             let name = name.as_deref().unwrap_or_default();
             let found = found.as_ref().filter(|_| arguments.needs_profile());
@@ -66,7 +67,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
         write_whole(path, &workload.spelled_out(&plan.program))?;
     }
     let explained = plans.iter().map(|(head, plan)| {
-        let text = explained(arguments, (&workload, plan), found.as_ref(), width)?;
+        let text = explained(arguments, &workload, plan, found.as_ref(), width)?;
         Ok(format!("{head}{text}"))
     });
     deliver(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"), None)?;
@@ -76,7 +77,8 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
 /// What one plan does, and when, if a machine is known.
 fn explained(
     arguments: &ExplainArguments,
-    (workload, plan): (&Workload, &Plan),
+    workload: &Workload,
+    plan: &Plan,
     found: Option<&LoadedProfile>,
     width: Option<usize>,
 ) -> Result<String, Failure> {
@@ -107,10 +109,6 @@ impl ExplainArguments {
     }
 }
 
-fn predicting(arguments: &ExplainArguments) -> Predicting {
-    Predicting::of(arguments.scenario.clone(), arguments.profile.clone())
-}
-
 /// The plans for a machine, or else for any machine.
 fn candidates(workload: &Workload, found: Option<&LoadedProfile>) -> Candidates {
     match found {
@@ -123,10 +121,12 @@ fn candidates(workload: &Workload, found: Option<&LoadedProfile>) -> Candidates 
 /// best on the GPU comes behind it.
 fn chosen(
     predicting: &Predicting,
-    (workload, found): (&Workload, &LoadedProfile),
+    workload: &Workload,
+    found: &LoadedProfile,
     width: Option<usize>,
 ) -> Result<Vec<(String, Plan)>, Failure> {
-    let ranking = predicting.ranking(workload, found, (&Progress::of(1), 0));
+    let progress = Progress::over_stages(1);
+    let ranking = predicting.predictor(found, &progress).ranking(workload);
     let Some(best) = ranking.winner() else {
         return Err(Failure::Input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",

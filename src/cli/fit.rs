@@ -81,7 +81,7 @@ pub(super) struct FittingShown(Progress);
 
 impl FittingShown {
     pub fn new() -> Self {
-        Self(Progress::of(4))
+        Self(Progress::over_stages(4))
     }
 
     pub fn phase(&self, phase: Phase) {

@@ -84,7 +84,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         let why = format!("missing parts: {}", numbers.join(", "));
         refused(&parts[0], why, "pass the files of all parts")
     })?;
-    show(&whole, *format, (None, Some(output)))
+    show(&whole, *format, None, Some(output))
 }
 
 /// A scenario whose points are not one for each value of the part, in order.

@@ -122,7 +122,7 @@ struct Predicting {
 
 impl Predicting {
     /// One scenario, as a command predicts it that is told nothing else.
-    fn of(scenario: PathBuf, profile: Option<PathBuf>) -> Self {
+    fn one_scenario(scenario: PathBuf, profile: Option<PathBuf>) -> Self {
         let draws = crate::simulate::DRAWS as u16;
         let profile = profile.into_iter().collect();
         Self { scenarios: vec![scenario], profile, seed: 1, draws }

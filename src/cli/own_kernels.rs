@@ -111,7 +111,7 @@ pub(super) fn run(
     let timeout = Duration::from_secs(arguments.timeout);
     // What failed takes nothing from what did not.
     let mut failed =
-        measure_kernels(&wanted.kernels, (gpu, timeout), &found, &mut samples.measurements)?;
+        measure_kernels(&wanted.kernels, gpu, timeout, &found, &mut samples.measurements)?;
     for job in &wanted.commands {
         match timed(job, timeout) {
             Ok(measurement) => samples.measurements.push(measurement),
@@ -155,7 +155,8 @@ fn of_one(measurement: &Measurement) -> Span {
 /// If there is no GPU or another one than the profile's, or no process.
 fn measure_kernels(
     jobs: &[ScenarioJob],
-    (gpu, timeout): (usize, Duration),
+    gpu: usize,
+    timeout: Duration,
     found: &LoadedProfile,
     measured: &mut Vec<Measurement>,
 ) -> Result<Option<Failure>, Failure> {

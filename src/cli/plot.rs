@@ -1,7 +1,7 @@
 //! `hallway plot`: draw pictures for design reviews.
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
+use super::profiles::{Predictor, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{Asked, sweep};
 use super::{Failure, Outcome, Predicting};
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let others = workloads.iter().flat_map(|one| [plans_of(one), chunks_of(one)]);
     let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
-    let inputs = arguments.predicting.inputs(&found, &workloads).chain(inputs);
+    let inputs = arguments.predicting.inputs([&found], &workloads).chain(inputs);
     let inputs: Vec<&Path> = inputs.collect();
     check_outputs(inputs.iter().copied(), made.iter().map(PathBuf::as_path))?;
     let swept = match &arguments.sweep {
@@ -84,8 +84,10 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     check_outputs(inputs, of_sweeps.iter().map(PathBuf::as_path))?;
     let origin = found.origin();
     // One more for the samples and the drawing.
-    let progress = Progress::of(workloads.len() + 1);
-    let subjects = subjects(workloads, &arguments.predicting, &found, &progress)?;
+    let progress = Progress::over_stages(workloads.len() + 1);
+    let predictor = arguments.predicting.predictor(&found, &progress);
+    let subjects = workloads.into_iter().map(|workload| Subject::new(workload, predictor));
+    let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     progress.begin("drawing", 1);
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
     // By file name. Nothing is written before every input was read.
@@ -133,20 +135,13 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     Ok(if is_complete { Outcome::Done } else { Outcome::NoAnswer })
 }
 
-fn subjects(
-    workloads: Vec<Workload>,
-    predicting: &Predicting,
-    found: &LoadedProfile,
-    progress: &Progress,
-) -> Result<Vec<Subject>, Failure> {
-    let subject = |workload: Workload| {
-        let is_run = found.runs_of(&workload).exists();
-        let runs = is_run.then(|| found.saved_runs(&workload)).transpose()?;
-        let ranking = predicting.ranking(&workload, found, (progress, 0));
+impl Subject {
+    fn new(workload: Workload, predictor: Predictor<'_>) -> Result<Self, Failure> {
+        let runs = predictor.found.kept_runs(&workload)?;
+        let ranking = predictor.ranking(&workload);
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
-        Ok(Subject { workload, ranking, runs })
-    };
-    workloads.into_iter().map(subject).collect()
+        Ok(Self { workload, ranking, runs })
+    }
 }
 
 /// Draws the plan on the GPU that the verdict names: a plan on the CPU is a single bar. Where its

@@ -10,7 +10,7 @@ use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
-use crate::simulate::Doubts;
+use crate::simulate::{Doubts, Draws};
 use crate::study::Calibration;
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -63,9 +63,10 @@ impl LoadedProfile {
         self.runs().join(format!("{}.json", workload.name))
     }
 
-    /// The runs that an earlier `verify` kept.
-    pub fn saved_runs(&self, workload: &Workload) -> Result<RunSet, Failure> {
-        self.saved_runs_at(workload, &self.runs_of(workload))
+    /// The runs that an earlier `verify` kept, if there are any.
+    pub fn kept_runs(&self, workload: &Workload) -> Result<Option<RunSet>, Failure> {
+        let path = self.runs_of(workload);
+        path.exists().then(|| self.saved_runs_at(workload, &path)).transpose()
     }
 
     /// The plans to compare with runs. A plan that was found with the profile and
@@ -248,11 +249,17 @@ impl Predicting {
     /// The files that every predicting command reads.
     pub fn inputs<'p>(
         &'p self,
-        found: &'p LoadedProfile,
+        found: impl IntoIterator<Item = &'p LoadedProfile>,
         workloads: impl IntoIterator<Item = &'p Workload>,
     ) -> impl Iterator<Item = &'p Path> {
+        let profiles = found.into_iter().map(|found| &found.path);
         let of_kernels = workloads.into_iter().flat_map(|workload| &workload.files);
-        self.scenarios.iter().chain([&found.path]).chain(of_kernels).map(PathBuf::as_path)
+        self.scenarios.iter().chain(profiles).chain(of_kernels).map(PathBuf::as_path)
+    }
+
+    /// Predicts for a machine, and shows how far that has come.
+    pub fn predictor<'p>(&self, found: &'p LoadedProfile, progress: &'p Progress) -> Predictor<'p> {
+        Predictor { found, draws: self.draws(), progress }
     }
 
     /// Reads the scenarios.
@@ -285,33 +292,41 @@ impl Predicting {
         }
         Ok(sources)
     }
+}
 
-    /// Predicts and ranks the plans of a workload, as the next stage of some work: one in which
-    /// each plan is simulated so many times more.
-    pub fn ranking(
-        &self,
-        workload: &Workload,
-        found: &LoadedProfile,
-        (progress, more): (&Progress, u64),
-    ) -> Ranking {
-        let candidates = candidates_for(workload, &found.profile);
-        self.ranking_of(workload, candidates, found, (progress, more))
+/// Predicts plans for one machine, as stages of some work whose progress is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Predictor<'p> {
+    pub found: &'p LoadedProfile,
+    pub draws: Draws,
+    pub progress: &'p Progress,
+}
+
+impl Predictor<'_> {
+    /// Predicts and ranks the plans of a workload, as the next stage.
+    pub fn ranking(&self, workload: &Workload) -> Ranking {
+        self.ranking_before(workload, 0)
+    }
+
+    /// Like [`ranking`](Self::ranking), for a stage in which each plan is simulated `more` times
+    /// once all are ranked.
+    pub fn ranking_before(&self, workload: &Workload, more: u64) -> Ranking {
+        self.rank(workload, candidates_for(workload, &self.found.profile), more)
     }
 
     /// Like [`ranking`](Self::ranking), of these plans.
-    pub fn ranking_of(
-        &self,
-        workload: &Workload,
-        candidates: Candidates,
-        found: &LoadedProfile,
-        (progress, more): (&Progress, u64),
-    ) -> Ranking {
-        progress.begin(&workload.name, u64::MAX);
+    pub fn ranking_of(&self, workload: &Workload, candidates: Candidates) -> Ranking {
+        self.rank(workload, candidates, 0)
+    }
+
+    fn rank(&self, workload: &Workload, candidates: Candidates, more: u64) -> Ranking {
+        self.progress.begin(&workload.name, u64::MAX);
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
-        progress.expect(calls * (u64::from(self.draws) + 1 + more));
-        let mut ranking = rank_counted(candidates, &found.profile, self.draws(), progress.tally());
-        ranking.doubts = found.doubts();
+        self.progress.expect(calls * (self.draws.count as u64 + 1 + more));
+        let mut ranking =
+            rank_counted(candidates, &self.found.profile, self.draws, self.progress.tally());
+        ranking.doubts = self.found.doubts();
         ranking
     }
 }

@@ -44,7 +44,7 @@ struct Stage {
 
 impl Progress {
     /// Work in so many stages.
-    pub fn of(stages: usize) -> Self {
+    pub fn over_stages(stages: usize) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_length(LENGTH as u64);
         let style = ProgressStyle::with_template("{prefix} {wide_bar} {percent}%{msg}");

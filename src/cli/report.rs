@@ -2,12 +2,11 @@
 
 use super::evaluate::{Questions, WITHIN, evaluated, what_if};
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
+use super::profiles::{check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::{Failure, Outcome, Predicting};
 use crate::report::{Evaluation, Review, Subject, review};
 use crate::runs::RunSet;
-use crate::scenario::Workload;
 use crate::search::{AtSize, by_size};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
@@ -32,18 +31,18 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
-    let inputs = predicting.inputs(&found, &workloads).chain(runs.iter().map(PathBuf::as_path));
+    let inputs = predicting.inputs([&found], &workloads).chain(runs.iter().map(PathBuf::as_path));
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
-        workloads.iter().map(|workload| kept_runs(&found, workload)).collect::<Result<_, _>>()?;
+        workloads.iter().map(|workload| found.kept_runs(workload)).collect::<Result<_, _>>()?;
     what_if::check(&workloads, &found, &arguments.what_if)?;
     // One more for the page.
-    let progress = Progress::of(workloads.len() * (1 + arguments.what_if.len()) + 1);
+    let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()) + 1);
+    let predictor = predicting.predictor(&found, &progress);
     let questions = Questions { runs: None, within: WITHIN, what_if: &arguments.what_if };
     let (mut scenarios, mut rankings) = (Vec::new(), Vec::new());
     for (workload, runs) in workloads.iter().zip(&runs) {
-        let (assessment, ranking) =
-            evaluated((predicting, &found), workload, &questions, &progress)?;
+        let (assessment, ranking) = evaluated(predictor, workload, &questions)?;
         runs.as_ref().map_or(Ok(()), |runs| check_runs(workload, &ranking, runs))?;
         scenarios.push(assessment);
         rankings.push(ranking);
@@ -69,10 +68,4 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
     Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; the page lists what is unknown"))
-}
-
-/// Runs of the scenario, if they were kept beside the profile.
-fn kept_runs(found: &LoadedProfile, workload: &Workload) -> Result<Option<RunSet>, Failure> {
-    let is_run = found.runs_of(workload).exists();
-    is_run.then(|| found.saved_runs(workload)).transpose()
 }

@@ -1,6 +1,6 @@
 //! `hallway evaluate --sweep`: the answer for many values of one number.
 
-use super::profiles::{LoadedProfile, deliver};
+use super::profiles::{LoadedProfile, Predictor, deliver};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
@@ -108,7 +108,7 @@ impl FromStr for Written {
 
 impl Written {
     /// The value of a key that measures bytes or a time, or else counts.
-    fn of(&self, key: &str, measure: Option<Measure>) -> Result<f64, Failure> {
+    fn as_measured(&self, key: &str, measure: Option<Measure>) -> Result<f64, Failure> {
         if self.unit.is_none() || self.unit == measure {
             return Ok(self.value);
         }
@@ -149,14 +149,14 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Reads a scenario, and checks that it has every value.
-    pub fn new((source, workload): (Source, Workload), asked: &Asked) -> Result<Self, Failure> {
+    pub fn new(source: Source, workload: Workload, asked: &Asked) -> Result<Self, Failure> {
         let mut subject = Self { source, workload, asked: asked.clone(), values: Vec::new() };
         let varied = subject.varied()?;
         let (is_whole, measure) = match varied {
             Varied::Elements => (true, None),
             Varied::Key(key) => (key.is_whole(), Some(key.measure)),
         };
-        let value = |written: &Written| written.of(&asked.key, measure);
+        let value = |written: &Written| written.as_measured(&asked.key, measure);
         let values = match &asked.values {
             Values::Range { ends: [from, to], points } => {
                 values_between(value(from)?, value(to)?, *points, is_whole)
@@ -232,7 +232,7 @@ impl Subject {
                 })
             }),
             Varied::Key(key) => {
-                self.source.with(key, value).map_err(|error| Failure::Input(error.into()))
+                self.source.with_value(key, value).map_err(|error| Failure::Input(error.into()))
             }
         }
     }
@@ -240,10 +240,10 @@ impl Subject {
     /// Predicts the values of a part, or all.
     pub fn sweep(
         &self,
-        (predicting, found): (&Predicting, &LoadedProfile),
+        predictor: Predictor<'_>,
         shard: Option<Shard>,
-        progress: &Progress,
     ) -> Result<Sweeping, Failure> {
+        let Predictor { found, draws, progress } = predictor;
         let varied = self.varied()?;
         let workload_at = |value: f64| self.workload_at(&varied, value).ok();
         let (is_whole, key) = match &varied {
@@ -257,7 +257,7 @@ impl Subject {
             is_whole,
             of_programs,
             profile: &found.profile,
-            draws: predicting.draws(),
+            draws,
             done: &crate::simulate::Tally::default(),
         };
         let all = self.values.len();
@@ -322,10 +322,11 @@ pub(super) fn sweep(
     shard: Option<Shard>,
 ) -> Result<SweepReport, Failure> {
     let sources = predicting.sources()?.into_iter();
-    let subjects = sources.map(|source| Subject::new(source, asked));
+    let subjects = sources.map(|(source, workload)| Subject::new(source, workload, asked));
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
-    let progress = Progress::of(subjects.len());
-    let sweeps = subjects.iter().map(|one| one.sweep((predicting, found), shard, &progress));
+    let progress = Progress::over_stages(subjects.len());
+    let predictor = predicting.predictor(found, &progress);
+    let sweeps = subjects.iter().map(|one| one.sweep(predictor, shard));
     let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?;
     let parts =
         shard.map(|shard| Parts { numbers: BTreeSet::from([shard.number()]), of: shard.parts() });
@@ -345,7 +346,8 @@ pub(super) fn sweep(
 pub(super) fn show(
     report: &SweepReport,
     format: AnswerFormat,
-    (columns, output): (Option<u16>, Option<&Path>),
+    columns: Option<u16>,
+    output: Option<&Path>,
 ) -> Result<Outcome, Failure> {
     let text = match format {
         AnswerFormat::Table => report.text_within(width(columns, output)),

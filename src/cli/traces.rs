@@ -25,7 +25,8 @@ pub(super) fn named<'r>(
 /// The plan that was named; or, since one on the CPU is a single bar, the fastest on the GPU
 /// if there is one. Among those, one whose calls were timed goes before others.
 pub(super) fn traced(
-    (ranking, workload): (&Ranking, &Workload),
+    ranking: &Ranking,
+    workload: &Workload,
     name: Option<&str>,
     runs: Option<&RunSet>,
 ) -> Result<TracedPlan, Failure> {

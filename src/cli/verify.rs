@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
     let workloads = subjects.all.iter().map(|(workload, _)| workload);
-    let inputs = arguments.predicting.inputs(&found, workloads);
+    let inputs = arguments.predicting.inputs([&found], workloads);
     let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
@@ -139,9 +139,10 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     };
     let (folder, texts) = (subjects.folder.clone(), subjects.texts);
     let runs_of = |workload: &Workload| runs_in(&folder, workload);
-    let progress = Progress::of(subjects.all.len());
+    let progress = Progress::over_stages(subjects.all.len());
+    let predictor = arguments.predicting.predictor(&found, &progress);
     let predict = |(workload, plans)| {
-        let ranking = arguments.predicting.ranking_of(&workload, plans, &found, (&progress, 0));
+        let ranking = predictor.ranking_of(&workload, plans);
         Predicted { workload, ranking }
     };
     let predicted: Vec<Predicted> = subjects.all.into_iter().map(predict).collect();
@@ -159,9 +160,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         for (path, text) in &texts {
             write_whole(path, text)?;
         }
-        run_all(arguments, (device.as_ref(), &found.profile), &mut jobs)
+        run_all(arguments, device.as_ref(), &found.profile, &mut jobs)
     }?;
-    let (verification, traces) = scored(arguments, &found, (&predicted, &digest), sets)?;
+    let (verification, traces) = scored(arguments, &found, &predicted, &digest, sets)?;
     if !arguments.recorded && arguments.random.is_none() && arguments.shard.is_none() {
         keep_scores(&found, &verification)?;
     }
@@ -261,7 +262,8 @@ impl VerifyArguments {
 /// Runs the plans on this machine, and keeps the runs beside the profile.
 fn run_all(
     arguments: &VerifyArguments,
-    (device, profile): (Option<&Device>, &Profile),
+    device: Option<&Device>,
+    profile: &Profile,
     jobs: &mut [Job<'_>],
 ) -> Result<Vec<RunSet>, Failure> {
     let threads = profile.machine.cpu_threads;
@@ -284,7 +286,7 @@ fn run_all(
         eprintln!("Resuming: {there} of {all} runs are done");
     }
     let is_stopped = interrupts().map_err(Failure::machine)?;
-    let progress = Progress::of(1);
+    let progress = Progress::over_stages(1);
     progress.begin("running", runner.left(jobs) as u64);
     runner
         .run(jobs, &mut |event| {
@@ -328,7 +330,8 @@ impl From<StudyError> for Failure {
 fn scored(
     arguments: &VerifyArguments,
     found: &LoadedProfile,
-    (predicted, digest): (&[Predicted], &str),
+    predicted: &[Predicted],
+    digest: &str,
     sets: Vec<RunSet>,
 ) -> Result<(Verification, Vec<TracedPlan>), Failure> {
     let mut sets: BTreeMap<String, RunSet> =
@@ -349,7 +352,7 @@ fn scored(
         }
         scores.push(score);
         if arguments.trace.is_some() {
-            let traced = traced((ranking, workload), arguments.plan.as_deref(), Some(&runs))?;
+            let traced = traced(ranking, workload, arguments.plan.as_deref(), Some(&runs))?;
             if traced.measured.is_none() {
                 let plan = &traced.program.label;
                 eprintln!(

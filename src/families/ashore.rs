@@ -70,10 +70,11 @@ impl Ashore {
     pub(super) fn compute(
         &self,
         builder: &mut Builder<'_>,
-        of: (&Slot, &Chunk),
+        slot: &Slot,
+        chunk: &Chunk,
         tasks: &[TaskId],
     ) -> Result<(), String> {
-        on_cpu::compute(builder, of, tasks, &self.partials)
+        on_cpu::compute(builder, slot, chunk, tasks, &self.partials)
     }
 
     /// Computes on the CPU what the GPU's tasks of a chunk wait for.
@@ -107,20 +108,20 @@ impl Ashore {
     ) -> Result<(), String> {
         if self.on_cpu.has_any_behind() {
             // What came home is read on, and parts come of it.
-            self.bring_home_some(builder, left, |_| true);
+            self.empty_landings(builder, left, |_| true);
             for chunk in left {
                 self.on_cpu.behind(builder, chunk, &self.partials)?;
             }
             Partials::combine(&self.partials, builder, chunks);
         } else {
             Partials::combine(&self.partials, builder, chunks);
-            self.bring_home_some(builder, left, |_| true);
+            self.empty_landings(builder, left, |_| true);
         }
         Ok(())
     }
 
     /// Copies home what some chunks have left of some buffers.
-    fn bring_home_some(
+    fn empty_landings(
         &self,
         builder: &mut Builder<'_>,
         left: &[Chunk],
@@ -140,7 +141,7 @@ impl Ashore {
         for Part { tasks, chunks, .. } in parts {
             let writes =
                 |id: BufferId| tasks.iter().any(|&task| workload.task(task).writes.contains(&id));
-            self.bring_home_some(builder, chunks, writes);
+            self.empty_landings(builder, chunks, writes);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::by_engine::{STREAMS, by_engine};
-use super::dealt::{ONE_GPU, chunks_in_words};
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
@@ -42,7 +42,7 @@ impl Definition for Buffered {
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        by_engine(builder, (self.chunks, ONE_GPU), Some(self.ring))
+        by_engine(builder, Dealing::to_one_gpu(self.chunks), Some(self.ring))
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {

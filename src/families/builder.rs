@@ -383,7 +383,7 @@ pub(crate) fn unpinned(mut program: Program, own: impl Iterator<Item = Allocatio
 /// The kernels of the user's own, in the order in which tasks first run them.
 pub(crate) fn own_kernels(tasks: &[Task]) -> Vec<OwnKernel> {
     let mut kernels: Vec<OwnKernel> = Vec::new();
-    for work in tasks.iter().filter_map(|task| task.kernel.own()) {
+    for work in tasks.iter().filter_map(|task| task.kernel.own_work()) {
         if kernels.iter().all(|known| known.name != work.declared.kernel.name) {
             kernels.push(work.declared.kernel.clone());
         }

@@ -3,12 +3,12 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::chunk::Chunk;
-use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
+use super::chunk::{Chunk, chunks_of};
+use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
 use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
-use crate::machine::{DeviceId, StreamId};
+use crate::machine::StreamId;
 use crate::program::{Call, Place, Program};
 use crate::scenario::{FamilyName, Workload};
 
@@ -60,7 +60,7 @@ impl Definition for ByChunk {
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        by_chunk(builder, (self.chunks, ONE_GPU), self.streams, self.issue)
+        by_chunk(builder, Dealing::to_one_gpu(self.chunks), self.streams, self.issue)
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -110,26 +110,25 @@ impl Definition for ByChunk {
 
 pub(super) fn by_chunk(
     mut builder: Builder<'_>,
-    (chunks, gpus): (u64, Gpus),
+    dealing: Dealing,
     streams: usize,
     issue: Issue,
 ) -> Result<Program, String> {
-    let all = dealt_chunks(&builder, chunks)?;
+    let all = chunks_of(builder.workload, dealing.chunks)?;
     let streams = streams.min(all.len());
-    let device = |index: usize| DeviceId(index % gpus.0);
     let streams: Vec<StreamId> =
-        (0..streams).map(|index| builder.stream_on(device(index))).collect();
+        (0..streams).map(|index| builder.stream_on(dealing.device(index))).collect();
     let on_cpu = OnCpu::new(&mut builder, &all)?;
-    let mut shared = Shared::new(&mut builder, chunks, streams.len() > gpus.0, gpus);
+    let mut shared = Shared::new(&mut builder, dealing, streams.len() > dealing.devices);
     let slots = match issue {
         Issue::DepthFirst => streams.len(),
         // All chunks are copied in before the first kernel is launched.
         Issue::BreadthFirst => all.len(),
     };
     let room = room(&all);
-    let slots: Vec<Slot> =
-        (0..slots).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let ashore = Ashore::new(&mut builder, chunks, on_cpu);
+    let place = |index| Place::Device(dealing.device(index));
+    let slots: Vec<Slot> = (0..slots).map(|index| builder.slot(&room, place(index))).collect();
+    let ashore = Ashore::new(&mut builder, dealing.chunks, on_cpu);
     let work: Vec<(&Chunk, StreamId, &Slot)> = (0..all.len())
         .map(|i| (&all[i], streams[i % streams.len()], &slots[i % slots.len()]))
         .collect();

@@ -2,8 +2,8 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::chunk::Chunk;
-use super::dealt::{Gpus, ONE_GPU, chunks_in_words, copy_in, copy_out, dealt_chunks};
+use super::chunk::{Chunk, chunks_of};
+use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
 use super::definition::{AsGraph, Definition, Division, Lanes, near};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -42,7 +42,7 @@ impl Definition for ByEngine {
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        by_engine(builder, (self.chunks, ONE_GPU), None)
+        by_engine(builder, Dealing::to_one_gpu(self.chunks), None)
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -69,15 +69,15 @@ impl Definition for ByEngine {
 
 pub(super) fn by_engine(
     mut builder: Builder<'_>,
-    (chunks, gpus): (u64, Gpus),
+    dealing: Dealing,
     ring: Option<usize>,
 ) -> Result<Program, String> {
-    let all = dealt_chunks(&builder, chunks)?;
+    let all = chunks_of(builder.workload, dealing.chunks)?;
     let ring = ring.unwrap_or(all.len());
     if ring > all.len() {
         return Err(format!("a ring of {ring} for {} chunks", all.len()));
     }
-    let Issued { ends, ashore } = issue_by_engine(&mut builder, &all, (chunks, gpus), ring)?;
+    let Issued { ends, ashore } = issue_by_engine(&mut builder, &all, dealing, ring)?;
     for stream in ends {
         builder.issue(Call::Synchronize { stream });
     }
@@ -96,23 +96,24 @@ pub(super) struct Issued {
 pub(super) fn issue_by_engine(
     builder: &mut Builder<'_>,
     all: &[Chunk],
-    (chunks, gpus): (u64, Gpus),
+    dealing: Dealing,
     ring: usize,
 ) -> Result<Issued, String> {
-    let device = |index: usize| DeviceId(index % gpus.0);
+    let devices = (0..dealing.devices).map(DeviceId);
     let streams: Vec<[StreamId; 3]> =
-        (0..gpus.0).map(|index| [(); 3].map(|()| builder.stream_on(device(index)))).collect();
+        devices.map(|device| [(); 3].map(|()| builder.stream_on(device))).collect();
     let on_cpu = OnCpu::new(builder, all)?;
-    let mut shared = Shared::new(builder, chunks, false, gpus);
+    let mut shared = Shared::new(builder, dealing, false);
     let room = room(all);
-    let slots: Vec<Slot> =
-        (0..ring).map(|index| builder.slot(&room, Place::Device(device(index)))).collect();
-    let ashore = Ashore::new(builder, chunks, on_cpu);
+    let place = |index| Place::Device(dealing.device(index));
+    let slots: Vec<Slot> = (0..ring).map(|index| builder.slot(&room, place(index))).collect();
+    let ashore = Ashore::new(builder, dealing.chunks, on_cpu);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
     for (index, chunk) in all.iter().enumerate() {
-        let (slot, [inward, compute, outward]) = (&slots[index % ring], streams[index % gpus.0]);
+        let (slot, [inward, compute, outward]) =
+            (&slots[index % ring], streams[index % streams.len()]);
         ashore.prepare(builder, chunk)?;
         let before = index.checked_sub(ring);
         let brings = shared.bring(builder, inward, chunk);

@@ -42,7 +42,7 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
     let mut all = Vec::new();
     for batch in 0..workload.batches {
         for piece in 0..chunks {
-            let owns = own_ranges(workload, (&lengths, grain), piece, chunks);
+            let owns = own_ranges(workload, &lengths, piece, chunks);
             let needs = needed_ranges(workload, &owns);
             let room = room_ranges(workload, &needs);
             all.push(Chunk { batch, piece, needs, owns, room });
@@ -102,11 +102,11 @@ fn is_cut(workload: &Workload, id: BufferId) -> bool {
 /// The ranges of a chunk, of buffers of these lengths if they are cut.
 fn own_ranges(
     workload: &Workload,
-    (lengths, grain): (&[Option<u64>], u64),
+    lengths: &[Option<u64>],
     piece: u64,
     chunks: u64,
 ) -> Vec<Range<u64>> {
-    let buffers = workload.buffers.iter().zip(lengths);
+    let (buffers, grain) = (workload.buffers.iter().zip(lengths), workload.grain());
     buffers
         .map(|(buffer, length)| match *length {
             Some(length) => {
@@ -165,7 +165,7 @@ fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
     for task in &workload.tasks {
         for write in &task.writes {
             let (needs, length) = (&needs[write.0], workload.buffer(*write).elements);
-            room[write.0] = match task.kernel.own() {
+            room[write.0] = match task.kernel.own_work() {
                 Some(_) => widened(needs, task.halo(), length),
                 None => iteration_range(task, 0, needs, length),
             };

@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, cut};
+use super::crossing::Way;
 use super::definition::{Definition, Division};
 use crate::machine::{Direction, StreamId};
 use crate::program::{BufferId, Call, Place, Program};
@@ -89,10 +90,10 @@ fn fetch(
         let range = chunk.needs[id.0].clone();
         match direction {
             Direction::DeviceToHost if builder.workload.is_input(id) => {
-                builder.cross(stream, direction, (home, here), (id, &range));
+                builder.cross(stream, direction, Way { from: home, to: here }, id, &range);
             }
             Direction::HostToDevice if builder.workload.is_output(id) => {
-                builder.cross(stream, direction, (here, home), (id, &range));
+                builder.cross(stream, direction, Way { from: here, to: home }, id, &range);
             }
             _ => {}
         }

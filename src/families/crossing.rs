@@ -7,6 +7,13 @@ use crate::scenario::{Buffer, Home, Needed, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
+/// Two places that hold the same buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    pub from: Location,
+    pub to: Location,
+}
+
 impl Builder<'_> {
     /// Buffers in host memory that are copied to the device chunk by chunk: what its tasks need as
     /// it was before them.
@@ -57,8 +64,9 @@ impl Builder<'_> {
         &mut self,
         stream: StreamId,
         direction: Direction,
-        way: (Location, Location),
-        (id, range): (BufferId, &Range<u64>),
+        way: Way,
+        id: BufferId,
+        range: &Range<u64>,
     ) {
         self.copy_parts(stream, direction, way, &self.workload.crossing(id, range));
     }
@@ -68,7 +76,7 @@ impl Builder<'_> {
         &mut self,
         stream: StreamId,
         direction: Direction,
-        way: (Location, Location),
+        way: Way,
         parts: &[Needed],
     ) {
         for part in parts {
@@ -81,12 +89,12 @@ impl Builder<'_> {
 pub(crate) fn copy_of_part(
     stream: StreamId,
     direction: Direction,
-    (from, to): (Location, Location),
+    way: Way,
     part: &Needed,
 ) -> Call {
     let Needed { row, rows, pitch, .. } = *part;
-    let (all, size) = (part.span(), from.size);
-    let (from, to) = (from.slice(&all), to.slice(&all));
+    let (all, size) = (part.span(), way.from.size);
+    let (from, to) = (way.from.slice(&all), way.to.slice(&all));
     let apart = || Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
     let rows = (rows != 1).then(apart);
     Call::Copy { by: CopyBy::crossing(stream, direction), from, to, rows }

@@ -2,15 +2,40 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot};
-use super::chunk::{Chunk, chunks_of};
-use super::shared::Spread;
-use crate::machine::{Direction, StreamId};
+use super::chunk::Chunk;
+use super::crossing::Way;
+use crate::machine::{DeviceId, Direction, StreamId};
 
-/// The number of GPUs that chunks are dealt over, and how each gets the operands that all chunks
-/// read.
-pub(super) type Gpus = (usize, Spread);
+/// How several GPUs get the operands that all chunks read whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spread {
+    /// Each GPU copies them from the host.
+    Host,
+    /// The first GPU copies them from the host, and the others from the first.
+    Peers,
+}
 
-pub(super) const ONE_GPU: Gpus = (1, Spread::Host);
+/// How each batch is cut, and dealt over GPUs.
+#[derive(Clone, Copy)]
+pub(super) struct Dealing {
+    /// Pieces of one batch.
+    pub chunks: u64,
+    /// GPUs that get a chunk in turn.
+    pub devices: usize,
+    /// How each GPU gets the operands that all chunks read.
+    pub spread: Spread,
+}
+
+impl Dealing {
+    pub const fn to_one_gpu(chunks: u64) -> Self {
+        Self { chunks, devices: 1, spread: Spread::Host }
+    }
+
+    /// The device of the chunk, stream or slot of this number.
+    pub const fn device(self, index: usize) -> DeviceId {
+        DeviceId(index % self.devices)
+    }
+}
 
 /// Copies a chunk's inputs to the GPU, but for those that kernels use where they are.
 pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, chunk: &Chunk) {
@@ -20,8 +45,8 @@ pub(super) fn copy_in(builder: &mut Builder<'_>, stream: StreamId, slot: &Slot, 
         // What all batches share stays once it is there.
         let is_there = chunk.batch > 0 && builder.workload.buffer(id).shared;
         if here.allocation != home.allocation && !is_there {
-            let range = (id, &chunk.needs[id.0]);
-            builder.cross(stream, Direction::HostToDevice, (home, here), range);
+            let way = Way { from: home, to: here };
+            builder.cross(stream, Direction::HostToDevice, way, id, &chunk.needs[id.0]);
         }
     }
 }
@@ -39,14 +64,10 @@ pub(super) fn copy_out(
         let target = ashore.target(builder, chunk, id).unwrap_or(home);
         let here = builder.location(slot, chunk, id);
         if here.allocation != target.allocation {
-            let range = (id, &chunk.owns[id.0]);
-            builder.cross(stream, Direction::DeviceToHost, (here, target), range);
+            let way = Way { from: here, to: target };
+            builder.cross(stream, Direction::DeviceToHost, way, id, &chunk.owns[id.0]);
         }
     }
-}
-
-pub(super) fn dealt_chunks(builder: &Builder<'_>, chunks: u64) -> Result<Vec<Chunk>, String> {
-    chunks_of(builder.workload, chunks)
 }
 
 /// Into how many pieces each batch is cut, in words.

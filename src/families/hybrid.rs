@@ -3,8 +3,8 @@
 use super::ashore::carry;
 use super::builder::{Builder, room};
 use super::by_engine::{Issued, STREAMS, issue_by_engine};
-use super::chunk::Chunk;
-use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
+use super::chunk::{Chunk, chunks_of};
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{Definition, Division, near};
 use crate::machine::HostMemory;
 use crate::program::{BufferId, Call, Place, Program};
@@ -90,7 +90,7 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
     if let Some(buffer) = stays {
         return Err(format!("`{}` stays on the GPU, where the CPU cannot use it", buffer.name));
     }
-    let all = dealt_chunks(&builder, plan.chunks)?;
+    let all = chunks_of(workload, plan.chunks)?;
     let on_gpu = (all.len() as u64).checked_sub(plan.on_cpu).filter(|&count| count > 0);
     let Some(on_gpu) = on_gpu.filter(|_| plan.on_cpu > 0) else {
         let count = all.len();
@@ -101,15 +101,15 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
     };
     let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
     let ring = RING.min(on_gpu.len());
-    let Issued { ends, ashore } =
-        issue_by_engine(&mut builder, on_gpu, (plan.chunks, ONE_GPU), ring)?;
+    let dealing = Dealing::to_one_gpu(plan.chunks);
+    let Issued { ends, ashore } = issue_by_engine(&mut builder, on_gpu, dealing, ring)?;
     let (room, place) = (room(on_cpu), Place::Host(HostMemory::Pageable));
     let wide = too_wide_for_home(&builder, on_cpu);
     let slot = builder.storage_beside_homes(&room, place, &wide);
     let slot = builder.slot(&room, place).or(slot);
     let tasks: Vec<TaskId> = (0..workload.tasks.len()).map(TaskId).collect();
     for chunk in on_cpu {
-        ashore.compute(&mut builder, (&slot, chunk), &tasks)?;
+        ashore.compute(&mut builder, &slot, chunk, &tasks)?;
         for &id in &wide {
             let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
             let range = &chunk.owns[id.0];

@@ -3,9 +3,8 @@
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::by_engine::{STREAMS, by_engine};
-use super::dealt::chunks_in_words;
+use super::dealt::{Dealing, Spread, chunks_in_words};
 use super::definition::{Definition, Division};
-use super::shared::Spread;
 use crate::program::{BufferId, Program};
 use crate::scenario::{FamilyName, Home, Workload};
 
@@ -62,12 +61,12 @@ impl Definition for MultiGpu {
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         let Self { chunks, devices, each, spread } = *self;
         self.check(builder.workload)?;
-        let over = (chunks, (devices, spread));
+        let dealing = Dealing { chunks, devices, spread };
         match each {
             Each::ByChunk { streams } => {
-                by_chunk(builder, over, streams * devices, Issue::DepthFirst)
+                by_chunk(builder, dealing, streams * devices, Issue::DepthFirst)
             }
-            Each::ByEngine => by_engine(builder, over, None),
+            Each::ByEngine => by_engine(builder, dealing, None),
         }
     }
 

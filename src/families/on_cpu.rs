@@ -87,7 +87,7 @@ impl OnCpu {
         tasks: &[TaskId],
         partials: &[Partials],
     ) -> Result<(), String> {
-        self.slot.as_ref().map_or(Ok(()), |slot| compute(builder, (slot, chunk), tasks, partials))
+        self.slot.as_ref().map_or(Ok(()), |slot| compute(builder, slot, chunk, tasks, partials))
     }
 
     pub fn has_any_behind(&self) -> bool {
@@ -99,7 +99,8 @@ impl OnCpu {
 /// where all parts are.
 pub(super) fn compute(
     builder: &mut Builder<'_>,
-    (slot, chunk): (&Slot, &Chunk),
+    slot: &Slot,
+    chunk: &Chunk,
     tasks: &[TaskId],
     partials: &[Partials],
 ) -> Result<(), String> {

@@ -3,7 +3,7 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Location, Slot, TaskMemory, room, unpinned};
 use super::chunk::{Chunk, cut};
-use super::dealt::{ONE_GPU, copy_in, copy_out};
+use super::dealt::{Dealing, copy_in, copy_out};
 use super::definition::{Definition, Division};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -100,7 +100,7 @@ fn packed(mut builder: Builder<'_>, up_to: Bytes) -> Result<Program, String> {
     let on_cpu = OnCpu::new(&mut builder, &chunks)?;
     let ring = RING.min(chunks.len());
     let streams: Vec<StreamId> = (0..ring).map(|_| builder.stream()).collect();
-    let mut shared = Shared::new(&mut builder, 1, ring > 1, ONE_GPU);
+    let mut shared = Shared::new(&mut builder, Dealing::to_one_gpu(1), ring > 1);
     let room = room(&chunks);
     let mut small = small(workload, up_to);
     if builder.strategy.own_memory() == HostMemory::Pinned {
@@ -127,7 +127,7 @@ fn packed(mut builder: Builder<'_>, up_to: Bytes) -> Result<Program, String> {
         shared.bring(&mut builder, stream, chunk);
         pack.send(&mut builder, stream, block);
         copy_in(&mut builder, stream, slot, chunk);
-        pack.launch_all(&mut builder, stream, (block, slot, chunk))?;
+        pack.launch_all(&mut builder, stream, block, slot, chunk)?;
         copy_out(&mut builder, stream, slot, chunk, &ashore);
         pack.fetch(&mut builder, stream, block);
     }
@@ -201,7 +201,7 @@ impl Pack {
     /// Copies inputs into a block.
     fn fill(&self, builder: &mut Builder<'_>, chunk: &Chunk, block: Block) {
         for &id in &self.comes {
-            let [home, here] = self.both_ends(builder, chunk, (id, block));
+            let [home, here] = self.both_ends(builder, chunk, id, block);
             builder.issue(Call::copy(CopyBy::Host(Threads::One), home, here));
         }
     }
@@ -209,7 +209,7 @@ impl Pack {
     /// Copies results from a block to where they belong.
     fn unpack(&self, builder: &mut Builder<'_>, chunk: &Chunk, block: Block) {
         for &id in &self.goes {
-            let [home, here] = self.both_ends(builder, chunk, (id, block));
+            let [home, here] = self.both_ends(builder, chunk, id, block);
             builder.issue(Call::copy(CopyBy::Host(Threads::One), here, home));
         }
     }
@@ -219,7 +219,8 @@ impl Pack {
         &self,
         builder: &Builder<'_>,
         chunk: &Chunk,
-        (id, block): (BufferId, Block),
+        id: BufferId,
+        block: Block,
     ) -> [Slice; 2] {
         let home = builder.home(chunk, id).expect("the host is its home");
         let here = self.location(builder, block.on_host, id);
@@ -248,10 +249,12 @@ impl Pack {
         &self,
         builder: &mut Builder<'_>,
         stream: StreamId,
-        (block, slot, chunk): (Block, &Slot, &Chunk),
+        block: Block,
+        slot: &Slot,
+        chunk: &Chunk,
     ) -> Result<(), String> {
         let workload = builder.workload;
-        let at = |builder: &Builder<'_>, id: BufferId| match self.offsets[id.0] {
+        let place = |builder: &Builder<'_>, id: BufferId| match self.offsets[id.0] {
             Some(_) => self.location(builder, block.on_device, id),
             None => builder.location(slot, chunk, id),
         };
@@ -260,12 +263,12 @@ impl Pack {
             let task = workload.task(id);
             let spare = slot.spares[id.0];
             let memory = TaskMemory {
-                inputs: task.reads.iter().map(|&id| at(builder, id)).collect(),
-                outputs: task.writes.iter().map(|&id| at(builder, id)).collect(),
+                inputs: task.reads.iter().map(|&id| place(builder, id)).collect(),
+                outputs: task.writes.iter().map(|&id| place(builder, id)).collect(),
                 spare: spare.map(|spare| builder.in_slot(spare, chunk, task.output())),
                 workspace: slot.workspaces[id.0],
             };
-            for call in builder.calls_in(memory, (chunk, id), Some(stream))? {
+            for call in builder.calls_in(memory, chunk, id, Some(stream))? {
                 builder.issue(call);
             }
         }

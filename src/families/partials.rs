@@ -45,10 +45,10 @@ impl Partials {
     pub fn target(all: &[Self], chunk: &Chunk, id: BufferId) -> Option<Location> {
         let found = all.iter().find(|partials| partials.id == id)?;
         let offset = (chunk.batch * found.chunks + chunk.piece) * found.length;
-        Some(found.at(offset))
+        Some(found.location(offset))
     }
 
-    const fn at(&self, offset: u64) -> Location {
+    const fn location(&self, offset: u64) -> Location {
         Location { allocation: self.parts, first: 0, offset, size: size_of::<f32>() as u64 }
     }
 
@@ -62,7 +62,7 @@ impl Partials {
     }
 
     fn combine_batch(&self, builder: &mut Builder<'_>, chunk: &Chunk) {
-        let part = |piece| self.at((chunk.batch * self.chunks + piece) * self.length);
+        let part = |piece| self.location((chunk.batch * self.chunks + piece) * self.length);
         let whole = builder.home(chunk, self.id).expect("it goes back to the host");
         let whole = whole.slice(&(0..self.length));
         let mut compute = |kernel, inputs| {

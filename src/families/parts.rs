@@ -35,7 +35,7 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
     for tasks in groups(workload) {
         part.tasks = tasks.iter().map(|&task| workload.task(task).clone()).collect();
         let cut =
-            cut_group(workload, (&tasks, &part), pieces).map_err(|error| why.get_or_insert(error));
+            cut_group(workload, &tasks, &part, pieces).map_err(|error| why.get_or_insert(error));
         let (pieces, chunks) = match cut {
             Ok(chunks) => (pieces, chunks),
             Err(_) => (1, chunks_of(&part, 1)?),
@@ -52,7 +52,8 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
 /// may not overlap in them.
 fn cut_group(
     workload: &Workload,
-    (tasks, part): (&[TaskId], &Workload),
+    tasks: &[TaskId],
+    part: &Workload,
     pieces: u64,
 ) -> Result<Vec<Chunk>, String> {
     let chunks = chunks_of(part, pieces)?;

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
-use super::dealt::ONE_GPU;
+use super::dealt::Dealing;
 use super::definition::{AsGraph, Definition, Division, Lanes};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
@@ -25,7 +25,7 @@ impl Definition for Resident {
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        by_chunk(builder, (1, ONE_GPU), 1, Issue::DepthFirst)
+        by_chunk(builder, Dealing::to_one_gpu(1), 1, Issue::DepthFirst)
     }
 
     fn lanes(&self) -> Option<Lanes> {

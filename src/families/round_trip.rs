@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
+use super::crossing::Way;
 use super::definition::{Definition, Division, Lanes};
 use super::on_cpu::refuse_data_on_device;
 use crate::machine::{Direction, HostMemory};
@@ -75,21 +76,21 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
                 continue;
             }
             for &id in task.reads.iter().filter(|&&id| travels(id)) {
-                let way =
+                let (from, to) =
                     (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
                 let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
-                builder.copy_parts(stream, Direction::HostToDevice, way, &parts);
+                builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
                 builder.issue(Call::Synchronize { stream });
             }
             for step in builder.steps(&slot, chunk, TaskId(index))? {
                 builder.issue(Call::Launch { stream, step });
             }
             for &id in task.writes.iter().filter(|&&id| travels(id)) {
-                let way =
+                let (from, to) =
                     (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
                 let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
                 let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
-                builder.copy_parts(stream, Direction::DeviceToHost, way, &parts);
+                builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
             }
             builder.issue(Call::Synchronize { stream });
         }

@@ -4,17 +4,10 @@
 
 use super::builder::Builder;
 use super::chunk::Chunk;
+use super::crossing::Way;
+use super::dealt::{Dealing, Spread};
 use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{BufferId, Call, CopyBy, EventId, Place, Route};
-
-/// How several GPUs get the operands that all chunks read whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spread {
-    /// Each GPU copies them from the host.
-    Host,
-    /// The first GPU copies them from the host, and the others from the first.
-    Peers,
-}
 
 pub(super) struct Shared {
     groups: [Group; 2],
@@ -46,20 +39,15 @@ struct There {
 impl Shared {
     /// Allocates memory for all batches, so that none has to wait for another. Batches that are not
     /// cut have their operands among their other buffers.
-    pub fn new(
-        builder: &mut Builder<'_>,
-        chunks: u64,
-        across: bool,
-        (devices, spread): (usize, Spread),
-    ) -> Self {
+    pub fn new(builder: &mut Builder<'_>, dealing: Dealing, across: bool) -> Self {
         let workload = builder.workload;
         let (once, mut each): (Vec<_>, Vec<_>) =
             builder.copied_in().into_iter().partition(|&id| workload.buffer(id).shared);
-        each.retain(|&id| chunks > 1 && workload.is_read_whole(id));
+        each.retain(|&id| dealing.chunks > 1 && workload.is_read_whole(id));
         // One stream copies on whatever comes: what several streams pay for that was not measured.
         let mut onward = None;
         let mut group = |ids, once| {
-            let group = Group::new(builder, (ids, once), across, (devices, spread), onward);
+            let group = Group::new(builder, dealing, ids, once, across, onward);
             onward = onward.or(group.onward);
             group
         };
@@ -83,12 +71,13 @@ impl Shared {
 impl Group {
     fn new(
         builder: &mut Builder<'_>,
-        (ids, once): (Vec<BufferId>, bool),
+        dealing: Dealing,
+        ids: Vec<BufferId>,
+        once: bool,
         across: bool,
-        (devices, spread): (usize, Spread),
         onward: Option<StreamId>,
     ) -> Self {
-        let workload = builder.workload;
+        let (workload, devices) = (builder.workload, dealing.devices);
         for &id in &ids {
             let buffer = workload.buffer(id);
             let bytes = buffer.bytes(workload.batches);
@@ -98,7 +87,7 @@ impl Group {
                 builder.shared[id.0].push(memory);
             }
         }
-        let goes_on = devices > 1 && spread == Spread::Peers && !ids.is_empty();
+        let goes_on = devices > 1 && dealing.spread == Spread::Peers && !ids.is_empty();
         let onward = goes_on.then(|| onward.unwrap_or_else(|| builder.stream()));
         Self { ids, once, across, there: vec![There::default(); devices], onward }
     }
@@ -134,7 +123,8 @@ impl Group {
             let home = builder.home(chunk, id).expect("the host is its home");
             let here = builder.shared(device, chunk, id).expect("it has memory here");
             let all = 0..builder.workload.buffer(id).elements;
-            builder.cross(stream, Direction::HostToDevice, (home, here), (id, &all));
+            let way = Way { from: home, to: here };
+            builder.cross(stream, Direction::HostToDevice, way, id, &all);
         }
         let is_awaited = self.across || self.onward.is_some();
         let arrival = is_awaited.then(|| builder.record(stream));
@@ -142,7 +132,7 @@ impl Group {
         if let (Some(onward), Some(event)) = (self.onward, arrival) {
             builder.issue(Call::Wait { stream: onward, event });
             for other in (1..self.there.len()).map(DeviceId) {
-                self.copy_on(builder, onward, (device, other), chunk);
+                self.copy_on(builder, onward, [device, other], chunk);
             }
         }
     }
@@ -151,7 +141,7 @@ impl Group {
         &mut self,
         builder: &mut Builder<'_>,
         stream: StreamId,
-        (from, to): (DeviceId, DeviceId),
+        [from, to]: [DeviceId; 2],
         chunk: &Chunk,
     ) {
         for &id in &self.ids {

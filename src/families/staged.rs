@@ -3,9 +3,9 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Location, Slot, room};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, chunks_of};
 use super::crossing::refuse_rows;
-use super::dealt::{ONE_GPU, chunks_in_words, dealt_chunks};
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{Definition, Division, MOST_STREAMS, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -134,27 +134,27 @@ impl Definition for Staged {
 }
 
 fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
-    let all = dealt_chunks(&builder, plan.chunks)?;
+    let all = chunks_of(builder.workload, plan.chunks)?;
     if builder.strategy.memory != HostMemory::Pageable {
         return Err("pinned memory needs no staging".to_owned());
     }
     refuse_rows(builder.workload, |_| true)?;
     let streams = [(); 3].map(|()| builder.stream());
     let on_cpu = OnCpu::new(&mut builder, &all)?;
-    let shared = Shared::new(&mut builder, plan.chunks, false, ONE_GPU);
+    let shared = Shared::new(&mut builder, Dealing::to_one_gpu(plan.chunks), false);
     let room = room(&all);
     let slots = SLOTS.min(all.len());
     let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
     let ashore = Ashore::new(&mut builder, plan.chunks, on_cpu);
     let shared: Vec<BufferId> = shared.ids().collect();
-    let mut pipeline = Pipeline::new(&mut builder, plan, streams, (&all, &shared))?;
+    let mut pipeline = Pipeline::new(&mut builder, plan, streams, &all, shared)?;
     for (index, chunk) in all.iter().enumerate() {
         let slot = &slots[index % slots.len()];
         ashore.prepare(&mut builder, chunk)?;
         pipeline.bring(&mut builder, chunk, slot);
         let computed = pipeline.compute(&mut builder, chunk, slot)?;
         pipeline.empty(&mut builder);
-        pipeline.send(&mut builder, (chunk, slot, &ashore), computed);
+        pipeline.send(&mut builder, chunk, slot, &ashore, computed);
     }
     pipeline.empty(&mut builder);
     if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
@@ -251,7 +251,8 @@ impl Pipeline {
         builder: &mut Builder<'_>,
         plan: Staged,
         [inward, kernels, outward]: [StreamId; 3],
-        (all, shared): (&[Chunk], &[BufferId]),
+        all: &[Chunk],
+        shared: Vec<BufferId>,
     ) -> Result<Self, String> {
         // Any element fits into a piece.
         let piece = plan.piece.max(Bytes::new(8));
@@ -289,7 +290,7 @@ impl Pipeline {
             inward: ring("ring in", inward, 0),
             outward: ring("ring out", outward, 1),
             threads: plan.threads,
-            shared: shared.to_vec(),
+            shared,
             computed: Vec::new(),
             waiting: VecDeque::new(),
             landing: VecDeque::new(),
@@ -362,7 +363,9 @@ impl Pipeline {
     fn send(
         &mut self,
         builder: &mut Builder<'_>,
-        (chunk, slot, ashore): (&Chunk, &Slot, &Ashore),
+        chunk: &Chunk,
+        slot: &Slot,
+        ashore: &Ashore,
         computed: EventId,
     ) {
         for &id in &self.goes {

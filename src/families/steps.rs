@@ -46,7 +46,7 @@ impl Builder<'_> {
         let task = self.workload.task(id);
         match &task.kernel {
             TaskKernel::Library { kernel, arguments } => {
-                let steps = self.library_steps(memory, chunk, task, (*kernel, arguments));
+                let steps = self.library_steps(memory, chunk, task, *kernel, arguments);
                 Ok(steps.into_iter().map(Step::Library).collect())
             }
             TaskKernel::Own(work) => {
@@ -63,7 +63,8 @@ impl Builder<'_> {
     pub(crate) fn calls_in(
         &self,
         memory: TaskMemory,
-        (chunk, id): (&Chunk, TaskId),
+        chunk: &Chunk,
+        id: TaskId,
         stream: Option<StreamId>,
     ) -> Result<Vec<Call>, String> {
         let steps = self.steps_in(memory, chunk, id)?.into_iter();
@@ -112,7 +113,8 @@ impl Builder<'_> {
         memory: TaskMemory,
         chunk: &Chunk,
         task: &Task,
-        (kernel, arguments): (Kernel, &Arguments),
+        kernel: Kernel,
+        arguments: &Arguments,
     ) -> Vec<LibraryStep> {
         let TaskMemory { mut inputs, outputs, spare, workspace } = memory;
         let mut steps = Vec::new();

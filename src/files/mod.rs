@@ -11,6 +11,7 @@ mod name;
 mod text;
 mod whole;
 
+pub(crate) use document::written_in_several_ways;
 pub use document::{Spanned, TomlError, decode, decode_table, parse};
 pub use fault::{Fault, UNKNOWN_KEY, nearest, unknown};
 pub use name::{LONGEST_NAME, name_problem};

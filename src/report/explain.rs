@@ -47,7 +47,7 @@ pub fn explain(
 ) -> String {
     let what_it_does = words::what_it_does(workload, plan);
     let program = &plan.program;
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let mut text = format!("{}\n\n", program.label);
     text += &section("What it does", &what_it_does);
     if let Timed::Divided(timeline) | Timed::Listed(timeline) = timed {

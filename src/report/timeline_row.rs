@@ -78,7 +78,7 @@ impl TimelineRow {
                 format!("GPU {} {lane}", self.number)
             }
             thread if !self.is_on_device && thread != ThreadId::MAIN => {
-                format!("{lane} {}", Names::of(program).thread(thread))
+                format!("{lane} {}", Names::in_program(program).thread(thread))
             }
             _ => lane.to_owned(),
         }

@@ -165,7 +165,7 @@ impl<'a> Process<'a> {
 
     /// Those of host threads first, in their order; streams before engines.
     fn rows(&self) -> Vec<Row<'a>> {
-        let names = Names::of(self.program);
+        let names = Names::in_program(self.program);
         let several = self.program.thread_count() > 1;
         let of_thread = |id: usize| {
             let (thread, lane) = (ThreadId(id as u16), self.timeline.lane(Lane::Host));

@@ -105,7 +105,7 @@ pub struct CallTimes {
 impl Why {
     /// What a timeline with causes says, as the simulator makes them.
     pub fn of(program: &Program, timeline: &Timeline) -> Self {
-        let names = Names::of(program);
+        let names = Names::in_program(program);
         let streams = (0..program.streams.len()).map(StreamId);
         let streams = streams.filter_map(|id| StreamTimes::of((program, &names), timeline, id));
         Self {

@@ -9,7 +9,7 @@ const TABLES: [(&str, bool); 5] =
     [("buffer", true), ("task", true), ("limits", false), ("plans", false), ("process", false)];
 
 /// What to write for a table.
-fn fix(key: &str, repeated: bool) -> String {
+pub(super) fn fix(key: &str, repeated: bool) -> String {
     if repeated {
         format!("write `[[{key}]]` above each {key}")
     } else {

@@ -2,16 +2,15 @@
 
 use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
-use super::family_name::FamilyName;
 use super::graph;
 use super::key::Key;
 use super::long::check_length;
-use super::plan_memory::PlanMemory;
 use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
 use super::values::{at_most, count, positive};
+use super::words::{FamilyName, PlanMemory};
 use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
@@ -94,9 +93,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let task_ids = unique_names("task", raw.tasks.iter().map(|task| &task.name), faults);
     unique_names("program", raw.programs.iter().map(|program| &program.name), faults);
     unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
-    let kernel = |raw| faults.keep(DeclaredKernel::new(raw, folder).map(Arc::new));
-    let kernels = raw.kernels.iter().map(kernel);
-    let kernels = kernels.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let kernels = raw.kernels.iter().map(|raw| DeclaredKernel::new(raw, folder).map(Arc::new));
+    let kernels = faults.keep_all(kernels);
     for program in &raw.programs {
         if let Some(result) = &program.result {
             faults.keep(name(result));
@@ -109,19 +107,17 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     }
     let (limits, plans) = (limits(&raw.limits, faults), plans(&raw.plans, faults));
     let process = faults.keep(process(&raw.process, &raw.buffers));
-    let buffers = raw.buffers.iter().map(|raw| faults.keep(buffer(raw)));
-    let buffers = buffers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let buffers = faults.keep_all(raw.buffers.iter().map(buffer));
     let (buffers, batches, runs) =
         (buffers.filter(|_| has_all_buffers)?, batches?.unwrap_or(1), runs?.unwrap_or(100));
     faults.keep(total_size(&raw.buffers, &buffers, batches))?;
     let declared = kernels.as_deref().unwrap_or_default();
     let (raw_buffers, buffers_there, tasks) = (&raw.buffers[..], &buffers[..], &task_ids);
     let scope = Scope { raw_buffers, buffers: buffers_there, ids: &ids, tasks, declared };
-    let tasks = raw.tasks.iter().map(|raw| faults.keep(scope.task(raw)));
-    let tasks = tasks.collect::<Vec<_>>().into_iter().collect::<Option<Vec<_>>>();
+    let tasks = faults.keep_all(raw.tasks.iter().map(|raw| scope.task(raw)));
     let tasks = tasks.filter(|_| has_all_tasks)?;
     let kernels = kernels.filter(|_| has_all_programs)?;
-    let programs = programs(&raw, (&buffers, batches), &kernels, faults)?;
+    let programs = programs(&raw, &buffers, batches, &kernels, faults)?;
     if tasks.is_empty() && programs.is_empty() {
         faults.note(Fault::new(
             format!("the scenario `{}` has no tasks and no programs", raw.name),
@@ -159,7 +155,8 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
 /// The programs over the buffers.
 fn programs(
     raw: &RawScenario,
-    (buffers, batches): (&[Buffer], u64),
+    buffers: &[Buffer],
+    batches: u64,
     kernels: &[Arc<DeclaredKernel>],
     faults: &mut Faults,
 ) -> Option<Vec<Program>> {
@@ -173,9 +170,7 @@ fn programs(
         },
     };
     let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
-    let programs = raw.programs.iter();
-    let programs = programs.map(|raw| faults.keep(expand(raw, &named, kernels)));
-    programs.collect::<Vec<_>>().into_iter().collect()
+    faults.keep_all(raw.programs.iter().map(|raw| expand(raw, &named, kernels)))
 }
 
 /// What programs are said to leave, by their names.
@@ -344,14 +339,14 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
 
 fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
     let family = |name: &Spanned<String>| {
-        let fault = || unknown("family", name.get_ref(), name.span(), &FamilyName::all());
+        let fault = || unknown("family", name.get_ref(), name.span(), FamilyName::ALL);
         FamilyName::named(name.get_ref()).ok_or_else(fault)
     };
     let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
     let chunks = raw.chunks.iter();
     let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
     let memory = |name: &Spanned<String>| {
-        let fault = || unknown("kind of memory", name.get_ref(), name.span(), &PlanMemory::all());
+        let fault = || unknown("kind of memory", name.get_ref(), name.span(), PlanMemory::ALL);
         PlanMemory::named(name.get_ref()).ok_or_else(fault)
     };
     let chunks = chunks.flatten().flatten().collect();

@@ -53,7 +53,7 @@ pub(super) fn check_needed(
     for task in tasks {
         let found = computed(raw, buffers, task, &defined)?;
         for (&write, found) in task.writes.iter().zip(found) {
-            check_result(raw, buffers, (write, task), &found)?;
+            check_result(raw, buffers, write, task, &found)?;
             defined[write.0] = found;
         }
     }
@@ -68,7 +68,6 @@ fn computed(
     defined: &[Defined],
 ) -> Result<Vec<Defined>, Fault> {
     let length = buffers[task.output().0].elements;
-    let (grain, halo) = (task.kernel.grain(), task.halo());
     let whole = |id: &BufferId| Defined { ranges: all(buffers[id.0].elements), lacking: None };
     let is_map = task.kernel.can_be_cut() && task.kernel.shape() == Shape::Map;
     let mut found = Defined { ranges: all(length), lacking: None };
@@ -84,7 +83,8 @@ fn computed(
             let help = "remove `needed`";
             return Err(fault(raw, lacking.0, &problem, help));
         }
-        let inner = ranges.iter().filter_map(|range| narrowed(range, (grain, halo), length));
+        let inner =
+            ranges.iter().filter_map(|range| narrowed(range, &task.kernel, task.halo(), length));
         found.ranges = common(&found.ranges, &inner.collect::<Ranges>());
         found.lacking = Some(*lacking);
     }
@@ -96,7 +96,8 @@ fn computed(
 
 /// The results of a range: whole groups of elements, without those near an end that depend on what
 /// lies beyond.
-fn narrowed(range: &Range<u64>, (grain, halo): (u64, u64), length: u64) -> Option<Range<u64>> {
+fn narrowed(range: &Range<u64>, kernel: &TaskKernel, halo: u64, length: u64) -> Option<Range<u64>> {
+    let grain = kernel.grain();
     let start = if range.start == 0 { 0 } else { (range.start + halo).next_multiple_of(grain) };
     let end = if range.end == length { length } else { range.end.saturating_sub(halo) };
     let end = if end == length { end } else { end / grain * grain };
@@ -121,7 +122,8 @@ fn common(one: &Ranges, other: &Ranges) -> Ranges {
 fn check_result(
     raw: &RawScenario,
     buffers: &[Buffer],
-    (id, task): (BufferId, &Task),
+    id: BufferId,
+    task: &Task,
     found: &Defined,
 ) -> Result<(), Fault> {
     let Some(lacking) = found.lacking else { return Ok(()) };

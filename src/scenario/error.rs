@@ -107,6 +107,12 @@ impl Faults {
         found.map_err(|fault| self.note(fault)).ok()
     }
 
+    /// All that was found, unless some of it is a mistake: every mistake is noted.
+    pub fn keep_all<T>(&mut self, found: impl Iterator<Item = Result<T, Fault>>) -> Option<Vec<T>> {
+        let kept: Vec<Option<T>> = found.map(|one| self.keep(one)).collect();
+        kept.into_iter().collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

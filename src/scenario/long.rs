@@ -41,7 +41,7 @@ pub(super) fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(),
 
 /// What a task takes at least in a pass, on the side where that is more, by what is stated.
 fn stated(task: &Task, workload: &Workload) -> Span {
-    let Some(work) = task.kernel.own() else { return Span::ZERO };
+    let Some(work) = task.kernel.own_work() else { return Span::ZERO };
     let elements = work.elements.unwrap_or(workload.buffer(task.output()).elements);
     let time = |cost: &OwnCost| match cost {
         OwnCost::Stated { fixed, per_element, .. } => {

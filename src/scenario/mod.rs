@@ -10,13 +10,11 @@ mod defined;
 #[cfg(feature = "schema")]
 mod derived;
 mod error;
-mod family_name;
 mod graph;
 mod key;
 mod long;
 mod needed;
 mod own_task;
-mod plan_memory;
 mod process;
 mod raw;
 mod read;
@@ -27,19 +25,19 @@ mod task;
 mod task_kernel;
 mod templates;
 mod values;
+mod words;
 mod workload;
 mod write;
 
 #[cfg(feature = "schema")]
 pub use derived::derived_schema;
 pub use error::ScenarioError;
-pub use family_name::FamilyName;
 pub use key::{Key, Measure};
 pub use needed::Needed;
-pub use plan_memory::PlanMemory;
 pub use source::Source;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;
+pub use words::{FamilyName, PlanMemory};
 pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
 
 /// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.

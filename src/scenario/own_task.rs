@@ -17,8 +17,8 @@ impl Scope<'_> {
         raw: &RawTask,
         declared: &Arc<DeclaredKernel>,
     ) -> Result<Task, Fault> {
-        let reads = self.own_buffers(raw, ("reads", &raw.reads), declared.named()[0])?;
-        let writes = self.own_buffers(raw, ("writes", &raw.writes), declared.named()[1])?;
+        let reads = self.own_buffers(raw, "reads", &raw.reads, declared.named()[0])?;
+        let writes = self.own_buffers(raw, "writes", &raw.writes, declared.named()[1])?;
         written_once(raw)?;
         let numbers = declared.numbers(raw.arguments.iter())?;
         let place = raw.kernel.span();
@@ -50,7 +50,8 @@ impl Scope<'_> {
     fn own_buffers(
         &self,
         raw: &RawTask,
-        (key, names): (&str, &Spanned<Vec<Spanned<String>>>),
+        key: &str,
+        names: &Spanned<Vec<Spanned<String>>>,
         wanted: Option<usize>,
     ) -> Result<Vec<BufferId>, Fault> {
         let has = names.get_ref().len();
@@ -126,7 +127,7 @@ impl Scope<'_> {
 
     /// The kernel's rules make a launch of the whole.
     fn is_launched(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
-        let Some(work) = task.kernel.own() else { return Ok(()) };
+        let Some(work) = task.kernel.own_work() else { return Ok(()) };
         // Rules name no memory, so that any will do.
         let any = Slice { allocation: AllocationId(0), offset: Bytes::ZERO, length: Bytes::ZERO };
         let elements = work.elements.unwrap_or(self.buffers[task.output().0].elements);

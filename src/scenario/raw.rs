@@ -4,8 +4,10 @@
 //! them. Whatever needs to know a second thing is in `check`.
 
 #[cfg(feature = "schema")]
-use super::schema;
-use crate::files::Spanned;
+use super::{schema, values::LARGEST_COUNT};
+use crate::files::{Spanned, written_in_several_ways};
+#[cfg(feature = "schema")]
+use crate::machine::MOST_CPU_THREADS;
 use crate::program::ProcessState;
 use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
@@ -13,9 +15,8 @@ use crate::units::ElementType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::{self, IntoDeserializer, MapAccess};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -46,17 +47,14 @@ pub(super) struct RawScenario {
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
     pub name: Spanned<String>,
     /// The question that the scenario asks, in one line. Reports show it above the answer.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub question: Spanned<String>,
     /// Number of independent repetitions of all tasks, each with its own host data. A plan may
     /// overlap them. Default: 1.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = LARGEST_COUNT)))]
     pub batches: Option<Spanned<i64>>,
     /// Number of times the whole workload is run. Set-up is paid once and spread over this many
     /// runs. Default: 100.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = LARGEST_COUNT)))]
     pub runs: Option<Spanned<i64>>,
     /// The arrays that tasks read and write: one `[[buffer]]` table for each.
     #[serde(default, rename = "buffer")]
@@ -98,24 +96,19 @@ pub(super) struct RawBuffer {
     #[serde(rename = "type")]
     pub element_type: ElementType,
     /// Number of elements in one batch.
-    #[cfg_attr(feature = "schema", schemars(with = "i64", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub elements: Spanned<i64>,
     /// Where the contents are before the workload and have to be after it.
     pub home: RawHome,
     /// True if all batches read the same contents, such as weights: they are stored once and copied
     /// once per run. Only for inputs that no task writes. Default: false.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub shared: Option<Spanned<bool>>,
     /// The elements of each batch that have to be copied between host and device: for a result,
     /// those that the host needs; for an input, those that tasks use. Tasks still compute all
     /// elements. Only for `home = "host"`, and not for buffers that are updated in place. Default:
     /// all elements.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawNeeded>"))]
     pub needed: Option<Spanned<RawNeeded>>,
     /// The kind and state of the host memory. Only for `home = "host"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawHost>"))]
     pub host: Option<Spanned<RawHost>>,
 }
 
@@ -126,25 +119,19 @@ pub(super) struct RawBuffer {
 #[cfg_attr(feature = "schema", schemars(rename = "Needed"))]
 pub(super) struct RawNeeded {
     /// The first element, counted from 0. Default: 0.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub from: Option<Spanned<i64>>,
     /// Number of elements, in total or per row.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub elements: Option<Spanned<i64>>,
     /// Instead of `elements`: a share of the buffer, or of each row, above 0 and up to 1.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub share: Option<Spanned<f64>>,
     /// Number of elements from the start of one row to the start of the next. Default: a single
     /// row.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub pitch: Option<Spanned<i64>>,
     /// Number of rows. Default: as many as fit.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub rows: Option<Spanned<i64>>,
 }
 
@@ -215,21 +202,18 @@ pub(super) struct RawTask {
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::kernel"))]
     pub kernel: Spanned<String>,
     /// Names of the buffers that the kernel reads, in the order of its parameters.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub reads: Spanned<Vec<Spanned<String>>>,
     /// Names of the buffers that the kernel writes: exactly one for a library kernel, one or more
     /// for a kernel from a `[[kernel]]` table.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", length(min = 1)))]
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
     /// Names of further tasks that have to finish before this one starts, apart from those whose
     /// results it reads. Default: none.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub after: Vec<Spanned<String>>,
     /// Number of times the kernel is launched. Each launch reads the previous one's output; a
     /// kernel from a `[[kernel]]` table works on the same memory again. Default: 1.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::count"))]
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = LARGEST_COUNT)))]
     pub iterations: Option<Spanned<i64>>,
     /// Scalar arguments, which depend on the kernel. For a kernel from a `[[kernel]]` table, they
     /// are the numbers that its rules use.
@@ -242,7 +226,6 @@ pub(super) struct RawTask {
     /// Whether plans may split the task into chunks: `{ along = "elements" }` allows it, `"none"`
     /// forbids it. Default: a task may be split if its kernel is an element-wise library kernel;
     /// other tasks are not split.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawSplit>"))]
     pub split: Option<Spanned<RawSplit>>,
 }
 
@@ -273,26 +256,15 @@ impl RawSplit {
     }
 }
 
-// An untagged enum of serde would not say which key of a table is wrong.
-impl<'de> Deserialize<'de> for RawSplit {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawSplit;
+written_in_several_ways! {
+    RawSplit, "\"none\" or a table such as { along = \"elements\" }",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"none\" or a table such as { along = \"elements\" }")
-            }
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
+        NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
+    }
 
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<RawSplit, E> {
-                NoSplit::deserialize(word.into_deserializer()).map(RawSplit::Not)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
-                RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
-            }
-        }
-        from.deserialize_any(Either)
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<RawSplit, A::Error> {
+        RawAlong::deserialize(MapAccessDeserializer::new(table)).map(RawSplit::Along)
     }
 }
 
@@ -316,7 +288,7 @@ pub(super) struct RawAlong {
     _along: Along,
     /// Number of neighbours that a chunk reads on each side in one iteration. This is fixed by the
     /// kernel; if given, it must match. Default: the kernel's halo.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
 }
 
@@ -332,42 +304,36 @@ enum Along {
 /// Limits on what plans may use of the machine.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a [limits] table")]
+#[serde(default, deny_unknown_fields, expecting = "a [limits] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Limits"))]
 pub(super) struct RawLimits {
     /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
-    #[serde(default)]
     pub device_memory: Option<Spanned<String>>,
     /// Pinned host memory to use, such as `"512 MiB"`. Default: all host memory.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
-    #[serde(default)]
     pub pinned_memory: Option<Spanned<String>>,
     /// Number of threads for the plan on the CPU. A profile can only predict the number that it was
     /// calibrated with. Default: that number.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::threads"))]
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MOST_CPU_THREADS)))]
     pub cpu_threads: Option<Spanned<i64>>,
 }
 
 /// Which plans to consider.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(deny_unknown_fields, expecting = "a [plans] table")]
+#[serde(default, deny_unknown_fields, expecting = "a [plans] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
     /// Families of plans. Default: all except `staged`, `packed`, `hybrid`, `zero-copy` and
     /// `managed`.
-    #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::families"))]
     pub families: Vec<Spanned<String>>,
     /// Numbers of chunks to split each batch into. Default: powers of two up to 64.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::chunks"))]
+    #[cfg_attr(feature = "schema", schemars(inner(range(min = 1, max = LARGEST_COUNT))))]
     pub chunks: Vec<Spanned<i64>>,
     /// What plans do with data in pageable memory. With `pageable` alone, no plan pins memory or
     /// allocates pinned memory of its own. Default: `pinned`, and `pageable` for a few plans.
-    #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::plan_memory"))]
     pub memory: Vec<Spanned<String>>,
 }
@@ -381,11 +347,9 @@ pub(super) struct RawProcess {
     /// Whether the process has used the GPU before, which decides what plans and programs pay once
     /// in addition to their set-up. Default: `running` if a buffer has `home = "device"` and there
     /// is no `start`, otherwise `new`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<ProcessState>"))]
     pub state: Option<Spanned<ProcessState>>,
     /// Time that a new process takes to load a framework, such as `"4 s"`. Plans and programs that
     /// use a GPU pay it once, on top of the context; those on the CPU do not. Not allowed with
     /// `state = "running"`. Default: none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub start: Option<Spanned<String>>,
 }

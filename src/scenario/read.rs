@@ -105,8 +105,8 @@ fn list<T: DeserializeOwned>(
 ) -> Option<Vec<T>> {
     let Some(value) = document.remove(key) else { return Some(Vec::new()) };
     let wrong = |span| {
-        let fix = format!("write `[[{key}]]` above each {key}");
-        Fault::new(format!("`{key}` is not a list of tables"), span, "wrong type", fix)
+        let message = format!("`{key}` is not a list of tables");
+        Fault::new(message, span, "wrong type", brackets::fix(key, true))
     };
     let span = value.span();
     let DeValue::Array(items) = value.into_inner() else {
@@ -143,9 +143,8 @@ fn table<T: DeserializeOwned + Default>(
         return decode(table, span, key, faults);
     }
     // serde would say so in puzzling words.
-    let (message, fix) =
-        (format!("`{key}` is not a single table"), format!("write a single `[{key}]`"));
-    faults.note(Fault::new(message, span, "wrong type", fix));
+    let message = format!("`{key}` is not a single table");
+    faults.note(Fault::new(message, span, "wrong type", brackets::fix(key, false)));
     None
 }
 

@@ -1,11 +1,8 @@
 //! Parts of the JSON Schema of scenarios that are not derived from a type.
 
-use super::family_name::FamilyName;
-use super::plan_memory::PlanMemory;
-use super::values::LARGEST_COUNT;
+use super::words::{FamilyName, PlanMemory};
 use crate::files::LONGEST_NAME;
 use crate::kernels::{Extent, Kernel, Numbers};
-use crate::machine::MOST_CPU_THREADS;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -19,14 +16,6 @@ pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-pub(super) fn count(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": LARGEST_COUNT })
-}
-
-pub(super) fn threads(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST_CPU_THREADS })
-}
-
 pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
@@ -35,15 +24,11 @@ pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::all() } })
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::ALL } })
 }
 
 pub(super) fn plan_memory(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::all() } })
-}
-
-pub(super) fn chunks(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": count(generator) })
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::ALL } })
 }
 
 pub(super) fn kernel(_: &mut SchemaGenerator) -> Schema {

@@ -51,7 +51,7 @@ impl Source {
     ///
     /// # Errors
     /// If the scenario cannot have this value.
-    pub fn with(&self, key: &Key, value: f64) -> Result<Workload, ScenarioError> {
+    pub fn with_value(&self, key: &Key, value: f64) -> Result<Workload, ScenarioError> {
         let name = self.path.display().to_string();
         let changed = Workload::changed(&name, &self.text, Some((key, &key.literal(value))));
         // A value that the file does not have has no place there.

@@ -48,7 +48,7 @@ impl Scope<'_> {
             on_cpu: raw.on.is_some(),
         };
         split_where_possible(raw, kernel)?;
-        let of = (kernel, &arguments);
+        let of = Applied { kernel, arguments: &arguments };
         self.elements_fit(raw, &task)?;
         self.rows_fit(raw, &task, of)?;
         self.shapes_fit(raw, &task, of)?;
@@ -128,8 +128,8 @@ impl Scope<'_> {
     }
 
     /// Inputs that are read element by element consist of whole rows.
-    fn rows_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
-        let (kernel, extent, grain) = (of.0, said(of), task.kernel.grain());
+    fn rows_fit(&self, raw: &RawTask, task: &Task, of: Applied<'_>) -> Result<(), Fault> {
+        let (kernel, extent, grain) = (of.kernel, of.extent(), task.kernel.grain());
         for (input, id) in task.reads.iter().enumerate() {
             let buffer = &self.buffers[id.0];
             if task.reads_whole(input) || buffer.elements.is_multiple_of(grain) {
@@ -153,13 +153,13 @@ impl Scope<'_> {
 
     /// Inputs that every output needs in full, such as weights, have the size that the kernel's
     /// arguments give.
-    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+    fn whole_inputs_fit(&self, raw: &RawTask, task: &Task, of: Applied<'_>) -> Result<(), Fault> {
         for (input, id) in task.reads.iter().enumerate() {
             let buffer = &self.buffers[id.0];
             let Some(wanted) = task.kernel.whole(input) else { continue };
             if buffer.elements != wanted {
-                let (name, kernel) = (&buffer.name, of.0);
-                let (operand, extent) = (kernel.operands()[input], said(of));
+                let (name, kernel) = (&buffer.name, of.kernel);
+                let (operand, extent) = (kernel.operands()[input], of.extent());
                 return Err(Fault::new(
                     format!(
                         "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, \
@@ -176,9 +176,9 @@ impl Scope<'_> {
         Ok(())
     }
 
-    fn results_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+    fn results_fit(&self, raw: &RawTask, task: &Task, of: Applied<'_>) -> Result<(), Fault> {
         let output = &self.buffers[task.output().0];
-        let (gives, kernel) = (of.0.results(of.1), of.0);
+        let (gives, kernel) = (of.kernel.results(of.arguments), of.kernel);
         if output.elements == gives {
             return Ok(());
         }
@@ -193,12 +193,12 @@ impl Scope<'_> {
             format!("set `elements = {gives}` in buffer `{}`", output.name),
         );
         Err(match kernel.extent() {
-            Some(_) => fault.or(&format!("change {}", said(of))),
+            Some(_) => fault.or(&format!("change {}", of.extent())),
             None => fault,
         })
     }
 
-    fn shapes_fit(&self, raw: &RawTask, task: &Task, of: Of<'_>) -> Result<(), Fault> {
+    fn shapes_fit(&self, raw: &RawTask, task: &Task, of: Applied<'_>) -> Result<(), Fault> {
         self.whole_inputs_fit(raw, task, of)?;
         let output = &self.buffers[task.output().0];
         let output_size = self.raw_buffers[task.output().0].elements.span();
@@ -222,7 +222,7 @@ impl Scope<'_> {
             format!(
                 "kernel `{}` writes one element per element read: give both buffers the same \
                  `elements`",
-                of.0
+                of.kernel
             ),
         )
         .and(self.raw_buffers[id.0].elements.span(), "read"))
@@ -230,12 +230,18 @@ impl Scope<'_> {
 }
 
 /// A kernel of the library with its arguments.
-type Of<'a> = (Kernel, &'a Arguments);
+#[derive(Clone, Copy)]
+struct Applied<'a> {
+    kernel: Kernel,
+    arguments: &'a Arguments,
+}
 
-/// The kernel's whole-number argument as a scenario writes it: `taps = 9`.
-fn said((kernel, arguments): Of<'_>) -> String {
-    let name = kernel.extent().map_or("", |extent| extent.name);
-    format!("`{name} = {}`", arguments.extent)
+impl Applied<'_> {
+    /// The kernel's whole-number argument as a scenario writes it: `taps = 9`.
+    fn extent(self) -> String {
+        let name = self.kernel.extent().map_or("", |extent| extent.name);
+        format!("`{name} = {}`", self.arguments.extent)
+    }
 }
 
 fn buffers_in_words(number: usize) -> String {
@@ -323,7 +329,7 @@ fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
                 format!("kernel `{kernel}` has a halo of {has}"),
                 format!("write `halo = {has}`, or remove it"),
             );
-            Err(match task.kernel.own() {
+            Err(match task.kernel.own_work() {
                 Some(_) => fault.or("set `halo` in its `[[kernel]]`"),
                 None => fault,
             })

@@ -42,7 +42,7 @@ impl TaskKernel {
         }
     }
 
-    pub const fn own(&self) -> Option<&OwnWork> {
+    pub const fn own_work(&self) -> Option<&OwnWork> {
         match self {
             Self::Library { .. } => None,
             Self::Own(work) => Some(work),

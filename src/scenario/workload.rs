@@ -1,9 +1,8 @@
 //! The checked form of a scenario.
 
-use super::family_name::FamilyName;
 use super::needed::Needed;
-use super::plan_memory::PlanMemory;
 use super::task_kernel::TaskKernel;
+use super::words::{FamilyName, PlanMemory};
 use crate::kernels::{GpuSide, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Process, Program};
@@ -129,7 +128,7 @@ impl Task {
     /// Neighbours on each side that an output element depends on, over all iterations. A kernel of
     /// the user's own reads the same in each.
     pub fn halo(&self) -> u64 {
-        self.kernel.halo() * if self.kernel.own().is_some() { 1 } else { self.iterations }
+        self.kernel.halo() * if self.kernel.own_work().is_some() { 1 } else { self.iterations }
     }
 
     /// Why plans may not cut it, if so.
@@ -227,14 +226,15 @@ impl Workload {
 
     /// Whether a task runs a kernel of the user's own.
     pub fn has_own_kernels(&self) -> bool {
-        self.tasks.iter().any(|task| task.kernel.own().is_some())
+        self.tasks.iter().any(|task| task.kernel.own_work().is_some())
     }
 
     /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.
     /// They are taken to fill the GPU, so that nothing runs beside them.
     pub fn kernels_without_grid(&self) -> BTreeSet<&str> {
         let of_tasks = self.tasks.iter().filter(|task| !task.on_cpu);
-        let of_tasks = of_tasks.filter_map(|task| task.kernel.own()).map(|work| &work.declared);
+        let of_tasks =
+            of_tasks.filter_map(|task| task.kernel.own_work()).map(|work| &work.declared);
         let of_tasks = of_tasks.filter(|one| !one.has_grid()).map(|one| &one.kernel);
         let of_programs = self.programs.iter().flat_map(|program| {
             let launched = program.body.iter().filter(|call| call.is_launch());

@@ -10,7 +10,7 @@ use super::issue::{Issue, OpId};
 use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
 use super::streams::{Layout, Streams};
-use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, copy_of_part};
+use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};
 use crate::scenario::{Home, Needed, TaskId};
@@ -194,7 +194,7 @@ impl<'a> Decoder<'a> {
             workspace,
         };
         let chunk = self.graph.chunk_of(id);
-        let calls = self.builder.calls_in(memory, (chunk, node.task), Some(stream))?;
+        let calls = self.builder.calls_in(memory, chunk, node.task, Some(stream))?;
         after.extend(spare.iter().flat_map(|room| &room.after));
         let op = self.issue.push(stream, calls, after);
         self.streams.issued(stream);
@@ -232,7 +232,7 @@ impl<'a> Decoder<'a> {
             workspace: None,
         };
         let chunk = self.graph.chunk_of(id);
-        let calls = self.builder.calls_in(memory, (chunk, node.task), None)?;
+        let calls = self.builder.calls_in(memory, chunk, node.task, None)?;
         self.issue.on_host(calls, after);
         for &written in &node.writes {
             self.on_host.has(written, None);
@@ -339,7 +339,7 @@ impl<'a> Decoder<'a> {
         (to, parts): (Location, Vec<Needed>),
     ) -> OpId {
         let stream = self.streams.outward(&mut self.builder, device);
-        let way = (self.on_device[device].location(id), to);
+        let way = Way { from: self.on_device[device].location(id), to };
         let copy = |part| copy_of_part(stream, Direction::DeviceToHost, way, part);
         let calls = parts.iter().map(copy).collect();
         let after = self.on_device[device].ready(id).to_vec();

@@ -6,7 +6,7 @@ use super::graph::{BlockId, Item, ItemId};
 use super::issue::OpId;
 use super::memory::Placed;
 use super::prices::Processor;
-use crate::families::{Location, copy_of_part};
+use crate::families::{Location, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
 use crate::scenario::Needed;
@@ -46,7 +46,8 @@ impl Decoder<'_> {
             None => {
                 self.bring_to_host(id);
                 after.extend(self.on_host.ready(id));
-                let way = (self.host_location(id), self.on_device[device].location(id));
+                let (from, to) = (self.host_location(id), self.on_device[device].location(id));
+                let way = Way { from, to };
                 let stream = self.streams.inward(&mut self.builder, device);
                 let parts = self.graph.comes_in(id).into_iter();
                 let copy = |part: Needed| copy_of_part(stream, Direction::HostToDevice, way, &part);

@@ -163,7 +163,7 @@ impl Pricing<'_> {
             workspace,
         };
         let chunk = &self.graph.chunks[node.chunk];
-        let calls = builder.calls_in(memory, (chunk, node.task), stream).ok()?;
+        let calls = builder.calls_in(memory, chunk, node.task, stream).ok()?;
         calls.into_iter().for_each(|call| builder.issue(call));
         self.sum(&builder.program, usize::from(stream.is_some()))
     }

@@ -58,7 +58,7 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
         }
     });
     let own = varied.workload.programs.iter().flat_map(|program| &program.kernels);
-    let tasks = varied.workload.tasks.iter().filter_map(|task| task.kernel.own());
+    let tasks = varied.workload.tasks.iter().filter_map(|task| task.kernel.own_work());
     let mut own = own.chain(tasks.map(|work| &work.declared.kernel));
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(

@@ -2,6 +2,7 @@
 //! functions stay short, and dependencies come from the registry.
 
 mod circles;
+mod one_table;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -103,7 +103,7 @@ fn any_number_of_a_scenario_can_be_varied() {
     let with = |name: &str, value: f64| -> Workload {
         let is_meant = |key: &&hallway::scenario::Key| key.to_string() == name;
         let key = source.keys().iter().find(is_meant).unwrap_or_else(|| panic!("no {name}"));
-        source.with(key, value).unwrap_or_else(|error| panic!("{error}"))
+        source.with_value(key, value).unwrap_or_else(|error| panic!("{error}"))
     };
     let mut expected = as_it_is.clone();
     expected.batches = 7;

@@ -10,7 +10,7 @@ use crate::cli::{Failure, Outcome};
 use crate::findings::InBrief;
 use crate::report::{Machine, Machines, SideBySide};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 /// What an hour on a machine costs.
@@ -40,17 +40,14 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let predicting = &arguments.predicting;
     let found = predicting.profiles()?;
     let workloads = predicting.contests()?;
-    let of_kernels = workloads.iter().flat_map(|workload| &workload.files);
-    let inputs = predicting.scenarios.iter().chain(found.iter().map(|one| &one.path));
-    let inputs = inputs.chain(of_kernels);
     let output = arguments.output.as_deref();
-    check_outputs(inputs.map(PathBuf::as_path), output)?;
+    check_outputs(predicting.inputs(&found, &workloads), output)?;
     let machines = machines(&found, &arguments.price)?;
-    let progress = Progress::of(workloads.len() * found.len());
+    let progress = Progress::over_stages(workloads.len() * found.len());
     let side_by_side = |workload: &crate::scenario::Workload| {
         let runs = arguments.runs.unwrap_or(workload.runs);
         let answers = found.iter().map(|machine| {
-            let ranking = predicting.ranking(workload, machine, (&progress, 0));
+            let ranking = predicting.predictor(machine, &progress).ranking(workload);
             check_runs_count(workload, &ranking, runs).map(|()| InBrief::of(&ranking, runs))
         });
         let title = workload.title();

@@ -1,8 +1,7 @@
 //! What would be, asked beside what is.
 
-use crate::cli::profiles::{LoadedProfile, check_runs_count};
-use crate::cli::progress::Progress;
-use crate::cli::{Failure, Predicting};
+use crate::cli::Failure;
+use crate::cli::profiles::{LoadedProfile, Predictor, check_runs_count};
 use crate::findings::{InBrief, Turning, WhatIf};
 use crate::scenario::Workload;
 use crate::what_if::{Variation, Varied, turning_factor, vary};
@@ -33,14 +32,15 @@ fn varied(
 
 /// The answer if something were different.
 pub(in crate::cli) fn ask(
-    predicting: &Predicting,
-    (workload, runs): (&Workload, u64),
-    (found, progress): (&LoadedProfile, &Progress),
+    predictor: Predictor<'_>,
+    workload: &Workload,
+    runs: u64,
     variation: &Variation,
 ) -> Result<WhatIf, Failure> {
+    let found = predictor.found;
     let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
     let there = LoadedProfile { profile, path: found.path.clone() };
-    let ranking = predicting.ranking(&changed, &there, (progress, 0));
+    let ranking = Predictor { found: &there, ..predictor }.ranking(&changed);
     check_runs_count(&changed, &ranking, runs)?;
     let unknown = ranking.unknown.first().filter(|_| ranking.plans.is_empty());
     let turn = turning_factor(&found.profile, workload, variation);

@@ -3,9 +3,12 @@
 //! Invariant: every error has the place of the innermost value that it is about.
 
 mod error;
+mod several;
+mod spanned;
 
 pub use error::TomlError;
-pub use toml::Spanned;
+pub(crate) use several::written_in_several_ways;
+pub use spanned::Spanned;
 
 use serde::Deserialize;
 use std::ops::Range;
@@ -25,7 +28,7 @@ pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
 ///
 /// # Errors
 /// If the text is not TOML.
-pub fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, TomlError> {
+pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
     DeTable::parse(text).map_err(|error| TomlError {
         message: error.message().to_owned(),
         span: error.span().unwrap_or_default(),
@@ -41,7 +44,7 @@ pub fn decode_table<'i, T: Deserialize<'i>>(
     table: DeTable<'i>,
     span: Range<usize>,
 ) -> Result<T, TomlError> {
-    let document = toml::Deserializer::from(Spanned::new(span, table));
+    let document = toml::Deserializer::from(toml::Spanned::new(span, table));
     serde_path_to_error::deserialize(document).map_err(TomlError::from)
 }
 

@@ -1,5 +1,6 @@
 //! The files of a kernel of one's own, read into values: a program needs no file any more.
 
+use super::cost::only_one;
 use super::raw_kernel::{RawFile, RawHeld, RawKernel};
 use crate::files::{self, Fault, Spanned};
 use crate::kernels::{Code, Image};
@@ -18,6 +19,7 @@ type WithFiles = (Code, Vec<PathBuf>);
 /// The code of a kernel, if it has a file. `folder` is the scenario's.
 pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, Fault> {
     let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
+    only_one(raw.name.get_ref(), forms.map(|(key, file)| (key, file.as_ref().map(Spanned::span))))?;
     let mut there = forms.iter().filter_map(|(key, file)| Some((*key, file.as_ref()?)));
     let Some((form, file)) = there.next() else {
         let stray = raw.entry.as_ref().or(raw.include.first());
@@ -30,13 +32,6 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
             }
         };
     };
-    if let Some((other, second)) = there.next() {
-        let message = format!("kernel `{}` has both `{form}` and `{other}`", raw.name);
-        let help = "keep one of them";
-        return Err(
-            Fault::new(message, second.span(), "second code", help).and(file.span(), "first code")
-        );
-    }
     let Some(entry) = &raw.entry else {
         let message = format!("kernel `{}` does not say which kernel in the file to use", raw.name);
         let help = "add `entry = \"...\"`, the name of the `__global__` function";
@@ -50,7 +45,7 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
     let path = match file.get_ref() {
         RawFile::Path(path) => folder.join(path),
         RawFile::Held(held) => {
-            let code = held_code(raw, (form, file), held, entry)?;
+            let code = held_code(raw, form, file, held, entry)?;
             return Ok(Some((code, Vec::new())));
         }
     };
@@ -84,7 +79,8 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
 /// The code of a kernel whose file stands in the scenario.
 fn held_code(
     raw: &RawKernel,
-    (form, file): (&str, &Spanned<RawFile>),
+    form: &str,
+    file: &Spanned<RawFile>,
     RawHeld { name, text, headers }: &RawHeld,
     entry: &Spanned<String>,
 ) -> Result<Code, Fault> {

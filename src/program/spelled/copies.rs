@@ -1,8 +1,9 @@
 //! Copies as they are spelled out: which kind they are follows from where their memory lies.
 
-use super::call::{CopyCall, RawThreads};
+use super::call::{RawCall, needed};
 use super::expand::Expansion;
 use super::expression::{Part, evaluate};
+use super::values::RawThreads;
 use crate::files::{Fault, Spanned};
 use crate::machine::Direction;
 use crate::program::{Call, CopyBy, Place, Route, Rows, Slice, Threads};
@@ -12,29 +13,31 @@ use std::ops::Range;
 impl Expansion<'_> {
     pub(super) fn copy(
         &mut self,
-        copy: &CopyCall<'_>,
-        name: Option<&Spanned<String>>,
+        source: &Spanned<String>,
+        copy: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let mut from = self.scope.slice(copy.from, &self.indices)?;
-        let mut to = self.scope.slice(copy.to, &self.indices)?;
-        let rows = self.rows(copy, [&mut from, &mut to])?;
+        let (target, name) = (needed(&copy.to), copy.stream.as_ref());
+        let mut from = self.scope.slice(source)?;
+        let mut to = self.scope.slice(target)?;
+        let rows = self.rows(copy, [(&mut from, source), (&mut to, target)])?;
         if rows.is_none() && from.length != to.length {
             let message = format!("copies {} to a range of {}", from.length, to.length);
             let help = "use ranges of the same size, such as `x[0..4 MiB]`";
-            return Err(Fault::new(message, copy.from.span(), "from here", help)
-                .and(copy.to.span(), "to here"));
+            return Err(
+                Fault::new(message, source.span(), "from here", help).and(target.span(), "to here")
+            );
         }
         let (route, memory) = match (self.place(&from), self.place(&to)) {
             (Place::Host(_), Place::Host(_)) => {
-                return self.copy_on_host(copy, [from, to], rows, name, span);
+                return self.copy_on_host(copy, [from, to], rows, span);
             }
             (Place::Host(_), Place::Device(_)) => (Route::Crossing(Direction::HostToDevice), to),
             (Place::Device(_), Place::Host(_)) => (Route::Crossing(Direction::DeviceToHost), from),
             (Place::Device(one), Place::Device(other)) if one == other => (Route::OnDevice, from),
             _ => (Route::ToPeer, from),
         };
-        if let Some(threads) = copy.threads {
+        if let Some(threads) = &copy.threads {
             let message = "`threads` on a copy that the GPU's copy engines make".to_owned();
             let help = "remove it: only copies within host memory have `threads`";
             return Err(Fault::new(message, threads.span(), "no effect", help));
@@ -47,7 +50,7 @@ impl Expansion<'_> {
             let message = "copies rows from one GPU to another".to_owned();
             let help = "first copy them to contiguous memory on the same GPU, then copy that to \
                         the other GPU";
-            let place = copy.rows.map_or_else(|| copy.from.span(), Spanned::span);
+            let place = copy.rows.as_ref().map_or_else(|| source.span(), Spanned::span);
             return Err(Fault::new(message, place, "not between GPUs", help));
         }
         self.push(Call::Copy { by: CopyBy::Stream(stream, route), from, to, rows }, span)?;
@@ -56,15 +59,14 @@ impl Expansion<'_> {
 
     fn copy_on_host(
         &mut self,
-        copy: &CopyCall<'_>,
+        copy: &RawCall,
         [from, to]: [Slice; 2],
         rows: Option<Rows>,
-        stream: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        if let Some(stream) = stream {
-            let message =
-                format!("the CPU copies `{}`, so the copy cannot be in a stream", copy.from);
+        if let Some(stream) = &copy.stream {
+            let from = needed(&copy.copy);
+            let message = format!("the CPU copies `{from}`, so the copy cannot be in a stream");
             let help = "remove `stream`: the host waits for copies by the CPU";
             return Err(Fault::new(message, stream.span(), "no GPU involved", help));
         }
@@ -73,7 +75,7 @@ impl Expansion<'_> {
             let help = "copy each row in a `repeat`: `x[i * 8 KiB..+2 KiB]`";
             return Err(Fault::new(message, span.clone(), "both in host memory", help));
         }
-        let threads = match copy.threads {
+        let threads = match &copy.threads {
             None => Threads::One,
             Some(threads) => match threads.get_ref() {
                 RawThreads::Number(1) => Threads::One,
@@ -95,33 +97,18 @@ impl Expansion<'_> {
     /// The rows of a copy; both slices then end where the last row does.
     fn rows(
         &self,
-        copy: &CopyCall<'_>,
-        [from, to]: [&mut Slice; 2],
+        copy: &RawCall,
+        [from, to]: [(&mut Slice, &Spanned<String>); 2],
     ) -> Result<Option<Rows>, Fault> {
-        let Some(count) = copy.rows else {
-            let alone = [("row", copy.row), ("pitch", copy.pitch), ("to_pitch", copy.to_pitch)];
-            let alone = alone.into_iter().find_map(|(key, value)| Some((key, value?)));
-            return match alone {
-                None => Ok(None),
-                Some((key, value)) => {
-                    let message = format!("this `copy` has `{key}` but no `rows`");
-                    let help = "add `rows = ...`, the number of rows";
-                    Err(Fault::new(message, value.span(), "number of rows missing", help))
-                }
-            };
-        };
-        let Some(row) = copy.row else {
-            let message = "this `copy` has `rows` but no `row`";
-            let help = "add `row`, the size of each row, such as `row = \"2 KiB\"`";
-            return Err(Fault::new(message, count.span(), "size of a row missing", help));
-        };
+        let Some(count) = &copy.rows else { return Ok(None) };
+        let row = needed(&copy.row);
         let number = u64::try_from(*count.get_ref()).ok().filter(|&number| number > 0);
         let number = number.ok_or_else(|| {
             let message = format!("`rows` is {count}");
             Fault::new(message, count.span(), "no rows", "write a whole number of at least 1")
         })?;
         let bytes = self.bytes(row)?;
-        let pitch = |key: &str, pitch: Option<&Spanned<String>>| {
+        let pitch = |key: &str, pitch: &Option<Spanned<String>>| {
             let Some(pitch) = pitch else { return Ok(bytes) };
             let found = self.bytes(pitch)?;
             if found >= bytes {
@@ -132,9 +119,8 @@ impl Expansion<'_> {
             Err(Fault::new(message, pitch.span(), "smaller than a row", help)
                 .and(row.span(), "the row"))
         };
-        let pitches = [pitch("pitch", copy.pitch)?, pitch("to_pitch", copy.to_pitch)?];
-        let sides = [(from, pitches[0], copy.from), (to, pitches[1], copy.to)];
-        for (slice, pitch, text) in sides {
+        let pitches = [pitch("pitch", &copy.pitch)?, pitch("to_pitch", &copy.to_pitch)?];
+        for ((slice, text), pitch) in [from, to].into_iter().zip(pitches) {
             let needs = Rows::span(bytes, pitch, number).filter(|&needs| needs <= slice.length);
             slice.length = needs.ok_or_else(|| {
                 let has = slice.length;
@@ -149,8 +135,8 @@ impl Expansion<'_> {
     }
 
     fn bytes(&self, text: &Spanned<String>) -> Result<Bytes, Fault> {
-        let part = Part::new(text.get_ref(), &text.span());
-        let value = evaluate(part, &self.indices)?;
+        let part = Part::whole(text);
+        let value = evaluate(part, &self.scope.indices)?;
         let bytes = u64::try_from(value).ok().filter(|&bytes| bytes > 0).map(Bytes::new);
         bytes.ok_or_else(|| {
             let message = format!("a row cannot have {value} bytes");

@@ -6,42 +6,47 @@ use crate::kernels::{CpuSide, OwnCost};
 use crate::units::Span;
 use std::ops::Range;
 
-type Said<'r> = (
-    &'r Option<Spanned<RawPoints>>,
-    &'r Option<Spanned<RawRoofline>>,
-    &'r Option<Spanned<RawStated>>,
-);
+/// The keys for a cost: a kernel has them for the GPU, and again for the CPU.
+#[derive(Clone, Copy)]
+pub(super) struct RawCost<'r> {
+    pub points: Option<&'r Spanned<RawPoints>>,
+    pub roofline: Option<&'r Spanned<RawRoofline>>,
+    pub stated: Option<&'r Spanned<RawStated>>,
+}
 
-/// The cost that is said, with its place; `None` if none is.
-pub(super) fn cost(
-    name: &str,
-    (points_, roofline_, stated_): Said<'_>,
-) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
+/// The cost of a kernel, with its place; `None` if it has no key for one.
+pub(super) fn cost(name: &str, raw: RawCost<'_>) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
     let places = [
-        ("points", points_.as_ref().map(Spanned::span)),
-        ("roofline", roofline_.as_ref().map(Spanned::span)),
-        ("stated", stated_.as_ref().map(Spanned::span)),
+        ("points", raw.points.map(Spanned::span)),
+        ("roofline", raw.roofline.map(Spanned::span)),
+        ("stated", raw.stated.map(Spanned::span)),
     ];
-    let mut there = places.into_iter().filter_map(|(key, place)| Some((key, place?)));
+    let Some(place) = only_one(name, places)? else { return Ok(None) };
+    let points = raw.points.map(|raw| points(name, raw));
+    let roofline = || raw.roofline.map(|raw| roofline(name, raw));
+    let stated = || raw.stated.map(|raw| stated(name, raw));
+    let cost = points.or_else(roofline).or_else(stated).transpose()?;
+    Ok(cost.map(|cost| (cost, place)))
+}
+
+/// The place of the key that a kernel has, of several of which it may have one.
+pub(super) fn only_one(
+    name: &str,
+    keys: [(&str, Option<Range<usize>>); 3],
+) -> Result<Option<Range<usize>>, Fault> {
+    let mut there = keys.into_iter().filter_map(|(key, place)| Some((key, place?)));
     let Some((first, place)) = there.next() else { return Ok(None) };
-    if let Some((second, other)) = there.next() {
-        let message = format!("kernel `{name}` has both `{first}` and `{second}`");
-        let help = "keep one of them";
-        return Err(Fault::new(message, other, "given twice", help).and(place, "first given here"));
-    }
-    let cost = match (points_, roofline_, stated_) {
-        (Some(raw), ..) => points(name, raw)?,
-        (_, Some(raw), _) => roofline(name, raw)?,
-        (.., Some(raw)) => stated(name, raw)?,
-        _ => return Ok(None),
-    };
-    Ok(Some((cost, place)))
+    let Some((second, other)) = there.next() else { return Ok(Some(place)) };
+    let message = format!("kernel `{name}` has both `{first}` and `{second}`");
+    let help = "keep one of them";
+    Err(Fault::new(message, other, "given twice", help).and(place, "first given here"))
 }
 
 /// What is said of the CPU.
 pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
     let RawCpu { points, roofline, stated, command } = raw.get_ref();
-    let known = cost(name, (points, roofline, stated))?;
+    let (points, roofline, stated) = (points.as_ref(), roofline.as_ref(), stated.as_ref());
+    let known = cost(name, RawCost { points, roofline, stated })?;
     match (known, command) {
         (Some((cost, _)), None) => Ok(CpuSide::Cost(cost)),
         (Some(_), Some(command)) => {

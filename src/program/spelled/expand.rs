@@ -1,7 +1,6 @@
 //! From a program as it is spelled out to its calls, one by one.
 
-use super::call::{RawCall, Verb};
-use super::expression::Indices;
+use super::call::{KernelCall, RawCall, Verb, needed};
 use super::own::DeclaredKernel;
 use super::raw::RawProgram;
 use super::scope::{NamedBuffer, Scope};
@@ -34,7 +33,6 @@ pub fn expand(
         scope: Scope::new(raw, buffers)?,
         declared,
         kernels: Vec::new(),
-        indices: Indices::new(),
         workspaces: BTreeMap::new(),
         threads: HostThreads::default(),
         calls: Vec::new(),
@@ -67,7 +65,6 @@ type Placed = (Call, Range<usize>);
 
 pub(super) struct Expansion<'k> {
     pub(super) scope: Scope,
-    pub(super) indices: Indices,
     /// The scenario's kernels, and those of them that calls have named so far.
     pub declared: &'k [Arc<DeclaredKernel>],
     pub kernels: Vec<OwnKernel>,
@@ -93,7 +90,7 @@ impl Expansion<'_> {
     fn add(&mut self, raw: &RawCall, within: &Range<usize>) -> Result<(), Fault> {
         let outer = self.threads.making;
         if let Some(name) = &raw.thread {
-            self.threads.making = self.threads.thread(name, &self.indices, self.in_setup)?;
+            self.threads.making = self.threads.thread(name, &self.scope.indices, self.in_setup)?;
         }
         let added = self.add_call(raw, within);
         self.threads.making = outer;
@@ -104,34 +101,38 @@ impl Expansion<'_> {
         let (verb, span) = raw.verb(within)?;
         let stream = raw.stream.as_ref();
         match verb {
-            Verb::Copy(copy) => return self.copy(&copy, stream, &span),
-            Verb::Launch(kernel) => return self.launch(&kernel, stream, &span),
-            Verb::Compute(kernel) => return self.compute(&kernel, &span),
+            Verb::Copy(from) => return self.copy(from, raw, &span),
+            Verb::Launch(kernel) => {
+                return self.launch(&KernelCall { kernel, keys: raw }, &span);
+            }
+            Verb::Compute(kernel) => {
+                return self.compute(&KernelCall { kernel, keys: raw }, &span);
+            }
             Verb::Work(time) => {
                 let time = span_of(time)?;
                 self.push(Call::Work { time }, &span)?;
             }
             Verb::Clear(target) => {
-                let target = self.scope.slice(target, &self.indices)?;
+                let target = self.scope.slice(target)?;
                 let stream = self.stream(stream, &target)?;
                 self.push(Call::Clear { stream, target }, &span)?;
             }
             Verb::Record(event) => {
                 let stream = self.stream_or_default(stream)?;
-                let event = self.scope.event(event, &self.indices)?;
+                let event = self.scope.event(event)?;
                 self.push(Call::Record { stream, event }, &span)?;
             }
             Verb::Wait(event) => {
                 let stream = self.stream_or_default(stream)?;
-                let event = self.scope.known_event(event, &self.indices)?;
+                let event = self.scope.known_event(event)?;
                 self.push(Call::Wait { stream, event }, &span)?;
             }
             Verb::Synchronize(stream) => {
-                let stream = self.scope.known_stream(stream, &self.indices)?;
+                let stream = self.scope.known_stream(stream)?;
                 self.push(Call::Synchronize { stream }, &span)?;
             }
             Verb::SynchronizeEvent(event) => {
-                let event = self.scope.known_event(event, &self.indices)?;
+                let event = self.scope.known_event(event)?;
                 self.push(Call::SynchronizeEvent { event }, &span)?;
             }
             Verb::SynchronizeDevice(gpu) => {
@@ -140,20 +141,26 @@ impl Expansion<'_> {
                 self.push(Call::SynchronizeDevice(device), &span)?;
             }
             Verb::SynchronizeThread(name) => {
-                let thread = self.threads.awaited(name, &self.indices)?;
+                let thread = self.threads.awaited(name, &self.scope.indices)?;
                 self.push(Call::SynchronizeThread(thread), &span)?;
             }
-            Verb::Allocate(memory) => return self.allocate(memory, stream, &span),
-            Verb::Free(memory) => return self.free(memory, stream, &span),
+            Verb::Allocate(memory) => {
+                let (allocation, stream) = self.in_stream(memory, stream)?;
+                self.push(Call::Allocate { allocation, stream }, &span)?;
+            }
+            Verb::Free(memory) => {
+                let (allocation, stream) = self.in_stream(memory, stream)?;
+                self.push(Call::Free { allocation, stream }, &span)?;
+            }
             Verb::Pin(memory) => return self.pin(memory, &span),
             Verb::Unpin(memory) => {
-                let id = self.scope.whole(memory, &self.indices)?;
+                let id = self.scope.whole(memory)?;
                 self.push(Call::Unpin(id), &span)?;
             }
             Verb::Renew(memory) => return self.renew(memory, &span),
-            Verb::Prefetch { target, to } => return self.prefetch((target, to), stream, &span),
-            Verb::Repeat { times, index, calls } => return self.repeat(times, index, calls, &span),
-            Verb::Graph { calls } => return self.graph(calls, stream, &span),
+            Verb::Prefetch(target) => return self.prefetch(target, raw, &span),
+            Verb::Repeat(times) => return self.repeat(times, raw, &span),
+            Verb::Graph(calls) => return self.graph(calls, stream, &span),
         }
         Ok(())
     }
@@ -217,7 +224,7 @@ impl Expansion<'_> {
         memory: &Slice,
     ) -> Result<StreamId, Fault> {
         match name {
-            Some(name) => self.scope.stream(name, &self.indices),
+            Some(name) => self.scope.stream(name),
             None => Ok(self.scope.default_stream(match self.place(memory) {
                 Place::Device(device) => device,
                 Place::Host(_) => DeviceId::FIRST,
@@ -227,7 +234,7 @@ impl Expansion<'_> {
 
     pub fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
         match name {
-            Some(name) => self.scope.stream(name, &self.indices),
+            Some(name) => self.scope.stream(name),
             None => {
                 let device = *self.threads.current();
                 Ok(self.scope.default_stream(device))
@@ -242,10 +249,10 @@ impl Expansion<'_> {
     fn repeat(
         &mut self,
         times: &Spanned<i64>,
-        index: Option<&Spanned<String>>,
-        calls: &[RawCall],
+        call: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
+        let (index, calls) = (&call.index, needed(&call.calls).get_ref());
         let rounds = *times.get_ref();
         if !(1..=MOST_ROUNDS).contains(&rounds) {
             let message = format!("`repeat` is {rounds}");
@@ -253,14 +260,14 @@ impl Expansion<'_> {
             return Err(Fault::new(message, times.span(), "out of range", help));
         }
         if let Some(index) = index
-            && self.indices.iter().any(|(known, _)| known == index.get_ref())
+            && self.scope.indices.iter().any(|(known, _)| known == index.get_ref())
         {
             let message = format!("`{index}` is already the index of an enclosing `repeat`");
             return Err(Fault::new(message, index.span(), "taken", "choose another name"));
         }
         for round in 0..rounds {
             if let Some(index) = index {
-                self.indices.push((index.get_ref().clone(), round));
+                self.scope.indices.push((index.get_ref().clone(), round));
             }
             let before = self.calls.len();
             for call in calls {
@@ -268,7 +275,7 @@ impl Expansion<'_> {
             }
             let does_nothing = self.calls.len() == before;
             if index.is_some() {
-                self.indices.pop();
+                self.scope.indices.pop();
             }
             // Nor would another round.
             if does_nothing {
@@ -289,7 +296,7 @@ impl Expansion<'_> {
             let help = "add `stream = \"s\"`, the stream in which capture begins";
             return Err(Fault::new(message, span.clone(), "cannot be captured", help));
         };
-        let stream = self.scope.stream(name, &self.indices)?;
+        let stream = self.scope.stream(name)?;
         self.push(Call::Replay { stream, calls: 0 }, span)?;
         let launch = self.calls.len();
         self.in_graph = true;

@@ -1,7 +1,7 @@
 //! Whole-number expressions: in the names and byte ranges of calls, such as `i * 32 MiB` and
 //! `ring{i % 2}`, and in the rules of kernels, such as `ceil(columns / 32)`.
 
-use crate::files::Fault;
+use crate::files::{Fault, Spanned};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -21,7 +21,12 @@ impl<'t> Part<'t> {
         Self { text, span: (span.start, span.end) }
     }
 
-    pub const fn with(self, text: &'t str) -> Self {
+    /// All of a text.
+    pub fn whole(text: &'t Spanned<String>) -> Self {
+        Self::new(text.get_ref(), &text.span())
+    }
+
+    pub const fn with_text(self, text: &'t str) -> Self {
         Self { text, ..self }
     }
 
@@ -62,7 +67,7 @@ pub(super) fn filled_in(part: Part<'_>, indices: &Indices) -> Result<String, Fau
             return Err(part.fault(message, "missing `}`", "write, for example, `ring{i % 2}`"));
         };
         name += before;
-        name += &evaluate(part.with(inside), indices)?.to_string();
+        name += &evaluate(part.with_text(inside), indices)?.to_string();
         rest = after;
     }
     name += rest;

@@ -1,6 +1,6 @@
 //! Calls of kernels: of the library, of one's own, and products of any shape.
 
-use super::call::KernelCall;
+use super::call::{KernelCall, needed};
 use super::expand::Expansion;
 use super::scope::Scope;
 use crate::files::{Fault, Spanned};
@@ -17,11 +17,10 @@ impl Expansion<'_> {
     pub(super) fn launch(
         &mut self,
         call: &KernelCall<'_>,
-        name: Option<&Spanned<String>>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
         let mut step = self.step(call)?;
-        let stream = self.stream_beside(name, step.slices().copied())?;
+        let stream = self.stream_beside(call.keys.stream.as_ref(), step.slices().copied())?;
         if let Step::Library(step) = &mut step {
             let floats = Grid::workspace(step.kernel, &step.arguments);
             step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
@@ -70,7 +69,7 @@ impl Expansion<'_> {
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
             let at = self.place_of(&own.kernel);
-            return own.step((at, call), &mut self.scope, &self.indices).map(Step::Own);
+            return own.step(at, call, &mut self.scope).map(Step::Own);
         }
         let kernel = Kernel::from_name(name).ok_or_else(|| {
             let message = format!("there is no kernel `{name}`");
@@ -79,17 +78,17 @@ impl Expansion<'_> {
             let help = format!("use one of {}", all.join(", "));
             Fault::new(message, call.kernel.span(), "unknown kernel", help)
         })?;
-        if let Some(elements) = call.elements {
+        if let Some(elements) = &call.keys.elements {
             let message =
                 format!("the ranges already set the number of elements of kernel `{kernel}`");
             return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
-        let has =
-            |key: &str| call.arguments.into_iter().flatten().any(|(name, _)| name.get_ref() == key);
-        if kernel == Kernel::Matmul && (call.of_type.is_some() || has("rows") || has("columns")) {
+        let has = |key: &str| call.arguments().any(|(name, _)| name.get_ref() == key);
+        let element_type = &call.keys.r#type;
+        if kernel == Kernel::Matmul && (element_type.is_some() || has("rows") || has("columns")) {
             return self.product(call).map(Step::Own);
         }
-        if let Some(stray) = call.of_type {
+        if let Some(stray) = element_type {
             let message = format!("kernel `{kernel}` only works on f32");
             return Err(Fault::new(message, stray.span(), "not allowed", "remove it"));
         }
@@ -102,29 +101,30 @@ impl Expansion<'_> {
         call: &KernelCall<'_>,
     ) -> Result<LibraryStep, Fault> {
         let mut arguments = Arguments::of(kernel);
-        for (name, value) in call.arguments.into_iter().flatten() {
+        for (name, value) in call.arguments() {
             arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
                 let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
                 Fault::new(message, value.span(), "not allowed", "correct it or remove it")
             })?;
         }
-        let lead = call.lead.map_or(Ok(0), |lead| {
+        let lead = call.keys.lead.as_ref().map_or(Ok(0), |lead| {
             u64::try_from(*lead.get_ref()).map_err(|_| {
                 let message = format!("`lead` is {lead}, but must be a number of elements");
                 Fault::new(message, lead.span(), "too small", "write a number of at least 0")
             })
         })?;
-        let writes = call.writes.all();
+        let writes = call.writes();
         let [output] = &writes[..] else {
             let message =
                 format!("kernel `{kernel}` writes one range, but the call has {}", writes.len());
-            return Err(Fault::new(message, call.writes.span(), "one", "write a single range"));
+            let place = needed(&call.keys.writes).span();
+            return Err(Fault::new(message, place, "one", "write a single range"));
         };
-        let mut slice = |text| self.scope.slice(text, &self.indices);
+        let mut slice = |text| self.scope.slice(text);
         Ok(LibraryStep {
             kernel,
             arguments,
-            inputs: call.reads.get_ref().iter().map(&mut slice).collect::<Result<_, _>>()?,
+            inputs: call.reads().iter().map(&mut slice).collect::<Result<_, _>>()?,
             output: slice(output)?,
             workspace: None,
             lead,
@@ -133,7 +133,7 @@ impl Expansion<'_> {
 
     /// A product of any shape, by cuBLAS.
     fn product(&mut self, call: &KernelCall<'_>) -> Result<OwnStep, Fault> {
-        let of = call.of_type.map_or(Ok(ProductType::F32), |named| {
+        let of = call.keys.r#type.as_ref().map_or(Ok(ProductType::F32), |named| {
             let found = ProductType::ALL.into_iter().find(|one| one.name() == named.get_ref());
             found.ok_or_else(|| {
                 let message = format!("`{named}` is not a type for products");
@@ -142,7 +142,7 @@ impl Expansion<'_> {
             })
         })?;
         let mut numbers = BTreeMap::new();
-        for (name, value) in call.arguments.into_iter().flatten() {
+        for (name, value) in call.arguments() {
             let sides = ["rows", "inner", "columns"];
             let is_side = sides.contains(&name.get_ref().as_str());
             let size = *value.get_ref();
@@ -155,7 +155,7 @@ impl Expansion<'_> {
             }
             numbers.insert(name.get_ref().clone(), size);
         }
-        if let Some(lead) = call.lead {
+        if let Some(lead) = &call.keys.lead {
             let message = "a product cannot have a `lead`".to_owned();
             return Err(Fault::new(message, lead.span(), "not allowed", "remove it"));
         }
@@ -164,10 +164,10 @@ impl Expansion<'_> {
         let kernel = OwnKernel { name, gpu, cpu, rule, elementwise: None };
         let kernel = self.place_of(&kernel);
         let mut slices = |texts: &[Spanned<String>]| {
-            let slices = texts.iter().map(|text| self.scope.slice(text, &self.indices));
+            let slices = texts.iter().map(|text| self.scope.slice(text));
             slices.collect::<Result<Vec<_>, _>>()
         };
-        let (reads, writes) = (slices(call.reads.get_ref())?, slices(&call.writes.all())?);
+        let (reads, writes) = (slices(call.reads())?, slices(&call.writes())?);
         let (geometry, parameters) = (None, Vec::new());
         let mut step =
             OwnStep { kernel, reads, writes, elements: 1, numbers, geometry, parameters };

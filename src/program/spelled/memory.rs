@@ -1,5 +1,6 @@
 //! Calls on memory as a whole: taking it, giving it back, pinning, renewing, prefetching.
 
+use super::call::{RawCall, needed};
 use super::expand::Expansion;
 use crate::files::{Fault, Spanned};
 use crate::machine::{HostMemory, Residence, StreamId};
@@ -8,34 +9,14 @@ use crate::units::Bytes;
 use std::ops::Range;
 
 impl Expansion<'_> {
-    pub(super) fn allocate(
-        &mut self,
-        memory: &Spanned<String>,
-        stream: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let (allocation, stream) = self.in_stream(memory, stream)?;
-        self.push(Call::Allocate { allocation, stream }, span)
-    }
-
-    pub(super) fn free(
-        &mut self,
-        memory: &Spanned<String>,
-        stream: Option<&Spanned<String>>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let (allocation, stream) = self.in_stream(memory, stream)?;
-        self.push(Call::Free { allocation, stream }, span)
-    }
-
     /// The memory of a name, and the stream in whose order it is taken or given back, if one is
     /// named: only a GPU's memory can be.
-    fn in_stream(
+    pub(super) fn in_stream(
         &mut self,
         memory: &Spanned<String>,
         stream: Option<&Spanned<String>>,
     ) -> Result<(AllocationId, Option<StreamId>), Fault> {
-        let allocation = self.scope.whole(memory, &self.indices)?;
+        let allocation = self.scope.whole(memory)?;
         let Some(stream) = stream else { return Ok((allocation, None)) };
         let slice = self.of_device(memory, allocation)?;
         Ok((allocation, Some(self.stream(Some(stream), &slice)?)))
@@ -59,7 +40,7 @@ impl Expansion<'_> {
         memory: &Spanned<String>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
+        let id = self.scope.whole(memory)?;
         if !self.pinned.contains(&id) {
             self.check_pageable(memory, id, "pinned", "pin pageable memory")?;
             self.scope.allocations[id.0].place = Place::Host(HostMemory::Pinned);
@@ -73,7 +54,7 @@ impl Expansion<'_> {
         memory: &Spanned<String>,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let id = self.scope.whole(memory, &self.indices)?;
+        let id = self.scope.whole(memory)?;
         self.check_pageable(memory, id, "renewed", "renew pageable memory")?;
         self.push(Call::Renew(id), span)
     }
@@ -94,16 +75,17 @@ impl Expansion<'_> {
 
     pub(super) fn prefetch(
         &mut self,
-        (memory, to): (&Spanned<String>, &Spanned<String>),
-        stream: Option<&Spanned<String>>,
+        memory: &Spanned<String>,
+        call: &RawCall,
         span: &Range<usize>,
     ) -> Result<(), Fault> {
-        let target = self.scope.slice(memory, &self.indices)?;
+        let target = self.scope.slice(memory)?;
         if !self.place(&target).is_managed() {
             let message = format!("`{memory}` is not managed memory");
             let help = "declare it in `memory` with `kind = \"managed\"`, or use a copy";
             return Err(Fault::new(message, memory.span(), "cannot be prefetched", help));
         }
+        let to = needed(&call.to);
         let to = match to.get_ref().as_str() {
             "gpu" => Residence::Device,
             "host" => Residence::Host,
@@ -113,7 +95,7 @@ impl Expansion<'_> {
                 return Err(Fault::new(message, to.span(), "not a target", help));
             }
         };
-        let stream = self.stream(stream, &target)?;
+        let stream = self.stream(call.stream.as_ref(), &target)?;
         self.push(Call::Prefetch { stream, target, to }, span)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::call::KernelCall;
 use super::code::code;
-use super::cost::{cost, cpu};
+use super::cost::{RawCost, cost, cpu};
 use super::elementwise::elementwise;
 use super::expression::{Indices, names};
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
@@ -54,7 +54,9 @@ impl DeclaredKernel {
             let message = format!("the library already has a kernel named `{name}`");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
-        let known = cost(&name, (&raw.points, &raw.roofline, &raw.stated))?;
+        let (points, roofline, stated) =
+            (raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref());
+        let known = cost(&name, RawCost { points, roofline, stated })?;
         let (code, files) = code(raw, folder)?.unzip();
         let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
         let gpu = match (code, known) {
@@ -119,20 +121,20 @@ impl DeclaredKernel {
         Ok(())
     }
 
-    /// The launch that a call makes.
+    /// The launch that a call makes. `at` is the kernel's place in the program's table.
     pub(super) fn step(
         &self,
-        (at, call): (usize, &KernelCall<'_>),
+        at: usize,
+        call: &KernelCall<'_>,
         scope: &mut Scope,
-        indices: &Indices,
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
-        if let Some(lead) = call.lead {
+        if let Some(lead) = &call.keys.lead {
             let message =
                 format!("`lead` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, lead.span(), "not taken", "remove it"));
         }
-        if let Some(stray) = call.of_type {
+        if let Some(stray) = &call.keys.r#type {
             let message =
                 format!("`type` only applies to library kernels, not to your own kernel `{name}`");
             return Err(Fault::new(message, stray.span(), "not taken", "remove it"));
@@ -151,12 +153,12 @@ impl DeclaredKernel {
                 )
                 .and(names[0].span(), "declared here"));
             }
-            texts.iter().map(|text| scope.slice(text, indices)).collect::<Result<Vec<Slice>, _>>()
+            texts.iter().map(|text| scope.slice(text)).collect::<Result<Vec<Slice>, _>>()
         };
-        let reads = slices(call.reads.get_ref(), &raw.reads, "reads")?;
-        let writes = slices(&call.writes.all(), &raw.writes, "writes")?;
-        let numbers = self.numbers(call.arguments.into_iter().flatten())?;
-        let (elements, place) = (call.elements, call.kernel.span());
+        let reads = slices(call.reads(), &raw.reads, "reads")?;
+        let writes = slices(&call.writes(), &raw.writes, "writes")?;
+        let numbers = self.numbers(call.arguments())?;
+        let (elements, place) = (call.keys.elements.as_ref(), call.kernel.span());
         let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
             let message =
                 format!("this launch of `{name}` does not say how many elements it works on");

@@ -19,14 +19,12 @@ use serde::Deserialize;
 #[cfg_attr(feature = "schema", schemars(rename = "Program"))]
 pub struct RawProgram {
     /// Name of the program, used as its plan's name in reports.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// A name for what the program computes. Programs with the same `result` are compared with each
     /// other. Default: programs are compared if they leave the same data in the same memory,
     /// computed by the same kernels from the same buffers; all other programs get their own
     /// answers.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub result: Option<Spanned<String>>,
     /// The program's own memory, in addition to the buffers. Memory that no call allocates is
     /// allocated in the set-up.
@@ -38,7 +36,6 @@ pub struct RawProgram {
     pub streams: Vec<RawStream>,
     /// Host time that a framework adds before each driver call in a run, such as `"6 us"`. Default:
     /// none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub overhead: Option<Spanned<String>>,
     /// Calls made once, before the first run.
     #[serde(default)]
@@ -57,15 +54,13 @@ pub struct RawProgram {
 #[cfg_attr(feature = "schema", schemars(rename = "Memory"))]
 pub struct RawMemory {
     /// Name of the memory. No buffer may have the same name.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// Kind of memory.
     pub kind: RawKind,
     /// Size, such as `"64 MiB"`.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub size: Spanned<String>,
     /// The GPU that it is on, counted from 0. Only for `kind = "device"`. Default: 0.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub gpu: Option<Spanned<i64>>,
 }
 
@@ -94,7 +89,6 @@ pub enum RawKind {
 #[cfg_attr(feature = "schema", schemars(rename = "Stream"))]
 pub struct RawStream {
     /// Name by which calls refer to the stream.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// Whether the stream and the legacy default stream wait for each other. Default: `blocking`.
     pub kind: Option<RawStreamKind>,
@@ -102,7 +96,7 @@ pub struct RawStream {
     #[serde(default)]
     pub priority: i32,
     /// The GPU of the stream, counted from 0. Default: 0.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub gpu: Option<Spanned<i64>>,
 }
 

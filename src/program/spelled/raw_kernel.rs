@@ -1,13 +1,12 @@
 //! A kernel of one's own as it is written.
 
 use super::values::{Number, RawParameter};
-use crate::files::Spanned;
+use crate::files::{Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, SeqAccess};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// More elements than any memory holds.
 pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
@@ -24,73 +23,56 @@ pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
 #[cfg_attr(feature = "schema", schemars(rename = "Kernel"))]
 pub struct RawKernel {
     /// Name of the kernel. Must differ from all library kernels.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: Spanned<String>,
     /// CUDA C++ device code, compiled by NVRTC for the GPU: the path of a file, relative to the
     /// scenario, or its text.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
     pub source: Option<Spanned<RawFile>>,
     /// File with PTX, as written by `nvcc -ptx`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
     pub ptx: Option<Spanned<RawFile>>,
     /// File with a cubin, as written by `nvcc -cubin -arch=sm_90`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawFile>"))]
     pub cubin: Option<Spanned<RawFile>>,
     /// The kernel in the code: an expression such as `"blur<float, 4>"` for `source`, its plain
     /// name for PTX or a cubin.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub entry: Option<Spanned<String>>,
     /// Folders with headers that the source includes, relative to the scenario.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub include: Vec<Spanned<String>>,
     /// Names for the memory that the kernel reads, in the order of a launch's `reads`.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub reads: Vec<Spanned<String>>,
     /// Names for the memory that the kernel writes, in the order of a launch's `writes`.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub writes: Vec<Spanned<String>>,
     /// The kernel's parameters, in the order of the code: a name from `reads` or `writes` for a
     /// pointer, or a typed number such as `{ i32 = "columns" }` or `{ f32 = 0.5 }`.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<RawParameter>"))]
     pub parameters: Vec<Spanned<RawParameter>>,
     /// Number of threads in a block, in up to three dimensions.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Number>>"))]
     pub block: Option<Spanned<Vec<Spanned<Number>>>>,
     /// Number of blocks in the grid, in up to three dimensions: numbers, or expressions that use a
     /// launch's arguments, such as `"ceil(columns / 32)"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Number>>"))]
     pub grid: Option<Spanned<Vec<Spanned<Number>>>>,
     /// Dynamic shared memory per block, such as `"4 KiB"`. Default: none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     pub shared: Option<Spanned<Number>>,
     /// Number of elements that a launch works on if it does not say, such as `"rows * columns"`.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Number>"))]
     pub elements: Option<Spanned<Number>>,
     /// The names in `reads` and `writes` of which a launch on some elements uses only these
     /// elements; the other inputs are read whole. Must include all of `writes`. With this key,
     /// plans can split tasks that have a `split`. Default: the kernel is not split.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
     /// Number of neighbours on each side that an element of `elementwise` depends on, as in a
     /// stencil; for a grid of planes, the number of elements in a plane. A chunk then computes this
     /// many extra elements on each side, which take time and are discarded. Default: 0.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<i64>", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
     /// Times for several numbers of elements: `[[1e6, "120 us"], [1e7, "1.1 ms"]]`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
     pub points: Option<Spanned<RawPoints>>,
     /// Work per element, timed with the GPU's measured rates.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawRoofline>"))]
     pub roofline: Option<Spanned<RawRoofline>>,
     /// A stated time.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawStated>"))]
     pub stated: Option<Spanned<RawStated>>,
     /// The time of the same work on the CPU.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawCpu>"))]
     pub cpu: Option<Spanned<RawCpu>>,
 }
 
@@ -102,27 +84,17 @@ pub type RawPoints = Vec<RawPoint>;
 #[cfg_attr(feature = "schema", schemars(inline, with = "(f64, String)"))]
 pub struct RawPoint(pub Spanned<f64>, pub Spanned<String>);
 
-impl<'de> Deserialize<'de> for RawPoint {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Pair;
-        impl<'de> Visitor<'de> for Pair {
-            type Value = RawPoint;
+written_in_several_ways! {
+    RawPoint, "a pair such as [1e6, \"120 us\"]",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a pair such as [1e6, \"120 us\"]")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<RawPoint, A::Error> {
-                let lacks = |length| de::Error::invalid_length(length, &self);
-                let size = pair.next_element()?.ok_or_else(|| lacks(0))?;
-                let time = pair.next_element()?.ok_or_else(|| lacks(1))?;
-                match pair.next_element::<de::IgnoredAny>()? {
-                    Some(_) => Err(lacks(3)),
-                    None => Ok(RawPoint(size, time)),
-                }
-            }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<RawPoint, A::Error> {
+        let lacks = |length| de::Error::invalid_length(length, &self);
+        let size = pair.next_element()?.ok_or_else(|| lacks(0))?;
+        let time = pair.next_element()?.ok_or_else(|| lacks(1))?;
+        match pair.next_element::<de::IgnoredAny>()? {
+            Some(_) => Err(lacks(3)),
+            None => Ok(RawPoint(size, time)),
         }
-        from.deserialize_seq(Pair)
     }
 }
 
@@ -136,10 +108,10 @@ impl<'de> Deserialize<'de> for RawPoint {
 #[cfg_attr(feature = "schema", schemars(rename = "Roofline"))]
 pub struct RawRoofline {
     /// Number of floating-point operations; a fused multiply-add counts as two.
-    #[cfg_attr(feature = "schema", schemars(with = "f64", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub flops_per_element: Spanned<f64>,
     /// Number of bytes read from and written to memory.
-    #[cfg_attr(feature = "schema", schemars(with = "f64", range(min = 0)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub bytes_per_element: Spanned<f64>,
 }
 
@@ -153,14 +125,11 @@ pub struct RawRoofline {
 #[cfg_attr(feature = "schema", schemars(rename = "Stated"))]
 pub struct RawStated {
     /// Time independent of the size, such as `"5 us"`. Default: none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub fixed: Option<Spanned<String>>,
     /// Time per element, such as `"0.2 ns"`. Default: none.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub per_element: Option<Spanned<String>>,
     /// Uncertainty of the time, such as `"10%"`: nine out of ten runs are within it. Predicted
     /// ranges include it. Default: the time is exact.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub range: Option<Spanned<String>>,
 }
 
@@ -174,15 +143,12 @@ pub struct RawCpu {
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
     pub points: Option<Spanned<RawPoints>>,
     /// Work per element, timed with the CPU's measured rates.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawRoofline>"))]
     pub roofline: Option<Spanned<RawRoofline>>,
     /// A stated time.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<RawStated>"))]
     pub stated: Option<Spanned<RawStated>>,
     /// A command that does the same work, with its arguments: `["./blur", "{elements}"]`. `hallway
     /// calibrate --scenario FILE --allow-commands` times it. If its last line of output is a time
     /// such as `3.1 ms`, that is used; otherwise, the time from start to exit.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Scope {
     /// The names of the streams; the legacy default streams have none.
     stream_names: Vec<Option<String>>,
     events: BTreeMap<String, EventId>,
+    /// The rounds of the loops around the call that is read now: names may contain them.
+    pub indices: Indices,
     buffers: Vec<NamedBuffer>,
 }
 
@@ -102,9 +104,9 @@ impl Scope {
     }
 
     /// The stream of a name, which is made if it is new.
-    pub fn stream(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<StreamId, Fault> {
-        let part = Part::new(name.get_ref(), &name.span());
-        let name = filled_in(part, indices)?;
+    pub fn stream(&mut self, name: &Spanned<String>) -> Result<StreamId, Fault> {
+        let part = Part::whole(name);
+        let name = filled_in(part, &self.indices)?;
         if let Some(known) = self.named(&name) {
             return Ok(known);
         }
@@ -117,13 +119,9 @@ impl Scope {
     }
 
     /// The stream of a name if there is one.
-    pub fn known_stream(
-        &self,
-        name: &Spanned<String>,
-        indices: &Indices,
-    ) -> Result<StreamId, Fault> {
-        let part = Part::new(name.get_ref(), &name.span());
-        let name = filled_in(part, indices)?;
+    pub fn known_stream(&self, name: &Spanned<String>) -> Result<StreamId, Fault> {
+        let part = Part::whole(name);
+        let name = filled_in(part, &self.indices)?;
         self.named(&name).ok_or_else(|| {
             let message = format!("no earlier call uses a stream `{name}`");
             part.fault(message, "unknown stream", known("known names: ", self.names_of_streams()))
@@ -176,16 +174,16 @@ impl Scope {
     }
 
     /// The event of a name, which is made if it is new.
-    pub fn event(&mut self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
-        let name = filled_in(Part::new(name.get_ref(), &name.span()), indices)?;
+    pub fn event(&mut self, name: &Spanned<String>) -> Result<EventId, Fault> {
+        let name = filled_in(Part::whole(name), &self.indices)?;
         let next = EventId(self.events.len());
         Ok(*self.events.entry(name).or_insert(next))
     }
 
     /// The event of a name if a call before records it.
-    pub fn known_event(&self, name: &Spanned<String>, indices: &Indices) -> Result<EventId, Fault> {
-        let part = Part::new(name.get_ref(), &name.span());
-        let name = filled_in(part, indices)?;
+    pub fn known_event(&self, name: &Spanned<String>) -> Result<EventId, Fault> {
+        let part = Part::whole(name);
+        let name = filled_in(part, &self.indices)?;
         self.events.get(&name).copied().ok_or_else(|| {
             let message = format!("no earlier call records an event `{name}`");
             let mut known_so_far: Vec<(&EventId, &str)> =
@@ -201,24 +199,20 @@ impl Scope {
     }
 
     /// The memory of a name, all of it.
-    pub fn whole(
-        &mut self,
-        name: &Spanned<String>,
-        indices: &Indices,
-    ) -> Result<AllocationId, Fault> {
-        self.allocation(Part::new(name.get_ref(), &name.span()), indices)
+    pub fn whole(&mut self, name: &Spanned<String>) -> Result<AllocationId, Fault> {
+        self.allocation(Part::whole(name))
     }
 
     /// The range of memory that a text names: `x`, `x[0..4 MiB]`, `x[i * 4 MiB..+4 MiB]`.
-    pub fn slice(&mut self, text: &Spanned<String>, indices: &Indices) -> Result<Slice, Fault> {
-        let part = Part::new(text.get_ref(), &text.span());
+    pub fn slice(&mut self, text: &Spanned<String>) -> Result<Slice, Fault> {
+        let part = Part::whole(text);
         let range = part.text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
         let Some((name, range)) = range else {
-            let allocation = self.allocation(part, indices)?;
+            let allocation = self.allocation(part)?;
             let length = self.allocations[allocation.0].bytes;
             return Ok(Slice { allocation, offset: Bytes::ZERO, length });
         };
-        let allocation = self.allocation(part.with(name), indices)?;
+        let allocation = self.allocation(part.with_text(name))?;
         let all = self.allocations[allocation.0].bytes;
         let Some((from, to)) = range.split_once("..") else {
             let message = format!("`[{range}]` is not a range of bytes");
@@ -227,7 +221,7 @@ impl Scope {
         };
         let value = |text: &str, default: i64| match text.trim() {
             "" => Ok(default),
-            text => evaluate(part.with(text), indices),
+            text => evaluate(part.with_text(text), &self.indices),
         };
         let from = value(from, 0)?;
         let to = match to.trim().strip_prefix('+') {
@@ -245,20 +239,20 @@ impl Scope {
                 let message = format!(
                     "bytes {from} to {to} are not a range within `{name}`, which has {all}"
                 );
-                let message = message + &at_indices(indices);
+                let message = message + &at_indices(&self.indices);
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))
             }
         }
     }
 
-    fn allocation(&mut self, part: Part<'_>, indices: &Indices) -> Result<AllocationId, Fault> {
-        let name = filled_in(part, indices)?;
+    fn allocation(&mut self, part: Part<'_>) -> Result<AllocationId, Fault> {
+        let name = filled_in(part, &self.indices)?;
         let name = name.trim();
         if let Some(at) = self.allocations.iter().position(|one| one.name == name) {
             return Ok(AllocationId(at));
         }
         let Some(at) = self.buffers.iter().position(|buffer| buffer.name == name) else {
-            let message = format!("no memory is named `{name}`{}", at_indices(indices));
+            let message = format!("no memory is named `{name}`{}", at_indices(&self.indices));
             let own = self.allocations.iter().filter(|one| one.holds.is_none());
             let own = own.map(|one| one.name.as_str());
             let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);

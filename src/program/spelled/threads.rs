@@ -47,7 +47,7 @@ impl HostThreads {
         indices: &Indices,
         in_setup: bool,
     ) -> Result<ThreadId, Fault> {
-        let part = Part::new(name.get_ref(), &name.span());
+        let part = Part::whole(name);
         let name = filled_in(part, indices)?;
         if let Some(known) = self.named(&name) {
             return Ok(known);
@@ -69,7 +69,7 @@ impl HostThreads {
 
     /// The thread of a name that another one waits for.
     pub fn awaited(&self, name: &Spanned<String>, indices: &Indices) -> Result<ThreadId, Fault> {
-        let part = Part::new(name.get_ref(), &name.span());
+        let part = Part::whole(name);
         let name = filled_in(part, indices)?;
         let Some(thread) = self.named(&name) else {
             let message = format!("no earlier call is made by a thread `{name}`");

@@ -1,8 +1,10 @@
 //! Values that a person may write in more than one way.
 
-use crate::files::Spanned;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use crate::files::{Spanned, written_in_several_ways};
+use serde::Deserialize;
+use serde::de::{Error, MapAccess, SeqAccess};
 use std::fmt;
+use std::ops::Range;
 
 /// Describes a value of several types in the JSON Schema.
 macro_rules! described {
@@ -33,6 +35,16 @@ described!(RawParameter, {
     "maxProperties": 1,
 });
 
+/// A number of threads.
+#[derive(Debug, Deserialize, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "1 or \"all\"")]
+#[cfg_attr(feature = "schema", schemars(rename = "Threads"))]
+pub enum RawThreads {
+    Number(i64),
+    Word(String),
+}
+
 /// A name, or a list of names.
 #[derive(Debug, Clone)]
 pub enum OneOrMore {
@@ -40,29 +52,29 @@ pub enum OneOrMore {
     More(Vec<Spanned<String>>),
 }
 
-impl<'de> Deserialize<'de> for OneOrMore {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Names;
-        impl<'de> Visitor<'de> for Names {
-            type Value = OneOrMore;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string such as \"d\", or a list of strings")
-            }
-
-            fn visit_str<E: Error>(self, name: &str) -> Result<OneOrMore, E> {
-                Ok(OneOrMore::One(name.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMore, A::Error> {
-                let mut names = Vec::new();
-                while let Some(name) = items.next_element()? {
-                    names.push(name);
-                }
-                Ok(OneOrMore::More(names))
-            }
+impl OneOrMore {
+    /// Every name with its place, given the place of the whole value.
+    pub fn all(&self, place: Range<usize>) -> Vec<Spanned<String>> {
+        match self {
+            Self::One(name) => vec![Spanned::new(place, name.clone())],
+            Self::More(names) => names.clone(),
         }
-        from.deserialize_any(Names)
+    }
+}
+
+written_in_several_ways! {
+    OneOrMore, "a string such as \"d\", or a list of strings",
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<OneOrMore, E> {
+        Ok(OneOrMore::One(name.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMore, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = items.next_element()? {
+            names.push(name);
+        }
+        Ok(OneOrMore::More(names))
     }
 }
 
@@ -82,33 +94,23 @@ impl fmt::Display for Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Numbers;
-        impl Visitor<'_> for Numbers {
-            type Value = Number;
+written_in_several_ways! {
+    Number, "a number, or an expression such as \"ceil(columns / 32)\"",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or an expression such as \"ceil(columns / 32)\"")
-            }
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
+        Ok(Number::Value(value as f64))
+    }
 
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Number, E> {
-                Ok(Number::Value(value as f64))
-            }
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
+        Ok(Number::Value(value as f64))
+    }
 
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Number, E> {
-                Ok(Number::Value(value as f64))
-            }
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
+        Ok(Number::Value(value))
+    }
 
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Number, E> {
-                Ok(Number::Value(value))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
-                Ok(Number::Text(text.to_owned()))
-            }
-        }
-        from.deserialize_any(Numbers)
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        Ok(Number::Text(text.to_owned()))
     }
 }
 
@@ -128,30 +130,20 @@ impl fmt::Display for RawParameter {
     }
 }
 
-impl<'de> Deserialize<'de> for RawParameter {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Parameters;
-        impl<'de> Visitor<'de> for Parameters {
-            type Value = RawParameter;
+written_in_several_ways! {
+    RawParameter, "a name such as \"x\", or a number such as { i32 = \"columns\" }",
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name such as \"x\", or a number such as { i32 = \"columns\" }")
-            }
+    fn visit_str<E: Error>(self, name: &str) -> Result<RawParameter, E> {
+        Ok(RawParameter::Memory(name.to_owned()))
+    }
 
-            fn visit_str<E: Error>(self, name: &str) -> Result<RawParameter, E> {
-                Ok(RawParameter::Memory(name.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawParameter, A::Error> {
-                let found = map.next_entry::<Spanned<String>, Spanned<Number>>()?;
-                let (of, number) = found.ok_or_else(|| A::Error::custom(EMPTY))?;
-                if map.next_key::<Spanned<String>>()?.is_some() {
-                    return Err(A::Error::custom("a parameter has one type"));
-                }
-                Ok(RawParameter::Number(of, number))
-            }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawParameter, A::Error> {
+        let found = map.next_entry::<Spanned<String>, Spanned<Number>>()?;
+        let (of, number) = found.ok_or_else(|| A::Error::custom(EMPTY))?;
+        if map.next_key::<Spanned<String>>()?.is_some() {
+            return Err(A::Error::custom("a parameter has one type"));
         }
-        from.deserialize_any(Parameters)
+        Ok(RawParameter::Number(of, number))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Writes programs as a person would spell them out.
 
+use super::call::WrittenCall;
 use super::threads::MAIN;
 use super::values::Number;
-use crate::kernels::GpuSide;
+use crate::kernels::{GpuSide, Kernel};
 use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
 use crate::program::{
-    Allocation, AllocationId, Call, CopyBy, LibraryStep, OwnStep, Place, Program, Slice, Step,
-    StreamKind, StreamTraits, ThreadId, Threads,
+    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, OwnStep, Place, Program, Slice,
+    Step, StreamKind, StreamTraits, ThreadId, Threads,
 };
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -22,7 +23,7 @@ pub struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    pub fn of(program: &'p Program) -> Self {
+    pub fn in_program(program: &'p Program) -> Self {
         let mut names = Self { program, memory: Vec::new(), events: numbers_of_events(program) };
         for allocation in &program.allocations {
             let plain = names.without_number(allocation);
@@ -73,112 +74,103 @@ impl<'p> Names<'p> {
 
     /// A call on one line, and the thread that makes it. The calls of a `graph` are not in it.
     pub fn call(&self, call: &Call, thread: ThreadId) -> String {
-        let mut keys = self.keys(call);
-        if thread != ThreadId::MAIN {
-            keys.push(("thread", text(&self.thread(thread))));
+        match call {
+            // The text form has no key for it: it follows from the streams of the other calls.
+            Call::Use(DeviceId(device)) => format!("{{ use = {device} }}"),
+            _ => self.written(call, thread).to_string(),
         }
-        let written: Vec<String> =
-            keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        format!("{{ {} }}", written.join(", "))
     }
 
-    fn keys(&self, call: &Call) -> Vec<(&'static str, String)> {
-        let slice = |slice: &Slice| text(&self.slice(slice));
-        let memory = |id: &AllocationId| text(self.memory(*id));
-        let event = |id: usize| text(&format!("e{}", self.events[id]));
-        let mut keys = match call {
-            Call::Allocate { allocation, .. } => vec![("allocate", memory(allocation))],
-            Call::Pin(id) => vec![("pin", memory(id))],
-            Call::Renew(id) => vec![("renew", memory(id))],
-            Call::Free { allocation, .. } => vec![("free", memory(allocation))],
-            Call::Unpin(id) => vec![("unpin", memory(id))],
-            Call::Clear { target, .. } => vec![("clear", slice(target))],
+    fn written(&self, call: &Call, thread: ThreadId) -> WrittenCall {
+        let slice = |slice: &Slice| Some(text(&self.slice(slice)));
+        let memory = |id: &AllocationId| Some(text(self.memory(*id)));
+        let event = |id: &EventId| Some(text(&format!("e{}", self.events[id.0])));
+        let stream = call.stream().map(|stream| text(&self.stream(stream)));
+        let thread = (thread != ThreadId::MAIN).then(|| text(&self.thread(thread)));
+        let mut keys = WrittenCall { stream, thread, ..WrittenCall::default() };
+        match call {
+            Call::Allocate { allocation, .. } => keys.allocate = memory(allocation),
+            Call::Pin(id) => keys.pin = memory(id),
+            Call::Renew(id) => keys.renew = memory(id),
+            Call::Free { allocation, .. } => keys.free = memory(allocation),
+            Call::Unpin(id) => keys.unpin = memory(id),
+            Call::Clear { target, .. } => keys.clear = slice(target),
             Call::Copy { by, from, to, rows } => {
-                let mut keys = vec![("copy", slice(from)), ("to", slice(to))];
+                (keys.copy, keys.to) = (slice(from), slice(to));
                 if let Some(rows) = rows {
-                    let [pitch, to_pitch] = rows.pitch.map(|pitch| text(&pitch.exactly()));
-                    keys.push(("rows", rows.count(from).to_string()));
-                    keys.push(("row", text(&rows.row.exactly())));
-                    keys.extend([("pitch", pitch), ("to_pitch", to_pitch)]);
+                    keys.rows = Some(rows.count(from).to_string());
+                    keys.row = Some(text(&rows.row.exactly()));
+                    [keys.pitch, keys.to_pitch] =
+                        rows.pitch.map(|pitch| Some(text(&pitch.exactly())));
                 }
-                if *by == CopyBy::Host(Threads::All) {
-                    keys.push(("threads", text("all")));
-                }
-                keys
+                keys.threads = (*by == CopyBy::Host(Threads::All)).then(|| text("all"));
             }
             Call::Prefetch { target, to, .. } => {
-                let to = match to {
+                keys.prefetch = slice(target);
+                keys.to = Some(text(match to {
                     Residence::Device => "gpu",
                     Residence::Host => "host",
-                };
-                vec![("prefetch", slice(target)), ("to", text(to))]
+                }));
             }
-            Call::SynchronizeEvent { event: id } => vec![("synchronize_event", event(id.0))],
+            Call::Synchronize { .. } => keys.synchronize = keys.stream.take(),
+            Call::SynchronizeEvent { event: id } => keys.synchronize_event = event(id),
             Call::SynchronizeDevice(DeviceId(device)) => {
-                vec![("synchronize_device", device.to_string())]
+                keys.synchronize_device = Some(device.to_string());
             }
             Call::SynchronizeThread(other) => {
-                vec![("synchronize_thread", text(&self.thread(*other)))]
+                keys.synchronize_thread = Some(text(&self.thread(*other)));
             }
-            Call::Launch { step, .. } => self.step("launch", step),
-            Call::Compute { step } => self.step("compute", step),
-            Call::Record { event: id, .. } => vec![("record", event(id.0))],
-            Call::Wait { event: id, .. } => vec![("wait", event(id.0))],
-            Call::Synchronize { stream } => {
-                return vec![("synchronize", text(&self.stream(*stream)))];
-            }
-            Call::Work { time } => vec![("work", text(&time.exactly()))],
-            Call::Use(DeviceId(device)) => vec![("use", device.to_string())],
-            Call::Replay { calls, .. } => vec![("graph", format!("[{calls} calls]"))],
-        };
-        keys.extend(call.stream().map(|stream| ("stream", text(&self.stream(stream)))));
+            Call::Launch { step, .. } => keys.launch = Some(self.step(step, &mut keys)),
+            Call::Compute { step } => keys.compute = Some(self.step(step, &mut keys)),
+            Call::Record { event: id, .. } => keys.record = event(id),
+            Call::Wait { event: id, .. } => keys.wait = event(id),
+            Call::Work { time } => keys.work = Some(text(&time.exactly())),
+            Call::Replay { calls, .. } => keys.graph = Some(format!("[{calls} calls]")),
+            Call::Use(_) => {}
+        }
         keys
     }
 
-    fn step(&self, call: &'static str, step: &Step) -> Vec<(&'static str, String)> {
+    /// The name of a step's kernel. What the kernel works on goes into the other keys.
+    fn step(&self, step: &Step, keys: &mut WrittenCall) -> String {
         match step {
-            Step::Library(step) => self.library_step(call, step),
-            Step::Own(step) => self.own_step(call, step),
+            Step::Library(step) => self.library_step(step, keys),
+            Step::Own(step) => self.own_step(step, keys),
         }
     }
 
-    fn library_step(&self, call: &'static str, step: &LibraryStep) -> Vec<(&'static str, String)> {
+    fn library_step(&self, step: &LibraryStep, keys: &mut WrittenCall) -> String {
         let LibraryStep { kernel, arguments, inputs, output, lead, .. } = step;
-        let reads: Vec<String> = inputs.iter().map(|input| text(&self.slice(input))).collect();
-        let mut keys = vec![
-            (call, text(kernel.name())),
-            ("reads", format!("[{}]", reads.join(", "))),
-            ("writes", text(&self.slice(output))),
-        ];
+        keys.reads = Some(self.slices(inputs));
+        keys.writes = Some(text(&self.slice(output)));
         let factor = kernel.has_factor().then(|| format!("a = {:?}", arguments.a));
         let extent =
             kernel.extent().map(|extent| format!("{} = {}", extent.name, arguments.extent));
-        if let Some(argument) = factor.or(extent) {
-            keys.push(("arguments", format!("{{ {argument} }}")));
-        }
-        if *lead > 0 {
-            keys.push(("lead", lead.to_string()));
-        }
-        keys
+        keys.arguments = factor.or(extent).map(|argument| format!("{{ {argument} }}"));
+        keys.lead = (*lead > 0).then(|| lead.to_string());
+        text(kernel.name())
     }
 
-    fn own_step(&self, call: &'static str, step: &OwnStep) -> Vec<(&'static str, String)> {
-        let list = |slices: &[Slice]| {
-            let slices: Vec<String> = slices.iter().map(|one| text(&self.slice(one))).collect();
-            format!("[{}]", slices.join(", "))
-        };
-        let kernel = self.program.own_kernel(step);
-        let mut keys = match kernel.gpu {
-            GpuSide::Product(of) => vec![(call, text("matmul")), ("type", text(of.name()))],
-            _ => vec![(call, text(&kernel.name)), ("elements", step.elements.to_string())],
-        };
-        keys.extend([("reads", list(&step.reads)), ("writes", list(&step.writes))]);
+    fn own_step(&self, step: &OwnStep, keys: &mut WrittenCall) -> String {
+        keys.reads = Some(self.slices(&step.reads));
+        keys.writes = Some(self.slices(&step.writes));
         if !step.numbers.is_empty() {
             let number = |(name, value): (&String, &f64)| format!("{} = {value}", key(name));
             let numbers: Vec<String> = step.numbers.iter().map(number).collect();
-            keys.push(("arguments", format!("{{ {} }}", numbers.join(", "))));
+            keys.arguments = Some(format!("{{ {} }}", numbers.join(", ")));
         }
-        keys
+        let kernel = self.program.own_kernel(step);
+        if let GpuSide::Product(of) = kernel.gpu {
+            keys.r#type = Some(text(of.name()));
+            return text(Kernel::Matmul.name());
+        }
+        keys.elements = Some(step.elements.to_string());
+        text(&kernel.name)
+    }
+
+    fn slices(&self, slices: &[Slice]) -> String {
+        let slices: Vec<String> = slices.iter().map(|one| text(&self.slice(one))).collect();
+        format!("[{}]", slices.join(", "))
     }
 
     fn slice(&self, slice: &Slice) -> String {
@@ -233,7 +225,7 @@ pub(super) fn text(text: &str) -> String {
 /// to every program that needs it is not written: the workspaces of reductions, and the calls that
 /// go to another GPU's context.
 pub fn write(program: &Program) -> String {
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let workspaces = workspaces(program);
     let mut table = format!("[[program]]\nname = {}\n", text(&program.label));
     let pinned = |id: usize| program.calls().any(|call| *call == Call::Pin(AllocationId(id)));
@@ -275,9 +267,9 @@ pub fn write(program: &Program) -> String {
         matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
     };
     let main = |_| ThreadId::MAIN;
-    list(&mut table, "setup", lines(&names, (0, &program.setup), &main, &is_own).into_iter());
+    list(&mut table, "setup", lines(&names, 0, &program.setup, &main, &is_own).into_iter());
     let _ = writeln!(table, "calls = [");
-    for line in lines(&names, (0, &program.body), &|at| program.thread_of(at), &is_own) {
+    for line in lines(&names, 0, &program.body, &|at| program.thread_of(at), &is_own) {
         let _ = writeln!(table, "    {line},");
     }
     table + "]\n"
@@ -304,25 +296,21 @@ fn list(table: &mut String, key: &str, items: impl Iterator<Item = String>) {
 /// Calls from a place on, one a line. The calls of a graph are inside it.
 fn lines(
     names: &Names<'_>,
-    (mut at, calls): (usize, &[Call]),
+    mut at: usize,
+    calls: &[Call],
     thread_of: &dyn Fn(usize) -> ThreadId,
     is_left_out: &dyn Fn(&&Call) -> bool,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = calls;
     while let Some((call, mut after)) = rest.split_first() {
-        if let Call::Replay { stream, calls } = *call {
+        if let Call::Replay { calls, .. } = *call {
             let (inside, behind) = after.split_at(calls.min(after.len()));
             // The thread of a graph is that of its calls.
-            let inside = self::lines(names, (at + 1, inside), &|_| ThreadId::MAIN, is_left_out);
-            let (inside, stream) = (inside.join(",\n        "), text(&names.stream(stream)));
-            let thread = match thread_of(at) {
-                ThreadId::MAIN => String::new(),
-                other => format!(", thread = {}", text(&names.thread(other))),
-            };
-            lines.push(format!(
-                "{{ graph = [\n        {inside},\n    ], stream = {stream}{thread} }}"
-            ));
+            let inside = self::lines(names, at + 1, inside, &|_| ThreadId::MAIN, is_left_out);
+            let graph = format!("[\n        {},\n    ]", inside.join(",\n        "));
+            let keys = names.written(call, thread_of(at));
+            lines.push(WrittenCall { graph: Some(graph), ..keys }.to_string());
             (at, after) = (at + calls, behind);
         } else if !is_left_out(&call) {
             lines.push(names.call(call, thread_of(at)));

@@ -71,7 +71,7 @@ fn host_memory(plan: &Plan) -> Option<String> {
 
 /// Which memory each kind of copy in a program moves, for a program that a scenario spells out.
 fn copies_of(program: &Program) -> Option<String> {
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let mut engines: Vec<&str> = Vec::new();
     let (mut staged, mut by_cpu) = (engines.clone(), engines.clone());
     let note = |of: &mut Vec<_>, id| {
@@ -147,7 +147,7 @@ fn who_calls(program: &Program) -> Option<String> {
     if threads == 1 {
         return None;
     }
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let calls = |thread| program.threads.iter().filter(|&&one| one == thread).count() as u64;
     let makes =
         |thread| format!("{} makes {}", names.thread(thread), plural(calls(thread), "call"));

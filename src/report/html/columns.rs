@@ -60,7 +60,7 @@ fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<TimelineRow> {
 
 /// What calls go to by their numbers: streams, then the branches of graphs.
 fn streams(program: &Program) -> Vec<String> {
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let most = program.lanes().into_iter().flatten().max().map_or(0, |most| most + 1);
     let known = program.streams.len();
     let name = |at: usize| match at.checked_sub(known) {
@@ -73,7 +73,7 @@ fn streams(program: &Program) -> Vec<String> {
 /// For each call: its function, what it works on, its stream, bytes, offset and elements, and
 /// whether the host does nothing in it but wait.
 fn calls(program: &Program, words: &mut Words) -> Value {
-    let names = Names::of(program);
+    let names = Names::in_program(program);
     let lanes = program.lanes();
     let mut columns: [Vec<i64>; 7] = Default::default();
     for (at, call) in program.body.iter().enumerate() {

@@ -133,7 +133,7 @@ impl Panel<'_> {
         let (left, right) = SIDES;
         let end = longest.nanos_f64().max(1.0);
         let drawn = TimelineRow::all(program, self.timeline);
-        let (names, lanes) = (Names::of(program), drawn.len() as f64);
+        let (names, lanes) = (Names::in_program(program), drawn.len() as f64);
         let x = Axis {
             low: 0.0,
             high: end,

@@ -47,7 +47,7 @@ fn a_call_says_what_it_does_once_and_with_its_keys() {
             "{ synchronize = \"s\", stream = \"s\" }",
             "\"s\"",
             "` has no key `stream`",
-            "no other key",
+            "`synchronize` takes `thread`",
         ),
         ("{ launch = \"scale\", reads = [\"d\"] }", "\"scale\"", "has no `writes`", "add `writes"),
         ("{ launch = \"scale\", writes = \"d\" }", "\"scale\"", "has no `reads`", "add `reads"),

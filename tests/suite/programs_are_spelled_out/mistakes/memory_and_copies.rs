@@ -42,7 +42,7 @@ fn the_host_waits_for_what_can_happen() {
             "{ synchronize_device = 0, stream = \"s\" }",
             "\"s\"",
             "`synchronize_device` has no key `stream`",
-            "no other key",
+            "takes `thread`",
         ),
         (
             "{ clear = \"d\", stream = \"s\" }",
