@@ -11,8 +11,7 @@ mod remote;
 
 use super::changed::Changed;
 use super::halved::{Bottleneck, Halved};
-use super::locality::Locality;
-use super::pages::NewPages;
+use super::locality::{Locality, NewPages};
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
@@ -35,13 +34,8 @@ use std::slice::from_ref;
 /// What the cost of a call depends on: calls with equal keys cost the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
-    Synchronize,
-    SynchronizeEvent,
     SynchronizeDevice(DeviceId),
     SynchronizeThread(ThreadId),
-    Record,
-    Wait,
-    Clear,
     /// The direction, the device, the allocation on the host's side, the bytes, and which new pages
     /// it uses there.
     Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
@@ -55,7 +49,6 @@ pub(super) enum Key {
     /// The threads, both allocations, the bytes, which new pages they use, where the data is, and
     /// what moves.
     HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>, Option<HostLocality>, Bytes),
-    UseDevice,
     Work(Span),
     /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
     Launch(Variant, u64, Option<DeviceLocality>, Mapped, Bytes),
@@ -66,44 +59,29 @@ pub(super) enum Key {
     /// and, on the CPU, which new pages it uses.
     OwnLaunch(usize, u64, String, Mapped, Bytes),
     OwnCompute(usize, u64, String, Option<NewPages>, (Mapped, Bytes)),
-    /// What makes the call, and the memory that it is about.
-    Memory(&'static str, Option<AllocationId>),
+    /// What makes the call, and the memory that it is about as a whole.
+    Named(&'static str, Option<AllocationId>),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
 }
 
 impl Key {
     /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
-    pub fn of(
-        program: &Program,
-        call: &Call,
-        locality: &Locality<'_>,
-        graph: Option<&Graph>,
-    ) -> Self {
+    pub fn of(program: &Program, call: &Call, locality: &Locality, graph: Option<&Graph>) -> Self {
         match call {
-            Call::Synchronize { .. } => Self::Synchronize,
-            Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
             Call::SynchronizeDevice(device) => Self::SynchronizeDevice(*device),
             Call::SynchronizeThread(other) => Self::SynchronizeThread(*other),
             Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
-            Call::Record { .. } => Self::Record,
-            Call::Wait { .. } => Self::Wait,
-            Call::Clear { .. } => Self::Clear,
             Call::Copy { by, from, to, rows } => {
                 Self::of_copy(program, *by, ([from, to], *rows), locality)
             }
-            Call::Use(_) => Self::UseDevice,
             Call::Work { time } => Self::Work(*time),
             Call::Launch { step, .. } => Self::of_launch(program, step, locality),
             Call::Compute { step } => Self::of_computation(program, step, locality),
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
-            Call::Allocate { .. }
-            | Call::Pin(_)
-            | Call::Renew(_)
-            | Call::Free { .. }
-            | Call::Unpin(_) => {
+            _ => {
                 let Facts { name, allocation, .. } = call.facts();
-                Self::Memory(name, allocation)
+                Self::Named(name, allocation)
             }
         }
     }
@@ -112,9 +90,9 @@ impl Key {
         program: &Program,
         by: CopyBy,
         ([from, to], rows): ([&Slice; 2], Option<Rows>),
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Self {
-        let new = locality.new_pages.copied();
+        let new = locality.new_pages;
         match (by, rows) {
             (CopyBy::Stream(stream, Route::Crossing(way)), None) => {
                 let (ashore, device) = (way.ashore(from, to), program.device_of(stream));
@@ -131,18 +109,18 @@ impl Key {
             }
             (CopyBy::Host(threads), _) => {
                 let (ids, around) = ([from, to].map(|side| side.allocation.0), locality.around);
-                Self::HostCopy(threads, ids, from.length, new, around.copied(), locality.moves)
+                Self::HostCopy(threads, ids, from.length, new, around, locality.moves)
             }
         }
     }
 
-    fn of_launch(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
+    fn of_launch(program: &Program, step: &Step, locality: &Locality) -> Self {
         let (mapped, moves) = (Mapped::of(program, step), locality.moves);
         let elements = step.elements();
         match step {
             Step::Library(step) => {
                 let variant = Variant::of(step.kernel, &step.arguments);
-                Self::Launch(variant, elements, locality.on_device.copied(), mapped, moves)
+                Self::Launch(variant, elements, locality.on_device, mapped, moves)
             }
             Step::Own(step) => {
                 Self::OwnLaunch(step.kernel, elements, step.signature(), mapped, moves)
@@ -150,14 +128,14 @@ impl Key {
         }
     }
 
-    fn of_computation(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
+    fn of_computation(program: &Program, step: &Step, locality: &Locality) -> Self {
         let combined = Mapped::combined(program, step.reads(), step.writes());
-        let (new, moves) = (locality.new_pages.copied(), locality.moves);
+        let (new, moves) = (locality.new_pages, locality.moves);
         let elements = step.elements();
         match step {
             Step::Library(step) => {
                 let variant = Variant::of(step.kernel, &step.arguments);
-                Self::Compute(variant, elements, new, locality.around.copied(), combined, moves)
+                Self::Compute(variant, elements, new, locality.around, combined, moves)
             }
             Step::Own(step) => {
                 let used = (combined, moves);
@@ -213,7 +191,7 @@ impl<'a> CallCosts<'a> {
     pub fn cost(
         &self,
         call: &Call,
-        locality: &Locality<'_>,
+        locality: &Locality,
         (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<CallCost, Unknown> {
         let cost = match (graph, before) {
@@ -224,7 +202,7 @@ impl<'a> CallCosts<'a> {
         Ok(self.halved.call(call, self.program.stages(call), cost?))
     }
 
-    fn call(&self, call: &Call, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    fn call(&self, call: &Call, locality: &Locality) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
@@ -275,10 +253,10 @@ impl<'a> CallCosts<'a> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
-    fn compute(&self, step: &LibraryStep, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    fn compute(&self, step: &LibraryStep, locality: &Locality) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         let what = || Unknown::refused("CPU kernels in a program's set-up");
-        let around = *locality.around.ok_or_else(what)?;
+        let around = locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
         let combined = self.combined(combined, step.is_shared(self.traffic.host_footprint))?;
@@ -298,8 +276,8 @@ impl<'a> CallCosts<'a> {
     }
 
     /// Nanoseconds for which a call waits for the new pages that it uses.
-    fn touch_time(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
-        let price = |new: &NewPages| self.profile.new_pages(new.cost, new.bytes);
+    fn touch_time(&self, locality: &Locality) -> Result<f64, Unknown> {
+        let price = |new: NewPages| self.profile.new_pages(new.cost, new.bytes);
         let time = locality.new_pages.map_or(Ok(0.0), price)?;
         Ok(self.halved.ns(Bottleneck::PageFaults, time))
     }

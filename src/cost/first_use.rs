@@ -1,11 +1,14 @@
 //! What a process pays because it does something for the first time: it uses the GPU, launches a
 //! kernel, touches memory. A program has no call for that.
 
-use super::pages::{NewPages, Pages};
+use super::history::MemoryHistory;
+use super::locality::NewPages;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
-use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program, Step};
+use crate::program::{
+    AccessKind, AllocationId, Call, MemoryChange, OwnStep, Place, Process, Program, Step,
+};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -125,12 +128,12 @@ enum Code {
 fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
     for call in &program.body {
-        let Call::Launch { stream, step } = call else { continue };
+        let Some((stream, step)) = call.launched() else { continue };
         let code = match step {
             Step::Library(step) => Code::Ours(step.kernel),
             Step::Own(step) => Code::Own(step.kernel),
         };
-        launched.entry(program.device_of(*stream)).or_default().insert(code);
+        launched.entry(program.device_of(stream)).or_default().insert(code);
     }
     launched
 }
@@ -144,7 +147,7 @@ fn is_product(program: &Program, step: &OwnStep) -> bool {
 fn libraries(program: &Program) -> Vec<Library> {
     let mut found = Vec::new();
     for call in &program.body {
-        let Call::Launch { step, .. } = call else { continue };
+        let Some((_, step)) = call.launched() else { continue };
         let library = match step {
             Step::Library(step) => step.kernel.library(),
             Step::Own(step) => is_product(program, step).then_some(Library::Cublas),
@@ -155,7 +158,7 @@ fn libraries(program: &Program) -> Vec<Library> {
 }
 
 fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
-    let touched = first_touches(program, profile.machine.page_bytes()).into_iter();
+    let touched = first_touches(program, profile).into_iter();
     let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.new_pages(cost, bytes)?.max(0.0)));
     touched.map(cost).collect()
 }
@@ -163,14 +166,15 @@ fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>>
 /// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
 /// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
 /// thread that registers it.
-fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
-    let mut pages = Pages::new(program, page);
-    new_to_body(program).into_iter().for_each(|id| pages.renew(id));
+fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
+    let mut history = MemoryHistory::new(program, profile);
+    new_to_body(program).into_iter().for_each(|id| history.renew(id));
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
     // Each pass pays for what it renews or takes.
-    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate { .. });
+    let is_new = |call: &&Call| call.memory_change().is_some_and(|(_, change)| change.is_new());
     for call in program.body.iter().filter(|call| !is_new(call)) {
-        let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
+        let new = history.pass(call).new_pages;
+        let Some(NewPages { allocation, cost, bytes }) = new else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
         let cost = match cost {
             MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,
@@ -185,7 +189,7 @@ fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
 fn new_to_body(program: &Program) -> Vec<AllocationId> {
     let mut registered = vec![false; program.allocations.len()];
     for call in &program.setup {
-        if let Call::Pin(id) = call {
+        if let Some(id) = call.pinned() {
             registered[id.0] = true;
         }
     }
@@ -193,12 +197,12 @@ fn new_to_body(program: &Program) -> Vec<AllocationId> {
     let mut is_written: Vec<Option<bool>> = vec![None; program.allocations.len()];
     for call in &program.body {
         let mut only_writes: BTreeMap<AllocationId, bool> = BTreeMap::new();
-        for (one, writes) in program.accesses(call) {
-            *only_writes.entry(one.slice.allocation).or_insert(true) &= writes;
+        for access in program.accesses(call) {
+            let renews = access.kind == AccessKind::Changes(MemoryChange::Renew);
+            *only_writes.entry(access.allocation()).or_insert(true) &= access.writes() && !renews;
         }
-        let renews = matches!(call, Call::Renew(_));
         for (id, only) in only_writes {
-            is_written[id.0].get_or_insert(only && !renews);
+            is_written[id.0].get_or_insert(only);
         }
     }
     let is_new = |&id: &AllocationId| {

@@ -2,7 +2,7 @@
 
 use super::remote::Mapped;
 use crate::machine::{DeviceId, Direction};
-use crate::program::{Call, Clock, CopyBy, Order, Passed, Program};
+use crate::program::{Call, Clock, Order, Passed, Program};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ impl InFlight {
             }
             let Some((call, Passed { lane, number, known, .. })) = order.pass() else { break };
             match call.crossing() {
-                None if call.facts().only_waits => {
+                None if call.only_waits() => {
                     let done = order.known_to_all();
                     issued.retain(|copy| copy.is_under_way(&done));
                     let device = waited_for(program, call);
@@ -99,11 +99,11 @@ impl InFlight {
                     issued.push(Issued { lane, number, way, is_pinned, staged_by });
                 }
                 None => {
-                    let Call::Launch { stream, step } = call else { continue };
+                    let Some((stream, step)) = call.launched() else { continue };
                     if Mapped::of(program, step).is_nothing() {
                         continue;
                     }
-                    let device = program.device_of(*stream).0;
+                    let device = program.device_of(stream).0;
                     let is_beside = |lane: usize, number| known[lane] < number;
                     found.meets_mapped |= issued
                         .iter()
@@ -123,8 +123,7 @@ impl InFlight {
 /// Whether the host moves or computes data in a call.
 fn works_hard(program: &Program, at: usize) -> bool {
     let call = &program.body[at];
-    let is_copy = matches!(call, Call::Copy { by: CopyBy::Host(_), .. });
-    call.is_compute() || is_copy || program.is_staged(at)
+    call.is_compute() || call.copied_by().is_some() || program.is_staged(at)
 }
 
 /// The device that a synchronisation is about.

@@ -14,7 +14,6 @@
 
 mod analysis;
 mod antithetic;
-mod around;
 mod body;
 mod bursts;
 mod call;
@@ -24,17 +23,19 @@ mod channels;
 mod classes;
 mod compiled;
 mod copies;
+mod cpu_caches;
+mod device_caches;
 mod draws;
 mod entries;
 mod first_use;
 mod halved;
 mod hand_overs;
+mod history;
 mod host_times;
 mod in_flight;
 mod links;
 mod locality;
 mod multiprocessors;
-mod on_device;
 mod pages;
 mod pinning;
 mod polling;

@@ -65,7 +65,7 @@ fn check_threads(program: &Program) -> Result<(), ExecuteError> {
 fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
     for (at, Allocation { name, place, holds, .. }) in program.allocations.iter().enumerate() {
         let Some(id) = holds else { continue };
-        let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);
+        let is_pin = |call: &Call| call.pinned() == Some(AllocationId(at));
         let fits = match (workload.buffer(*id).home, *place) {
             (Home::Device, place) => place == Place::FIRST_DEVICE,
             (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
@@ -121,7 +121,8 @@ pub(super) fn outputs(
 
 /// The buffers that a pass writes, each with the allocation that holds it.
 fn written(program: &Program) -> Vec<(BufferId, usize)> {
-    let writes = |at: usize| program.body.iter().any(|call| call.writes(AllocationId(at)));
+    let writes =
+        |at: usize| program.body.iter().any(|call| program.writes_to(call, AllocationId(at)));
     let held = program.allocations.iter().enumerate();
     let held = held.filter_map(|(at, allocation)| Some((allocation.holds?, at)));
     held.filter(|&(_, at)| writes(at)).collect()

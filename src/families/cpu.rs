@@ -4,7 +4,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, cut};
 use super::definition::{Definition, Division};
 use crate::machine::{Direction, StreamId};
-use crate::program::{BufferId, Call, Place, Program};
+use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
 /// Every task on the CPU, all threads.
@@ -63,7 +63,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
         for task in 0..builder.workload.tasks.len() {
             for step in builder.steps(&slot, chunk, TaskId(task))? {
-                builder.issue(Call::Compute { step });
+                builder.compute(step);
             }
         }
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
@@ -97,5 +97,5 @@ fn fetch(
             _ => {}
         }
     }
-    builder.issue(Call::Synchronize { stream });
+    builder.synchronize(stream);
 }

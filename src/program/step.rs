@@ -107,6 +107,13 @@ pub struct LibraryStep {
 }
 
 impl LibraryStep {
+    /// The arrays that the kernel works on: first those that it only reads, then the one that it
+    /// writes.
+    pub fn operands(&self) -> Vec<Slice> {
+        let only_read = self.inputs.iter().filter(|slice| **slice != self.output);
+        only_read.chain([&self.output]).copied().collect()
+    }
+
     /// All memory that the kernel uses: its inputs, its output and its workspace.
     pub fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.inputs.iter().chain([&self.output]).chain(&self.workspace)

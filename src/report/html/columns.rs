@@ -77,7 +77,7 @@ fn calls(program: &Program, words: &mut Words) -> Value {
     let lanes = program.lanes();
     let mut columns: [Vec<i64>; 7] = Default::default();
     for (at, call) in program.body.iter().enumerate() {
-        let Facts { name, only_waits, from, to, step, allocation, .. } = call.facts();
+        let Facts { name, from, to, step, allocation, .. } = call.facts();
         let moved = from.or(to);
         let bytes = moved.map(|slice| slice.length.get());
         let bytes = bytes.or(allocation.map(|id| program.allocation(id).bytes.get()));
@@ -91,7 +91,7 @@ fn calls(program: &Program, words: &mut Words) -> Value {
             known(bytes),
             known(offset),
             known(elements),
-            i64::from(only_waits),
+            i64::from(call.only_waits()),
         ];
         columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
     }
@@ -115,12 +115,9 @@ fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
     if let Some(id) = allocation {
         return names.memory(id).to_owned();
     }
-    if step.is_none() {
-        return String::new();
-    }
-    let facts = call.facts();
-    let reads: Vec<String> = facts.reads().map(memory).collect();
-    let writes: Vec<String> = facts.writes().map(memory).collect();
+    let Some(step) = step else { return String::new() };
+    let reads: Vec<String> = step.reads().iter().map(memory).collect();
+    let writes: Vec<String> = step.writes().iter().map(memory).collect();
     let kernel = program.kernel_of(call).unwrap_or("kernel");
     format!("{kernel}: {} to {}", reads.join(", "), writes.join(", "))
 }

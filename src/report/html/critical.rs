@@ -157,8 +157,8 @@ fn gap(segment: &PathSegment<'_>) -> Kind {
 fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
     let call = &program.body[segment.activity.call];
     let (what, class) = match segment.activity.lane {
-        Lane::Host if call.facts().only_waits => ("host, back from waiting".to_owned(), "host"),
-        Lane::Host if call.facts().is_host_work => {
+        Lane::Host if call.only_waits() => ("host, back from waiting".to_owned(), "host"),
+        Lane::Host if call.is_host_work() => {
             let kernel = program.kernel_of(call).unwrap_or("other work");
             (format!("host: {kernel}"), "host")
         }
