@@ -56,7 +56,7 @@ impl Classes {
         let mut written = JustWrittenAt::new();
         let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
         let mut in_graphs = graphs.iter().enumerate().peekable();
-        let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, Locality, Option<Before>), u32> = BTreeMap::new();
         let mut all: Vec<Class> = Vec::new();
         // `cuStreamWaitEvent`: a wait is for the latest record before it.
         let (mut latest, mut recordings) = (vec![NONE; program.events], 0);
@@ -67,12 +67,10 @@ impl Classes {
             let graph = in_graphs.peek().filter(|(_, graph)| graph.launch <= at);
             let graph = graph.map(|&(place, graph)| (place, graph));
             let before = graph.and_then(|(_, graph)| graph.before(at));
-            let locality = history.pass(call);
-            if let Some(age) = locality.just_written {
-                written.insert(index(at), age);
-            }
-            let key = (Key::of(program, call, &locality, graph.map(|(_, graph)| graph)), before);
-            let class = *known.entry(key).or_insert_with(|| {
+            let (locality, age) = (history.pass(call), history.just_written());
+            written.extend(age.map(|age| (index(at), age)));
+            let key = Key::of(program, call, graph.map(|(_, graph)| graph));
+            let class = *known.entry((key, locality, before)).or_insert_with(|| {
                 all.push(Class {
                     first: at,
                     locality,

@@ -13,7 +13,7 @@ use super::pages::Pages;
 use super::uses::Uses;
 use super::written::Written;
 use crate::machine::{DeviceId, Direction, HostMemory, Residence};
-use crate::profile::{MemoryCost, Profile};
+use crate::profile::{JustWritten, MemoryCost, Profile};
 use crate::program::{
     Access, AccessKind, AllocationId, Call, Place, Program, Slice, Threads, User,
 };
@@ -27,6 +27,8 @@ pub(super) struct MemoryHistory<'p> {
     devices: Vec<DeviceCaches>,
     written: Written,
     pages: Pages,
+    /// What the CPU had written of the pinned memory that the last call copied to a device.
+    just_written: Option<JustWritten>,
     /// The managed pages that are on a device.
     away: Uses<()>,
 }
@@ -43,6 +45,7 @@ impl<'p> MemoryHistory<'p> {
             cpu: CpuCaches::new(footprint, profile.machine.cpu_threads.max(1)),
             devices: devices.collect(),
             written: Written::default(),
+            just_written: None,
             pages: Pages::new(program, profile.machine.page_bytes()),
             away: Uses::default(),
         }
@@ -63,6 +66,11 @@ impl<'p> MemoryHistory<'p> {
         self.pages.renew(&Slice { allocation, offset: Bytes::ZERO, length });
     }
 
+    /// How old the data of an H2D copy is, if that was the last call and the CPU wrote the data.
+    pub const fn just_written(&self) -> Option<JustWritten> {
+        self.just_written
+    }
+
     /// Walks past a call, and says where it finds its data.
     pub fn pass(&mut self, call: &Call) -> Locality {
         let around = self.cpu.find(call);
@@ -77,6 +85,7 @@ impl<'p> MemoryHistory<'p> {
 
     /// Notes what a call uses, and finds the pages that it waits for.
     fn note(&mut self, call: &Call, found: &mut Locality) {
+        self.just_written = None;
         let threads = call.cpu_threads(self.footprint);
         for access in self.program.accesses(call) {
             let slice = &access.touched.slice;
@@ -103,7 +112,7 @@ impl<'p> MemoryHistory<'p> {
                 (User::Engine(_, Direction::HostToDevice), AccessKind::Reads) => {
                     self.pages.note(&access, Some(MemoryCost::FirstRead), found);
                     if place == Place::Host(HostMemory::Pinned) {
-                        found.just_written = self.written.read(slice);
+                        self.just_written = self.written.read(slice);
                     }
                 }
                 (User::Engine(_, Direction::DeviceToHost), AccessKind::Writes) => {

@@ -1,11 +1,11 @@
 //! Where calls find their data.
 
-use crate::profile::{DeviceLocality, HostLocality, JustWritten, MemoryCost};
+use crate::profile::{DeviceLocality, HostLocality, MemoryCost};
 use crate::program::AllocationId;
 use crate::units::Bytes;
 
 /// Where a call finds its data.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Locality {
     /// Set for a kernel on the CPU, and for a copy by the CPU.
     pub around: Option<HostLocality>,
@@ -14,8 +14,6 @@ pub(super) struct Locality {
     pub new_pages: Option<NewPages>,
     /// Bytes of managed memory that move because of the call.
     pub moves: Bytes,
-    /// Set for an H2D copy of pinned memory that the CPU has written.
-    pub just_written: Option<JustWritten>,
 }
 
 /// New pages that a call uses first.

@@ -119,6 +119,11 @@ impl LibraryStep {
         self.inputs.iter().chain([&self.output]).chain(&self.workspace)
     }
 
+    /// The kernel with its arguments, as a calibration measures it.
+    pub fn variant(&self) -> Variant {
+        Variant::of(self.kernel, &self.arguments)
+    }
+
     /// The elements the kernel works on: outputs of a map, inputs of a reduction.
     pub fn elements(&self) -> u64 {
         match self.kernel.shape() {
@@ -130,7 +135,7 @@ impl LibraryStep {
     /// Whether all threads of the CPU share the step, in a program that uses so much host memory in
     /// a pass. If not, one thread does it all.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
-        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
+        self.variant().is_shared(self.elements(), footprint.get())
     }
 
     /// Whether each of so many threads keeps to its own share of the step, rather than helping

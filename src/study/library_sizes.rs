@@ -18,7 +18,7 @@ pub(super) fn library_jobs(
     let mut jobs = BTreeSet::new();
     for call in programs.iter().flat_map(|program| &program.body) {
         let Some(step) = call.step().and_then(Step::library) else { continue };
-        let wanted = Variant::of(step.kernel, &step.arguments);
+        let wanted = step.variant();
         jobs.extend(jobs_for(wanted, step.elements(), call.is_compute(), profile));
     }
     let capacities = profile.machine.capacities();
