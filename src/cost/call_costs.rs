@@ -21,8 +21,8 @@ use crate::profile::{
     DeviceLocality, HostCall, KernelPrices, KernelTime, OperationKind, Profile, Unknown,
 };
 use crate::program::{
-    AllocationId, Before, Call, CopyBy, Facts, Graph, LibraryStep, Program, Route, Rows, Slice,
-    Step, ThreadId, Threads,
+    AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Program, Route, Rows, Slice, Step,
+    ThreadId, Threads,
 };
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
@@ -87,10 +87,7 @@ impl Key {
                 }
             }
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length),
-            _ => {
-                let Facts { name, allocation, .. } = call.facts();
-                Self::Named(name, allocation)
-            }
+            _ => Self::Named(call.name(), call.allocation()),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
 use crate::program::{
-    AccessKind, AllocationId, Call, MemoryChange, OwnStep, Place, Process, Program, Step,
+    Access, AccessKind, AllocationId, Call, MemoryChange, OwnStep, Place, Process, Program, Step,
 };
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
@@ -168,11 +168,19 @@ fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>>
 /// thread that registers it.
 fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
     let mut history = MemoryHistory::new(program, profile);
-    new_to_body(program).into_iter().for_each(|id| history.renew(id));
+    let mut is_used = vec![false; program.allocations.len()];
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
-    // Each pass pays for what it renews or takes.
-    let is_new = |call: &&Call| call.memory_change().is_some_and(|(_, change)| change.is_new());
-    for call in program.body.iter().filter(|call| !is_new(call)) {
+    for call in &program.body {
+        for id in program.accesses(call).map(|one| one.allocation()) {
+            let is_first = !std::mem::replace(&mut is_used[id.0], true);
+            if is_first && may_be_new(program, id) && only_writes(program, call, id) {
+                history.renew(id);
+            }
+        }
+        // Each pass pays for what it renews or takes.
+        if call.memory_change().is_some_and(|(_, change)| change.is_new()) {
+            continue;
+        }
         let new = history.pass(call).new_pages;
         let Some(NewPages { allocation, cost, bytes }) = new else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
@@ -185,35 +193,22 @@ fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost
     touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
 }
 
-/// The buffers in host memory that nobody has used before the body writes to them.
-fn new_to_body(program: &Program) -> Vec<AllocationId> {
-    let mut registered = vec![false; program.allocations.len()];
-    for call in &program.setup {
-        if let Some(id) = call.pinned() {
-            registered[id.0] = true;
+/// Whether a buffer's memory is as the process gets it, if nothing has used it yet.
+fn may_be_new(program: &Program, id: AllocationId) -> bool {
+    let allocation = program.allocation(id);
+    let is_there = match allocation.place {
+        Place::Host(HostMemory::Pageable) => true,
+        // What the scenario has pinned was touched by whoever pinned it.
+        Place::Host(HostMemory::Pinned) => {
+            program.setup.iter().any(|call| call.pinned() == Some(id))
         }
-    }
-    // Whether the first call that uses each does nothing but write to it.
-    let mut is_written: Vec<Option<bool>> = vec![None; program.allocations.len()];
-    for call in &program.body {
-        let mut only_writes: BTreeMap<AllocationId, bool> = BTreeMap::new();
-        for access in program.accesses(call) {
-            let renews = access.kind == AccessKind::Changes(MemoryChange::Renew);
-            *only_writes.entry(access.allocation()).or_insert(true) &= access.writes() && !renews;
-        }
-        for (id, only) in only_writes {
-            is_written[id.0].get_or_insert(only);
-        }
-    }
-    let is_new = |&id: &AllocationId| {
-        let allocation = program.allocation(id);
-        let may_be_new = match allocation.place {
-            Place::Host(HostMemory::Pageable) => true,
-            // What the scenario has pinned was touched by whoever pinned it.
-            Place::Host(HostMemory::Pinned) => registered[id.0],
-            Place::Host(_) | Place::Device(_) => false,
-        };
-        may_be_new && allocation.holds.is_some() && is_written[id.0] == Some(true)
+        Place::Host(_) | Place::Device(_) => false,
     };
-    (0..program.allocations.len()).map(AllocationId).filter(is_new).collect()
+    is_there && allocation.holds.is_some()
+}
+
+/// Whether a call that uses memory does nothing but write to it.
+fn only_writes(program: &Program, call: &Call, id: AllocationId) -> bool {
+    let writes = |one: Access| one.writes() && one.kind != AccessKind::Changes(MemoryChange::Renew);
+    program.accesses(call).filter(|one| one.allocation() == id).all(writes)
 }

@@ -178,7 +178,7 @@ impl Halved {
         let is_copy = call.route().is_some() || call.prefetches_to().is_some();
         let group = match cost.in_graph {
             // What the CPU computes and what the driver stages is halved where it is looked up.
-            _ if is_staged || call.is_compute() || call.copied_by().is_some() => None,
+            _ if is_staged || call.works_on_cpu() => None,
             _ if call.stated_time().is_some() => Some(Bottleneck::Cpu),
             true => Some(Bottleneck::Calls),
             false if is_copy => Some(Bottleneck::Copies),

@@ -118,11 +118,11 @@ impl InFlight {
 /// Whether the host moves or computes data in a call.
 fn works_hard(program: &Program, at: usize) -> bool {
     let call = &program.body[at];
-    call.is_compute() || call.copied_by().is_some() || program.is_staged(at)
+    call.works_on_cpu() || program.is_staged(at)
 }
 
 /// The device that a synchronisation is about.
 pub(super) fn waited_for(program: &Program, call: &Call) -> usize {
     let of_stream = call.stream().map(|stream| program.device_of(stream));
-    of_stream.or(call.facts().device).unwrap_or(DeviceId::FIRST).0
+    of_stream.or(call.device()).unwrap_or(DeviceId::FIRST).0
 }

@@ -100,9 +100,8 @@ impl Effort {
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
 /// itself goes through.
 pub(super) fn warm_up_passes(program: &Program, effort: Effort) -> usize {
-    let computes = |call: &Call| call.is_compute() || call.copied_by().is_some();
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
-    if program.body.iter().any(computes) || program.allocations.iter().any(is_staged) {
+    if program.body.iter().any(Call::works_on_cpu) || program.allocations.iter().any(is_staged) {
         return effort.warm_up_passes;
     }
     effort.warm_up_passes.min(PASSES_TO_KNOW)

@@ -3,7 +3,7 @@
 use super::error::ExecuteError;
 use crate::gpu::{AnyDevice, GpuError};
 use crate::machine::DeviceId;
-use crate::program::{MemoryChange, Program, StreamKind, StreamTraits};
+use crate::program::{MemoryChange, Program, Route, StreamKind, StreamTraits};
 
 /// Streams and events of a plan.
 pub(super) struct Handles<D: AnyDevice> {
@@ -59,7 +59,10 @@ fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError
 /// host memory.
 fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     for call in program.calls() {
-        if let Some([from, to]) = call.peers() {
+        let sides = call.sides();
+        if let (Some((_, Route::ToPeer)), Some(from), Some(to)) =
+            (call.route(), sides.from, sides.to)
+        {
             let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
             let (from, to) = (first.nth(from)?, first.nth(to)?);
             from.enable_access(to)?;

@@ -12,7 +12,7 @@ use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
 use crate::kernels::OwnKernel;
 use crate::program::{
-    Allocation, Awaited, Call, Facts, LibraryStep, MemoryChange, OwnStep, Program, Rows, Slice,
+    Allocation, Awaited, Call, LibraryStep, MemoryChange, OwnStep, Program, Rows, Sides, Slice,
     Step, StreamTraits, Touched,
 };
 use crate::scenario::Workload;
@@ -277,8 +277,8 @@ impl Interpreter {
 
     /// Does to memory what a call does.
     fn run(&mut self, call: &Call, team: &Team) {
-        let Facts { from, to, rows, step, .. } = call.facts();
-        match (call.memory_change(), step, from, to) {
+        let Sides { from, to, rows, .. } = call.sides();
+        match (call.memory_change(), call.step(), from, to) {
             // New memory holds anything, and what is freed is lost.
             (Some((_, MemoryChange::Pin | MemoryChange::Unpin)), ..) => {}
             (Some((id, _)), ..) => self.memory[id.0].fill(f32::NAN),

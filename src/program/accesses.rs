@@ -4,7 +4,7 @@
 //! lifetimes, the history of memory behind the prices.
 
 use super::call::{Call, MemoryChange};
-use super::facts::Facts;
+use super::facts::Sides;
 use super::operands::{AllocationId, CopyBy, Route, Slice, Touched};
 use super::step::Step;
 use super::value::Program;
@@ -82,13 +82,13 @@ impl Program {
     /// What a call touches: first what it reads, then what it writes.
     pub fn accesses<'c>(&self, call: &'c Call) -> impl Iterator<Item = Access> + use<'c> {
         let by = call.user();
-        let Facts { allocation, from, to, rows, step, .. } = call.facts();
+        let (step, Sides { from, to, rows, .. }) = (call.step(), call.sides());
         let whole = |(allocation, change)| {
             let length = self.allocation(allocation).bytes;
             let slice = Slice { allocation, offset: Bytes::ZERO, length };
             (Touched::from(slice), AccessKind::Changes(change))
         };
-        let changed = allocation.and_then(|_| call.memory_change()).map(whole);
+        let changed = call.memory_change().map(whole);
         let reads = match call.prefetches_to() {
             Some(side) => AccessKind::Moves(side),
             None => AccessKind::Reads,
@@ -107,11 +107,5 @@ impl Program {
             .chain(scratch)
             .chain(changed)
             .map(move |(touched, kind)| Access { touched, kind, by })
-    }
-
-    /// Whether a call changes the contents of an allocation.
-    pub fn writes_to(&self, call: &Call, id: AllocationId) -> bool {
-        let is_result = |one: Access| one.kind == AccessKind::Writes && one.allocation() == id;
-        self.accesses(call).any(is_result)
     }
 }

@@ -215,22 +215,6 @@ impl Call {
         }
     }
 
-    /// Both sides of a copy between devices.
-    pub const fn peers(&self) -> Option<[&Slice; 2]> {
-        match self {
-            Self::Copy { by: CopyBy::Stream(_, Route::ToPeer), from, to, .. } => Some([from, to]),
-            _ => None,
-        }
-    }
-
-    /// Who makes a copy within host memory.
-    pub const fn copied_by(&self) -> Option<Threads> {
-        match self {
-            Self::Copy { by: CopyBy::Host(threads), .. } => Some(*threads),
-            _ => None,
-        }
-    }
-
     /// Both sides of a copy within host memory.
     pub const fn host_copy(&self) -> Option<[Slice; 2]> {
         match self {
@@ -247,13 +231,18 @@ impl Call {
         }
     }
 
-    /// Which threads of the CPU work on the program's memory in this call, in a program that uses so
-    /// much host memory in a pass.
+    /// Whether the CPU works on the program's memory: it computes or copies.
+    pub const fn works_on_cpu(&self) -> bool {
+        matches!(self, Self::Compute { .. } | Self::Copy { by: CopyBy::Host(_), .. })
+    }
+
+    /// Which threads of the CPU do so, in a program that uses so much host memory in a pass.
     pub fn cpu_threads(&self, footprint: Bytes) -> Option<Threads> {
         match self {
             Self::Compute { step } if step.is_shared(footprint) => Some(Threads::All),
             Self::Compute { .. } => Some(Threads::One),
-            _ => self.copied_by(),
+            Self::Copy { by: CopyBy::Host(threads), .. } => Some(*threads),
+            _ => None,
         }
     }
 
@@ -267,6 +256,11 @@ impl Call {
             Self::Renew(id) => (*id, MemoryChange::Renew),
             _ => return None,
         })
+    }
+
+    /// The memory that it takes, gives back, pins, unpins or renews.
+    pub fn allocation(&self) -> Option<AllocationId> {
+        self.memory_change().map(|(id, _)| id)
     }
 
     /// The memory that it pins where it is.
@@ -300,10 +294,10 @@ impl Call {
         }
     }
 
-    /// The device whose context it makes current.
-    pub const fn makes_current(&self) -> Option<DeviceId> {
+    /// The device whose context it makes current, or that the host waits for.
+    pub const fn device(&self) -> Option<DeviceId> {
         match self {
-            Self::Use(device) => Some(*device),
+            Self::Use(device) | Self::SynchronizeDevice(device) => Some(*device),
             _ => None,
         }
     }
@@ -326,13 +320,7 @@ impl Call {
 
     /// Whether the host does it by itself, without a call to the driver.
     pub const fn is_host_work(&self) -> bool {
-        matches!(
-            self,
-            Self::Copy { by: CopyBy::Host(_), .. }
-                | Self::Renew(_)
-                | Self::Work { .. }
-                | Self::Compute { .. }
-        )
+        self.works_on_cpu() || matches!(self, Self::Renew(_) | Self::Work { .. })
     }
 
     /// The stated time of work that touches none of the program's memory.

@@ -2,7 +2,7 @@
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
 use super::call::{Call, MemoryChange};
-use super::facts::Facts;
+use super::facts::Sides;
 use super::graph::capturable;
 use super::operands::{
     AllocationId, CopyBy, Place, Route, Rows, Slice, StreamKind, ThreadId, Touched,
@@ -12,7 +12,6 @@ use super::step::Step;
 use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
-use crate::units::Bytes;
 use std::collections::BTreeSet;
 
 impl Program {
@@ -64,8 +63,8 @@ impl Program {
         if let Some((id, change)) = call.memory_change() {
             return self.wrong_change(id, change, call.stream());
         }
-        let Facts { by, from, to, rows, step, .. } = call.facts();
-        match (call.stream(), step, by, from, to) {
+        let Sides { by, from, to, rows } = call.sides();
+        match (call.stream(), call.step(), by, from, to) {
             (Some(stream), Some(step), ..) => self.wrong_launch(stream, step),
             (None, Some(step), ..) => {
                 // The CPU has no use for a workspace, wherever that is.
@@ -78,7 +77,9 @@ impl Program {
                 .wrong_sides(by, [from, to])
                 .or_else(|| wrong_extent(by, [from, to], rows))
                 .or_else(|| self.onto_itself([*from, *to], rows)),
-            (Some(stream), _, None, None, Some(target)) => self.elsewhere(stream, target),
+            (Some(stream), _, None, None, Some(target)) => {
+                self.elsewhere(stream, target.allocation)
+            }
             (_, _, None, Some(target), None) => (!self.place(target).is_managed()).then(|| {
                 let name = self.name(target.allocation);
                 format!("prefetches `{name}`, but it is not managed memory")
@@ -103,7 +104,7 @@ impl Program {
             MemoryChange::Unpin => {
                 (!is_pinned).then(|| format!("unpins `{name}`, but it is not pinned"))
             }
-            MemoryChange::Allocate | MemoryChange::Free => self.elsewhere(stream?, &whole(id)),
+            MemoryChange::Allocate | MemoryChange::Free => self.elsewhere(stream?, id),
             MemoryChange::Renew => match place {
                 Place::Device(_) => Some("GPU memory".to_owned()),
                 Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
@@ -118,7 +119,7 @@ impl Program {
         match by {
             CopyBy::Stream(stream, Route::Crossing(way)) => self.wrong_way(stream, way, sides),
             CopyBy::Stream(stream, Route::OnDevice) => {
-                sides.into_iter().find_map(|side| self.elsewhere(stream, side))
+                sides.into_iter().find_map(|side| self.elsewhere(stream, side.allocation))
             }
             CopyBy::Stream(_, Route::ToPeer) => match sides.map(|side| self.place(side)) {
                 [Place::Device(from), Place::Device(to)] if from == to => Some(
@@ -204,22 +205,22 @@ impl Program {
     ) -> Option<String> {
         slices.find_map(|slice| match self.place(slice) {
             Place::Host(memory) if memory.is_seen_by_devices() => None,
-            _ => self.elsewhere(stream, slice),
+            _ => self.elsewhere(stream, slice.allocation),
         })
     }
 
     /// Memory that is not on the device of a stream that works on it.
-    fn elsewhere(&self, stream: StreamId, slice: &Slice) -> Option<String> {
+    fn elsewhere(&self, stream: StreamId, id: AllocationId) -> Option<String> {
         let DeviceId(device) = self.device_of(stream);
-        (self.place(slice) != Place::Device(DeviceId(device))).then(|| {
-            let name = self.name(slice.allocation);
+        (self.allocation(id).place != Place::Device(DeviceId(device))).then(|| {
+            let name = self.name(id);
             format!("uses `{name}` in stream {}, but it is not on GPU {device}", stream.0)
         })
     }
 
     /// A call that cannot be where it is.
     fn out_of_place(&self, call: &Call, in_body: bool, current: &mut DeviceId) -> Option<String> {
-        if let Some(device) = call.makes_current() {
+        if let Some(device) = call.device().filter(|_| !call.only_waits()) {
             *current = device;
             return None;
         }
@@ -237,7 +238,7 @@ impl Program {
             };
         }
         let of_stream = call.stream().map(|stream| self.device_of(stream));
-        let DeviceId(device) = of_stream.or(call.facts().device)?;
+        let DeviceId(device) = of_stream.or(call.device())?;
         let problem =
             || format!("is for GPU {device}, but the current context is that of GPU {}", current.0);
         (device != current.0).then(problem)
@@ -303,11 +304,6 @@ impl Program {
             })
         })
     }
-}
-
-/// The memory, whatever its size.
-const fn whole(allocation: AllocationId) -> Slice {
-    Slice { allocation, offset: Bytes::ZERO, length: Bytes::ZERO }
 }
 
 /// Sides of a copy that have not as many bytes, or rows where only ranges are copied. (That both

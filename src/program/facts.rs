@@ -1,109 +1,80 @@
-//! What the kind of a call says of it: the function that makes it, and the operands that it names.
+//! What the kind of a call says of it: the function that makes it, why a graph cannot contain it,
+//! and the memory that it goes from and to.
 
-use super::call::{Call, MemoryChange};
-use super::operands::{AllocationId, CopyBy, Route, Rows, Slice};
-use super::step::Step;
-use crate::machine::DeviceId;
+use super::call::Call;
+use super::operands::{CopyBy, Route, Rows, Slice};
 
-/// What the kind of a call says of it.
+/// The memory that a copy goes from and to, that a memset goes to, or that a prefetch moves: what
+/// it moves stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Facts<'c> {
-    /// The function of the CUDA runtime that makes the call, or what the host does by itself.
-    pub name: &'static str,
-    /// Memory that it takes, pins, renews, unpins or gives back.
-    pub allocation: Option<AllocationId>,
+pub struct Sides<'c> {
     /// Who makes a copy.
     pub by: Option<CopyBy>,
     pub from: Option<&'c Slice>,
     pub to: Option<&'c Slice>,
     /// Which bytes of both sides it uses, if not all.
     pub rows: Option<Rows>,
-    pub step: Option<&'c Step>,
-    /// The device whose context it makes current, or that the host waits for.
-    pub device: Option<DeviceId>,
-    /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be
-    /// captured either, which depends on the program.)
-    pub bars: Option<&'static str>,
 }
 
 impl Call {
-    /// What its kind says of it.
-    pub fn facts(&self) -> Facts<'_> {
-        let none = Facts::default();
-        let waits = Facts { bars: Some("a synchronisation"), ..none };
+    /// The function of the CUDA runtime that makes the call, or what the host does by itself.
+    pub const fn name(&self) -> &'static str {
         match self {
-            Self::Allocate { .. }
-            | Self::Pin(_)
-            | Self::Renew(_)
-            | Self::Free { .. }
-            | Self::Unpin(_) => self.facts_of_memory(),
-            Self::Clear { target, .. } => {
-                Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
-            }
-            Self::Copy { by, from, to, rows } => {
-                let (name, bars) = by.name_and_bars(rows.is_some());
-                let (from, to) = (Some(from), Some(to));
-                Facts { name, by: Some(*by), from, to, rows: *rows, bars, ..none }
-            }
-            // What it moves stays as it is.
-            Self::Prefetch { target, .. } => Facts {
-                name: "cudaMemPrefetchAsync",
-                from: Some(target),
-                bars: Some("a prefetch of managed memory"),
-                ..none
-            },
-            Self::Launch { step, .. } => {
-                Facts { name: "cudaLaunchKernel", step: Some(step), ..none }
-            }
-            Self::Record { .. } => Facts { name: "cudaEventRecord", ..none },
-            Self::Wait { .. } => Facts { name: "cudaStreamWaitEvent", ..none },
-            Self::Synchronize { .. } => Facts { name: "cudaStreamSynchronize", ..waits },
-            Self::SynchronizeEvent { .. } => Facts { name: "cudaEventSynchronize", ..waits },
-            Self::SynchronizeDevice(device) => {
-                Facts { name: "cudaDeviceSynchronize", device: Some(*device), ..waits }
-            }
-            Self::SynchronizeThread(_) => Facts { name: "wait for a thread", ..waits },
-            Self::Use(device) => Facts {
-                name: "cudaSetDevice",
-                device: Some(*device),
-                bars: Some("switching to another GPU's context"),
-                ..none
-            },
-            Self::Replay { .. } => {
-                Facts { name: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
-            }
-            Self::Work { .. } => Facts { name: "work", bars: Some("work on the host"), ..none },
-            Self::Compute { step } => {
-                let bars = Some("a computation on the host");
-                Facts { name: "compute", step: Some(step), bars, ..none }
-            }
+            Self::Allocate { stream: None, .. } => "cudaMalloc",
+            Self::Allocate { .. } => "cudaMallocAsync",
+            Self::Pin(_) => "cudaHostRegister",
+            Self::Renew(_) => "new host memory",
+            Self::Free { stream: None, .. } => "cudaFree",
+            Self::Free { .. } => "cudaFreeAsync",
+            Self::Unpin(_) => "cudaHostUnregister",
+            Self::Clear { .. } => "cudaMemsetAsync",
+            Self::Copy { by: CopyBy::Host(_), .. } => "memcpy",
+            Self::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. } => "cudaMemcpyPeerAsync",
+            Self::Copy { rows: Some(_), .. } => "cudaMemcpy2DAsync",
+            Self::Copy { .. } => "cudaMemcpyAsync",
+            Self::Prefetch { .. } => "cudaMemPrefetchAsync",
+            Self::Launch { .. } => "cudaLaunchKernel",
+            Self::Record { .. } => "cudaEventRecord",
+            Self::Wait { .. } => "cudaStreamWaitEvent",
+            Self::Synchronize { .. } => "cudaStreamSynchronize",
+            Self::SynchronizeEvent { .. } => "cudaEventSynchronize",
+            Self::SynchronizeDevice(_) => "cudaDeviceSynchronize",
+            Self::SynchronizeThread(_) => "wait for a thread",
+            Self::Use(_) => "cudaSetDevice",
+            Self::Replay { .. } => "cudaGraphLaunch",
+            Self::Work { .. } => "work",
+            Self::Compute { .. } => "compute",
         }
     }
 
-    /// What the kind of a call says that takes memory, gives it back or pins it.
-    fn facts_of_memory(&self) -> Facts<'_> {
-        let Some((id, change)) = self.memory_change() else { return Facts::default() };
-        let (name, bars) = match (change, self.stream()) {
-            (MemoryChange::Allocate, None) => ("cudaMalloc", "taking memory"),
-            (MemoryChange::Allocate, Some(_)) => ("cudaMallocAsync", "taking memory"),
-            (MemoryChange::Pin, _) => ("cudaHostRegister", "taking memory"),
-            (MemoryChange::Renew, _) => ("new host memory", "taking memory"),
-            (MemoryChange::Free, None) => ("cudaFree", "freeing memory"),
-            (MemoryChange::Free, Some(_)) => ("cudaFreeAsync", "freeing memory"),
-            (MemoryChange::Unpin, _) => ("cudaHostUnregister", "unpinning memory"),
-        };
-        Facts { name, allocation: Some(id), bars: Some(bars), ..Facts::default() }
+    /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be captured
+    /// either, which depends on the program.)
+    pub const fn bars(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Allocate { .. } | Self::Pin(_) | Self::Renew(_) => "taking memory",
+            Self::Free { .. } => "freeing memory",
+            Self::Unpin(_) => "unpinning memory",
+            Self::Copy { by: CopyBy::Host(_), .. } => "a copy within host memory",
+            Self::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. } => "a copy between GPUs",
+            Self::Prefetch { .. } => "a prefetch of managed memory",
+            Self::Use(_) => "switching to another GPU's context",
+            Self::Replay { .. } => "the launch of another graph",
+            Self::Work { .. } => "work on the host",
+            Self::Compute { .. } => "a computation on the host",
+            _ if self.only_waits() => "a synchronisation",
+            _ => return None,
+        })
     }
-}
 
-impl CopyBy {
-    /// The function that makes the copy, and what keeps it out of a graph.
-    const fn name_and_bars(self, has_rows: bool) -> (&'static str, Option<&'static str>) {
+    /// The memory that it goes from and to.
+    pub fn sides(&self) -> Sides<'_> {
         match self {
-            Self::Host(_) => ("memcpy", Some("a copy within host memory")),
-            Self::Stream(_, Route::ToPeer) => ("cudaMemcpyPeerAsync", Some("a copy between GPUs")),
-            Self::Stream(..) if has_rows => ("cudaMemcpy2DAsync", None),
-            Self::Stream(..) => ("cudaMemcpyAsync", None),
+            Self::Copy { by, from, to, rows } => {
+                Sides { by: Some(*by), from: Some(from), to: Some(to), rows: *rows }
+            }
+            Self::Clear { target, .. } => Sides { to: Some(target), ..Sides::default() },
+            Self::Prefetch { target, .. } => Sides { from: Some(target), ..Sides::default() },
+            _ => Sides::default(),
         }
     }
 }

@@ -213,6 +213,6 @@ pub(super) fn capturable(program: &Program, call: &Call) -> Result<(), String> {
         !program.allocation(ashore.allocation).place.is_pinned()
     });
     let staged = is_staged.then_some("a copy of pageable memory");
-    let Some(what) = call.facts().bars.or(staged) else { return Ok(()) };
+    let Some(what) = call.bars().or(staged) else { return Ok(()) };
     Err(format!("{what} cannot be captured"))
 }

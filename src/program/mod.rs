@@ -34,7 +34,7 @@ pub use accesses::{Access, AccessKind, User};
 pub use call::{Awaited, Call, MemoryChange};
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
-pub use facts::Facts;
+pub use facts::Sides;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{

@@ -2,7 +2,7 @@
 
 use crate::compare::{Cell, Score};
 use crate::profile::Handling;
-use crate::program::{Facts, Program, Route};
+use crate::program::{Program, Route, Sides};
 use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
@@ -76,7 +76,7 @@ fn textbook(program: &Program, timeline: &Timeline) -> Span {
         .iter()
         .filter(|call| call.route().is_some_and(|(_, route)| route != Route::OnDevice))
         .filter_map(|call| {
-            let Facts { from, rows, .. } = call.facts();
+            let Sides { from, rows, .. } = call.sides();
             let from = from?;
             Some(rows.map_or(from.length.get(), |rows| rows.count(from) * rows.row.get()))
         })

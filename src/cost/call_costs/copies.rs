@@ -22,7 +22,7 @@ impl CallCosts<'_> {
     /// its return, and from there to the end of the copy. `None` of all other calls.
     pub(super) fn along(&self, call: &Call) -> Option<(Span, Span)> {
         let (_, Direction::HostToDevice, from, _) = call.crossing()? else { return None };
-        if call.facts().rows.is_some() {
+        if call.sides().rows.is_some() {
             return None;
         }
         let place = self.program.allocation(from.allocation).place;

@@ -270,8 +270,7 @@ pub fn write(program: &Program) -> String {
     });
     list(&mut table, "streams", streams);
     let is_own = |call: &&Call| {
-        let facts = call.facts();
-        let target = facts.allocation.or(facts.to.map(|slice| slice.allocation));
+        let target = call.allocation().or(call.sides().to.map(|slice| slice.allocation));
         matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
     };
     let main = |_| ThreadId::MAIN;

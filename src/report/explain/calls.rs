@@ -2,15 +2,14 @@
 
 use crate::machine::Residence;
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, MemoryChange, Program, ThreadId};
+use crate::program::{Call, MemoryChange, Program, Sides, ThreadId};
 use std::collections::BTreeMap;
 
 /// Equal for calls that do the same to other pieces, in whichever stream.
 pub(super) fn sort(program: &Program, call: &Call) -> String {
-    let facts = call.facts();
-    let Facts { allocation, from, to, step, .. } = facts;
-    let first = from.or(to).or(step.and_then(|step| step.reads().first()));
-    let memory = allocation.or(first.map(|slice| slice.allocation));
+    let Sides { from, to, .. } = call.sides();
+    let first = from.or(to).or(call.step().and_then(|step| step.reads().first()));
+    let memory = call.allocation().or(first.map(|slice| slice.allocation));
     let memory = memory.map(|id| &program.allocation(id).name);
     // Whichever buffer it is of.
     match call.memory_change() {
@@ -24,7 +23,7 @@ pub(super) fn sort(program: &Program, call: &Call) -> String {
         Some(way) => way.to_string(),
         None => program.kernel_of(call).unwrap_or_default().to_owned(),
     };
-    format!("{} {what} {memory:?}", facts.name)
+    format!("{} {what} {memory:?}", call.name())
 }
 
 /// The call as it is spelled out, and behind it what that does not say; `recorded`: which call

@@ -162,7 +162,7 @@ fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
             let kernel = program.kernel_of(call).unwrap_or("other work");
             (format!("host: {kernel}"), "host")
         }
-        Lane::Host => (format!("host in {}", call.facts().name), "host"),
+        Lane::Host => (format!("host in {}", call.name()), "host"),
         Lane::CopyIn => ("copies to the device".to_owned(), "h2d"),
         Lane::CopyOut => ("copies to the host".to_owned(), "d2h"),
         Lane::PeerCopy => ("copies between GPUs".to_owned(), "p2p"),
