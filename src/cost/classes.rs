@@ -70,14 +70,13 @@ impl Classes {
             let (locality, age) = (history.pass(call), history.just_written());
             written.extend(age.map(|age| (index(at), age)));
             let key = Key::of(program, call, graph.map(|(_, graph)| graph));
-            let class = *known.entry((key, locality, before)).or_insert_with(|| {
-                all.push(Class {
-                    first: at,
-                    locality,
-                    graph: graph.map(|(place, _)| place),
-                    before,
-                });
-                index(all.len() - 1)
+            let key = (key, locality, before);
+            let class = known.get(&key).copied().unwrap_or_else(|| {
+                let graph = graph.map(|(place, _)| place);
+                all.push(Class { first: at, locality, graph, before });
+                let class = index(all.len() - 1);
+                known.insert(key, class);
+                class
             });
             if let Some(event) = call.recorded() {
                 latest[event.0] = index(recordings);

@@ -168,21 +168,21 @@ fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>>
 /// thread that registers it.
 fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
     let mut history = MemoryHistory::new(program, profile);
-    let mut is_used = vec![false; program.allocations.len()];
+    let mut is_new: Vec<Option<bool>> = vec![None; program.allocations.len()];
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
     for call in &program.body {
+        let mut uses_new = false;
         for id in program.accesses(call).map(|one| one.allocation()) {
-            let is_first = !std::mem::replace(&mut is_used[id.0], true);
-            if is_first && may_be_new(program, id) && only_writes(program, call, id) {
-                history.renew(id);
-            }
+            uses_new |= *is_new[id.0].get_or_insert_with(|| {
+                let is_new = may_be_new(program, id) && only_writes(program, call, id);
+                is_new.then(|| history.renew(id)).is_some()
+            });
         }
         // Each pass pays for what it renews or takes.
-        if call.memory_change().is_some_and(|(_, change)| change.is_new()) {
+        if !uses_new || call.memory_change().is_some_and(|(_, change)| change.is_new()) {
             continue;
         }
-        let new = history.pass(call).new_pages;
-        let Some(NewPages { allocation, cost, bytes }) = new else { continue };
+        let Some(NewPages { allocation, cost, bytes }) = history.new_pages(call) else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
         let cost = match cost {
             MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,

@@ -8,7 +8,7 @@
 
 use super::cpu_caches::CpuCaches;
 use super::device_caches::{Bringer, DeviceCaches};
-use super::locality::Locality;
+use super::locality::{Locality, NewPages};
 use super::pages::Pages;
 use super::uses::Uses;
 use super::written::Written;
@@ -69,6 +69,13 @@ impl<'p> MemoryHistory<'p> {
     /// How old the data of an H2D copy is, if that was the last call and the CPU wrote the data.
     pub const fn just_written(&self) -> Option<JustWritten> {
         self.just_written
+    }
+
+    /// Walks past a call, and says which new pages it uses.
+    pub fn new_pages(&mut self, call: &Call) -> Option<NewPages> {
+        let mut found = Locality::default();
+        self.note(call, &mut found);
+        found.new_pages
     }
 
     /// Walks past a call, and says where it finds its data.

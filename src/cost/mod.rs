@@ -4,8 +4,9 @@
 //! and what shares what; when anything happens, only the simulator says. What a profile does not
 //! know is refused by name, before anything is simulated.
 //!
-//! `call_costs` looks up each call, `host_times` says by how much single calls differ from that,
-//! and `body` sorts the calls into streams. A rule of the simulator that needs more has its
+//! `history` walks through what calls touch and says where each finds its data. `call_costs` looks
+//! up each call, `host_times` says by how much single calls differ from that, and `body` sorts the
+//! calls into streams. A rule of the simulator that needs more has its
 //! parameters in a file here and what it does in a file of the same name in `simulate`:
 //! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
 //! a new rule of one of these resources touches these two files; a new resource needs a field in

@@ -6,7 +6,6 @@
 use super::call::{Call, MemoryChange};
 use super::facts::Sides;
 use super::operands::{AllocationId, CopyBy, Route, Slice, Touched};
-use super::step::Step;
 use super::value::Program;
 use crate::machine::{Direction, Residence, StreamId};
 use crate::units::Bytes;
@@ -82,30 +81,28 @@ impl Program {
     /// What a call touches: first what it reads, then what it writes.
     pub fn accesses<'c>(&self, call: &'c Call) -> impl Iterator<Item = Access> + use<'c> {
         let by = call.user();
-        let (step, Sides { from, to, rows, .. }) = (call.step(), call.sides());
-        let whole = |(allocation, change)| {
+        let (mut reads, mut writes): (&[Slice], &[Slice]) = (&[], &[]);
+        // Hot: calls without a kernel touch two ranges at most, which need no list.
+        let others = if let Some(step) = call.step() {
+            (reads, writes) = (step.reads(), step.writes());
+            [step.workspace().map(|slice| (Touched::from(*slice), AccessKind::Scratch)), None]
+        } else if let Some((allocation, change)) = call.memory_change() {
             let length = self.allocation(allocation).bytes;
-            let slice = Slice { allocation, offset: Bytes::ZERO, length };
-            (Touched::from(slice), AccessKind::Changes(change))
+            let whole = Slice { allocation, offset: Bytes::ZERO, length };
+            [Some((Touched::from(whole), AccessKind::Changes(change))), None]
+        } else {
+            let Sides { from, to, rows, .. } = call.sides();
+            let moves = call.prefetches_to().map(AccessKind::Moves);
+            let reads = moves.unwrap_or(AccessKind::Reads);
+            let from = from.map(|slice| (Touched::side(*slice, rows, 0), reads));
+            [from, to.map(|slice| (Touched::side(*slice, rows, 1), AccessKind::Writes))]
         };
-        let changed = call.memory_change().map(whole);
-        let reads = match call.prefetches_to() {
-            Some(side) => AccessKind::Moves(side),
-            None => AccessKind::Reads,
+        let of_step = |slices: &'c [Slice], kind| {
+            slices.iter().map(move |slice| (Touched::from(*slice), kind))
         };
-        let side = move |slice: &Slice, side| Touched::side(*slice, rows, side);
-        let of_step = |slices: fn(&Step) -> &[Slice], kind| {
-            let slices = step.map(slices).into_iter().flatten();
-            slices.map(move |slice| (Touched::from(*slice), kind))
-        };
-        let scratch = step.and_then(Step::workspace);
-        let scratch = scratch.map(|slice| (Touched::from(*slice), AccessKind::Scratch));
-        of_step(Step::reads, AccessKind::Reads)
-            .chain(from.map(|slice| (side(slice, 0), reads)))
-            .chain(of_step(Step::writes, AccessKind::Writes))
-            .chain(to.map(|slice| (side(slice, 1), AccessKind::Writes)))
-            .chain(scratch)
-            .chain(changed)
+        of_step(reads, AccessKind::Reads)
+            .chain(of_step(writes, AccessKind::Writes))
+            .chain(others.into_iter().flatten())
             .map(move |(touched, kind)| Access { touched, kind, by })
     }
 }
