@@ -6,12 +6,12 @@
 //!
 //! `history` walks through what calls touch and says where each finds its data. `call_costs` looks
 //! up each call, `host_times` says by how much single calls differ from that, and `body` sorts the
-//! calls into streams. A rule of the simulator that needs more has its
-//! parameters in a file here and what it does in a file of the same name in `simulate`:
-//! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
-//! a new rule of one of these resources touches these two files; a new resource needs a field in
-//! `compiled`, too, and a line in the engine that asks for it. `draws` compiles for machines that
-//! differ from the measured one by its scatter; how an estimate is drawn is the profile's affair.
+//! calls into streams. A rule of the simulator that needs more has its parameters in a file here
+//! and what it does in a file of the same name in `simulate`: `hand_overs`, `polling`, `copies`,
+//! `links`, `waiting_kernels`, `channels`, `multiprocessors`. So a new rule of one of these
+//! resources touches these two files; a new resource needs a field in `compiled`, too, and a line
+//! in the engine that asks for it. `draws` compiles for machines that differ from the measured one
+//! by its scatter; how an estimate is drawn is the profile's affair.
 
 mod analysis;
 mod antithetic;

@@ -1,8 +1,8 @@
-//! One call of the host, and what is asked of all calls alike: its stream, its kernel, what it waits
-//! for, what it does to memory.
+//! One call of the host, and what is asked of all calls alike: its stream, its kernel, what it
+//! waits for, what it does to memory.
 //!
-//! Readers ask these questions rather than list the kinds again: a new kind answers them here and in
-//! [`super::facts`] once.
+//! Readers ask these questions rather than list the kinds again: a new kind answers them here and
+//! in [`super::facts`] once.
 
 use super::operands::{AllocationId, CopyBy, EventId, Route, Rows, Slice, ThreadId, Threads};
 use super::step::Step;

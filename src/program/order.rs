@@ -131,8 +131,8 @@ impl<'p> Order<'p> {
         }
     }
 
-    /// A lane comes to know what was done when an event was last recorded. Waiting for an event that
-    /// was never recorded orders nothing.
+    /// A lane comes to know what was done when an event was last recorded. Waiting for an event
+    /// that was never recorded orders nothing.
     fn join_record(&mut self, lane: usize, event: EventId) {
         if let Some(clock) = &self.events[event.0] {
             join(&mut self.clocks[lane], clock);
