@@ -1,16 +1,11 @@
 //! What is known of a program without any costs: where its kernels find their data, and what goes
 //! on beside its copies. This is worked out once, however often the program is compiled.
 
-use super::around::around;
 use super::classes::Classes;
+use super::history::MemoryHistory;
 use super::in_flight::InFlight;
-use super::locality::Locality;
-use super::on_device::on_device;
-use super::pages::new_pages;
-use super::remote::moves;
 use super::shape::check_shape;
 use super::traffic::Traffic;
-use super::written::{JustWrittenAt, just_written};
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program, Whose, check_fits};
 
@@ -21,8 +16,6 @@ pub(crate) struct Analysis {
     pub(super) shape: Result<(), Unknown>,
     pub(super) traffic: Traffic,
     pub(super) classes: Classes,
-    /// H2D copies of what the CPU has just written.
-    pub(super) written: JustWrittenAt,
 }
 
 impl Analysis {
@@ -33,20 +26,10 @@ impl Analysis {
         let shape = check_shape(program, &in_flight);
         if shape.is_err() {
             // It is refused, perhaps for having more calls than can be numbered.
-            let (classes, written) = (Classes::default(), JustWrittenAt::default());
-            return Self { fits, shape, traffic, classes, written };
+            return Self { fits, shape, traffic, classes: Classes::default() };
         }
-        let around = around(program, profile.machine.cpu_threads.max(1));
-        let on_device = on_device(program);
-        let new_pages = new_pages(program, profile.machine.page_bytes());
-        let moves = moves(program);
-        let locality_at = |place: usize| Locality {
-            around: around.get(&place),
-            on_device: on_device.get(&place),
-            new_pages: new_pages.get(&place),
-            moves: moves.get(&place).copied().unwrap_or_default(),
-        };
-        let classes = Classes::of(program, &in_flight, locality_at);
-        Self { fits, shape, traffic, classes, written: just_written(program) }
+        let history = MemoryHistory::after_a_pass(program, profile);
+        let classes = Classes::of(program, &in_flight, history);
+        Self { fits, shape, traffic, classes }
     }
 }

@@ -81,7 +81,7 @@ impl Body {
             .map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
         body.streaming = Streaming::new(calls, profile);
         let times = (0..).zip(&issued).map(|(call, &until)| (body.host_of(call), until));
-        let copies = (&analysis.written, profile);
+        let copies = (&analysis.classes.written, profile);
         body.writes = HostWrites::new(program, times, copies);
         let has_barrier = !body.barrier.is_empty();
         let calls = (&mut body.calls[..], &issued[..]);
@@ -109,7 +109,7 @@ impl Body {
             places.push(index(self.costs.len()));
             let inline = costs.inline(call).filter(|_| graph.is_none());
             let may_go_inline = inline.is_some();
-            match costs.cost(call, &class.locality(), (graph, class.before)) {
+            match costs.cost(call, &class.locality, (graph, class.before)) {
                 Ok(usual) => self.costs.push(CallCost { may_go_inline, ..usual }),
                 Err(unknown) => missing.push(unknown),
             }

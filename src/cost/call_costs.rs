@@ -11,20 +11,18 @@ mod remote;
 
 use super::changed::Changed;
 use super::halved::{Bottleneck, Halved};
-use super::locality::Locality;
-use super::pages::NewPages;
+use super::locality::{Locality, NewPages};
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
-    DeviceLocality, HostCall, HostLocality, KernelPrices, KernelTime, OperationKind, Profile,
-    Unknown,
+    DeviceLocality, HostCall, KernelPrices, KernelTime, OperationKind, Profile, Unknown,
 };
 use crate::program::{
-    AllocationId, Before, Call, CopyBy, Facts, Graph, LibraryStep, Program, Route, Rows, Slice,
-    Step, ThreadId, Threads,
+    AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Program, Route, Rows, Slice, Step,
+    ThreadId, Threads,
 };
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
@@ -32,93 +30,73 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::slice::from_ref;
 
-/// What the cost of a call depends on: calls with equal keys cost the same.
+/// What the cost of a call depends on, besides where its data is and what it follows in a graph:
+/// calls with equal keys cost the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
-    Synchronize,
-    SynchronizeEvent,
     SynchronizeDevice(DeviceId),
     SynchronizeThread(ThreadId),
-    Record,
-    Wait,
-    Clear,
-    /// The direction, the device, the allocation on the host's side, the bytes, and which new pages
-    /// it uses there.
-    Copy(Direction, DeviceId, usize, Bytes, Option<NewPages>),
+    /// The direction, the device, the allocation on the host's side, and the bytes.
+    Copy(Direction, DeviceId, AllocationId, Bytes),
     PeerCopy([DeviceId; 2], Bytes),
-    /// Where to, the bytes, and how many of them are on the other side.
-    Prefetch(Residence, Bytes, Bytes),
+    Prefetch(Residence, Bytes),
     DeviceCopy(Bytes),
-    /// The direction, the allocation on the host's side, how many rows and how long each is, and
-    /// which new pages it uses.
-    RowCopy(Option<Direction>, Option<usize>, u64, Bytes, Option<NewPages>),
-    /// The threads, both allocations, the bytes, which new pages they use, where the data is, and
-    /// what moves.
-    HostCopy(Threads, [usize; 2], Bytes, Option<NewPages>, Option<HostLocality>, Bytes),
-    UseDevice,
+    /// The direction, the allocation on the host's side, how many rows and how long each is.
+    RowCopy(Option<Direction>, Option<AllocationId>, u64, Bytes),
+    /// The threads, both allocations, and the bytes.
+    HostCopy(Threads, [AllocationId; 2], Bytes),
     Work(Span),
-    /// The kernel, its elements, where its data is, what it uses across the link, and what moves.
-    Launch(Variant, u64, Option<DeviceLocality>, Mapped, Bytes),
-    /// The kernel, its elements, which new pages it uses, where its data is, what of it is
-    /// write-combined, and what moves.
-    Compute(Variant, u64, Option<NewPages>, Option<HostLocality>, Mapped, Bytes),
-    /// A kernel that is not of the library: its place in the program, its elements and numbers,
-    /// and, on the CPU, which new pages it uses.
-    OwnLaunch(usize, u64, String, Mapped, Bytes),
-    OwnCompute(usize, u64, String, Option<NewPages>, (Mapped, Bytes)),
-    /// What makes the call, and the memory that it is about.
-    Memory(&'static str, Option<AllocationId>),
+    /// The kernel, its elements, and what it uses across the link or, on the CPU, of write-combined
+    /// memory.
+    Launch(Variant, u64, Mapped),
+    Compute(Variant, u64, Mapped),
+    /// A kernel that is not of the library: its place in the program, its elements and numbers.
+    OwnLaunch(usize, u64, String, Mapped),
+    OwnCompute(usize, u64, String, Mapped),
+    /// What makes the call, and the memory that it is about as a whole.
+    Named(&'static str, Option<AllocationId>),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
 }
 
 impl Key {
     /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
-    pub fn of(
-        program: &Program,
-        call: &Call,
-        locality: &Locality<'_>,
-        graph: Option<&Graph>,
-    ) -> Self {
+    pub fn of(program: &Program, call: &Call, graph: Option<&Graph>) -> Self {
         match call {
-            Call::Synchronize { .. } => Self::Synchronize,
-            Call::SynchronizeEvent { .. } => Self::SynchronizeEvent,
             Call::SynchronizeDevice(device) => Self::SynchronizeDevice(*device),
             Call::SynchronizeThread(other) => Self::SynchronizeThread(*other),
             Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
-            Call::Record { .. } => Self::Record,
-            Call::Wait { .. } => Self::Wait,
-            Call::Clear { .. } => Self::Clear,
-            Call::Copy { by, from, to, rows } => {
-                Self::of_copy(program, *by, ([from, to], *rows), locality)
-            }
-            Call::Use(_) => Self::UseDevice,
+            Call::Copy { by, from, to, rows } => Self::of_copy(program, *by, [from, to], *rows),
             Call::Work { time } => Self::Work(*time),
-            Call::Launch { step, .. } => Self::of_launch(program, step, locality),
-            Call::Compute { step } => Self::of_computation(program, step, locality),
-            Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length, locality.moves),
-            Call::Allocate { .. }
-            | Call::Pin(_)
-            | Call::Renew(_)
-            | Call::Free { .. }
-            | Call::Unpin(_) => {
-                let Facts { name, allocation, .. } = call.facts();
-                Self::Memory(name, allocation)
+            Call::Launch { step, .. } => {
+                let mapped = Mapped::of(program, step);
+                match step {
+                    Step::Library(one) => Self::Launch(one.variant(), step.elements(), mapped),
+                    Step::Own(one) => {
+                        Self::OwnLaunch(one.kernel, step.elements(), one.signature(), mapped)
+                    }
+                }
             }
+            Call::Compute { step } => {
+                let combined = Mapped::combined(program, step.reads(), step.writes());
+                match step {
+                    Step::Library(one) => Self::Compute(one.variant(), step.elements(), combined),
+                    Step::Own(one) => {
+                        Self::OwnCompute(one.kernel, step.elements(), one.signature(), combined)
+                    }
+                }
+            }
+            Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length),
+            _ => Self::Named(call.name(), call.allocation()),
         }
     }
 
-    fn of_copy(
-        program: &Program,
-        by: CopyBy,
-        ([from, to], rows): ([&Slice; 2], Option<Rows>),
-        locality: &Locality<'_>,
-    ) -> Self {
-        let new = locality.new_pages.copied();
+    fn of_copy(program: &Program, by: CopyBy, sides: [&Slice; 2], rows: Option<Rows>) -> Self {
+        let [from, to] = sides;
         match (by, rows) {
             (CopyBy::Stream(stream, Route::Crossing(way)), None) => {
                 let (ashore, device) = (way.ashore(from, to), program.device_of(stream));
-                Self::Copy(way, device, ashore.allocation.0, ashore.length, new)
+                Self::Copy(way, device, ashore.allocation, ashore.length)
             }
             (CopyBy::Stream(_, Route::ToPeer), _) => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
@@ -126,42 +104,11 @@ impl Key {
             (CopyBy::Stream(_, Route::OnDevice), None) => Self::DeviceCopy(from.length),
             (CopyBy::Stream(_, route), Some(rows)) => {
                 let way = route.crossing();
-                let ashore = way.map(|way| way.ashore(from, to).allocation.0);
-                Self::RowCopy(way, ashore, rows.count(from), rows.row, new)
+                let ashore = way.map(|way| way.ashore(from, to).allocation);
+                Self::RowCopy(way, ashore, rows.count(from), rows.row)
             }
             (CopyBy::Host(threads), _) => {
-                let (ids, around) = ([from, to].map(|side| side.allocation.0), locality.around);
-                Self::HostCopy(threads, ids, from.length, new, around.copied(), locality.moves)
-            }
-        }
-    }
-
-    fn of_launch(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
-        let (mapped, moves) = (Mapped::of(program, step), locality.moves);
-        let elements = step.elements();
-        match step {
-            Step::Library(step) => {
-                let variant = Variant::of(step.kernel, &step.arguments);
-                Self::Launch(variant, elements, locality.on_device.copied(), mapped, moves)
-            }
-            Step::Own(step) => {
-                Self::OwnLaunch(step.kernel, elements, step.signature(), mapped, moves)
-            }
-        }
-    }
-
-    fn of_computation(program: &Program, step: &Step, locality: &Locality<'_>) -> Self {
-        let combined = Mapped::combined(program, step.reads(), step.writes());
-        let (new, moves) = (locality.new_pages.copied(), locality.moves);
-        let elements = step.elements();
-        match step {
-            Step::Library(step) => {
-                let variant = Variant::of(step.kernel, &step.arguments);
-                Self::Compute(variant, elements, new, locality.around.copied(), combined, moves)
-            }
-            Step::Own(step) => {
-                let used = (combined, moves);
-                Self::OwnCompute(step.kernel, elements, step.signature(), new, used)
+                Self::HostCopy(threads, sides.map(|side| side.allocation), from.length)
             }
         }
     }
@@ -196,7 +143,7 @@ impl<'a> CallCosts<'a> {
         step: &LibraryStep,
         found: &DeviceLocality,
     ) -> Result<KernelTime, Unknown> {
-        let variant = Variant::of(step.kernel, &step.arguments);
+        let variant = step.variant();
         let mut kernels = self.kernels.borrow_mut();
         let prices = match kernels.entry(variant) {
             Entry::Occupied(known) => known.into_mut(),
@@ -213,7 +160,7 @@ impl<'a> CallCosts<'a> {
     pub fn cost(
         &self,
         call: &Call,
-        locality: &Locality<'_>,
+        locality: &Locality,
         (graph, before): (Option<&Graph>, Option<Before>),
     ) -> Result<CallCost, Unknown> {
         let cost = match (graph, before) {
@@ -224,7 +171,7 @@ impl<'a> CallCosts<'a> {
         Ok(self.halved.call(call, self.program.stages(call), cost?))
     }
 
-    fn call(&self, call: &Call, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    fn call(&self, call: &Call, locality: &Locality) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
@@ -275,10 +222,10 @@ impl<'a> CallCosts<'a> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
-    fn compute(&self, step: &LibraryStep, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    fn compute(&self, step: &LibraryStep, locality: &Locality) -> Result<CallCost, Unknown> {
         let Self { program, profile, .. } = *self;
         let what = || Unknown::refused("CPU kernels in a program's set-up");
-        let around = *locality.around.ok_or_else(what)?;
+        let around = locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
         let combined = self.combined(combined, step.is_shared(self.traffic.host_footprint))?;
@@ -298,8 +245,8 @@ impl<'a> CallCosts<'a> {
     }
 
     /// Nanoseconds for which a call waits for the new pages that it uses.
-    fn touch_time(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
-        let price = |new: &NewPages| self.profile.new_pages(new.cost, new.bytes);
+    fn touch_time(&self, locality: &Locality) -> Result<f64, Unknown> {
+        let price = |new: NewPages| self.profile.new_pages(new.cost, new.bytes);
         let time = locality.new_pages.map_or(Ok(0.0), price)?;
         Ok(self.halved.ns(Bottleneck::PageFaults, time))
     }

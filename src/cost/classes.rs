@@ -3,13 +3,12 @@
 
 use super::call::{NONE, index, stream_index};
 use super::call_costs::Key;
+use super::history::MemoryHistory;
 use super::host_times::CallSite;
 use super::in_flight::{InFlight, waited_for};
 use super::locality::Locality;
-use super::pages::NewPages;
-use crate::profile::{DeviceLocality, HostLocality};
-use crate::program::{Before, Call, Graph, Program};
-use crate::units::Bytes;
+use super::written::JustWrittenAt;
+use crate::program::{Before, Graph, Program};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,16 +22,15 @@ pub(crate) struct Classes {
     /// How many recordings the calls make.
     pub recordings: usize,
     pub(super) graphs: Arc<Vec<Graph>>,
+    /// H2D copies of what the CPU has just written.
+    pub(super) written: JustWrittenAt,
 }
 
 /// Calls that cost the same.
 pub(super) struct Class {
     /// The first of them.
     pub first: usize,
-    around: Option<HostLocality>,
-    on_device: Option<DeviceLocality>,
-    new_pages: Option<NewPages>,
-    moves: Bytes,
+    pub locality: Locality,
     /// The place among the graphs of the one that the calls launch or belong to.
     pub graph: Option<usize>,
     pub before: Option<Before>,
@@ -49,26 +47,16 @@ pub(super) struct PlacedCall {
     pub is_launch: bool,
 }
 
-impl Class {
-    pub fn locality(&self) -> Locality<'_> {
-        Locality {
-            around: self.around.as_ref(),
-            on_device: self.on_device.as_ref(),
-            new_pages: self.new_pages.as_ref(),
-            moves: self.moves,
-        }
-    }
-}
-
 impl Classes {
-    pub(super) fn of<'a>(
+    pub(super) fn of(
         program: &Program,
         in_flight: &InFlight,
-        locality_at: impl Fn(usize) -> Locality<'a>,
+        mut history: MemoryHistory<'_>,
     ) -> Self {
+        let mut written = JustWrittenAt::new();
         let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
         let mut in_graphs = graphs.iter().enumerate().peekable();
-        let mut known: BTreeMap<(Key, Option<Before>), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(Key, Locality, Option<Before>), u32> = BTreeMap::new();
         let mut all: Vec<Class> = Vec::new();
         // `cuStreamWaitEvent`: a wait is for the latest record before it.
         let (mut latest, mut recordings) = (vec![NONE; program.events], 0);
@@ -79,31 +67,24 @@ impl Classes {
             let graph = in_graphs.peek().filter(|(_, graph)| graph.launch <= at);
             let graph = graph.map(|&(place, graph)| (place, graph));
             let before = graph.and_then(|(_, graph)| graph.before(at));
-            let locality = locality_at(at);
-            let key = (Key::of(program, call, &locality, graph.map(|(_, graph)| graph)), before);
-            let class = *known.entry(key).or_insert_with(|| {
-                all.push(Class {
-                    first: at,
-                    around: locality.around.copied(),
-                    on_device: locality.on_device.copied(),
-                    new_pages: locality.new_pages.copied(),
-                    moves: locality.moves,
-                    graph: graph.map(|(place, _)| place),
-                    before,
-                });
-                index(all.len() - 1)
+            let (locality, age) = (history.pass(call), history.just_written());
+            written.extend(age.map(|age| (index(at), age)));
+            let key = Key::of(program, call, graph.map(|(_, graph)| graph));
+            let key = (key, locality, before);
+            let class = known.get(&key).copied().unwrap_or_else(|| {
+                let graph = graph.map(|(place, _)| place);
+                all.push(Class { first: at, locality, graph, before });
+                let class = index(all.len() - 1);
+                known.insert(key, class);
+                class
             });
-            let recording = match call {
-                Call::Record { event, .. } => {
-                    latest[event.0] = index(recordings);
-                    recordings += 1;
-                    latest[event.0]
-                }
-                Call::Wait { event, .. } | Call::SynchronizeEvent { event } => latest[event.0],
-                _ => NONE,
-            };
+            if let Some(event) = call.recorded() {
+                latest[event.0] = index(recordings);
+                recordings += 1;
+            }
+            let recording = call.event().map_or(NONE, |event| latest[event.0]);
             let lane = lanes[at].unwrap_or(0);
-            let device = match call.facts().only_waits {
+            let device = match call.only_waits() {
                 true => waited_for(program, call),
                 false => {
                     let stream = program.streams.get(lane % program.streams.len().max(1));
@@ -120,6 +101,6 @@ impl Classes {
             calls.push(PlacedCall { class, recording, site, is_launch });
         }
         drop(in_graphs);
-        Self { all, calls, lanes: program.lane_count(), recordings, graphs }
+        Self { all, calls, lanes: program.lane_count(), recordings, graphs, written }
     }
 }

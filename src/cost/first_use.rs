@@ -1,11 +1,14 @@
 //! What a process pays because it does something for the first time: it uses the GPU, launches a
 //! kernel, touches memory. A program has no call for that.
 
-use super::pages::{NewPages, Pages};
+use super::history::MemoryHistory;
+use super::locality::NewPages;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
-use crate::program::{AllocationId, Call, OwnStep, Place, Process, Program, Step};
+use crate::program::{
+    Access, AccessKind, AllocationId, Call, MemoryChange, OwnStep, Place, Process, Program, Step,
+};
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -125,12 +128,12 @@ enum Code {
 fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     let mut launched: BTreeMap<DeviceId, BTreeSet<Code>> = BTreeMap::new();
     for call in &program.body {
-        let Call::Launch { stream, step } = call else { continue };
+        let Some((stream, step)) = call.launched() else { continue };
         let code = match step {
             Step::Library(step) => Code::Ours(step.kernel),
             Step::Own(step) => Code::Own(step.kernel),
         };
-        launched.entry(program.device_of(*stream)).or_default().insert(code);
+        launched.entry(program.device_of(stream)).or_default().insert(code);
     }
     launched
 }
@@ -144,7 +147,7 @@ fn is_product(program: &Program, step: &OwnStep) -> bool {
 fn libraries(program: &Program) -> Vec<Library> {
     let mut found = Vec::new();
     for call in &program.body {
-        let Call::Launch { step, .. } = call else { continue };
+        let Some((_, step)) = call.launched() else { continue };
         let library = match step {
             Step::Library(step) => step.kernel.library(),
             Step::Own(step) => is_product(program, step).then_some(Library::Cublas),
@@ -155,7 +158,7 @@ fn libraries(program: &Program) -> Vec<Library> {
 }
 
 fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
-    let touched = first_touches(program, profile.machine.page_bytes()).into_iter();
+    let touched = first_touches(program, profile).into_iter();
     let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.new_pages(cost, bytes)?.max(0.0)));
     touched.map(cost).collect()
 }
@@ -163,14 +166,23 @@ fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>>
 /// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
 /// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
 /// thread that registers it.
-fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
-    let mut pages = Pages::new(program, page);
-    new_to_body(program).into_iter().for_each(|id| pages.renew(id));
+fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
+    let mut history = MemoryHistory::new(program, profile);
+    let mut is_new: Vec<Option<bool>> = vec![None; program.allocations.len()];
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
-    // Each pass pays for what it renews or takes.
-    let is_new = |call: &&Call| matches!(call, Call::Renew(_) | Call::Allocate { .. });
-    for call in program.body.iter().filter(|call| !is_new(call)) {
-        let Some(NewPages { allocation, cost, bytes }) = pages.pass(call) else { continue };
+    for call in &program.body {
+        let mut uses_new = false;
+        for id in program.accesses(call).map(|one| one.allocation()) {
+            uses_new |= *is_new[id.0].get_or_insert_with(|| {
+                let is_new = may_be_new(program, id) && only_writes(program, call, id);
+                is_new.then(|| history.renew(id)).is_some()
+            });
+        }
+        // Each pass pays for what it renews or takes.
+        if !uses_new || call.memory_change().is_some_and(|(_, change)| change.is_new()) {
+            continue;
+        }
+        let Some(NewPages { allocation, cost, bytes }) = history.new_pages(call) else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
         let cost = match cost {
             MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,
@@ -181,35 +193,22 @@ fn first_touches(program: &Program, page: Bytes) -> Vec<(Bytes, MemoryCost)> {
     touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
 }
 
-/// The buffers in host memory that nobody has used before the body writes to them.
-fn new_to_body(program: &Program) -> Vec<AllocationId> {
-    let mut registered = vec![false; program.allocations.len()];
-    for call in &program.setup {
-        if let Call::Pin(id) = call {
-            registered[id.0] = true;
+/// Whether a buffer's memory is as the process gets it, if nothing has used it yet.
+fn may_be_new(program: &Program, id: AllocationId) -> bool {
+    let allocation = program.allocation(id);
+    let is_there = match allocation.place {
+        Place::Host(HostMemory::Pageable) => true,
+        // What the scenario has pinned was touched by whoever pinned it.
+        Place::Host(HostMemory::Pinned) => {
+            program.setup.iter().any(|call| call.pinned() == Some(id))
         }
-    }
-    // Whether the first call that uses each does nothing but write to it.
-    let mut is_written: Vec<Option<bool>> = vec![None; program.allocations.len()];
-    for call in &program.body {
-        let mut only_writes: BTreeMap<AllocationId, bool> = BTreeMap::new();
-        for (one, writes) in program.accesses(call) {
-            *only_writes.entry(one.slice.allocation).or_insert(true) &= writes;
-        }
-        let renews = matches!(call, Call::Renew(_));
-        for (id, only) in only_writes {
-            is_written[id.0].get_or_insert(only && !renews);
-        }
-    }
-    let is_new = |&id: &AllocationId| {
-        let allocation = program.allocation(id);
-        let may_be_new = match allocation.place {
-            Place::Host(HostMemory::Pageable) => true,
-            // What the scenario has pinned was touched by whoever pinned it.
-            Place::Host(HostMemory::Pinned) => registered[id.0],
-            Place::Host(_) | Place::Device(_) => false,
-        };
-        may_be_new && allocation.holds.is_some() && is_written[id.0] == Some(true)
+        Place::Host(_) | Place::Device(_) => false,
     };
-    (0..program.allocations.len()).map(AllocationId).filter(is_new).collect()
+    is_there && allocation.holds.is_some()
+}
+
+/// Whether a call that uses memory does nothing but write to it.
+fn only_writes(program: &Program, call: &Call, id: AllocationId) -> bool {
+    let writes = |one: Access| one.writes() && one.kind != AccessKind::Changes(MemoryChange::Renew);
+    program.accesses(call).filter(|one| one.allocation() == id).all(writes)
 }

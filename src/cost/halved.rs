@@ -8,7 +8,7 @@
 
 use super::work::{CallCost, Waits, Work};
 use crate::machine::Direction;
-use crate::program::{Call, CopyBy};
+use crate::program::Call;
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -175,22 +175,21 @@ impl Halved {
         if self == Self::NOTHING {
             return cost;
         }
-        let facts = call.facts();
-        let group = match call {
+        let is_copy = call.route().is_some() || call.prefetches_to().is_some();
+        let group = match cost.in_graph {
             // What the CPU computes and what the driver stages is halved where it is looked up.
-            Call::Compute { .. } | Call::Copy { by: CopyBy::Host(_), .. } => None,
-            _ if is_staged => None,
-            Call::Work { .. } => Some(Bottleneck::Cpu),
-            _ if cost.in_graph => Some(Bottleneck::Calls),
-            Call::Copy { .. } | Call::Prefetch { .. } => Some(Bottleneck::Copies),
-            _ if facts.allocation.is_some() => Some(Bottleneck::Allocation),
-            _ if facts.only_waits => Some(Bottleneck::Waits),
-            _ => Some(Bottleneck::Calls),
+            _ if is_staged || call.works_on_cpu() => None,
+            _ if call.stated_time().is_some() => Some(Bottleneck::Cpu),
+            true => Some(Bottleneck::Calls),
+            false if is_copy => Some(Bottleneck::Copies),
+            false if call.memory_change().is_some() => Some(Bottleneck::Allocation),
+            false if call.only_waits() => Some(Bottleneck::Waits),
+            false => Some(Bottleneck::Calls),
         };
         let half = |span: Span| group.map_or(span, |group| self.span(group, span));
         let (host, wait) = (half(cost.host), |span| self.span(Bottleneck::Waits, span));
         // A graph's launch is a call, up to its first node.
-        let is_graph = matches!(call, Call::Replay { .. });
+        let is_graph = call.launched_calls().is_some();
         let latency = if is_graph { half(cost.latency) } else { wait(cost.latency) };
         let waits = match cost.waits {
             Waits::Stream(wake) => Waits::Stream(wait(wake)),

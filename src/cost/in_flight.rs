@@ -2,7 +2,7 @@
 
 use super::remote::Mapped;
 use crate::machine::{DeviceId, Direction};
-use crate::program::{Call, Clock, CopyBy, Order, Passed, Program};
+use crate::program::{Call, Clock, Order, Passed, Program};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 
@@ -26,25 +26,41 @@ pub(super) struct InFlight {
     pub works_at_once: bool,
 }
 
-/// A copy between host and device that was issued: its lane and its number there, its device and
-/// direction, and whether its host memory is pinned.
+/// An operation between host and device memory that was issued: its lane, its number there, and its
+/// device.
 struct Issued {
     lane: usize,
     number: usize,
-    way: (usize, Direction),
-    is_pinned: bool,
-    /// The host thread that stages it, if it is staged: it makes no other call meanwhile.
-    staged_by: Option<usize>,
+    device: usize,
+    does: Does,
 }
 
-/// A kernel that uses the host's memory: its lane, its number there, and its device.
-struct Mapping {
-    lane: usize,
-    number: usize,
-    device: usize,
+enum Does {
+    /// It copies. What is staged holds its host thread, which makes no other call meanwhile.
+    Copy { way: Direction, is_pinned: bool, staged_by: Option<usize> },
+    /// It is a kernel that uses the host's memory.
+    Mapped,
 }
 
 impl Issued {
+    fn of(program: &Program, at: usize, passed: &Passed<'_>) -> Option<Self> {
+        let call = &program.body[at];
+        let does = match (call.crossing(), call.launched()) {
+            (Some((_, way, from, to)), _) => {
+                let ashore = way.ashore(from, to);
+                let is_pinned = program.allocation(ashore.allocation).place.is_pinned();
+                let is_at_once = way == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
+                let is_staged = !is_pinned && !is_at_once;
+                let staged_by = is_staged.then_some(usize::from(program.thread_of(at).0));
+                Does::Copy { way, is_pinned, staged_by }
+            }
+            (None, Some((_, step))) if !Mapped::of(program, step).is_nothing() => Does::Mapped,
+            _ => return None,
+        };
+        let DeviceId(device) = program.device_of(call.stream()?);
+        Some(Self { lane: passed.lane, number: passed.number.unwrap_or_default(), device, does })
+    }
+
     fn is_under_way(&self, done: &Clock) -> bool {
         done[self.lane] < self.number
     }
@@ -54,7 +70,6 @@ impl InFlight {
     pub fn of(program: &Program) -> Self {
         let mut found = Self::default();
         let (mut order, mut issued) = (Order::new(program), Vec::<Issued>::new());
-        let mut mapping: Vec<Mapping> = Vec::new();
         let mut working = vec![0; program.thread_count()];
         for at in 0..program.body.len() {
             let thread = usize::from(program.thread_of(at).0);
@@ -64,71 +79,50 @@ impl InFlight {
                     !others.all(|(other, &number)| order.knows_made(thread, other, number));
                 working[thread] = order.made(thread) + 1;
             }
-            let Some((call, Passed { lane, number, known, .. })) = order.pass() else { break };
-            match call.crossing() {
-                None if call.facts().only_waits => {
-                    let done = order.known_to_all();
-                    issued.retain(|copy| copy.is_under_way(&done));
-                    let device = waited_for(program, call);
-                    if issued.iter().all(|copy| copy.way.0 != device) {
-                        found.ending.insert(at);
-                    }
-                }
-                Some((stream, direction, from, to)) => {
-                    let way = (program.device_of(stream).0, direction);
-                    let ashore = direction.ashore(from, to);
-                    let place = program.allocation(ashore.allocation).place;
-                    let is_pinned = place.is_pinned();
-                    let is_at_once =
-                        direction == Direction::HostToDevice && ashore.length <= STAGED_AT_ONCE;
-                    let mut same_way = issued.iter().filter(|copy| copy.way == way);
-                    // What is staged holds its thread until it is done.
-                    let is_staged = !is_pinned && !is_at_once;
-                    let may_meet = is_staged || program.thread_count() > 1;
-                    found.stages |= may_meet
-                        && same_way.any(|copy| {
-                            let by_other = copy.staged_by.is_some_and(|other| other != thread);
-                            let meets = if is_staged { copy.is_pinned } else { by_other };
-                            meets && copy.is_under_way(known)
-                        });
-                    found.meets_mapped |= mapping
-                        .iter()
-                        .any(|kernel| kernel.device == way.0 && known[kernel.lane] < kernel.number);
-                    let number = number.unwrap_or_default();
-                    let staged_by = is_staged.then_some(thread);
-                    issued.push(Issued { lane, number, way, is_pinned, staged_by });
-                }
-                None => {
-                    let Call::Launch { stream, step } = call else { continue };
-                    if Mapped::of(program, step).is_nothing() {
-                        continue;
-                    }
-                    let device = program.device_of(*stream).0;
-                    let is_beside = |lane: usize, number| known[lane] < number;
-                    found.meets_mapped |= issued
-                        .iter()
-                        .any(|copy| copy.way.0 == device && is_beside(copy.lane, copy.number))
-                        || mapping.iter().any(|other| {
-                            other.device == device && is_beside(other.lane, other.number)
-                        });
-                    let number = number.unwrap_or_default();
-                    mapping.push(Mapping { lane, number, device });
+            let Some((call, passed)) = order.pass() else { break };
+            if let Some(next) = Issued::of(program, at, &passed) {
+                let device = issued.iter().filter(|other| other.device == next.device);
+                let beside = device.filter(|other| other.is_under_way(passed.known));
+                beside.for_each(|other| found.meet(&next, other, thread));
+                issued.push(next);
+            } else if call.only_waits() {
+                let done = order.known_to_all();
+                issued.retain(|other| other.is_under_way(&done));
+                let device = waited_for(program, call);
+                let copies = |other: &Issued| matches!(other.does, Does::Copy { .. });
+                if !issued.iter().any(|other| copies(other) && other.device == device) {
+                    found.ending.insert(at);
                 }
             }
         }
         found
+    }
+
+    /// A host thread issues an operation while another one may be under way on its device.
+    fn meet(&mut self, next: &Issued, other: &Issued, thread: usize) {
+        match (&next.does, &other.does) {
+            (
+                Does::Copy { way, staged_by: None, .. },
+                Does::Copy { way: others, staged_by: Some(stages), .. },
+            ) => self.stages |= way == others && *stages != thread,
+            (
+                Does::Copy { way, staged_by: Some(_), .. },
+                Does::Copy { way: others, is_pinned: true, .. },
+            ) => self.stages |= way == others,
+            (Does::Copy { .. }, Does::Copy { .. }) => {}
+            _ => self.meets_mapped = true,
+        }
     }
 }
 
 /// Whether the host moves or computes data in a call.
 fn works_hard(program: &Program, at: usize) -> bool {
     let call = &program.body[at];
-    let is_copy = matches!(call, Call::Copy { by: CopyBy::Host(_), .. });
-    call.is_compute() || is_copy || program.is_staged(at)
+    call.works_on_cpu() || program.is_staged(at)
 }
 
 /// The device that a synchronisation is about.
 pub(super) fn waited_for(program: &Program, call: &Call) -> usize {
     let of_stream = call.stream().map(|stream| program.device_of(stream));
-    of_stream.or(call.facts().device).unwrap_or(DeviceId::FIRST).0
+    of_stream.or(call.device()).unwrap_or(DeviceId::FIRST).0
 }

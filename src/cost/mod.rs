@@ -4,17 +4,17 @@
 //! and what shares what; when anything happens, only the simulator says. What a profile does not
 //! know is refused by name, before anything is simulated.
 //!
-//! `call_costs` looks up each call, `host_times` says by how much single calls differ from that,
-//! and `body` sorts the calls into streams. A rule of the simulator that needs more has its
-//! parameters in a file here and what it does in a file of the same name in `simulate`:
-//! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
-//! a new rule of one of these resources touches these two files; a new resource needs a field in
-//! `compiled`, too, and a line in the engine that asks for it. `draws` compiles for machines that
-//! differ from the measured one by its scatter; how an estimate is drawn is the profile's affair.
+//! `history` walks through what calls touch and says where each finds its data. `call_costs` looks
+//! up each call, `host_times` says by how much single calls differ from that, and `body` sorts the
+//! calls into streams. A rule of the simulator that needs more has its parameters in a file here
+//! and what it does in a file of the same name in `simulate`: `hand_overs`, `polling`, `copies`,
+//! `links`, `waiting_kernels`, `channels`, `multiprocessors`. So a new rule of one of these
+//! resources touches these two files; a new resource needs a field in `compiled`, too, and a line
+//! in the engine that asks for it. `draws` compiles for machines that differ from the measured one
+//! by its scatter; how an estimate is drawn is the profile's affair.
 
 mod analysis;
 mod antithetic;
-mod around;
 mod body;
 mod bursts;
 mod call;
@@ -24,17 +24,19 @@ mod channels;
 mod classes;
 mod compiled;
 mod copies;
+mod cpu_caches;
+mod device_caches;
 mod draws;
 mod entries;
 mod first_use;
 mod halved;
 mod hand_overs;
+mod history;
 mod host_times;
 mod in_flight;
 mod links;
 mod locality;
 mod multiprocessors;
-mod on_device;
 mod pages;
 mod pinning;
 mod polling;

@@ -34,10 +34,10 @@ impl Pinning {
 /// it pins nothing, or captures its calls in graphs, which takes pinned memory.
 pub fn unpinned(program: &Program) -> Option<Program> {
     let mut other = program.clone();
-    other.setup.retain(|call| !matches!(call, Call::Pin(_)));
+    other.setup.retain(|call| call.pinned().is_none());
     for call in &program.setup {
-        if let Call::Pin(AllocationId(id)) = call {
-            other.allocations[*id].place = Place::Host(HostMemory::Pageable);
+        if let Some(AllocationId(id)) = call.pinned() {
+            other.allocations[id].place = Place::Host(HostMemory::Pageable);
         }
     }
     (other.setup.len() < program.setup.len() && !program.has_graphs()).then_some(other)
@@ -86,11 +86,8 @@ pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
 
 /// Prices what a program pins; nothing if it pins nothing.
 pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
-    let pinned = |call: &Call| match call {
-        Call::Pin(AllocationId(id)) => Some(program.allocations[*id].bytes),
-        _ => None,
-    };
-    let sizes: Vec<Bytes> = program.setup.iter().filter_map(pinned).collect();
+    let pinned = program.setup.iter().filter_map(Call::pinned);
+    let sizes: Vec<Bytes> = pinned.map(|id| program.allocation(id).bytes).collect();
     if sizes.is_empty() {
         return None;
     }

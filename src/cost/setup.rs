@@ -6,7 +6,7 @@ use super::locality::Locality;
 use super::traffic::Traffic;
 use crate::machine::HostMemory;
 use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
-use crate::program::{Call, CopyBy, Place, Program, StreamKind};
+use crate::program::{Place, Program, StreamKind};
 use crate::units::Span;
 
 /// Predicts the time of a program's set-up: the streams and events that it creates, the calls that
@@ -17,12 +17,12 @@ use crate::units::Span;
 pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
     let (traffic, usual) = (Traffic::of(program), Changed::default());
     let costs = CallCosts::new(program, (profile, &usual), &traffic);
-    let calls = program.setup.iter().map(|call| match call {
+    let calls = program.setup.iter().map(|call| {
         // The host may wait for what they do, or the body for their end.
-        Call::Copy { by: CopyBy::Stream(..), .. } | Call::Launch { .. } => {
-            Err(Unknown::refused("the time of copies and kernels in a plan's set-up"))
+        if call.route().is_some() || call.is_launch() {
+            return Err(Unknown::refused("the time of copies and kernels in a plan's set-up"));
         }
-        _ => Ok(costs.cost(call, &Locality::default(), (None, None))?.host),
+        Ok(costs.cost(call, &Locality::default(), (None, None))?.host)
     });
     let graphs = program.graphs().map(|graph| {
         let cost = |call| profile.graph_call(call, graph.nodes);

@@ -4,7 +4,7 @@ use super::call::{NO_STREAM, NONE};
 use super::in_flight::InFlight;
 use crate::machine::DeviceId;
 use crate::profile::Unknown;
-use crate::program::{Call, Place, Program};
+use crate::program::{Access, AccessKind, Place, Program, User};
 
 /// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
 /// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
@@ -45,15 +45,11 @@ fn shares_channels(program: &Program) -> bool {
 
 /// Whether a kernel on a device uses memory of the host, or managed memory.
 fn uses_host_memory(program: &Program) -> bool {
-    let is_there = |call: &Call| match call {
-        Call::Prefetch { .. } => true,
-        call if call.is_launch() => {
-            let accesses = program.accesses(call).into_iter();
-            let mut places =
-                accesses.map(|(one, _)| program.allocation(one.slice.allocation).place);
-            places.any(|place| matches!(place, Place::Host(_)))
-        }
-        _ => false,
+    let is_meant = |one: &Access| {
+        matches!((one.by, one.kind), (User::Kernel(_), _) | (_, AccessKind::Moves(_)))
     };
-    program.body.iter().any(is_there)
+    let accesses = program.body.iter().flat_map(|call| program.accesses(call));
+    let mut places =
+        accesses.filter(is_meant).map(|one| program.allocation(one.allocation()).place);
+    places.any(|place| matches!(place, Place::Host(_)))
 }

@@ -1,7 +1,7 @@
 //! What a pass copies and launches, whatever that costs on a machine.
 
 use crate::machine::{DeviceId, Direction};
-use crate::program::{Call, Program};
+use crate::program::Program;
 use crate::units::Bytes;
 
 pub(crate) struct Traffic {
@@ -28,11 +28,8 @@ impl Traffic {
             if let Some((stream, direction, ..)) = call.crossing() {
                 copies[program.device_of(stream).0][direction as usize] = true;
             }
-            match call {
-                Call::Launch { stream, .. } | Call::Clear { stream, .. } => {
-                    launches[program.device_of(*stream).0] = true;
-                }
-                _ => {}
+            if let Some(stream) = call.stream().filter(|_| call.is_launch() || call.is_clear()) {
+                launches[program.device_of(stream).0] = true;
             }
         }
         let is_alone = |device| program.streams_of(DeviceId(device)) < 2;

@@ -1,5 +1,6 @@
 //! What was used since a range of memory was last used, byte by byte.
 
+use crate::profile::Reuse;
 use crate::program::Slice;
 use crate::units::Bytes;
 use std::ops::Range;
@@ -27,28 +28,27 @@ pub(super) struct Uses<B> {
     ranges: Vec<Vec<Use<B>>>,
     /// The bytes whose latest use has each number.
     sums: Sums,
-    count: usize,
+}
+
+impl<B> Default for Uses<B> {
+    fn default() -> Self {
+        Self { ranges: Vec::new(), sums: Sums(vec![0]) }
+    }
 }
 
 impl<B: Copy> Uses<B> {
-    /// Room for at most `most` uses.
-    pub fn new(most: usize) -> Self {
-        Self { ranges: Vec::new(), sums: Sums(vec![0; most + 1]), count: 0 }
-    }
-
     /// Notes a use of the slice, now the latest of all.
     pub fn note(&mut self, slice: &Slice, by: B) {
         if slice.length == Bytes::ZERO {
             return;
         }
-        self.count += 1;
-        let used = Use { start: slice.offset, end: slice.end(), at: self.count, by };
+        let at = self.sums.push(slice.length.get());
+        let used = Use { start: slice.offset, end: slice.end(), at, by };
         let id = slice.allocation.0;
         if id >= self.ranges.len() {
             self.ranges.resize_with(id + 1, Vec::new);
         }
         let places = self.places(slice);
-        self.sums.add(used.at, used.bytes());
         // Most bytes are used again as they were used before.
         if let [before] = &mut self.ranges[id][places.clone()]
             && (before.start, before.end) == (used.start, used.end)
@@ -65,15 +65,12 @@ impl<B: Copy> Uses<B> {
         self.overlapping(slice).iter().any(|used| is_meant(used.by))
     }
 
-    /// Forgets all uses of the slice; returns who made the forgotten ones, the last in memory
-    /// first.
-    pub fn forget(&mut self, slice: &Slice) -> Vec<B> {
+    /// Forgets all uses of the slice.
+    pub fn forget(&mut self, slice: &Slice) {
         let places = self.places(slice);
-        let by = self.overlapping(slice).iter().rev().map(|used| used.by).collect();
         if !places.is_empty() {
             self.replace(slice, places, None);
         }
-        by
     }
 
     /// Puts a use, or nothing, in place of all uses of the slice. What lies beyond its ends stays.
@@ -116,9 +113,21 @@ impl<B: Copy> Uses<B> {
             let known = now.iter().position(|one| one == slice).map(|at| latest[at]);
             let then = known.unwrap_or_else(|| last(slice))?;
             let others = now.iter().zip(&latest).filter(|(_, at)| at.is_none_or(|at| at < then));
-            let since = self.sums.first(self.count).wrapping_sub(self.sums.first(then - 1));
+            let since = self.sums.all().wrapping_sub(self.sums.first(then - 1));
             Some(Bytes::new(since) + others.map(|(one, _)| one.length).sum())
         })
+    }
+
+    /// For each slice, its size, and the bytes that were used since its last use, counting all
+    /// `operands` of the kernel. A slice that was never used counts as the whole `footprint` of a
+    /// pass, which is also the most.
+    pub fn reuse(&self, slices: &[Slice], operands: &[Slice], footprint: Bytes) -> Reuse {
+        let mut reuse = Reuse::default();
+        let since = slices.iter().zip(self.since(slices, operands));
+        for (reuse, (slice, since)) in reuse.0.iter_mut().zip(since) {
+            *reuse = (slice.length, since.unwrap_or(footprint).min(footprint));
+        }
+        reuse
     }
 
     fn last(&self, slice: &Slice) -> Option<Use<B>> {
@@ -149,6 +158,18 @@ impl<B: Copy> Uses<B> {
 struct Sums(Vec<u64>);
 
 impl Sums {
+    /// Adds a number behind all others, and returns its place, from 1.
+    fn push(&mut self, bytes: u64) -> usize {
+        let at = self.0.len();
+        let before = self.all().wrapping_sub(self.first(at & (at - 1)));
+        self.0.push(before.wrapping_add(bytes));
+        at
+    }
+
+    fn all(&self) -> u64 {
+        self.first(self.0.len() - 1)
+    }
+
     fn add(&mut self, mut at: usize, bytes: u64) {
         while let Some(sum) = self.0.get_mut(at) {
             *sum = sum.wrapping_add(bytes);
@@ -188,7 +209,7 @@ mod tests {
     #[test]
     fn what_was_used_since_is_counted_once_and_what_was_overwritten_is_gone() {
         let [a, b, c] = [slice(0, 0, 100), slice(0, 100, 10), slice(1, 0, 1)];
-        let mut uses = Uses::new(10);
+        let mut uses = Uses::default();
         let since = |uses: &Uses<()>, one: &Slice, now: &[Slice]| first(uses.since(&[*one], now));
         assert_eq!(since(&uses, &a, &[a]), None);
         [a, b, c, b].iter().for_each(|one| uses.note(one, ()));
@@ -208,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_halo_does_not_tell_how_near_the_rest_is() {
-        let mut uses = Uses::new(10);
+        let mut uses = Uses::default();
         (0..4).for_each(|chunk| uses.note(&slice(0, 100 * chunk, 100), chunk));
         let with_halo = slice(0, 190, 120);
         assert_eq!(uses.last_by(&with_halo), Some(2));
@@ -221,27 +242,27 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_is_forgotten_once_piece_by_piece() {
-        let mut uses = Uses::new(9);
-        let forget =
-            |uses: &mut Uses<u8>, at, from, length| uses.forget(&slice(at, from, length)).len();
+    fn what_was_used_is_forgotten_piece_by_piece() {
+        let mut uses = Uses::default();
         uses.note(&slice(1, 100, 100), 1);
         for (at, from) in [(0, 100), (2, 100), (1, 0)] {
-            assert_eq!(forget(&mut uses, at, from, 100), 0);
+            uses.forget(&slice(at, from, 100));
         }
+        let covered = |uses: &Uses<u8>, from, length| uses.covered(&slice(1, from, length)).get();
+        assert_eq!(covered(&uses, 0, 300), 100);
         // From the middle of a range, so both of its ends are left.
-        assert_eq!(forget(&mut uses, 1, 140, 20), 1);
-        assert_eq!(forget(&mut uses, 1, 140, 20), 0);
-        assert_eq!(forget(&mut uses, 1, 139, 2), 1);
-        assert_eq!(forget(&mut uses, 1, 139, 21), 0);
-        assert_eq!(uses.covered(&slice(1, 120, 60)).get(), 19 + 20);
-        assert_eq!(uses.covered(&slice(1, 139, 21)).get(), 0);
+        uses.forget(&slice(1, 140, 20));
+        assert_eq!(covered(&uses, 120, 60), 40);
+        uses.forget(&slice(1, 139, 2));
+        assert_eq!(covered(&uses, 120, 60), 19 + 20);
+        assert_eq!(covered(&uses, 139, 21), 0);
         // Several ranges at once; then there is nothing left.
-        assert_eq!(forget(&mut uses, 1, 0, 300), 2);
-        assert_eq!(forget(&mut uses, 1, 0, 300), 0);
+        uses.forget(&slice(1, 0, 300));
+        assert_eq!(covered(&uses, 0, 300), 0);
         // A range that is written again, across its own edge.
         uses.note(&slice(1, 0, 10), 2);
         uses.note(&slice(1, 5, 10), 3);
-        assert_eq!(uses.forget(&slice(1, 0, 15)), [3, 2]);
+        assert_eq!([0, 5].map(|at| uses.last_by(&slice(1, at, 1))), [Some(2), Some(3)]);
+        assert_eq!(covered(&uses, 0, 300), 15);
     }
 }

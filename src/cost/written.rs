@@ -5,11 +5,10 @@
 //! when the engine comes to it depends on how far the CPU is ahead by then, so the simulator asks
 //! when a copy starts.
 
-use super::call::{CallId, index};
+use super::call::CallId;
 use super::uses::Uses;
-use crate::machine::{Direction, HostMemory};
 use crate::profile::{JustWritten, Profile};
-use crate::program::{Call, CopyBy, Place, Program, Slice, Threads};
+use crate::program::{Access, AccessKind, Program, Slice, User};
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 
@@ -41,9 +40,10 @@ impl HostWrites {
             return found;
         }
         found.copies.clone_from(copies);
-        let footprint = program.host_footprint();
+        let is_written = |one: &Access| (one.by, one.kind) == (User::Cpu, AccessKind::Writes);
         for (call, (host, until)) in program.body.iter().zip(calls) {
-            let bytes: Bytes = writes(call, footprint).iter().map(|(slice, _)| slice.length).sum();
+            let written = program.accesses(call).filter(is_written);
+            let bytes: Bytes = written.map(|one| one.touched.slice.length).sum();
             if bytes > Bytes::ZERO {
                 found.calls.push((until.saturating_sub(host), until, found.written));
                 found.written += bytes.as_f64();
@@ -75,77 +75,35 @@ impl HostWrites {
     }
 }
 
-/// Finds them. The body repeats, so the first copy follows the last call.
-pub(super) fn just_written(program: &Program) -> JustWrittenAt {
-    let mut found = JustWrittenAt::new();
-    let body = || program.body.iter().enumerate();
-    if !body().any(|(_, call)| reads(program, call).is_some()) {
-        return found;
-    }
-    let footprint = program.host_footprint();
-    let most: usize = body().map(|(_, call)| writes(call, footprint).len()).sum();
-    if most == 0 {
-        return found;
-    }
-    let mut written: Uses<bool> = Uses::new(2 * most);
-    for (at, call) in body().chain(body()) {
-        for (slice, by_all) in writes(call, footprint) {
-            written.note(&slice, by_all);
-        }
-        match call {
-            Call::Renew(id) | Call::Allocate { allocation: id, .. } => {
-                let length = program.allocation(*id).bytes;
-                written.forget(&Slice { allocation: *id, offset: Bytes::ZERO, length });
-            }
-            // A device wrote it.
-            call if call.is_launch() => call.facts().writes().for_each(|slice| {
-                written.forget(slice);
-            }),
-            _ => {
-                if let Some((_, Direction::DeviceToHost, _, to)) = call.crossing() {
-                    written.forget(to);
-                }
-            }
-        }
-        if let Some(from) = reads(program, call) {
-            match age(&written, from) {
-                Some(age) => found.insert(index(at), age),
-                None => found.remove(&index(at)),
-            };
-            written.forget(from);
-        }
-    }
-    found
-}
+/// What the CPU has written that no copy has read since.
+#[derive(Default)]
+pub(super) struct Written(Uses<bool>);
 
-/// The pinned memory that an H2D copy reads.
-fn reads<'a>(program: &Program, call: &'a Call) -> Option<&'a Slice> {
-    let (_, Direction::HostToDevice, from, _) = call.crossing()? else { return None };
-    let place = program.allocation(from.allocation).place;
-    (place == Place::Host(HostMemory::Pinned)).then_some(from)
-}
-
-/// What a call lets the CPU write, and whether all threads do, in a program that uses so much host
-/// memory in a pass.
-fn writes(call: &Call, footprint: Bytes) -> Vec<(Slice, bool)> {
-    match call {
-        Call::Compute { step } => {
-            let is_shared = step.is_shared(footprint);
-            step.writes().iter().map(|slice| (*slice, is_shared)).collect()
-        }
-        Call::Copy { by: CopyBy::Host(threads), to, .. } => vec![(*to, *threads == Threads::All)],
-        _ => Vec::new(),
+impl Written {
+    pub fn note(&mut self, slice: &Slice, by_all: bool) {
+        self.0.note(slice, by_all);
     }
-}
 
-/// How long ago a slice was written, in bytes that the CPU has written since.
-fn age(written: &Uses<bool>, slice: &Slice) -> Option<JustWritten> {
-    let by_all = written.last_by(slice)?;
-    let byte = Bytes::new(1);
-    let ends = [slice.offset, slice.end() - byte];
-    let ends = ends.map(|offset| Slice { offset, length: byte, ..*slice });
-    // What was written in one go is as old at its start as at its end.
-    let first = written.since(&ends, &[]).flatten().max()?;
-    let covered = written.covered(slice).min(first);
-    Some(JustWritten { by_all, since: [first - covered, first] })
+    /// A device wrote it, or the memory is new.
+    pub fn forget(&mut self, slice: &Slice) {
+        self.0.forget(slice);
+    }
+
+    /// A copy reads a slice: how long ago it was written, in bytes that the CPU has written since.
+    pub fn read(&mut self, slice: &Slice) -> Option<JustWritten> {
+        let age = self.age(slice);
+        self.0.forget(slice);
+        age
+    }
+
+    fn age(&self, slice: &Slice) -> Option<JustWritten> {
+        let by_all = self.0.last_by(slice)?;
+        let byte = Bytes::new(1);
+        let ends = [slice.offset, slice.end() - byte];
+        let ends = ends.map(|offset| Slice { offset, length: byte, ..*slice });
+        // What was written in one go is as old at its start as at its end.
+        let first = self.0.since(&ends, &[]).flatten().max()?;
+        let covered = self.0.covered(slice).min(first);
+        Some(JustWritten { by_all, since: [first - covered, first] })
+    }
 }

@@ -7,7 +7,7 @@ use super::memory::need;
 use super::movable::Ready;
 use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuError};
 use crate::machine::StreamId;
-use crate::program::{Call, CopyBy, Program, Route};
+use crate::program::{Call, Program, Route};
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -144,18 +144,14 @@ fn origins<D: AnyDevice>(
 }
 
 pub(super) fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
-    match call {
-        Call::Copy { by: CopyBy::Stream(stream, route), .. } => {
-            let lane = match route {
-                Route::Crossing(direction) => Lane::of(*direction),
-                Route::OnDevice => Lane::Kernels,
-                Route::ToPeer => Lane::PeerCopy,
-            };
-            Some((*stream, lane))
-        }
-        Call::Launch { stream, .. } | Call::Clear { stream, .. } => Some((*stream, Lane::Kernels)),
-        _ => None,
-    }
+    let lane = match call.route() {
+        Some((_, Route::Crossing(direction))) => Lane::of(direction),
+        Some((_, Route::ToPeer)) => Lane::PeerCopy,
+        Some((_, Route::OnDevice)) => Lane::Kernels,
+        None if call.is_launch() || call.is_clear() => Lane::Kernels,
+        None => return None,
+    };
+    Some((call.stream()?, lane))
 }
 
 /// Corrects the start of copies. An event in front of a copy fires when its stream gets

@@ -1,7 +1,7 @@
 //! How long a plan is run.
 
 use crate::machine::HostMemory;
-use crate::program::{Allocation, Call, CopyBy, Place, Program};
+use crate::program::{Allocation, Call, Place, Program};
 use std::time::Duration;
 
 /// Passes after which the device and this core's caches have warmed up to a plan, if the
@@ -100,10 +100,8 @@ impl Effort {
 /// How many warm-up passes a plan needs. The CPU's caches only learn of data that the CPU
 /// itself goes through.
 pub(super) fn warm_up_passes(program: &Program, effort: Effort) -> usize {
-    let computes =
-        |call: &Call| matches!(call, Call::Compute { .. } | Call::Copy { by: CopyBy::Host(_), .. });
     let is_staged = |at: &Allocation| at.place == Place::Host(HostMemory::Pageable);
-    if program.body.iter().any(computes) || program.allocations.iter().any(is_staged) {
+    if program.body.iter().any(Call::works_on_cpu) || program.allocations.iter().any(is_staged) {
         return effort.warm_up_passes;
     }
     effort.warm_up_passes.min(PASSES_TO_KNOW)

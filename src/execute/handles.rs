@@ -3,7 +3,7 @@
 use super::error::ExecuteError;
 use crate::gpu::{AnyDevice, GpuError};
 use crate::machine::DeviceId;
-use crate::program::{Call, CopyBy, Program, Route, StreamKind, StreamTraits};
+use crate::program::{MemoryChange, Program, Route, StreamKind, StreamTraits};
 
 /// Streams and events of a plan.
 pub(super) struct Handles<D: AnyDevice> {
@@ -38,8 +38,8 @@ impl<D: AnyDevice> Handles<D> {
 fn recorders(program: &Program) -> Vec<DeviceId> {
     let mut devices = vec![DeviceId::FIRST; program.events];
     for call in program.calls() {
-        if let Call::Record { stream, event } = call {
-            devices[event.0] = program.device_of(*stream);
+        if let (Some(stream), Some(event)) = (call.stream(), call.recorded()) {
+            devices[event.0] = program.device_of(stream);
         }
     }
     devices
@@ -47,9 +47,10 @@ fn recorders(program: &Program) -> Vec<DeviceId> {
 
 /// Makes the pools of the devices in which a program allocates keep what it frees.
 fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
-    let mut allocating = program.calls().filter_map(|call| match call {
-        Call::Allocate { stream, .. } => stream.map(|stream| program.device_of(stream)),
-        _ => None,
+    let mut allocating = program.calls().filter_map(|call| {
+        let (_, change) = call.memory_change()?;
+        let stream = call.stream().filter(|_| change == MemoryChange::Allocate)?;
+        Some(program.device_of(stream))
     });
     allocating.try_for_each(|DeviceId(id)| first.nth(id)?.keep_pool())
 }
@@ -58,7 +59,10 @@ fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError
 /// host memory.
 fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
     for call in program.calls() {
-        if let Call::Copy { by: CopyBy::Stream(_, Route::ToPeer), from, to, .. } = call {
+        let sides = call.sides();
+        if let (Some((_, Route::ToPeer)), Some(from), Some(to)) =
+            (call.route(), sides.from, sides.to)
+        {
             let [DeviceId(from), DeviceId(to)] = program.peers_of(from, to);
             let (from, to) = (first.nth(from)?, first.nth(to)?);
             from.enable_access(to)?;

@@ -12,8 +12,8 @@ use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
 use crate::kernels::OwnKernel;
 use crate::program::{
-    Allocation, Call, CopyBy, LibraryStep, OwnStep, Program, Rows, Slice, Step, StreamTraits,
-    Touched,
+    Allocation, Awaited, Call, LibraryStep, MemoryChange, OwnStep, Program, Rows, Sides, Slice,
+    Step, StreamTraits, Touched,
 };
 use crate::scenario::Workload;
 use rand::rngs::ChaCha8Rng;
@@ -198,19 +198,19 @@ impl Interpreter {
     /// Whether a host thread may make a call now, or still has to wait in it. `threads` are the
     /// calls that each thread still has to make.
     fn may_make(&self, at: usize, call: &Call, threads: &[VecDeque<usize>]) -> bool {
-        match call {
-            Call::Synchronize { stream } => self.lanes[stream.0].is_empty(),
-            Call::SynchronizeEvent { event } => {
+        match call.awaited() {
+            Some(Awaited::Stream(stream)) => self.lanes[stream.0].is_empty(),
+            Some(Awaited::Event(event)) => {
                 self.events[event.0].is_none_or(|record| self.happened[record])
             }
-            Call::SynchronizeDevice(device) => {
+            Some(Awaited::Device(device)) => {
                 let mut lanes = self.traits.iter().zip(&self.lanes);
-                lanes.all(|(stream, lane)| stream.device != *device || lane.is_empty())
+                lanes.all(|(stream, lane)| stream.device != device || lane.is_empty())
             }
-            Call::SynchronizeThread(other) => {
+            Some(Awaited::Thread(other)) => {
                 threads[usize::from(other.0)].front().is_none_or(|&next| next > at)
             }
-            _ => true,
+            None => true,
         }
     }
 
@@ -227,7 +227,7 @@ impl Interpreter {
         match self.lanes[lane].front() {
             None => false,
             Some(&(number, _)) if self.is_held_back(lane, number) => false,
-            Some((_, Call::Wait { .. })) => {
+            Some((_, call)) if call.stream_waits_for().is_some() => {
                 self.records[lane][0].is_none_or(|record| self.happened[record])
             }
             Some(_) => true,
@@ -246,53 +246,46 @@ impl Interpreter {
     /// Makes a call on the host: puts it into its lane, or runs it if it is the host's
     /// own.
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
-        match call {
-            Call::Compute { step } => self.run_kernel(step, team),
-            // New memory holds anything, and what is freed is lost.
-            Call::Allocate { allocation: id, stream: None }
-            | Call::Free { allocation: id, stream: None }
-            | Call::Renew(id) => self.memory[id.0].fill(f32::NAN),
-            Call::Copy { by: CopyBy::Host(_), from, to, rows } => self.copy([*from, *to], *rows),
-            Call::Record { event, .. } => {
-                let record = Some(self.happened.len());
-                self.events[event.0] = record;
-                self.happened.push(false);
-                self.records[lane].push_back(record);
-                self.lanes[lane].push_back((number, call.clone()));
-            }
-            Call::Wait { event, .. } => {
-                self.records[lane].push_back(self.events[event.0]);
-                self.lanes[lane].push_back((number, call.clone()));
-            }
-            Call::Clear { .. }
-            | Call::Copy { .. }
-            | Call::Allocate { .. }
-            | Call::Free { .. }
-            | Call::Launch { .. } => {
-                self.lanes[lane].push_back((number, call.clone()));
-            }
-            // The rest changes no memory.
-            _ => {}
+        if let Some(event) = call.recorded() {
+            let record = Some(self.happened.len());
+            self.events[event.0] = record;
+            self.happened.push(false);
+            self.records[lane].push_back(record);
+        } else if let Some(event) = call.stream_waits_for() {
+            self.records[lane].push_back(self.events[event.0]);
+        }
+        match call.stream() {
+            _ if call.only_waits() => {}
+            Some(_) => self.lanes[lane].push_back((number, call.clone())),
+            None => self.run(call, team),
         }
     }
 
     /// Runs the first call of a lane.
     fn run_head(&mut self, lane: usize, team: &Team) {
-        match self.lanes[lane].pop_front().map(|(_, call)| call) {
-            Some(Call::Copy { from, to, rows, .. }) => self.copy([from, to], rows),
-            Some(Call::Allocate { allocation, .. } | Call::Free { allocation, .. }) => {
-                self.memory[allocation.0].fill(f32::NAN);
+        let Some((_, call)) = self.lanes[lane].pop_front() else { return };
+        if call.recorded().is_some() {
+            if let Some(record) = self.records[lane].pop_front().flatten() {
+                self.happened[record] = true;
             }
-            Some(Call::Clear { target, .. }) => self.bytes_mut(&target).fill(0),
-            Some(Call::Launch { step, .. }) => self.run_kernel(&step, team),
-            Some(Call::Record { .. }) => {
-                if let Some(record) = self.records[lane].pop_front().flatten() {
-                    self.happened[record] = true;
-                }
-            }
-            Some(Call::Wait { .. }) => {
-                self.records[lane].pop_front();
-            }
+        } else if call.stream_waits_for().is_some() {
+            self.records[lane].pop_front();
+        } else {
+            self.run(&call, team);
+        }
+    }
+
+    /// Does to memory what a call does.
+    fn run(&mut self, call: &Call, team: &Team) {
+        let Sides { from, to, rows, .. } = call.sides();
+        match (call.memory_change(), call.step(), from, to) {
+            // New memory holds anything, and what is freed is lost.
+            (Some((_, MemoryChange::Pin | MemoryChange::Unpin)), ..) => {}
+            (Some((id, _)), ..) => self.memory[id.0].fill(f32::NAN),
+            (_, Some(step), ..) => self.run_kernel(step, team),
+            (.., Some(from), Some(to)) => self.copy([*from, *to], rows),
+            (.., None, Some(cleared)) => self.bytes_mut(cleared).fill(0),
+            // The rest changes no memory.
             _ => {}
         }
     }
@@ -331,7 +324,7 @@ impl Interpreter {
 
     /// Copies row by row; a range is one row.
     fn copy(&mut self, sides: [Slice; 2], rows: Option<Rows>) {
-        let [from, to] = Touched::sides(sides, rows);
+        let [from, to] = [0, 1].map(|at| Touched::side(sides[at], rows, at));
         for (read, written) in from.each_row().zip(to.each_row()) {
             let values = self.bytes(&read).to_vec();
             self.bytes_mut(&written).copy_from_slice(&values);

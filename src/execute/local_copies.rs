@@ -6,7 +6,7 @@ use super::memory::Memories;
 use crate::gpu::{AnyDevice, AnyStream, RowShape, RowSide};
 use crate::host::Team;
 use crate::machine::Direction;
-use crate::program::{Call, CopyBy, Route, Slice, Threads};
+use crate::program::{Call, CopyBy, Route, Sides, Slice, Threads};
 use crate::units::Bytes;
 
 /// A copy with its addresses.
@@ -20,10 +20,11 @@ impl LocalCopy {
     /// # Panics
     /// If the call is no copy.
     pub fn new<D: AnyDevice>(call: &Call, memories: &mut Memories<D>) -> Self {
-        let Call::Copy { by, from, to, rows } = call else {
+        let Sides { by, from, to, rows } = call.sides();
+        let (Some(by), Some(from), Some(to)) = (by, from, to) else {
             unreachable!("{call:?} is no copy");
         };
-        match (*by, rows) {
+        match (by, rows) {
             (CopyBy::Stream(stream, _), None) => Self::OnDevice {
                 stream: stream.0,
                 from: memories.on_device(from),

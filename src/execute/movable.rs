@@ -6,7 +6,7 @@ use super::memory::Memories;
 use super::prepared::Prepared;
 use crate::gpu::AnyDevice;
 use crate::host::Team;
-use crate::program::{AllocationId, Call, Program};
+use crate::program::{AllocationId, Call, MemoryChange, Program};
 use crate::units::Bytes;
 use std::cell::RefCell;
 
@@ -79,12 +79,12 @@ pub(super) struct Movable<'d, D: AnyDevice> {
 impl<'d, D: AnyDevice> Movable<'d, D> {
     /// `None` for a call on memory that stays where it is.
     fn of((whole, call): (&Whole<'d>, &'d Call), device: Option<&'d D>) -> Option<Self> {
-        if call.facts().allocation.is_some() {
+        if call.memory_change().is_some() {
             return None;
         }
         let Whole { program, footprint, ref taken } = *whole;
         let mut moving: Vec<AllocationId> =
-            program.accesses(call).iter().map(|(touched, _)| touched.slice.allocation).collect();
+            program.accesses(call).map(|one| one.allocation()).collect();
         moving.retain(|id| taken.contains(id));
         (!moving.is_empty()).then(|| Self {
             program,
@@ -121,5 +121,6 @@ impl<'d, D: AnyDevice> Movable<'d, D> {
 
 /// The memory that a call takes, gives back or pins.
 fn changed(call: &Call) -> Option<AllocationId> {
-    call.facts().allocation.filter(|_| !matches!(call, Call::Renew(_)))
+    let (id, change) = call.memory_change()?;
+    (change != MemoryChange::Renew).then_some(id)
 }

@@ -5,7 +5,7 @@ use super::data::Contents;
 use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
-use super::prepared::make_once;
+use super::prepared::{make_once, make_setup};
 use crate::gpu::{AnyDevice, AnyStream};
 use crate::host::Team;
 use crate::program::{Call, Program, StreamKind};
@@ -17,12 +17,13 @@ fn in_turn(program: &Program) -> Program {
     plain.streams.iter_mut().for_each(|stream| stream.kind = StreamKind::NonBlocking);
     plain.body.clear();
     for call in &program.body {
-        if matches!(call, Call::Replay { .. } | Call::Record { .. } | Call::Wait { .. }) {
+        let orders = call.recorded().or(call.stream_waits_for()).is_some();
+        if orders || call.launched_calls().is_some() {
             continue;
         }
         plain.body.push(call.clone());
         if let Some(stream) = call.stream() {
-            plain.body.push(Call::Synchronize { stream });
+            plain.body.push(Call::synchronize(stream));
         }
     }
     plain
@@ -37,14 +38,7 @@ pub(super) fn on_one_stream<D: AnyDevice>(
     let plain = in_turn(program);
     let mut memories = Memories::before(device, workload, &plain, before)?;
     let handles = Handles::new(device, &plain)?;
-    for call in &plain.setup {
-        match call {
-            Call::Allocate { allocation: id, stream: None } => {
-                memories.allocate(device, id.0, plain.allocation(*id))?;
-            }
-            other => make_once((&plain, other), (device, team), &handles, &mut memories)?,
-        }
-    }
+    make_setup(&plain, (device, team), &handles, &mut memories)?;
     for stream in &handles.streams {
         stream.synchronize()?;
     }

@@ -2,9 +2,10 @@
 
 use super::error::ExecuteError;
 use crate::machine::HostMemory;
-use crate::program::{Allocation, AllocationId, BufferId, Call, Place, Program};
+use crate::program::{AccessKind, Allocation, AllocationId, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
+use std::collections::BTreeSet;
 
 /// More managed memory might crowd out other users of the device.
 const MOST_MANAGED: Bytes = Bytes::mib(256);
@@ -65,7 +66,7 @@ fn check_threads(program: &Program) -> Result<(), ExecuteError> {
 fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
     for (at, Allocation { name, place, holds, .. }) in program.allocations.iter().enumerate() {
         let Some(id) = holds else { continue };
-        let is_pin = |call: &Call| matches!(call, Call::Pin(id) if id.0 == at);
+        let is_pin = |call: &Call| call.pinned() == Some(AllocationId(at));
         let fits = match (workload.buffer(*id).home, *place) {
             (Home::Device, place) => place == Place::FIRST_DEVICE,
             (Home::Host(HostMemory::Pageable), Place::Host(HostMemory::Pinned)) => {
@@ -121,8 +122,10 @@ pub(super) fn outputs(
 
 /// The buffers that a pass writes, each with the allocation that holds it.
 fn written(program: &Program) -> Vec<(BufferId, usize)> {
-    let writes = |at: usize| program.body.iter().any(|call| call.writes(AllocationId(at)));
+    let accesses = program.body.iter().flat_map(|call| program.accesses(call));
+    let results = accesses.filter(|one| one.kind == AccessKind::Writes);
+    let written: BTreeSet<AllocationId> = results.map(|one| one.allocation()).collect();
     let held = program.allocations.iter().enumerate();
     let held = held.filter_map(|(at, allocation)| Some((allocation.holds?, at)));
-    held.filter(|&(_, at)| writes(at)).collect()
+    held.filter(|&(_, at)| written.contains(&AllocationId(at))).collect()
 }

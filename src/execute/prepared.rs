@@ -5,13 +5,14 @@ use super::error::ExecuteError;
 use super::handles::Handles;
 use super::local_copies::LocalCopy;
 use super::memory::{Memories, need};
-use super::memory_changes::MemoryChange;
+use super::memory_changes::MemoryCall;
 use crate::gpu::{AnyDevice, AnyEvent, AnyStream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::program::{
-    Call, CopyBy, LibraryStep, OwnStep, ProductShape, Program, Route, Slice, Step,
+    Awaited, Call, CopyBy, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Route, Slice,
+    Step,
 };
 use crate::units::Bytes;
 use std::time::Duration;
@@ -19,7 +20,6 @@ use std::time::Duration;
 /// One call with its handles and addresses, ready to be made.
 pub(super) enum Prepared<'d, D: AnyDevice> {
     Use(&'d D),
-    Renew(usize),
     Clear {
         stream: usize,
         target: u64,
@@ -72,7 +72,7 @@ pub(super) enum Prepared<'d, D: AnyDevice> {
         event: usize,
     },
     SynchronizeDevice(&'d D),
-    Memory(MemoryChange<'d, D>),
+    Memory(MemoryCall<'d, D>),
     Local(LocalCopy),
     Work(Duration),
     Compute(Computation),
@@ -141,13 +141,18 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
         (device, handles): (Option<&'d D>, &Handles<D>),
         memories: &mut Memories<D>,
     ) -> Result<Self, ExecuteError> {
-        Ok(match call {
-            Call::Allocate { .. } | Call::Free { .. } | Call::Pin(_) | Call::Unpin(_) => {
-                Self::Memory(MemoryChange::new(program, call, device))
+        if let Some(change) = MemoryCall::of(program, call, device) {
+            return Ok(Self::Memory(change));
+        }
+        match call.awaited() {
+            Some(Awaited::Stream(stream)) => return Ok(Self::Synchronize { stream: stream.0 }),
+            Some(Awaited::Event(event)) => return Ok(Self::SynchronizeEvent { event: event.0 }),
+            Some(Awaited::Device(DeviceId(id))) => {
+                return Ok(Self::SynchronizeDevice(need(device)?.nth(id)?));
             }
-            Call::SynchronizeEvent { event } => Self::SynchronizeEvent { event: event.0 },
-            Call::SynchronizeDevice(id) => Self::SynchronizeDevice(need(device)?.nth(id.0)?),
-            Call::Renew(id) => Self::Renew(id.0),
+            Some(Awaited::Thread(_)) | None => {}
+        }
+        Ok(match call {
             Call::Clear { stream, target } => Self::Clear {
                 stream: stream.0,
                 target: memories.on_device(target),
@@ -187,17 +192,14 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
                 handles.streams[stream.0].prepare(&launch)?;
                 Self::Launch { stream: stream.0, launch }
             }
-            Call::SynchronizeThread(_) | Call::Compute { step: Step::Own(_) } => {
-                unreachable!("one thread makes all calls, the CPU has no code: checked before")
-            }
             Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
             Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
             Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
-            Call::Synchronize { stream } => Self::Synchronize { stream: stream.0 },
             Call::Work { time } => Self::Work(Duration::from_nanos(time.nanos())),
             Call::Compute { step: Step::Library(step) } => {
                 Self::Compute(Computation::new(step, footprint, memories))
             }
+            _ => unreachable!("one thread makes all calls, the CPU has no code: checked before"),
         })
     }
 
@@ -244,7 +246,6 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
                     }
                 }
                 Self::Compute(computation) => computation.run(team),
-                Self::Renew(index) => memories.renew(*index)?,
                 Self::SynchronizeEvent { event } => handles.events[*event].synchronize()?,
                 Self::SynchronizeDevice(device) => device.synchronize()?,
                 Self::Memory(change) => change.make(handles, memories)?,
@@ -253,6 +254,21 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
         }
         Ok(())
     }
+}
+
+/// Makes the calls of a set-up. What it allocates outside of streams is touched as well.
+pub(super) fn make_setup<D: AnyDevice>(
+    program: &Program,
+    (device, team): (Option<&D>, &Team),
+    handles: &Handles<D>,
+    memories: &mut Memories<D>,
+) -> Result<(), ExecuteError> {
+    program.setup.iter().try_for_each(|call| match (call.memory_change(), call.stream()) {
+        (Some((id, MemoryChange::Allocate)), None) => {
+            memories.allocate(device, id.0, program.allocation(id))
+        }
+        _ => make_once((program, call), (device, team), handles, memories),
+    })
 }
 
 /// Makes a call of a set-up, or of a program that is run once.

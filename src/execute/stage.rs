@@ -10,11 +10,11 @@ use super::handles::Handles;
 use super::memory::{Memories, Memory};
 use super::movable::{Ready, Whole};
 use super::outputs::{check_calls, outputs};
-use super::prepared::{Prepared, make_once};
+use super::prepared::{Prepared, make_once, make_setup};
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
-use crate::program::{Call, CopyBy, Program, Threads, Whose, check_fits};
+use crate::program::{Call, Program, Threads, Whose, check_fits};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
 use rand::rngs::ChaCha8Rng;
@@ -76,16 +76,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
         let handles = Handles::new(device, program)?;
         let start = D::now();
-        for call in &program.setup {
-            match call {
-                Call::Allocate { allocation: id, stream: None } => {
-                    memories.allocate(device, id.0, program.allocation(*id))?;
-                }
-                other => {
-                    make_once((program, other), (device, executor.team), &handles, &mut memories)?
-                }
-            }
-        }
+        make_setup(program, (device, executor.team), &handles, &mut memories)?;
         device.map_or(Ok(()), D::make_current)?;
         let setup = (D::now() - start).into();
         for stream in &handles.streams {
@@ -96,11 +87,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let body = calls.map(|call| Ready::new(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();
-        let is_shared = |call: &Call| match call {
-            Call::Compute { step } => step.is_shared(footprint),
-            Call::Copy { by, .. } => *by == CopyBy::Host(Threads::All),
-            _ => false,
-        };
+        let is_shared = |call: &Call| call.cpu_threads(footprint) == Some(Threads::All);
         let mut stage = Self {
             executor,
             program,
@@ -185,7 +172,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let Self { executor, program, handles, memories, expected, .. } = self;
         memories.begin_anew(executor.device, program, &expected.before)?;
         for call in &program.setup {
-            if call.facts().allocation.is_none() {
+            if call.memory_change().is_none() {
                 make_once((program, call), (executor.device, executor.team), handles, memories)?;
             }
         }

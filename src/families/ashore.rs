@@ -92,7 +92,7 @@ impl Ashore {
         chunk: &Chunk,
     ) -> Result<(), String> {
         if !self.landings.is_empty() || self.on_cpu.has_any_behind() {
-            builder.issue(Call::Synchronize { stream });
+            builder.synchronize(stream);
             self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
         }
         self.on_cpu.behind(builder, chunk, &self.partials)
@@ -176,5 +176,5 @@ pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
         workspace: None,
         lead: 0,
     };
-    Call::Compute { step: step.into() }
+    Call::of_step(None, step)
 }

@@ -5,7 +5,7 @@ use super::strategy::Strategy;
 use crate::kernels::{Grid, OwnKernel};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
-    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, StreamTraits,
+    Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
 };
 use crate::scenario::{Buffer, Home, Task, Workload};
 use crate::units::Bytes;
@@ -178,11 +178,8 @@ impl<'w> Builder<'w> {
     /// Returns the plan after all calls are issued.
     pub(crate) fn finish(mut self) -> Program {
         self.make_current(DeviceId::FIRST);
-        let pinned = |call: &Call| match call {
-            Call::Pin(id) => Some(Call::Unpin(*id)),
-            _ => None,
-        };
-        let unpin: Vec<Call> = self.program.body.iter().filter_map(pinned).collect();
+        let pinned = self.program.body.iter().filter_map(Call::pinned);
+        let unpin: Vec<Call> = pinned.map(Call::Unpin).collect();
         self.program.body.extend(unpin);
         self.program
     }
@@ -191,8 +188,33 @@ impl<'w> Builder<'w> {
     pub(crate) fn record(&mut self, stream: StreamId) -> EventId {
         let event = EventId(self.program.events);
         self.program.events += 1;
-        self.issue(Call::Record { stream, event });
+        self.issue(Call::record(stream, event));
         event
+    }
+
+    /// Has a stream wait for an event.
+    pub(crate) fn wait(&mut self, stream: StreamId, event: EventId) {
+        self.issue(Call::wait(stream, event));
+    }
+
+    /// Has the host wait for a stream.
+    pub(crate) fn synchronize(&mut self, stream: StreamId) {
+        self.issue(Call::synchronize(stream));
+    }
+
+    /// Has the host wait for an event.
+    pub(crate) fn synchronize_event(&mut self, event: EventId) {
+        self.issue(Call::SynchronizeEvent { event });
+    }
+
+    /// Launches a kernel.
+    pub(super) fn launch(&mut self, stream: StreamId, step: impl Into<Step>) {
+        self.issue(Call::of_step(Some(stream), step));
+    }
+
+    /// Has the CPU compute.
+    pub(super) fn compute(&mut self, step: impl Into<Step>) {
+        self.issue(Call::of_step(None, step));
     }
 
     /// Allocates memory in `place` for every `wanted` buffer that is not at home there, large
@@ -365,18 +387,13 @@ pub(super) fn refuse_fresh(
 pub(crate) fn unpinned(mut program: Program, own: impl Iterator<Item = AllocationId>) -> Program {
     let [inward, outward] = program.copied();
     let is_copied = |id: AllocationId| inward[id.0] || outward[id.0];
-    let is_idle = |call: &Call| matches!(call, Call::Pin(id) if !is_copied(*id));
-    let unpinned: Vec<AllocationId> = program
-        .setup
-        .iter()
-        .filter(|call| is_idle(call))
-        .filter_map(|call| call.facts().allocation)
-        .chain(own.filter(|&id| !is_copied(id)))
-        .collect();
+    let idle = |call: &Call| call.pinned().filter(|&id| !is_copied(id));
+    let unpinned: Vec<AllocationId> =
+        program.setup.iter().filter_map(idle).chain(own.filter(|&id| !is_copied(id))).collect();
     for id in unpinned {
         program.allocations[id.0].place = Place::Host(HostMemory::Pageable);
     }
-    program.setup.retain(|call| !is_idle(call));
+    program.setup.retain(|call| idle(call).is_none());
     program
 }
 

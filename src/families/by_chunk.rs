@@ -9,7 +9,7 @@ use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::StreamId;
-use crate::program::{Call, Place, Program};
+use crate::program::{Place, Program};
 use crate::scenario::{FamilyName, Workload};
 
 /// In which order a chunked plan issues its calls.
@@ -164,7 +164,7 @@ pub(super) fn by_chunk(
         Issue::BreadthFirst => &all[..],
     };
     for stream in streams {
-        builder.issue(Call::Synchronize { stream });
+        builder.synchronize(stream);
     }
     ashore.bring_home(&mut builder, &all, left)?;
     Ok(builder.finish())

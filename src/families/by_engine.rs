@@ -8,7 +8,7 @@ use super::definition::{AsGraph, Definition, Division, Lanes, near};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
-use crate::program::{Call, Place, Program};
+use crate::program::{Place, Program};
 use crate::scenario::{FamilyName, Workload};
 
 /// One stream per engine, joined by events; memory for every chunk.
@@ -79,7 +79,7 @@ pub(super) fn by_engine(
     }
     let Issued { ends, ashore } = issue_by_engine(&mut builder, &all, dealing, ring)?;
     for stream in ends {
-        builder.issue(Call::Synchronize { stream });
+        builder.synchronize(stream);
     }
     ashore.bring_home(&mut builder, &all, &all)?;
     Ok(builder.finish())
@@ -122,19 +122,19 @@ pub(super) fn issue_by_engine(
                 // The slot's inputs are free once its last kernel has read them,
                 // or, where they were updated in place, once they have left.
                 let event = if updates { left[before] } else { computed[before] };
-                builder.issue(Call::Wait { stream: inward, event });
+                builder.wait(inward, event);
             }
             copy_in(builder, inward, slot, chunk);
             let event = builder.record(inward);
-            builder.issue(Call::Wait { stream: compute, event });
+            builder.wait(compute, event);
         }
         if let (Some(before), false) = (before, goes.is_empty()) {
-            builder.issue(Call::Wait { stream: compute, event: left[before] });
+            builder.wait(compute, left[before]);
         }
         builder.launch_all(compute, slot, chunk)?;
         computed.push(builder.record(compute));
         if !goes.is_empty() {
-            builder.issue(Call::Wait { stream: outward, event: computed[index] });
+            builder.wait(outward, computed[index]);
             copy_out(builder, outward, slot, chunk, &ashore);
             // Nobody waits for the copies of the last chunk in each slot.
             if index + ring < all.len() {

@@ -5,7 +5,7 @@ use super::chunk::{Chunk, cut};
 use super::crossing::Way;
 use super::definition::{Definition, Division};
 use crate::machine::{Direction, StreamId};
-use crate::program::{BufferId, Call, Place, Program};
+use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
 /// Every task on the CPU, all threads.
@@ -64,7 +64,7 @@ fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
         for task in 0..builder.workload.tasks.len() {
             for step in builder.steps(&slot, chunk, TaskId(task))? {
-                builder.issue(Call::Compute { step });
+                builder.compute(step);
             }
         }
         fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
@@ -98,5 +98,5 @@ fn fetch(
             _ => {}
         }
     }
-    builder.issue(Call::Synchronize { stream });
+    builder.synchronize(stream);
 }

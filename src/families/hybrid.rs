@@ -7,7 +7,7 @@ use super::chunk::{Chunk, chunks_of};
 use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{Definition, Division, near};
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Call, Place, Program};
+use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
 /// The host issues the GPU's chunks, computes its own, and then waits for the GPU.
@@ -118,7 +118,7 @@ fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
         }
     }
     for stream in ends {
-        builder.issue(Call::Synchronize { stream });
+        builder.synchronize(stream);
     }
     ashore.bring_home(&mut builder, &all, on_gpu)?;
     Ok(builder.finish())

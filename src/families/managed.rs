@@ -120,7 +120,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
             let targets = targets.map(|[_, here]| here).collect();
             send(&mut builder, stream, Residence::Host, targets);
         }
-        builder.issue(Call::Synchronize { stream });
+        builder.synchronize(stream);
         for &id in &goes {
             for [to, from] in there(&builder, chunk, id) {
                 builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));

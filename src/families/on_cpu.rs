@@ -5,7 +5,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::partials::Partials;
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Call, Place, Step};
+use crate::program::{BufferId, Place, Step};
 use crate::scenario::{Home, TaskId, Workload};
 
 /// What the CPU computes of each chunk, and the host memory for it.
@@ -111,7 +111,7 @@ pub(super) fn compute(
             if let (Step::Library(step), Some(part)) = (&mut step, part) {
                 step.output = part.slice(&chunk.owns[id.0]);
             }
-            builder.issue(Call::Compute { step });
+            builder.compute(step);
         }
     }
     Ok(())

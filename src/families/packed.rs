@@ -119,7 +119,7 @@ fn packed(mut builder: Builder<'_>, up_to: Bytes) -> Result<Program, String> {
         let at = index % ring;
         let (stream, slot, block) = (streams[at], &slots[at], pack.blocks[at]);
         if let Some(before) = index.checked_sub(ring) {
-            builder.issue(Call::Synchronize { stream });
+            builder.synchronize(stream);
             pack.unpack(&mut builder, &chunks[before], block);
         }
         ashore.prepare(&mut builder, chunk)?;
@@ -132,7 +132,7 @@ fn packed(mut builder: Builder<'_>, up_to: Bytes) -> Result<Program, String> {
         pack.fetch(&mut builder, stream, block);
     }
     for index in chunks.len() - ring..chunks.len() {
-        builder.issue(Call::Synchronize { stream: streams[index % ring] });
+        builder.synchronize(streams[index % ring]);
         pack.unpack(&mut builder, &chunks[index], pack.blocks[index % ring]);
     }
     ashore.bring_home(&mut builder, &chunks, &chunks)?;

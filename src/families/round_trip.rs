@@ -6,7 +6,7 @@ use super::crossing::Way;
 use super::definition::{Definition, Division, Lanes};
 use super::on_cpu::refuse_data_on_device;
 use crate::machine::{Direction, HostMemory};
-use crate::program::{BufferId, Call, Place, Program};
+use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, Needed, TaskId, Workload};
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
         for (index, task) in workload.tasks.iter().enumerate() {
             if task.on_cpu {
                 for step in builder.steps(&ashore, chunk, TaskId(index))? {
-                    builder.issue(Call::Compute { step });
+                    builder.compute(step);
                 }
                 continue;
             }
@@ -80,10 +80,10 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
                     (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
                 let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
                 builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
-                builder.issue(Call::Synchronize { stream });
+                builder.synchronize(stream);
             }
             for step in builder.steps(&slot, chunk, TaskId(index))? {
-                builder.issue(Call::Launch { stream, step });
+                builder.launch(stream, step);
             }
             for &id in task.writes.iter().filter(|&&id| travels(id)) {
                 let (from, to) =
@@ -92,7 +92,7 @@ fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
                 let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
                 builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
             }
-            builder.issue(Call::Synchronize { stream });
+            builder.synchronize(stream);
         }
     }
     Ok(builder.finish())

@@ -109,7 +109,7 @@ impl Group {
         }
         let there = &mut self.there[device.0];
         if let (Some(event), false) = (there.arrival, there.informed.contains(&stream)) {
-            builder.issue(Call::Wait { stream, event });
+            builder.wait(stream, event);
             there.informed.push(stream);
             return true;
         }
@@ -130,7 +130,7 @@ impl Group {
         let arrival = is_awaited.then(|| builder.record(stream));
         self.there[device.0] = There { arrival, informed: vec![stream] };
         if let (Some(onward), Some(event)) = (self.onward, arrival) {
-            builder.issue(Call::Wait { stream: onward, event });
+            builder.wait(onward, event);
             for other in (1..self.there.len()).map(DeviceId) {
                 self.copy_on(builder, onward, [device, other], chunk);
             }

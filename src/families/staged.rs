@@ -158,7 +158,7 @@ fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
     }
     pipeline.empty(&mut builder);
     if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
-        builder.issue(Call::Synchronize { stream: pipeline.kernels });
+        builder.synchronize(pipeline.kernels);
     }
     ashore.bring_home(&mut builder, &all, &all)?;
     Ok(builder.finish())
@@ -210,7 +210,7 @@ impl Ring {
         let stream = self.stream;
         let event = match self.buffers[place].1 {
             Some(event) => {
-                builder.issue(Call::Record { stream, event });
+                builder.issue(Call::record(stream, event));
                 event
             }
             None => builder.record(stream),
@@ -308,7 +308,7 @@ impl Pipeline {
         // The host has waited for results that were in the slot before, if there were any.
         let before = self.computed.len().checked_sub(SLOTS).map(|before| self.computed[before]);
         if let (Some((event, false)), false) = (before, self.comes.is_empty()) {
-            builder.issue(Call::Wait { stream, event });
+            builder.wait(stream, event);
         }
         let whole = |id: BufferId| 0..builder.workload.buffer(id).elements;
         let first = self.shared.iter().filter(|id| comes_with(builder.workload, chunk, **id));
@@ -325,7 +325,7 @@ impl Pipeline {
             }
         }
         if let Some(event) = last {
-            builder.issue(Call::Wait { stream: self.kernels, event });
+            builder.wait(self.kernels, event);
         }
     }
 
@@ -338,7 +338,7 @@ impl Pipeline {
         let Self { inward, threads, .. } = self;
         let place = inward.turn();
         if let (_, Some(event)) = inward.buffers[place] {
-            builder.issue(Call::SynchronizeEvent { event });
+            builder.synchronize_event(event);
         }
         let here = inward.slice(place, piece, there.size);
         let (stream, direction) = (inward.stream, Direction::HostToDevice);
@@ -380,7 +380,7 @@ impl Pipeline {
         }
         if !self.waiting.is_empty() {
             self.computed.last_mut().expect("it was just computed").1 = true;
-            builder.issue(Call::Wait { stream: self.outward.stream, event: computed });
+            builder.wait(self.outward.stream, computed);
         }
         for _ in 0..self.outward.buffers.len() {
             self.send_piece(builder);
@@ -403,7 +403,7 @@ impl Pipeline {
     fn empty(&mut self, builder: &mut Builder<'_>) {
         while let Some((place, Outgoing { home, piece, .. })) = self.landing.pop_front() {
             let event = self.outward.buffers[place].1.expect("recorded behind the copy");
-            builder.issue(Call::SynchronizeEvent { event });
+            builder.synchronize_event(event);
             let from = self.outward.slice(place, &piece, home.size);
             let to = home.slice(&piece);
             builder.issue(Call::copy(CopyBy::Host(self.threads), from, to));

@@ -68,11 +68,7 @@ impl Builder<'_> {
         stream: Option<StreamId>,
     ) -> Result<Vec<Call>, String> {
         let steps = self.steps_in(memory, chunk, id)?.into_iter();
-        let call = |step: Step| match stream {
-            Some(stream) => Call::Launch { stream, step },
-            None => Call::Compute { step },
-        };
-        Ok(steps.map(call).collect())
+        Ok(steps.map(|step| Call::of_step(stream, step)).collect())
     }
 
     /// A launch of a kernel of the user's own.
@@ -176,7 +172,7 @@ impl Builder<'_> {
                 continue;
             }
             for step in self.steps(slot, chunk, TaskId(task))? {
-                self.issue(Call::Launch { stream, step });
+                self.launch(stream, step);
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::chunk::cut;
 use super::dealt::{copy_in, copy_out};
 use super::definition::{AsGraph, Definition, Division};
 use super::on_cpu::OnCpu;
-use crate::program::{BufferId, Call, Place, Program};
+use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, Workload};
 
 /// Which buffers kernels use where they are.
@@ -106,7 +106,7 @@ fn zero_copy(mut builder: Builder<'_>, mapped: Mapped) -> Result<Program, String
         builder.launch_all(stream, &slot, chunk)?;
         copy_out(&mut builder, stream, &slot, chunk, &ashore);
     }
-    builder.issue(Call::Synchronize { stream });
+    builder.synchronize(stream);
     ashore.bring_home(&mut builder, &chunks, &chunks)?;
     Ok(builder.finish())
 }

@@ -49,8 +49,8 @@ pub(super) fn host_work(program: &Program, timeline: &Timeline, of: Option<Threa
     for activity in timeline.lane(Lane::Host).filter(|activity| is_of(activity.call)) {
         let span = (activity.start, activity.end);
         match program.body.get(activity.call) {
-            Some(call) if call.facts().only_waits => {}
-            Some(call) if call.facts().is_host_work => compute.push(span),
+            Some(call) if call.only_waits() => {}
+            Some(call) if call.is_host_work() => compute.push(span),
             _ if program.is_staged(activity.call) => {
                 staging.push((copies.works_from(activity), activity.end));
             }
@@ -86,7 +86,7 @@ impl<'t> Staged<'t> {
 /// Whether the host does nothing but wait for the device in this activity.
 pub fn is_waiting(program: &Program, activity: &Activity) -> bool {
     activity.lane == Lane::Host
-        && program.body.get(activity.call).is_some_and(|call| call.facts().only_waits)
+        && program.body.get(activity.call).is_some_and(|call| call.only_waits())
 }
 
 /// For how long a pass holds the thread that issues its calls.

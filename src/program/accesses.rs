@@ -1,102 +1,108 @@
-//! What is known of the bytes of an allocation: who used them last, and how.
+//! What a call touches: which bytes of which memory, how, and who does it.
+//!
+//! Whatever asks what a call does to memory asks [`Program::accesses`]: hazards, data flow,
+//! lifetimes, the history of memory behind the prices.
 
-use super::operands::Touched;
+use super::call::{Call, MemoryChange};
+use super::facts::Sides;
+use super::operands::{AllocationId, CopyBy, Route, Slice, Touched};
+use super::value::Program;
+use crate::machine::{Direction, Residence, StreamId};
 use crate::units::Bytes;
-use std::collections::BTreeMap;
 
 /// A use of some bytes by a call.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Access {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
     pub touched: Touched,
-    pub writes: bool,
-    /// The call's position in the body, its lane, and its number there, from 1.
-    pub call: usize,
-    pub lane: usize,
-    pub number: usize,
+    pub kind: AccessKind,
+    pub by: User,
 }
 
-/// The accesses to one allocation so far that have no other to stand for them. If each comes behind
-/// all that it has to follow, the last write of a byte stands for all before it, and the last read
-/// of a lane for those before it in that lane.
-#[derive(Default)]
-pub(super) struct Accesses {
-    /// Ranges of bytes that were used alike, by where they begin.
-    ranges: BTreeMap<Bytes, Range>,
-    /// Accesses to rows that lie apart.
-    rows: Vec<Access>,
+/// How a call uses bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    Reads,
+    /// It leaves results there.
+    Writes,
+    /// It writes what is of no use afterwards: a reduction's workspace.
+    Scratch,
+    /// It moves pages to a side, if they are not there. What they contain stays as it is.
+    Moves(Residence),
+    /// It takes, gives back or pins the memory as a whole.
+    Changes(MemoryChange),
 }
 
-#[derive(Clone)]
-struct Range {
-    end: Bytes,
-    write: Option<Access>,
-    /// Reads since the last write, one of each lane at most.
-    reads: Vec<Access>,
+/// Who uses memory in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum User {
+    /// Threads of the CPU.
+    Cpu,
+    /// The copy engine of a stream's device between it and the host, or the driver that stages for
+    /// it.
+    Engine(StreamId, Direction),
+    /// A kernel of the program on a stream's device.
+    Kernel(StreamId),
+    /// The stream's device in another way: it copies within itself or to a peer, or clears memory.
+    Device(StreamId),
+    /// The system, which gives out and takes back pages.
+    System,
 }
 
-impl Accesses {
-    /// The earlier accesses that one has to follow, more than once if they share several ranges.
-    pub fn before<'a>(&'a self, access: &Access) -> impl Iterator<Item = &'a Access> + use<'a> {
-        let Access { touched, writes, .. } = *access;
-        let ranges = self.overlapping(touched).flat_map(move |(_, range)| {
-            range.write.iter().chain(range.reads.iter().filter(move |_| writes))
-        });
-        let conflicts = move |old: &&Access| old.writes || writes;
-        let rows = self.rows.iter().filter(move |old| old.touched.overlaps(&touched));
-        ranges.filter(move |old| old.touched.overlaps(&touched)).chain(rows.filter(conflicts))
+impl Access {
+    pub const fn allocation(&self) -> AllocationId {
+        self.touched.slice.allocation
     }
 
-    /// Notes an access that comes behind all that it has to follow.
-    pub fn add(&mut self, access: Access) {
-        let Access { touched, writes, lane, .. } = access;
-        let is_stood_for = |old: &Access| {
-            let follows = writes || (!old.writes && old.lane == lane);
-            follows && touched.covers(&old.touched)
+    /// Whether the bytes differ afterwards, or are not to be relied on.
+    pub const fn writes(&self) -> bool {
+        !matches!(self.kind, AccessKind::Reads | AccessKind::Moves(_))
+    }
+}
+
+impl Call {
+    /// Who uses the memory that the call names.
+    const fn user(&self) -> User {
+        match self {
+            Self::Copy { by: CopyBy::Stream(stream, Route::Crossing(way)), .. } => {
+                User::Engine(*stream, *way)
+            }
+            Self::Prefetch { stream, to, .. } => User::Engine(*stream, to.way()),
+            Self::Launch { stream, .. } => User::Kernel(*stream),
+            Self::Copy { by: CopyBy::Stream(stream, _), .. } | Self::Clear { stream, .. } => {
+                User::Device(*stream)
+            }
+            Self::Copy { by: CopyBy::Host(_), .. } | Self::Compute { .. } => User::Cpu,
+            _ => User::System,
+        }
+    }
+}
+
+impl Program {
+    /// What a call touches: first what it reads, then what it writes.
+    pub fn accesses<'c>(&self, call: &'c Call) -> impl Iterator<Item = Access> + use<'c> {
+        let by = call.user();
+        let (mut reads, mut writes): (&[Slice], &[Slice]) = (&[], &[]);
+        // Hot: calls without a kernel touch two ranges at most, which need no list.
+        let others = if let Some(step) = call.step() {
+            (reads, writes) = (step.reads(), step.writes());
+            [step.workspace().map(|slice| (Touched::from(*slice), AccessKind::Scratch)), None]
+        } else if let Some((allocation, change)) = call.memory_change() {
+            let length = self.allocation(allocation).bytes;
+            let whole = Slice { allocation, offset: Bytes::ZERO, length };
+            [Some((Touched::from(whole), AccessKind::Changes(change))), None]
+        } else {
+            let Sides { from, to, rows, .. } = call.sides();
+            let moves = call.prefetches_to().map(AccessKind::Moves);
+            let reads = moves.unwrap_or(AccessKind::Reads);
+            let from = from.map(|slice| (Touched::side(*slice, rows, 0), reads));
+            [from, to.map(|slice| (Touched::side(*slice, rows, 1), AccessKind::Writes))]
         };
-        self.rows.retain(|old| !is_stood_for(old));
-        if !touched.is_whole() {
-            self.rows.push(access);
-            return;
-        }
-        let (start, end) = (touched.slice.offset, touched.slice.end());
-        self.split(start);
-        self.split(end);
-        if writes {
-            let covered: Vec<Bytes> = self.ranges.range(start..end).map(|(&at, _)| at).collect();
-            covered.iter().for_each(|at| drop(self.ranges.remove(at)));
-            self.ranges.insert(start, Range { end, write: Some(access), reads: Vec::new() });
-            return;
-        }
-        let (mut reached, mut gaps) = (start, Vec::new());
-        for (&at, range) in self.ranges.range_mut(start..end) {
-            range.reads.retain(|old| old.lane != lane);
-            range.reads.push(access);
-            gaps.extend((reached < at).then_some((reached, at)));
-            reached = range.end;
-        }
-        gaps.extend((reached < end).then_some((reached, end)));
-        for (at, end) in gaps {
-            self.ranges.insert(at, Range { end, write: None, reads: vec![access] });
-        }
-    }
-
-    /// The ranges that have bytes in common with some, or lie between rows of them.
-    fn overlapping(&self, touched: Touched) -> impl Iterator<Item = (&Bytes, &Range)> {
-        let (start, end) = (touched.slice.offset, touched.slice.end());
-        let before = self.ranges.range(..start).next_back();
-        before
-            .filter(|(_, range)| range.end > start)
-            .into_iter()
-            .chain(self.ranges.range(start..end))
-    }
-
-    /// Has a range end at a byte, if one lies there.
-    fn split(&mut self, at: Bytes) {
-        let Some((_, range)) = self.ranges.range_mut(..at).next_back() else { return };
-        if range.end > at {
-            let behind = range.clone();
-            range.end = at;
-            self.ranges.insert(at, behind);
-        }
+        let of_step = |slices: &'c [Slice], kind| {
+            slices.iter().map(move |slice| (Touched::from(*slice), kind))
+        };
+        of_step(reads, AccessKind::Reads)
+            .chain(of_step(writes, AccessKind::Writes))
+            .chain(others.into_iter().flatten())
+            .map(move |(touched, kind)| Access { touched, kind, by })
     }
 }

@@ -1,12 +1,13 @@
-//! One call of the host, and all that its kind says of it.
+//! One call of the host, and what is asked of all calls alike: its stream, its kernel, what it
+//! waits for, what it does to memory.
 //!
-//! Readers that treat calls alike ask [`Call::facts`] rather than list the kinds again: a new kind
-//! is described here once.
+//! Readers ask these questions rather than list the kinds again: a new kind answers them here and
+//! in [`super::facts`] once.
 
-use super::operands::{AllocationId, CopyBy, EventId, Route, Rows, Slice, ThreadId};
+use super::operands::{AllocationId, CopyBy, EventId, Route, Rows, Slice, ThreadId, Threads};
 use super::step::Step;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 /// One call of the host thread.
@@ -103,9 +104,33 @@ impl Call {
         Self::Allocate { allocation, stream: None }
     }
 
+    /// Waits on the host for everything in a stream.
+    pub const fn synchronize(stream: StreamId) -> Self {
+        Self::Synchronize { stream }
+    }
+
+    /// Records an event in a stream.
+    pub const fn record(stream: StreamId, event: EventId) -> Self {
+        Self::Record { stream, event }
+    }
+
+    /// Has a stream wait for an event.
+    pub const fn wait(stream: StreamId, event: EventId) -> Self {
+        Self::Wait { stream, event }
+    }
+
     /// Copies a whole slice.
     pub const fn copy(by: CopyBy, from: Slice, to: Slice) -> Self {
         Self::Copy { by, from, to, rows: None }
+    }
+
+    /// Launches a kernel in a stream, or computes its twin on the CPU.
+    pub fn of_step(stream: Option<StreamId>, step: impl Into<Step>) -> Self {
+        let step = step.into();
+        match stream {
+            Some(stream) => Self::Launch { stream, step },
+            None => Self::Compute { step },
+        }
     }
 
     /// The stream that the call is about, if it is about one.
@@ -133,84 +158,51 @@ impl Call {
         }
     }
 
-    /// What its kind says of it.
-    pub fn facts(&self) -> Facts<'_> {
-        let none = Facts::default();
+    /// The kernel that it runs, on the device or on the CPU.
+    pub const fn step(&self) -> Option<&Step> {
         match self {
-            Self::Allocate { .. }
-            | Self::Pin(_)
-            | Self::Renew(_)
-            | Self::Free { .. }
-            | Self::Unpin(_) => self.facts_of_memory(),
-            Self::Clear { target, .. } => {
-                Facts { name: "cudaMemsetAsync", to: Some(target), ..none }
-            }
-            Self::Copy { by, from, to, rows } => {
-                let (name, bars) = by.name_and_bars(rows.is_some());
-                let is_host_work = matches!(by, CopyBy::Host(_));
-                let (from, to) = (Some(from), Some(to));
-                Facts { name, is_host_work, from, to, rows: *rows, bars, ..none }
-            }
-            // What it moves stays as it is.
-            Self::Prefetch { target, .. } => Facts {
-                name: "cudaMemPrefetchAsync",
-                from: Some(target),
-                bars: Some("a prefetch of managed memory"),
-                ..none
-            },
-            Self::Launch { step, .. } => {
-                Facts { name: "cudaLaunchKernel", step: Some(step), ..none }
-            }
-            Self::Record { event, .. } => {
-                Facts { name: "cudaEventRecord", event: Some(*event), ..none }
-            }
-            Self::Wait { event, .. } => {
-                Facts { name: "cudaStreamWaitEvent", event: Some(*event), ..none }
-            }
-            Self::Synchronize { .. } => Facts { name: "cudaStreamSynchronize", ..WAITS },
-            Self::SynchronizeEvent { event } => {
-                Facts { name: "cudaEventSynchronize", event: Some(*event), ..WAITS }
-            }
-            Self::SynchronizeDevice(device) => {
-                Facts { name: "cudaDeviceSynchronize", device: Some(*device), ..WAITS }
-            }
-            Self::SynchronizeThread(_) => Facts { name: "wait for a thread", ..WAITS },
-            Self::Use(device) => Facts {
-                name: "cudaSetDevice",
-                device: Some(*device),
-                bars: Some("switching to another GPU's context"),
-                ..none
-            },
-            Self::Replay { .. } => {
-                Facts { name: "cudaGraphLaunch", bars: Some("the launch of another graph"), ..none }
-            }
-            Self::Work { .. } => {
-                let bars = Some("work on the host");
-                Facts { name: "work", is_host_work: true, bars, ..none }
-            }
-            Self::Compute { step } => {
-                let bars = Some("a computation on the host");
-                Facts { name: "compute", is_host_work: true, step: Some(step), bars, ..none }
-            }
+            Self::Launch { step, .. } | Self::Compute { step } => Some(step),
+            _ => None,
         }
     }
 
-    /// What the kind of a call says that takes memory, gives it back or pins it.
-    fn facts_of_memory(&self) -> Facts<'_> {
-        let (name, id, bars) = match self {
-            Self::Allocate { allocation, stream: None } => {
-                ("cudaMalloc", allocation, "taking memory")
-            }
-            Self::Allocate { allocation, .. } => ("cudaMallocAsync", allocation, "taking memory"),
-            Self::Pin(id) => ("cudaHostRegister", id, "taking memory"),
-            Self::Renew(id) => ("new host memory", id, "taking memory"),
-            Self::Free { allocation, stream: None } => ("cudaFree", allocation, "freeing memory"),
-            Self::Free { allocation, .. } => ("cudaFreeAsync", allocation, "freeing memory"),
-            Self::Unpin(id) => ("cudaHostUnregister", id, "unpinning memory"),
-            _ => return Facts::default(),
-        };
-        let is_host_work = matches!(self, Self::Renew(_));
-        Facts { name, is_host_work, allocation: Some(*id), bars: Some(bars), ..Facts::default() }
+    /// The stream and the kernel that it launches there.
+    pub const fn launched(&self) -> Option<(StreamId, &Step)> {
+        match self {
+            Self::Launch { stream, step } => Some((*stream, step)),
+            _ => None,
+        }
+    }
+
+    /// The kernel whose twin the CPU computes.
+    pub const fn computed(&self) -> Option<&Step> {
+        match self {
+            Self::Compute { step } => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Whether it launches a kernel.
+    pub const fn is_launch(&self) -> bool {
+        matches!(self, Self::Launch { .. })
+    }
+
+    /// Whether the CPU computes.
+    pub const fn is_compute(&self) -> bool {
+        matches!(self, Self::Compute { .. })
+    }
+
+    /// Whether the device zeroes memory: to the device, that is a kernel.
+    pub const fn is_clear(&self) -> bool {
+        matches!(self, Self::Clear { .. })
+    }
+
+    /// The stream and the route of a copy that a device makes.
+    pub const fn route(&self) -> Option<(StreamId, Route)> {
+        match self {
+            Self::Copy { by: CopyBy::Stream(stream, route), .. } => Some((*stream, *route)),
+            _ => None,
+        }
     }
 
     /// The stream, the direction and both sides of a copy between host and device.
@@ -223,81 +215,157 @@ impl Call {
         }
     }
 
-    /// Whether the call changes the contents of an allocation.
-    pub fn writes(&self, id: AllocationId) -> bool {
-        self.facts().writes().any(|slice| slice.allocation == id)
-    }
-
-    /// Whether it launches a kernel.
-    pub const fn is_launch(&self) -> bool {
-        matches!(self, Self::Launch { .. })
-    }
-
-    /// Whether the CPU computes.
-    pub const fn is_compute(&self) -> bool {
-        matches!(self, Self::Compute { .. })
-    }
-}
-
-impl CopyBy {
-    /// The function that makes the copy, and what keeps it out of a graph.
-    const fn name_and_bars(self, has_rows: bool) -> (&'static str, Option<&'static str>) {
+    /// Both sides of a copy within host memory.
+    pub const fn host_copy(&self) -> Option<[Slice; 2]> {
         match self {
-            Self::Host(_) => ("memcpy", Some("a copy within host memory")),
-            Self::Stream(_, Route::ToPeer) => ("cudaMemcpyPeerAsync", Some("a copy between GPUs")),
-            Self::Stream(..) if has_rows => ("cudaMemcpy2DAsync", None),
-            Self::Stream(..) => ("cudaMemcpyAsync", None),
+            Self::Copy { by: CopyBy::Host(_), from, to, .. } => Some([*from, *to]),
+            _ => None,
+        }
+    }
+
+    /// The side to which it moves pages of managed memory.
+    pub const fn prefetches_to(&self) -> Option<Residence> {
+        match self {
+            Self::Prefetch { to, .. } => Some(*to),
+            _ => None,
+        }
+    }
+
+    /// Whether the CPU works on the program's memory: it computes or copies.
+    pub const fn works_on_cpu(&self) -> bool {
+        matches!(self, Self::Compute { .. } | Self::Copy { by: CopyBy::Host(_), .. })
+    }
+
+    /// Which threads of the CPU do so, in a program that uses so much host memory in a pass.
+    pub fn cpu_threads(&self, footprint: Bytes) -> Option<Threads> {
+        match self {
+            Self::Compute { step } if step.is_shared(footprint) => Some(Threads::All),
+            Self::Compute { .. } => Some(Threads::One),
+            Self::Copy { by: CopyBy::Host(threads), .. } => Some(*threads),
+            _ => None,
+        }
+    }
+
+    /// The memory that it takes, gives back, pins, unpins or renews, and which of these it does.
+    pub const fn memory_change(&self) -> Option<(AllocationId, MemoryChange)> {
+        Some(match self {
+            Self::Allocate { allocation, .. } => (*allocation, MemoryChange::Allocate),
+            Self::Free { allocation, .. } => (*allocation, MemoryChange::Free),
+            Self::Pin(id) => (*id, MemoryChange::Pin),
+            Self::Unpin(id) => (*id, MemoryChange::Unpin),
+            Self::Renew(id) => (*id, MemoryChange::Renew),
+            _ => return None,
+        })
+    }
+
+    /// The memory that it takes, gives back, pins, unpins or renews.
+    pub fn allocation(&self) -> Option<AllocationId> {
+        self.memory_change().map(|(id, _)| id)
+    }
+
+    /// The memory that it pins where it is.
+    pub fn pinned(&self) -> Option<AllocationId> {
+        self.memory_change().filter(|(_, change)| *change == MemoryChange::Pin).map(|(id, _)| id)
+    }
+
+    /// The event that it records or waits for.
+    pub const fn event(&self) -> Option<EventId> {
+        match self {
+            Self::Record { event, .. }
+            | Self::Wait { event, .. }
+            | Self::SynchronizeEvent { event } => Some(*event),
+            _ => None,
+        }
+    }
+
+    /// The event that its stream records.
+    pub const fn recorded(&self) -> Option<EventId> {
+        match self {
+            Self::Record { event, .. } => Some(*event),
+            _ => None,
+        }
+    }
+
+    /// The event that its stream waits for.
+    pub const fn stream_waits_for(&self) -> Option<EventId> {
+        match self {
+            Self::Wait { event, .. } => Some(*event),
+            _ => None,
+        }
+    }
+
+    /// The device whose context it makes current, or that the host waits for.
+    pub const fn device(&self) -> Option<DeviceId> {
+        match self {
+            Self::Use(device) | Self::SynchronizeDevice(device) => Some(*device),
+            _ => None,
+        }
+    }
+
+    /// What the host waits for in a call that does nothing else.
+    pub const fn awaited(&self) -> Option<Awaited> {
+        Some(match self {
+            Self::Synchronize { stream } => Awaited::Stream(*stream),
+            Self::SynchronizeEvent { event } => Awaited::Event(*event),
+            Self::SynchronizeDevice(device) => Awaited::Device(*device),
+            Self::SynchronizeThread(thread) => Awaited::Thread(*thread),
+            _ => return None,
+        })
+    }
+
+    /// Whether the host does nothing but wait, for the device or for another thread.
+    pub const fn only_waits(&self) -> bool {
+        self.awaited().is_some()
+    }
+
+    /// Whether the host does it by itself, without a call to the driver.
+    pub const fn is_host_work(&self) -> bool {
+        self.works_on_cpu() || matches!(self, Self::Renew(_) | Self::Work { .. })
+    }
+
+    /// The stated time of work that touches none of the program's memory.
+    pub const fn stated_time(&self) -> Option<Span> {
+        match self {
+            Self::Work { time } => Some(*time),
+            _ => None,
+        }
+    }
+
+    /// How many of the calls that follow it launches as a graph.
+    pub const fn launched_calls(&self) -> Option<usize> {
+        match self {
+            Self::Replay { calls, .. } => Some(*calls),
+            _ => None,
         }
     }
 }
 
-/// What the kind of a call says of it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Facts<'c> {
-    /// The function of the CUDA runtime that makes the call, or what the host does by itself.
-    pub name: &'static str,
-    /// Whether the host does it by itself, without a call to the driver.
-    pub is_host_work: bool,
-    /// Whether the host does nothing but wait, for the device or for another thread.
-    pub only_waits: bool,
-    /// Memory that it takes, pins, renews, unpins or gives back.
-    pub allocation: Option<AllocationId>,
-    pub from: Option<&'c Slice>,
-    pub to: Option<&'c Slice>,
-    /// Which bytes of both sides it uses, if not all.
-    pub rows: Option<Rows>,
-    pub step: Option<&'c Step>,
-    pub event: Option<EventId>,
-    /// The device whose context it makes current, or that the host waits for.
-    pub device: Option<DeviceId>,
-    /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be
-    /// captured either, which depends on the program.)
-    pub bars: Option<&'static str>,
+/// What a call does to memory as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryChange {
+    Allocate,
+    Free,
+    Pin,
+    Unpin,
+    Renew,
 }
 
-/// A call in which the host does nothing but wait.
-const WAITS: Facts<'static> = Facts {
-    name: "",
-    is_host_work: false,
-    only_waits: true,
-    allocation: None,
-    from: None,
-    to: None,
-    rows: None,
-    step: None,
-    event: None,
-    device: None,
-    bars: Some("a synchronisation"),
-};
-
-impl<'c> Facts<'c> {
-    /// What the call reads of the program's memory.
-    pub fn reads(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
-        self.step.into_iter().flat_map(Step::reads).chain(self.from)
+impl MemoryChange {
+    /// Whether the memory has new pages afterwards, with nothing in them.
+    pub const fn is_new(self) -> bool {
+        matches!(self, Self::Allocate | Self::Renew)
     }
+}
 
-    /// What it leaves results in: of a reduction's workspace, nothing is of use.
-    pub fn writes(&self) -> impl Iterator<Item = &'c Slice> + use<'c> {
-        self.step.into_iter().flat_map(Step::writes).chain(self.to)
-    }
+/// What the host waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// Everything that was issued to a stream.
+    Stream(StreamId),
+    /// The latest record of an event.
+    Event(EventId),
+    /// Everything that was issued to the streams of a device.
+    Device(DeviceId),
+    /// All calls of another host thread that come before this one.
+    Thread(ThreadId),
 }

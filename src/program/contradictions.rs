@@ -1,7 +1,8 @@
 //! Calls of a written program that contradict each other or themselves: a copy whose direction is
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
-use super::call::Call;
+use super::call::{Call, MemoryChange};
+use super::facts::Sides;
 use super::graph::capturable;
 use super::operands::{
     AllocationId, CopyBy, Place, Route, Rows, Slice, StreamKind, ThreadId, Touched,
@@ -11,7 +12,6 @@ use super::step::Step;
 use super::value::Program;
 use crate::kernels::Grid;
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
-use crate::units::Bytes;
 use std::collections::BTreeSet;
 
 impl Program {
@@ -60,40 +60,57 @@ impl Program {
 
     /// What is wrong with a call by itself.
     fn wrong_in(&self, call: &Call) -> Option<String> {
-        match call {
-            Call::Copy { by, from, to, rows } => self
-                .wrong_sides(*by, [from, to])
-                .or_else(|| wrong_extent(*by, [from, to], *rows))
-                .or_else(|| self.onto_itself([*from, *to], *rows)),
-            Call::Clear { stream, target } => self.elsewhere(*stream, target),
-            Call::Prefetch { target, .. } => (!self.place(target).is_managed()).then(|| {
+        if let Some((id, change)) = call.memory_change() {
+            return self.wrong_change(id, change, call.stream());
+        }
+        let Sides { by, from, to, rows } = call.sides();
+        match (call.stream(), call.step(), by, from, to) {
+            (Some(stream), Some(step), ..) => self.wrong_launch(stream, step),
+            (None, Some(step), ..) => {
+                // The CPU has no use for a workspace, wherever that is.
+                let mut slices = step.reads().iter().chain(step.writes());
+                let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)))?;
+                let name = self.name(there.allocation);
+                Some(format!("uses `{name}` on the host, but it is GPU memory"))
+            }
+            (_, _, Some(by), Some(from), Some(to)) => self
+                .wrong_sides(by, [from, to])
+                .or_else(|| wrong_extent(by, [from, to], rows))
+                .or_else(|| self.onto_itself([*from, *to], rows)),
+            (Some(stream), _, None, None, Some(target)) => {
+                self.elsewhere(stream, target.allocation)
+            }
+            (_, _, None, Some(target), None) => (!self.place(target).is_managed()).then(|| {
                 let name = self.name(target.allocation);
                 format!("prefetches `{name}`, but it is not managed memory")
             }),
-            Call::Launch { stream, step } => self.wrong_launch(*stream, step),
-            Call::Compute { step } => {
-                // The CPU has no use for a workspace, wherever that is.
-                let mut slices = step.reads().iter().chain(step.writes());
-                let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)));
-                there.map(|slice| {
-                    let name = self.name(slice.allocation);
-                    format!("uses `{name}` on the host, but it is GPU memory")
-                })
+            _ => None,
+        }
+    }
+
+    /// What is wrong with taking, giving back, pinning or renewing memory where it is.
+    fn wrong_change(
+        &self,
+        id: AllocationId,
+        change: MemoryChange,
+        stream: Option<StreamId>,
+    ) -> Option<String> {
+        let (place, name) = (self.allocation(id).place, self.name(id));
+        let is_pinned = place == Place::Host(HostMemory::Pinned);
+        match change {
+            MemoryChange::Pin => {
+                (!is_pinned).then(|| format!("pins `{name}`, but it is not declared as pinned"))
             }
-            Call::Pin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
-                .then(|| format!("pins `{}`, but it is not declared as pinned", self.name(*id))),
-            Call::Unpin(id) => (self.allocation(*id).place != Place::Host(HostMemory::Pinned))
-                .then(|| format!("unpins `{}`, but it is not pinned", self.name(*id))),
-            Call::Allocate { allocation: id, stream } | Call::Free { allocation: id, stream } => {
-                self.elsewhere((*stream)?, &whole(*id))
+            MemoryChange::Unpin => {
+                (!is_pinned).then(|| format!("unpins `{name}`, but it is not pinned"))
             }
-            Call::Renew(id) => match self.allocation(*id).place {
+            MemoryChange::Allocate | MemoryChange::Free => self.elsewhere(stream?, id),
+            MemoryChange::Renew => match place {
                 Place::Device(_) => Some("GPU memory".to_owned()),
                 Place::Host(HostMemory::Pageable | HostMemory::Pinned) => None,
                 Place::Host(memory) => Some(format!("{memory} memory")),
             }
-            .map(|kind| format!("renews `{}`, but it is {kind}", self.name(*id))),
-            _ => None,
+            .map(|kind| format!("renews `{name}`, but it is {kind}")),
         }
     }
 
@@ -102,7 +119,7 @@ impl Program {
         match by {
             CopyBy::Stream(stream, Route::Crossing(way)) => self.wrong_way(stream, way, sides),
             CopyBy::Stream(stream, Route::OnDevice) => {
-                sides.into_iter().find_map(|side| self.elsewhere(stream, side))
+                sides.into_iter().find_map(|side| self.elsewhere(stream, side.allocation))
             }
             CopyBy::Stream(_, Route::ToPeer) => match sides.map(|side| self.place(side)) {
                 [Place::Device(from), Place::Device(to)] if from == to => Some(
@@ -160,7 +177,7 @@ impl Program {
 
     /// A copy whose two sides have bytes in common.
     fn onto_itself(&self, sides: [Slice; 2], rows: Option<Rows>) -> Option<String> {
-        let [from, to] = Touched::sides(sides, rows);
+        let [from, to] = [0, 1].map(|at| Touched::side(sides[at], rows, at));
         from.overlaps(&to).then(|| {
             let name = self.name(from.slice.allocation);
             format!("copies `{name}` onto itself: source and target overlap")
@@ -188,48 +205,43 @@ impl Program {
     ) -> Option<String> {
         slices.find_map(|slice| match self.place(slice) {
             Place::Host(memory) if memory.is_seen_by_devices() => None,
-            _ => self.elsewhere(stream, slice),
+            _ => self.elsewhere(stream, slice.allocation),
         })
     }
 
     /// Memory that is not on the device of a stream that works on it.
-    fn elsewhere(&self, stream: StreamId, slice: &Slice) -> Option<String> {
+    fn elsewhere(&self, stream: StreamId, id: AllocationId) -> Option<String> {
         let DeviceId(device) = self.device_of(stream);
-        (self.place(slice) != Place::Device(DeviceId(device))).then(|| {
-            let name = self.name(slice.allocation);
+        (self.allocation(id).place != Place::Device(DeviceId(device))).then(|| {
+            let name = self.name(id);
             format!("uses `{name}` in stream {}, but it is not on GPU {device}", stream.0)
         })
     }
 
     /// A call that cannot be where it is.
     fn out_of_place(&self, call: &Call, in_body: bool, current: &mut DeviceId) -> Option<String> {
-        match call {
-            Call::Replay { .. } if !in_body => {
-                Some("launches a graph in the setup; only the body can".to_owned())
-            }
-            Call::Free { .. } | Call::Unpin(_) if !in_body => Some(
-                "frees or unpins memory in the setup; memory from the setup stays for all \
-                      runs"
-                    .to_owned(),
-            ),
-            Call::Use(device) => {
-                *current = *device;
-                None
-            }
-            // The executor makes the set-up's calls in the context of their streams.
-            _ => {
-                let of_stream = call.stream().map(|stream| self.device_of(stream));
-                let DeviceId(device) = of_stream.or(call.facts().device)?;
-                let is_elsewhere = in_body && device != current.0;
-                let problem = || {
-                    format!(
-                        "is for GPU {device}, but the current context is that of GPU {}",
-                        current.0
-                    )
-                };
-                is_elsewhere.then(problem)
-            }
+        if let Some(device) = call.device().filter(|_| !call.only_waits()) {
+            *current = device;
+            return None;
         }
+        if !in_body {
+            // The executor makes the set-up's calls in the context of their streams.
+            return match call.memory_change() {
+                _ if call.launched_calls().is_some() => {
+                    Some("launches a graph in the setup; only the body can".to_owned())
+                }
+                Some((_, MemoryChange::Free | MemoryChange::Unpin)) => Some(
+                    "frees or unpins memory in the setup; memory from the setup stays for all runs"
+                        .to_owned(),
+                ),
+                _ => None,
+            };
+        }
+        let of_stream = call.stream().map(|stream| self.device_of(stream));
+        let DeviceId(device) = of_stream.or(call.device())?;
+        let problem =
+            || format!("is for GPU {device}, but the current context is that of GPU {}", current.0);
+        (device != current.0).then(problem)
     }
 
     /// An event that streams of several devices record: it belongs to the context that it was
@@ -240,8 +252,8 @@ impl Program {
             calls.iter().enumerate().map(move |(at, call)| (part, at, call))
         });
         calls.find_map(|(part, at, call)| {
-            let Call::Record { stream, event } = *call else { return None };
-            let device = self.device_of(stream);
+            let event = call.recorded()?;
+            let device = self.device_of(call.stream()?);
             let first = *recorders[event.0].get_or_insert(device);
             (first != device).then(|| {
                 let (event, here, there) = (event.0, device.0, first.0);
@@ -255,7 +267,7 @@ impl Program {
 
     /// A use of memory that each pass takes or pins anew, in a graph that is captured once.
     fn moving(&self, call: &Call, taken: &BTreeSet<AllocationId>) -> Option<String> {
-        let mut used = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
+        let mut used = self.accesses(call).map(|one| one.allocation());
         let moving = used.find(|id| taken.contains(id))?;
         let name = self.name(moving);
         Some(format!("`{name}` cannot be captured, because every run allocates or pins it again"))
@@ -263,14 +275,13 @@ impl Program {
 
     /// A graph with calls that cannot be captured.
     fn wrong_graph(&self) -> Option<Problem> {
-        let taken = self.body.iter().filter_map(|call| match call {
-            Call::Allocate { allocation: id, .. } | Call::Pin(id) => Some(*id),
-            _ => None,
-        });
+        let is_taken = |change| matches!(change, MemoryChange::Allocate | MemoryChange::Pin);
+        let changes = self.body.iter().filter_map(Call::memory_change);
+        let taken = changes.filter(|(_, change)| is_taken(*change)).map(|(id, _)| id);
         let taken: BTreeSet<AllocationId> = taken.collect();
         self.body.iter().enumerate().find_map(|(launch, call)| {
-            let Call::Replay { stream, calls } = *call else { return None };
-            let device = self.device_of(stream);
+            let calls = call.launched_calls()?;
+            let device = self.device_of(call.stream()?);
             let captured = self.body[launch + 1..][..calls].iter().enumerate();
             let problem = captured.into_iter().find_map(|(at, call)| {
                 let problem = capturable(self, call).err().or_else(|| self.moving(call, &taken));
@@ -293,11 +304,6 @@ impl Program {
             })
         })
     }
-}
-
-/// The memory, whatever its size.
-const fn whole(allocation: AllocationId) -> Slice {
-    Slice { allocation, offset: Bytes::ZERO, length: Bytes::ZERO }
 }
 
 /// Sides of a copy that have not as many bytes, or rows where only ranges are copied. (That both

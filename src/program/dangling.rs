@@ -3,7 +3,8 @@
 //! Readers index by the names of a program and add up its sizes. What passes here, and in
 //! [`super::contradictions`], lets none of them panic.
 
-use super::call::{Call, Facts};
+use super::call::Call;
+use super::facts::Sides;
 use super::operands::{AllocationId, EventId, Place, Rows, Slice};
 use super::problem::{Part, Problem};
 use super::step::{LibraryStep, Step};
@@ -93,22 +94,20 @@ impl Program {
 
     /// What a call names that there is not, if `left` calls follow it.
     fn dangling(&self, call: &Call, left: usize) -> Option<String> {
-        let Facts { allocation, from, to, rows, step, event, device, .. } = call.facts();
-        let too_long = || match call {
-            Call::Replay { calls, .. } if *calls > left => {
-                Some(format!("{calls} calls in a graph, but only {left} follow"))
-            }
-            _ => None,
+        let Sides { from, to, rows, .. } = call.sides();
+        let too_long = || {
+            let calls = call.launched_calls().filter(|&calls| calls > left)?;
+            Some(format!("{calls} calls in a graph, but only {left} follow"))
         };
         let stream = call.stream().and_then(|stream| self.no_stream(stream));
         stream
-            .or_else(|| self.no_allocation(allocation?))
+            .or_else(|| self.no_allocation(call.allocation()?))
             .or_else(|| self.no_bytes(from?))
             .or_else(|| self.no_bytes(to?))
             .or_else(|| no_rows(rows?, [from?, to?]))
-            .or_else(|| self.no_step(step?))
-            .or_else(|| self.no_event(event?))
-            .or_else(|| self.no_device(device?))
+            .or_else(|| self.no_step(call.step()?))
+            .or_else(|| self.no_event(call.event()?))
+            .or_else(|| self.no_device(call.device()?))
             .or_else(too_long)
     }
 

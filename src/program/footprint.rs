@@ -1,8 +1,8 @@
 //! How much host memory a pass goes through: caches hold it from one pass to the next, or do not.
 
-use super::call::{Call, Facts};
-use super::operands::{Place, Slice};
-use super::step::Step;
+use super::accesses::AccessKind;
+use super::call::Call;
+use super::operands::Place;
 use super::value::Program;
 use crate::machine::Direction;
 use crate::units::Bytes;
@@ -23,9 +23,14 @@ impl Program {
     /// once.
     fn footprint_of(&self, counts: impl Fn(&Call) -> bool) -> Bytes {
         let mut used: Vec<Vec<[u64; 2]>> = vec![Vec::new(); self.allocations.len()];
-        let mut add = |slice: &Slice| {
-            if !matches!(self.allocation(slice.allocation).place, Place::Host(_)) {
-                return;
+        // What a kernel of the program's own uses is not counted.
+        let is_own = |call: &Call| call.step().is_some_and(|step| step.own().is_some());
+        let calls = self.body.iter().filter(|call| counts(call) && !is_own(call));
+        for access in calls.flat_map(|call| self.accesses(call)) {
+            let slice = access.touched.slice;
+            let is_on_host = matches!(self.allocation(slice.allocation).place, Place::Host(_));
+            if !is_on_host || matches!(access.kind, AccessKind::Changes(_) | AccessKind::Scratch) {
+                continue;
             }
             let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
             let ranges = &mut used[slice.allocation.0];
@@ -33,13 +38,6 @@ impl Program {
             match ranges.last_mut() {
                 Some([first, last]) if *first <= from && from <= *last => *last = to.max(*last),
                 _ => ranges.push([from, to]),
-            }
-        };
-        for call in self.body.iter().filter(|call| counts(call)) {
-            let Facts { from, to, step, .. } = call.facts();
-            from.into_iter().chain(to).for_each(&mut add);
-            if let Some(step) = step.and_then(Step::library) {
-                step.inputs.iter().chain([&step.output]).for_each(&mut add);
             }
         }
         Bytes::new(used.into_iter().map(covered).sum())

@@ -5,7 +5,7 @@
 //! waits say so and are no nodes themselves (CUDA C++ Programming Guide,
 //! "Creating a Graph Using Stream Capture").
 
-use super::call::Call;
+use super::call::{Awaited, Call};
 use super::operands::{EventId, StreamKind};
 use super::value::Program;
 use crate::machine::StreamId;
@@ -67,15 +67,13 @@ impl Graph {
 impl Program {
     /// The graphs of the body, in order.
     pub fn graphs(&self) -> impl Iterator<Item = Graph> {
-        let graph = |(launch, call): (usize, &Call)| match *call {
-            Call::Replay { stream, calls } => {
-                let calls = launch + 1..launch + 1 + calls;
-                let orders = |call: &&Call| matches!(call, Call::Record { .. } | Call::Wait { .. });
-                let nodes = calls.len() - self.body[calls.clone()].iter().filter(orders).count();
-                let before = before(&self.body[calls.clone()]);
-                Some(Graph { launch, origin: stream, calls, nodes, before })
-            }
-            _ => None,
+        let graph = |(launch, call): (usize, &Call)| {
+            let calls = launch + 1..launch + 1 + call.launched_calls()?;
+            let orders =
+                |call: &&Call| call.recorded().is_some() || call.stream_waits_for().is_some();
+            let nodes = calls.len() - self.body[calls.clone()].iter().filter(orders).count();
+            let before = before(&self.body[calls.clone()]);
+            Some(Graph { launch, origin: call.stream()?, calls, nodes, before })
         };
         self.body.iter().enumerate().filter_map(graph)
     }
@@ -113,26 +111,22 @@ fn before(calls: &[Call]) -> Vec<Before> {
         };
         let branch = streams.entry(stream).or_insert(nothing);
         let found = branch.behind;
-        let is_kernel = call.is_launch() || matches!(call, Call::Clear { .. });
+        let is_kernel = call.is_launch() || call.is_clear();
         let before = Before {
             behind: if is_kernel { found } else { found.min(Behind::Something) },
             has_waited: found == Behind::Kernel && branch.has_waited,
             is_awaited: branch.awaited,
         };
-        match call {
-            Call::Record { event, .. } => {
-                branch.awaited |= found == Behind::Kernel;
-                events.insert(*event, found.min(Behind::Something));
-            }
-            Call::Wait { event, .. } => {
-                let recorded = events.get(event).copied().unwrap_or(Behind::Nothing);
-                branch.behind = found.max(recorded).min(Behind::Something);
-                branch.waits |= recorded != Behind::Nothing;
-            }
-            _ => {
-                let behind = if is_kernel { Behind::Kernel } else { Behind::Something };
-                *branch = Branch { behind, has_waited: branch.waits, ..nothing };
-            }
+        if let Some(event) = call.recorded() {
+            branch.awaited |= found == Behind::Kernel;
+            events.insert(event, found.min(Behind::Something));
+        } else if let Some(event) = call.stream_waits_for() {
+            let recorded = events.get(&event).copied().unwrap_or(Behind::Nothing);
+            branch.behind = found.max(recorded).min(Behind::Something);
+            branch.waits |= recorded != Behind::Nothing;
+        } else {
+            let behind = if is_kernel { Behind::Kernel } else { Behind::Something };
+            *branch = Branch { behind, has_waited: branch.waits, ..nothing };
         }
         before
     };
@@ -166,7 +160,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     if program.devices() > 1 {
         return Err("graphs over several GPUs are not calibrated".to_owned());
     }
-    let waits = |call: &Call| matches!(call, Call::Synchronize { .. });
+    let waits = |call: &Call| matches!(call.awaited(), Some(Awaited::Stream(_)));
     let end = program.body.iter().position(waits).unwrap_or(program.body.len());
     let mut rest = program.body.split_off(end);
     rest.retain(|call| !waits(call));
@@ -193,18 +187,18 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     let mut calls = Vec::new();
     if !others.is_empty() {
         let event = event();
-        calls.push(Call::Record { stream, event });
-        calls.extend(others.iter().map(|&stream| Call::Wait { stream, event }));
+        calls.push(Call::record(stream, event));
+        calls.extend(others.iter().map(|&stream| Call::wait(stream, event)));
     }
     calls.append(&mut program.body);
     for &other in others {
         let event = event();
-        calls.push(Call::Record { stream: other, event });
-        calls.push(Call::Wait { stream, event });
+        calls.push(Call::record(other, event));
+        calls.push(Call::wait(stream, event));
     }
     program.body.push(Call::Replay { stream, calls: calls.len() });
     program.body.append(&mut calls);
-    program.body.push(Call::Synchronize { stream });
+    program.body.push(Call::synchronize(stream));
     program.body.append(&mut rest);
     Ok(program)
 }
@@ -219,6 +213,6 @@ pub(super) fn capturable(program: &Program, call: &Call) -> Result<(), String> {
         !program.allocation(ashore.allocation).place.is_pinned()
     });
     let staged = is_staged.then_some("a copy of pageable memory");
-    let Some(what) = call.facts().bars.or(staged) else { return Ok(()) };
+    let Some(what) = call.bars().or(staged) else { return Ok(()) };
     Err(format!("{what} cannot be captured"))
 }

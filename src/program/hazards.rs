@@ -1,6 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::accesses::{Access, Accesses};
+use super::latest_accesses::{LatestAccesses, OrderedAccess};
 use super::order::{Clock, Order};
 use super::threads::{Issue, Shared};
 use super::value::Program;
@@ -32,8 +32,8 @@ pub enum Hazard {
 /// The first pair that is not ordered.
 pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
     let mut order = Order::new(program);
-    let mut accesses: Vec<Accesses> =
-        program.allocations.iter().map(|_| Accesses::default()).collect();
+    let mut accesses: Vec<LatestAccesses> =
+        program.allocations.iter().map(|_| LatestAccesses::default()).collect();
     let mut issue = Issue::of(program);
     for index in 0.. {
         if let Some((first, shared)) = issue.as_mut().and_then(|one| one.pass(index, &order)) {
@@ -41,9 +41,10 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
         }
         let Some((call, passed)) = order.pass() else { break };
         let Some(number) = passed.number else { continue };
-        for (touched, writes) in program.accesses(call) {
-            let access = Access { touched, writes, call: index, lane: passed.lane, number };
-            note(program, passed.known, &mut accesses[touched.slice.allocation.0], access)?;
+        for one in program.accesses(call) {
+            let (touched, writes) = (one.touched, one.writes());
+            let access = OrderedAccess { touched, writes, call: index, lane: passed.lane, number };
+            note(program, passed.known, &mut accesses[one.allocation().0], access)?;
         }
     }
     check_finished(program, &order)
@@ -52,10 +53,10 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
 fn note(
     program: &Program,
     clock: &Clock,
-    earlier: &mut Accesses,
-    access: Access,
+    earlier: &mut LatestAccesses,
+    access: OrderedAccess,
 ) -> Result<(), Hazard> {
-    let is_ordered = |old: &Access| old.call == access.call || clock[old.lane] >= old.number;
+    let is_ordered = |old: &OrderedAccess| old.call == access.call || clock[old.lane] >= old.number;
     let unordered = earlier.before(&access).filter(|old| !is_ordered(old));
     if let Some(first) = unordered.map(|old| old.call).min() {
         let (second, allocation) = (access.call, access.touched.slice.allocation);

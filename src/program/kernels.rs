@@ -41,7 +41,7 @@ impl Program {
 
     /// The name of the kernel that a call launches or computes.
     pub fn kernel_of(&self, call: &Call) -> Option<&str> {
-        Some(match call.facts().step? {
+        Some(match call.step()? {
             Step::Library(step) => step.kernel.name(),
             Step::Own(step) => &self.own_kernel(step).name,
         })
@@ -49,9 +49,6 @@ impl Program {
 
     /// Steps of kernels that are not of the library, each with whether the CPU computes it.
     pub fn own_steps(&self) -> impl Iterator<Item = (&OwnStep, bool)> {
-        self.calls().filter_map(|call| {
-            let facts = call.facts();
-            Some((facts.step?.own()?, facts.is_host_work))
-        })
+        self.calls().filter_map(|call| Some((call.step()?.own()?, call.is_compute())))
     }
 }

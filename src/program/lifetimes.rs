@@ -2,7 +2,7 @@
 //!
 //! A pass leaves memory as it found it, since the next one begins there.
 
-use super::call::Call;
+use super::call::{Call, MemoryChange};
 use super::operands::AllocationId;
 use super::problem::{Part, Problem};
 use super::value::Program;
@@ -60,7 +60,7 @@ impl Program {
             unpinned_by: None,
         };
         let mut lives: Vec<Life> = self.allocations.iter().map(life).collect();
-        let pins: Vec<AllocationId> = self.calls().filter_map(pinned).collect();
+        let pins: Vec<AllocationId> = self.calls().filter_map(Call::pinned).collect();
         let mut before = lives.clone();
         for (part, calls) in self.parts() {
             before.clone_from(&lives);
@@ -79,51 +79,56 @@ impl Program {
     /// Follows one call, and finds what is wrong with it.
     fn live_through(&self, call: &Call, at: At, lives: &mut [Life]) -> Option<Problem> {
         let says = |what: String| Some(Problem::from(what));
-        let name = |id: &AllocationId| self.name(*id);
-        match call {
-            Call::Allocate { allocation: id, stream } => {
-                let life = &mut lives[id.0];
+        let Some((id, change)) = call.memory_change() else { return self.absent(call, lives) };
+        let (life, name) = (&mut lives[id.0], self.name(id));
+        let in_stream = call.stream().is_some();
+        match change {
+            MemoryChange::Allocate => {
                 if life.state.is_there() {
-                    let what = format!("allocates `{}`, which is already allocated", name(id));
+                    let what = format!("allocates `{name}`, which is already allocated");
                     return says(what).map(|one| one.and(life.state.since(), "allocated"));
                 }
-                life.state = State::There { since: Some(at), in_stream: stream.is_some() };
+                life.state = State::There { since: Some(at), in_stream };
                 None
             }
-            Call::Free { allocation: id, stream } => {
-                let problem = self.wrong_free(*id, stream.is_some(), &lives[id.0]);
-                lives[id.0].state = State::Freed { by: at };
+            MemoryChange::Free => {
+                let problem = self.wrong_free(id, in_stream, life);
+                life.state = State::Freed { by: at };
                 problem
             }
-            Call::Unpin(id) if lives[id.0].pinned_by.is_none() => {
-                let what = format!("unpins `{}`, which no earlier call has pinned", name(id));
-                says(what).map(|one| one.and(lives[id.0].unpinned_by, "unpinned"))
+            MemoryChange::Unpin if life.pinned_by.is_none() => {
+                let what = format!("unpins `{name}`, which no earlier call has pinned");
+                says(what).map(|one| one.and(life.unpinned_by, "unpinned"))
             }
-            Call::Pin(id) if lives[id.0].pinned_by.is_some() => {
-                let what = format!("pins `{}`, which is already pinned", name(id));
-                says(what).map(|one| one.and(lives[id.0].pinned_by, "pinned"))
+            MemoryChange::Pin if life.pinned_by.is_some() => {
+                let what = format!("pins `{name}`, which is already pinned");
+                says(what).map(|one| one.and(life.pinned_by, "pinned"))
             }
-            _ => {
-                let mut uses = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
-                if let Some(missing) = uses.find(|id| !lives[id.0].state.is_there()) {
-                    let name = self.name(missing);
-                    return match lives[missing.0].state {
-                        State::Freed { by } => says(format!("uses `{name}` after it was freed"))
-                            .map(|one| one.and(Some(by), "freed")),
-                        _ => says(format!("uses `{name}`, which no earlier call has allocated")),
-                    };
-                }
-                match call {
-                    Call::Pin(id) => lives[id.0].pinned_by = Some(at),
-                    Call::Unpin(id) => {
-                        lives[id.0].pinned_by = None;
-                        lives[id.0].unpinned_by = Some(at);
-                    }
-                    _ => {}
-                }
+            _ if !life.state.is_there() => self.absent(call, lives),
+            MemoryChange::Pin => {
+                life.pinned_by = Some(at);
                 None
             }
+            MemoryChange::Unpin => {
+                life.pinned_by = None;
+                life.unpinned_by = Some(at);
+                None
+            }
+            MemoryChange::Renew => None,
         }
+    }
+
+    /// What a call uses of memory that is not there.
+    fn absent(&self, call: &Call, lives: &[Life]) -> Option<Problem> {
+        let mut uses = self.accesses(call).map(|one| one.allocation());
+        let missing = uses.find(|id| !lives[id.0].state.is_there())?;
+        let name = self.name(missing);
+        Some(match lives[missing.0].state {
+            State::Freed { by } => {
+                Problem::from(format!("uses `{name}` after it was freed")).and(Some(by), "freed")
+            }
+            _ => format!("uses `{name}`, which no earlier call has allocated").into(),
+        })
     }
 
     fn wrong_free(&self, id: AllocationId, in_stream: bool, life: &Life) -> Option<Problem> {
@@ -158,7 +163,7 @@ impl Program {
     /// What the device does with memory that some call pins, while it is not pinned.
     fn not_pinned(&self, call: &Call, pins: &[AllocationId], lives: &[Life]) -> Option<Problem> {
         call.stream()?;
-        let mut uses = self.accesses(call).into_iter().map(|(one, _)| one.slice.allocation);
+        let mut uses = self.accesses(call).map(|one| one.allocation());
         let id = uses.find(|id| pins.contains(id) && lives[id.0].pinned_by.is_none())?;
         let what = format!("uses `{}` while it is not pinned", self.name(id));
         Some(Problem::from(what).and(lives[id.0].unpinned_by, "unpinned"))
@@ -192,12 +197,5 @@ impl Program {
         };
         let what = format!("{what} `{}`{rest}", self.name(id));
         Some(Problem { call, ..Problem::from(what) })
-    }
-}
-
-fn pinned(call: &Call) -> Option<AllocationId> {
-    match call {
-        Call::Pin(id) => Some(*id),
-        _ => None,
     }
 }

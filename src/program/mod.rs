@@ -10,11 +10,13 @@ mod call;
 mod capacity;
 mod contradictions;
 mod dangling;
+mod facts;
 mod footprint;
 mod graph;
 mod hazards;
 mod identity;
 mod kernels;
+mod latest_accesses;
 mod lifetimes;
 mod operands;
 mod order;
@@ -28,9 +30,11 @@ mod step;
 mod threads;
 mod value;
 
-pub use call::{Call, Facts};
+pub use accesses::{Access, AccessKind, User};
+pub use call::{Awaited, Call, MemoryChange};
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
+pub use facts::Sides;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{

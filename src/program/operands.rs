@@ -159,15 +159,21 @@ impl From<Slice> for Touched {
 }
 
 impl Touched {
-    /// Both sides of a copy.
-    pub fn sides(sides: [Slice; 2], rows: Option<Rows>) -> [Self; 2] {
-        let Some(Rows { row, pitch }) = rows else { return sides.map(Self::from) };
-        [0, 1].map(|at| Self { slice: sides[at], row: row.get(), pitch: pitch[at].get() })
+    /// A side of a copy: 0 is the one that is read, 1 the one that is written.
+    pub fn side(slice: Slice, rows: Option<Rows>, side: usize) -> Self {
+        let Some(Rows { row, pitch }) = rows else { return slice.into() };
+        Self { slice, row: row.get(), pitch: pitch[side].get() }
     }
 
     /// Whether it is a range, with nothing left out.
     pub fn is_whole(&self) -> bool {
         self.row == self.slice.length.get()
+    }
+
+    /// The bytes of rows that lie apart, each rounded up to whole grains.
+    pub fn bytes_of_rows(&self, grain: Bytes) -> Option<Bytes> {
+        let row = Bytes::new(self.row.next_multiple_of(grain.get()));
+        (!self.is_whole()).then(|| row * self.count())
     }
 
     /// Where each row begins.

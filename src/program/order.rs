@@ -1,7 +1,7 @@
 //! What is done before what: the order that streams, events and synchronisations give to calls.
 
-use super::call::Call;
-use super::operands::ThreadId;
+use super::call::{Awaited, Call};
+use super::operands::{EventId, ThreadId};
 use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its
@@ -89,7 +89,8 @@ impl<'p> Order<'p> {
         self.clocks[host][host] += 1;
         let made = self.clocks[host][host];
         let mut number = None;
-        if !call.facts().only_waits {
+        let awaited = call.awaited();
+        if awaited.is_none() {
             // A call comes after everything that its thread has waited for before it.
             self.learn(lane, host);
             self.pass_barrier(lane);
@@ -97,36 +98,45 @@ impl<'p> Order<'p> {
                 *put = Some((thread, made));
             }
         }
-        match call {
-            Call::Record { event, .. } => self.events[event.0] = Some(self.clocks[lane].clone()),
-            Call::Wait { event, .. } => {
-                // Waiting for an event that was never recorded orders nothing.
-                if let Some(clock) = &self.events[event.0] {
-                    join(&mut self.clocks[lane], clock);
-                }
-            }
-            Call::Synchronize { .. } => self.learn(host, lane),
-            Call::SynchronizeEvent { event } => {
-                if let Some(clock) = &self.events[event.0] {
-                    join(&mut self.clocks[host], clock);
-                }
-            }
-            Call::SynchronizeDevice(device) => {
+        if let Some(awaited) = awaited {
+            self.wait(thread, lane, awaited);
+        } else if let Some(event) = call.recorded() {
+            self.events[event.0] = Some(self.clocks[lane].clone());
+        } else if let Some(event) = call.stream_waits_for() {
+            self.join_record(lane, event);
+        } else if lane == host {
+            number = Some(made);
+        } else {
+            self.clocks[lane][lane] += 1;
+            number = Some(self.clocks[lane][lane]);
+        }
+        Some((call, Passed { lane, number, known: &self.clocks[lane] }))
+    }
+
+    /// A host thread waits, in a call about a lane.
+    fn wait(&mut self, thread: usize, lane: usize, awaited: Awaited) {
+        let host = self.host + thread;
+        match awaited {
+            Awaited::Stream(_) => self.learn(host, lane),
+            Awaited::Event(event) => self.join_record(host, event),
+            Awaited::Device(device) => {
                 let streams = self.program.streams.iter().enumerate();
-                let here = streams.filter(|(_, stream)| stream.device == *device);
+                let here = streams.filter(|(_, stream)| stream.device == device);
                 let here = here.map(|(lane, _)| lane);
                 let issued: Vec<usize> =
                     here.filter(|&lane| self.is_issued_for(thread, lane)).collect();
                 issued.into_iter().for_each(|lane| self.learn(host, lane));
             }
-            Call::SynchronizeThread(other) => self.learn(host, self.host + usize::from(other.0)),
-            _ if lane == host => number = Some(made),
-            _ => {
-                self.clocks[lane][lane] += 1;
-                number = Some(self.clocks[lane][lane]);
-            }
+            Awaited::Thread(other) => self.learn(host, self.host + usize::from(other.0)),
         }
-        Some((call, Passed { lane, number, known: &self.clocks[lane] }))
+    }
+
+    /// A lane comes to know what was done when an event was last recorded. Waiting for an event
+    /// that was never recorded orders nothing.
+    fn join_record(&mut self, lane: usize, event: EventId) {
+        if let Some(clock) = &self.events[event.0] {
+            join(&mut self.clocks[lane], clock);
+        }
     }
 
     /// Whether a host thread knows that everything in a stream so far was issued.

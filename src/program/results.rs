@@ -1,11 +1,11 @@
 //! What a program leaves behind, and what that was made from: programs that leave the same do the
 //! same work, and only those can be compared.
 
+use super::accesses::{Access, AccessKind};
 use super::call::Call;
 use super::operands::{BufferId, Place};
 use super::step::Step;
 use super::value::Program;
-use crate::machine::Residence;
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,16 +85,12 @@ impl Program {
 
     /// Follows what a call reads into what it writes.
     fn follow(&self, call: &Call, memory: &mut [Ranges]) {
-        if let Call::Prefetch { to: Residence::Host | Residence::Device, .. } = call {
-            return;
-        }
         let mut origins: BTreeSet<Origin> = self.computed_by(call).into_iter().collect();
-        if matches!(call, Call::Clear { .. }) {
+        if call.is_clear() {
             origins.insert(Origin::Zeros);
         }
-        let accesses = self.accesses(call);
-        for (touched, _) in accesses.iter().filter(|(_, writes)| !writes) {
-            for slice in touched.each_row() {
+        for access in self.accesses(call).filter(|one| one.kind == AccessKind::Reads) {
+            for slice in access.touched.each_row() {
                 let ranges = &mut memory[slice.allocation.0];
                 split(ranges, slice.offset.get());
                 split(ranges, slice.end().get());
@@ -104,11 +100,10 @@ impl Program {
                 }
             }
         }
-        if call.facts().allocation.is_some() {
-            return;
-        }
-        for (touched, _) in accesses.iter().filter(|(_, writes)| *writes) {
-            for slice in touched.each_row() {
+        let is_written =
+            |one: &Access| matches!(one.kind, AccessKind::Writes | AccessKind::Scratch);
+        for access in self.accesses(call).filter(is_written) {
+            for slice in access.touched.each_row() {
                 let (start, end) = (slice.offset.get(), slice.end().get());
                 write(&mut memory[slice.allocation.0], start, end, &origins);
             }
@@ -117,7 +112,7 @@ impl Program {
 
     /// The kernel of a launch, or of its twin on the CPU, with all that changes what it computes.
     fn computed_by(&self, call: &Call) -> Option<Origin> {
-        Some(Origin::Kernel(match call.facts().step? {
+        Some(Origin::Kernel(match call.step()? {
             Step::Library(step) => format!("{} {:?}", step.kernel.name(), step.arguments),
             Step::Own(step) => format!("{} ({})", self.own_kernel(step).name, step.signature()),
         }))

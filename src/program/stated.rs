@@ -6,7 +6,7 @@ use crate::kernels::{CpuSide, GpuSide, OwnCost};
 impl Program {
     /// Whether the time of what a call does was stated, not measured or predicted from what was.
     pub fn is_stated(&self, call: &Call) -> bool {
-        matches!(call, Call::Work { .. }) || self.stated_cost(call).is_some()
+        call.stated_time().is_some() || self.stated_cost(call).is_some()
     }
 
     /// The kernels whose stated times have no range, by their names: what a prediction says of them
@@ -25,15 +25,9 @@ impl Program {
 
     /// What was stated of the kernel of a call, on the side where the call runs it.
     fn stated_cost(&self, call: &Call) -> Option<&OwnCost> {
-        let cost = match call {
-            Call::Launch { step, .. } => match &self.own_kernel(step.own()?).gpu {
-                GpuSide::Cost(cost) => cost,
-                _ => return None,
-            },
-            Call::Compute { step } => match &self.own_kernel(step.own()?).cpu {
-                CpuSide::Cost(cost) => cost,
-                _ => return None,
-            },
+        let kernel = self.own_kernel(call.step()?.own()?);
+        let cost = match (call.is_compute(), &kernel.gpu, &kernel.cpu) {
+            (false, GpuSide::Cost(cost), _) | (true, _, CpuSide::Cost(cost)) => cost,
             _ => return None,
         };
         // A roofline holds what was stated against what was measured.

@@ -107,9 +107,21 @@ pub struct LibraryStep {
 }
 
 impl LibraryStep {
+    /// The arrays that the kernel works on: first those that it only reads, then the one that it
+    /// writes.
+    pub fn operands(&self) -> Vec<Slice> {
+        let only_read = self.inputs.iter().filter(|slice| **slice != self.output);
+        only_read.chain([&self.output]).copied().collect()
+    }
+
     /// All memory that the kernel uses: its inputs, its output and its workspace.
     pub fn slices(&self) -> impl Iterator<Item = &Slice> {
         self.inputs.iter().chain([&self.output]).chain(&self.workspace)
+    }
+
+    /// The kernel with its arguments, as a calibration measures it.
+    pub fn variant(&self) -> Variant {
+        Variant::of(self.kernel, &self.arguments)
     }
 
     /// The elements the kernel works on: outputs of a map, inputs of a reduction.
@@ -123,7 +135,7 @@ impl LibraryStep {
     /// Whether all threads of the CPU share the step, in a program that uses so much host memory in
     /// a pass. If not, one thread does it all.
     pub fn is_shared(&self, footprint: Bytes) -> bool {
-        Variant::of(self.kernel, &self.arguments).is_shared(self.elements(), footprint.get())
+        self.variant().is_shared(self.elements(), footprint.get())
     }
 
     /// Whether each of so many threads keeps to its own share of the step, rather than helping

@@ -1,13 +1,13 @@
 //! Host threads: who makes which call, and in which order calls of different threads are made.
 //!
 //! Each thread makes its calls in their order. All begin with the pass, which ends when all have
-//! ended. Nothing else orders the calls of two threads but [`Call::SynchronizeThread`], and what a
+//! ended. Nothing else orders the calls of two threads but [`Awaited::Thread`], and what a
 //! thread waits for on the device. What a stream does depends on the order in which calls are
 //! issued to it, and what a wait waits for on the latest record before it. So two threads may only
 //! use one stream or one event if it is known which of them comes first: the order of the body is
 //! then the order of every run. Threads but the main one are numbered by their first calls.
 
-use super::call::Call;
+use super::call::{Awaited, Call};
 use super::graph::Graph;
 use super::operands::{EventId, ThreadId};
 use super::order::Order;
@@ -48,13 +48,13 @@ impl Program {
             }
             next = next.max(thread.0);
         }
-        let waits = |call: &Call| matches!(call, Call::SynchronizeThread(_));
+        let waits = |call: &Call| matches!(call.awaited(), Some(Awaited::Thread(_)));
         if let Some(at) = self.setup.iter().position(waits) {
             let what = "waits for a thread in the setup, which only the main thread runs";
             return Some(Problem::of_call(Part::Setup, at, what));
         }
         let wrong_wait = self.body.iter().enumerate().find_map(|(at, call)| {
-            let Call::SynchronizeThread(awaited) = *call else { return None };
+            let Some(Awaited::Thread(awaited)) = call.awaited() else { return None };
             if usize::from(awaited.0) >= self.thread_count() {
                 let what = format!("waits for host thread {}, which makes no calls", awaited.0);
                 return Some(Problem::of_call(Part::Body, at, what));
@@ -121,13 +121,13 @@ impl<'p> Issue<'p> {
             if let Some((.., first)) = before.into_iter().find(|one| !comes_after(one)) {
                 return Some((first, Shared::Stream(stream)));
             }
-            if !call.facts().only_waits {
+            if !call.only_waits() {
                 self.put[stream.0] = Some(made);
             }
         }
-        let event = call.facts().event?;
+        let event = call.event()?;
         let waiting = &mut self.waiting[event.0];
-        let is_record = matches!(call, Call::Record { .. });
+        let is_record = call.recorded().is_some();
         let before = waiting.iter().filter(|_| is_record).chain(&self.recorded[event.0]);
         if let Some(&(.., first)) = before.into_iter().find(|one| !comes_after(one)) {
             return Some((first, Shared::Event(event)));

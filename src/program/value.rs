@@ -1,8 +1,7 @@
 //! The program itself: memory, streams, events and calls.
 
-use super::call::{Call, Facts};
-use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, ThreadId, Touched};
-use super::step::Step;
+use super::call::Call;
+use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, ThreadId};
 use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
@@ -44,29 +43,6 @@ impl Program {
     /// All calls: those of the set-up, and those of the body.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.setup.iter().chain(&self.body)
-    }
-
-    /// The bytes that a call touches, and whether it writes them.
-    pub fn accesses(&self, call: &Call) -> Vec<(Touched, bool)> {
-        let facts = call.facts();
-        let Facts { allocation, from, to, rows, step, .. } = facts;
-        if let (Some(from), Some(to)) = (from, to) {
-            let [from, to] = Touched::sides([*from, *to], rows);
-            return vec![(from, false), (to, true)];
-        }
-        let whole = |allocation: AllocationId| {
-            let length = self.allocation(allocation).bytes;
-            Slice { allocation, offset: Bytes::ZERO, length }
-        };
-        let workspace = step.and_then(Step::workspace);
-        let writes = facts.writes().chain(workspace).copied().chain(allocation.map(whole));
-        facts
-            .reads()
-            .copied()
-            .map(|slice| (slice, false))
-            .chain(writes.map(|slice| (slice, true)))
-            .map(|(slice, writes)| (slice.into(), writes))
-            .collect()
     }
 
     /// Whether the program uses a GPU at all.
@@ -129,7 +105,7 @@ impl Program {
     /// Whether it page-locks host memory: by registering it, or by taking pinned memory of its own.
     /// Memory that the scenario says is pinned does not count: it is there already.
     pub fn pins(&self) -> bool {
-        let registers = self.calls().any(|call| matches!(call, Call::Pin(_)));
+        let registers = self.calls().any(|call| call.pinned().is_some());
         let is_combined = |one: &Allocation| one.place == Place::Host(HostMemory::WriteCombined);
         let is_taken = |id: usize| self.setup.contains(&Call::allocate(AllocationId(id)));
         let takes = self.allocations.iter().enumerate().any(|(id, one)| {
@@ -172,7 +148,7 @@ impl Program {
 
     /// Whether calls were captured as a graph, which the body launches.
     pub fn has_graphs(&self) -> bool {
-        self.body.iter().any(|call| matches!(call, Call::Replay { .. }))
+        self.body.iter().any(|call| call.launched_calls().is_some())
     }
 
     /// Whether the driver stages any copy of the body.

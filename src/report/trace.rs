@@ -9,9 +9,7 @@
 
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{
-    AllocationId, Call, CopyBy, Facts, Place, Program, Route, Slice, Step, ThreadId,
-};
+use crate::program::{AllocationId, Call, Place, Program, Route, Sides, Slice, Step, ThreadId};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -295,7 +293,7 @@ fn apart<'a>(name: &str, kind: Kind, mut activities: Vec<&'a Activity>) -> Vec<R
 
 /// Category and name of a call.
 fn on_host(program: &Program, call: &Call) -> (&'static str, String) {
-    let Facts { name, is_host_work, .. } = call.facts();
+    let (name, is_host_work) = (call.name(), call.is_host_work());
     match program.kernel_of(call).filter(|_| is_host_work) {
         Some(kernel) => ("cpu_op", format!("{kernel} on the CPU")),
         None => (if is_host_work { "cpu_op" } else { "cuda_runtime" }, name.to_owned()),
@@ -304,24 +302,24 @@ fn on_host(program: &Program, call: &Call) -> (&'static str, String) {
 
 /// Category and name of the operation that a call has the device do.
 fn on_device(program: &Program, call: &Call) -> (&'static str, String) {
-    match call {
-        Call::Copy { by: CopyBy::Stream(_, route), from, to, .. } => {
-            let way = match route {
-                Route::Crossing(direction) => short(*direction),
-                Route::OnDevice => "DtoD",
-                Route::ToPeer => "PtoP",
-            };
-            let [from, to] = [from, to].map(|side| memory(program, side.allocation));
-            ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"))
-        }
-        Call::Prefetch { to, .. } => {
-            ("gpu_memcpy", format!("Memcpy {} (Managed)", short(to.way())))
-        }
-        Call::Clear { .. } => ("gpu_memset", "Memset (Device)".to_owned()),
-        other => match program.kernel_of(other) {
-            Some(kernel) => ("kernel", kernel.to_owned()),
-            None => ("engine", on_host(program, other).1),
-        },
+    if let (Some((_, route)), Sides { from: Some(from), to: Some(to), .. }) =
+        (call.route(), call.sides())
+    {
+        let way = match route {
+            Route::Crossing(direction) => short(direction),
+            Route::OnDevice => "DtoD",
+            Route::ToPeer => "PtoP",
+        };
+        let [from, to] = [from, to].map(|side| memory(program, side.allocation));
+        return ("gpu_memcpy", format!("Memcpy {way} ({from} -> {to})"));
+    }
+    if let Some(to) = call.prefetches_to() {
+        return ("gpu_memcpy", format!("Memcpy {} (Managed)", short(to.way())));
+    }
+    match program.kernel_of(call) {
+        Some(kernel) => ("kernel", kernel.to_owned()),
+        None if call.is_clear() => ("gpu_memset", "Memset (Device)".to_owned()),
+        None => ("engine", on_host(program, call).1),
     }
 }
 
@@ -344,7 +342,7 @@ fn memory(program: &Program, id: AllocationId) -> String {
 
 /// How many bytes a call moves or clears, if that is what it does.
 fn moved(call: &Call) -> Option<u64> {
-    let Facts { from, to, .. } = call.facts();
+    let Sides { from, to, .. } = call.sides();
     from.or(to).map(|slice| slice.length.get())
 }
 
@@ -357,14 +355,14 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell(key, name(slice).into());
         tell(&format!("{key} offset"), slice.offset.get().into());
     };
-    let Facts { allocation, from, to, step, event, .. } = call.facts();
+    let Sides { from, to, .. } = call.sides();
     if let Some(from) = from {
         side("from", from);
     }
     if let Some(to) = to {
         side("to", to);
     }
-    if let Some(step) = step {
+    if let Some(step) = call.step() {
         match step {
             Step::Library(step) => side("writes", &step.output),
             Step::Own(step) => {
@@ -375,15 +373,15 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
         tell("elements", step.elements().into());
         tell("reads", step.reads().iter().map(name).collect::<Vec<_>>().into());
     }
-    if let Some(event) = event {
+    if let Some(event) = call.event() {
         tell("event", (event.0 + 1).into());
     }
-    if let Some(id) = allocation {
+    if let Some(id) = call.allocation() {
         tell("buffer", program.allocation(id).name.clone().into());
         tell("bytes", program.allocation(id).bytes.get().into());
     }
-    if let Call::Replay { calls, .. } = call {
-        tell("calls", (*calls).into());
+    if let Some(calls) = call.launched_calls() {
+        tell("calls", calls.into());
     }
     if let Some(bytes) = moved(call) {
         tell("bytes", bytes.into());

@@ -139,10 +139,10 @@ impl TimeShares {
             Some((_, direction, ..)) if program.is_staged(call) => copies(direction),
             _ => lane,
         };
-        let facts = program.body.get(call).map(Call::facts);
+        let call = program.body.get(call);
         match lane {
-            Lane::Host if facts.as_ref().is_some_and(|one| one.only_waits) => &mut self.waits_ns,
-            Lane::Host if facts.is_some_and(|one| one.is_host_work) => &mut self.compute_ns,
+            Lane::Host if call.is_some_and(Call::only_waits) => &mut self.waits_ns,
+            Lane::Host if call.is_some_and(Call::is_host_work) => &mut self.compute_ns,
             Lane::Host => &mut self.calls_ns,
             Lane::CopyIn => &mut self.h2d_ns,
             Lane::Kernels => &mut self.kernels_ns,
@@ -250,7 +250,7 @@ pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<CallTimes> {
         }
     }
     for (call, one) in program.body.iter().zip(&mut times) {
-        let is_of_host = call.stream().is_none() || call.facts().only_waits;
+        let is_of_host = call.stream().is_none() || call.only_waits();
         if is_of_host && one.done_ns.is_none() {
             one.done_ns = one.returns_ns;
         }

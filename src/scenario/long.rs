@@ -59,6 +59,5 @@ fn stated(task: &Task, workload: &Workload) -> Span {
 
 /// The stated time of the CPU in a pass over a program.
 fn worked(program: &Program) -> Span {
-    let time = |call: &Call| if let Call::Work { time } = call { *time } else { Span::ZERO };
-    program.body.iter().map(time).sum()
+    program.body.iter().filter_map(Call::stated_time).sum()
 }

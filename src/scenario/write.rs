@@ -17,7 +17,7 @@ impl Workload {
         let _ = writeln!(text, "question = {}", quoted(question));
         let _ = writeln!(text, "batches = {batches}\nruns = {runs}\n");
         let accesses = program.calls().flat_map(|call| program.accesses(call));
-        let used = accesses.filter_map(|(one, _)| program.allocation(one.slice.allocation).holds);
+        let used = accesses.filter_map(|one| program.allocation(one.allocation()).holds);
         let used: BTreeSet<BufferId> = used.collect();
         for &id in &used {
             let mut buffer = self.buffer(id).clone();

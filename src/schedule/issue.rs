@@ -79,25 +79,26 @@ impl Issue {
                     for wait in waits {
                         let Awaited::Event(op) = wait else { continue };
                         let event = events[op].expect("recorded behind the operation");
-                        builder.issue(Call::Wait { stream, event });
+                        builder.wait(stream, event);
                     }
                     calls.into_iter().for_each(|call| builder.issue(call));
                     events[id] = awaited[id].then(|| builder.record(stream));
                 }
                 Entry::Host { calls, .. } => {
                     for wait in waits {
-                        builder.issue(match wait {
-                            Awaited::Stream(stream) => Call::Synchronize { stream },
-                            Awaited::Event(op) => Call::SynchronizeEvent {
-                                event: events[op].expect("recorded behind the operation"),
-                            },
-                        });
+                        match wait {
+                            Awaited::Stream(stream) => builder.synchronize(stream),
+                            Awaited::Event(op) => {
+                                let event = events[op].expect("recorded behind the operation");
+                                builder.synchronize_event(event);
+                            }
+                        }
                     }
                     calls.into_iter().for_each(|call| builder.issue(call));
                 }
             }
         }
-        last.into_iter().for_each(|stream| builder.issue(Call::Synchronize { stream }));
+        last.into_iter().for_each(|stream| builder.synchronize(stream));
     }
 }
 

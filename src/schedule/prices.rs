@@ -213,7 +213,7 @@ pub(crate) fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory
         setup: Vec::new(),
         body: vec![
             Call::copy(CopyBy::crossing(stream, direction), from, to),
-            Call::Synchronize { stream },
+            Call::synchronize(stream),
         ],
     }
 }

@@ -43,9 +43,8 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
         let (None, Some(other)) = (mine, other) else { continue };
         let Some((kernel, on)) = the_missing_one(program, profile) else { continue };
         let runs = program.body.iter().filter(|call| {
-            let facts = call.facts();
-            let is_there = facts.is_host_work == (on == Processor::Cpu);
-            is_there && facts.step.and_then(Step::own).is_some_and(|step| step.kernel == kernel)
+            let is_there = call.is_host_work() == (on == Processor::Cpu);
+            is_there && call.step().and_then(Step::own).is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
         let with = |each: u64| makespan(&stated((program, kernel, on), each), profile).ok();

@@ -64,7 +64,7 @@ fn even_share(
 /// Whether the host begins to wait for the GPU before that is done.
 fn cpu_is_first(program: &Program, profile: &Profile) -> Option<bool> {
     let timeline = simulate(program, profile).ok()?;
-    let waits = program.body.iter().position(|call| call.facts().only_waits)?;
+    let waits = program.body.iter().position(|call| call.only_waits())?;
     let mut host = timeline.lane(Lane::Host);
     let cpu = host.find(|activity| activity.call == waits)?.start;
     let gpu = timeline.activities.iter().filter(|one| one.lane != Lane::Host);

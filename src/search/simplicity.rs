@@ -35,7 +35,7 @@ impl Simplicity {
             events: program.events,
             pinned: program.pinned_bytes(),
             chunks: strategy.map_or(1, |strategy| strategy.family.chunks()),
-            graphs: program.body.iter().filter(|call| matches!(call, Call::Replay { .. })).count(),
+            graphs: program.body.iter().filter_map(Call::launched_calls).count(),
             device_memory: program.device_bytes(),
             calls: program.body.len(),
             strategy: *strategy,

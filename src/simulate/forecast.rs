@@ -57,7 +57,7 @@ pub struct MainThread {
 impl MainThread {
     fn of(program: &Program, timeline: &Timeline) -> Self {
         let is_held = |activity: &&Activity| {
-            let waits = program.body[activity.call].facts().only_waits;
+            let waits = program.body[activity.call].only_waits();
             !waits && program.thread_of(activity.call) == ThreadId::MAIN
         };
         let calls = || timeline.lane(Lane::Host).filter(is_held);

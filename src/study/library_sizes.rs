@@ -3,7 +3,7 @@
 use crate::calibrate::LibraryJob;
 use crate::kernels::{Kernel, Variant};
 use crate::profile::{Curve, Profile, Warmth};
-use crate::program::{Facts, Program, Step};
+use crate::program::{Program, Step};
 use crate::samples::{MEMORY_FOOTPRINT, Measurement};
 use crate::units::Bytes;
 use std::collections::BTreeSet;
@@ -17,10 +17,9 @@ pub(super) fn library_jobs(
 ) -> Vec<LibraryJob> {
     let mut jobs = BTreeSet::new();
     for call in programs.iter().flat_map(|program| &program.body) {
-        let Facts { step, is_host_work: on_cpu, .. } = call.facts();
-        let Some(step) = step.and_then(Step::library) else { continue };
-        let wanted = Variant::of(step.kernel, &step.arguments);
-        jobs.extend(jobs_for(wanted, step.elements(), on_cpu, profile));
+        let Some(step) = call.step().and_then(Step::library) else { continue };
+        let wanted = step.variant();
+        jobs.extend(jobs_for(wanted, step.elements(), call.is_compute(), profile));
     }
     let capacities = profile.machine.capacities();
     let fits = |job: &LibraryJob| {

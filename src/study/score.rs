@@ -2,7 +2,7 @@
 
 use crate::compare::{Cell, Score};
 use crate::profile::Handling;
-use crate::program::{Call, CopyBy, Program, Route};
+use crate::program::{Program, Route, Sides};
 use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
@@ -55,7 +55,7 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
 fn work<'t>(program: &Program, timeline: &'t Timeline) -> impl Iterator<Item = &'t Activity> {
     let is_wait = |activity: &Activity| {
         activity.lane == Lane::Host
-            && program.body.get(activity.call).is_some_and(|call| call.facts().only_waits)
+            && program.body.get(activity.call).is_some_and(|call| call.only_waits())
     };
     timeline.activities.iter().filter(move |activity| !is_wait(activity))
 }
@@ -74,12 +74,11 @@ fn textbook(program: &Program, timeline: &Timeline) -> Span {
     let bytes: u64 = program
         .body
         .iter()
-        .map(|call| match call {
-            Call::Copy { by: CopyBy::Host(_) | CopyBy::Stream(_, Route::OnDevice), .. } => 0,
-            Call::Copy { from, rows, .. } => {
-                rows.map_or(from.length.get(), |rows| rows.count(from) * rows.row.get())
-            }
-            _ => 0,
+        .filter(|call| call.route().is_some_and(|(_, route)| route != Route::OnDevice))
+        .filter_map(|call| {
+            let Sides { from, rows, .. } = call.sides();
+            let from = from?;
+            Some(rows.map_or(from.length.get(), |rows| rows.count(from) * rows.row.get()))
         })
         .sum();
     let copies = Span::from_nanos_f64(bytes as f64 / TEXTBOOK_LINK * 1e9);

@@ -102,7 +102,7 @@ fn each_is_refused_without_a_wait_that_it_needs() {
     let (mut needed, mut not_needed, mut shown, mut run) = (0, 0, 0, 0);
     for program in programs() {
         for (at, call) in program.body.iter().enumerate() {
-            if !matches!(call, Call::Wait { .. }) && !call.facts().only_waits {
+            if !matches!(call, Call::Wait { .. }) && !call.only_waits() {
                 continue;
             }
             let broken = without(&program, at);

@@ -21,7 +21,9 @@ use hallway::families::{
 use hallway::host::Team;
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::HostMemory;
-use hallway::program::{Call, EventId, Place, Program, Step, StreamKind, check_hazards};
+use hallway::program::{
+    Access, AccessKind, Call, EventId, Place, Program, Step, StreamKind, check_hazards,
+};
 use hallway::scenario::{FamilyName, Home, Limits, TaskKernel, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
@@ -130,7 +132,8 @@ fn every_plan_uses_all_memory_that_it_takes() {
     for workload in committed(1009).into_iter().chain(on_device) {
         let case = Case::new(workload);
         for plan in case.plans() {
-            let used: BTreeSet<usize> = plan.body.iter().flat_map(allocations_of).collect();
+            let used: BTreeSet<usize> =
+                plan.body.iter().flat_map(|call| allocations_of(&plan, call)).collect();
             for (index, allocation) in plan.allocations.iter().enumerate() {
                 let name = &allocation.name;
                 assert!(used.contains(&index), "{} never uses {name}", plan.label);
@@ -163,11 +166,10 @@ fn the_cpu_may_have_what_is_on_the_device_copied_to_pinned_memory() {
     assert_eq!(kinds(&input_there), expected);
 }
 
-fn allocations_of(call: &Call) -> Vec<usize> {
-    let facts = call.facts();
-    let workspace = facts.step.and_then(Step::workspace);
-    let slices = facts.reads().chain(facts.writes()).chain(workspace);
-    slices.map(|slice| slice.allocation.0).collect()
+/// The memory whose contents a call uses.
+fn allocations_of(plan: &Program, call: &Call) -> Vec<usize> {
+    let contents = |one: &Access| !matches!(one.kind, AccessKind::Changes(_));
+    plan.accesses(call).filter(contents).map(|one| one.allocation().0).collect()
 }
 
 proptest! {

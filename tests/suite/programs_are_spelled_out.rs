@@ -149,8 +149,7 @@ fn kernels_take_their_arguments_and_workspaces() {
            arguments = { degree = 7 } },",
     );
     let program = program(&text);
-    let steps: Vec<_> =
-        program.body.iter().filter_map(|call| call.facts().step?.library()).collect();
+    let steps: Vec<_> = program.body.iter().filter_map(|call| call.step()?.library()).collect();
     assert_eq!(steps[0].arguments.a.to_bits(), 3.0_f32.to_bits());
     assert_eq!(steps[0].workspace, None);
     let workspace = steps[1].workspace.expect("a sum combines its blocks");

@@ -1,6 +1,7 @@
 //! The rules of the house, read from the sources: rooms import one way, files and
 //! functions stay short, and dependencies come from the registry.
 
+mod calls;
 mod circles;
 mod one_table;
 

@@ -7,7 +7,7 @@ use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
 use crate::profile::{HostCall, OperationKind, Unknown};
-use crate::program::{Call, CopyBy, Place, Route, Slice};
+use crate::program::{Call, Place, Slice};
 use crate::units::{Bytes, Span};
 
 impl CallCosts<'_> {
@@ -21,8 +21,10 @@ impl CallCosts<'_> {
     /// Two times of a copy whose data travels along with its command: from the entry of the call to
     /// its return, and from there to the end of the copy. `None` of all other calls.
     pub(super) fn along(&self, call: &Call) -> Option<(Span, Span)> {
-        let Call::Copy { by, from, rows: None, .. } = call else { return None };
-        let CopyBy::Stream(_, Route::Crossing(Direction::HostToDevice)) = by else { return None };
+        let (_, Direction::HostToDevice, from, _) = call.crossing()? else { return None };
+        if call.sides().rows.is_some() {
+            return None;
+        }
         let place = self.program.allocation(from.allocation).place;
         let is_pinned = place == Place::Host(HostMemory::Pinned);
         let model = self.profile.inline.as_ref().filter(|_| is_pinned)?;
@@ -38,7 +40,7 @@ impl CallCosts<'_> {
         &self,
         (direction, device): (Direction, DeviceId),
         ashore: &Slice,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         if self.program.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
             return self.staged(direction, ashore, locality);
@@ -122,7 +124,7 @@ impl CallCosts<'_> {
         &self,
         direction: Direction,
         ashore: &Slice,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         let (returns, complete) = self.profile.staging(
             direction,

@@ -30,7 +30,7 @@ impl CallCosts<'_> {
     pub(super) fn node(
         &self,
         call: &Call,
-        locality: &Locality<'_>,
+        locality: &Locality,
         before: Before,
     ) -> Result<CallCost, Unknown> {
         let profile = self.profile;

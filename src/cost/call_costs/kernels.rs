@@ -21,7 +21,7 @@ impl CallCosts<'_> {
     }
 
     /// A launch outside of a graph.
-    pub(super) fn launch(&self, step: &Step, locality: &Locality<'_>) -> Result<CallCost, Unknown> {
+    pub(super) fn launch(&self, step: &Step, locality: &Locality) -> Result<CallCost, Unknown> {
         let profile = self.profile;
         let call = match step {
             Step::Library(step) => profile.launch(step.kernel),
@@ -40,7 +40,7 @@ impl CallCosts<'_> {
     pub(super) fn kernel_work(
         &self,
         step: &Step,
-        locality: &Locality<'_>,
+        locality: &Locality,
         gap: f64,
     ) -> Result<Work, Unknown> {
         let mapped = Mapped::of(self.program, step);
@@ -54,11 +54,11 @@ impl CallCosts<'_> {
     fn library_work(
         &self,
         (step, mapped): (&LibraryStep, Mapped),
-        locality: &Locality<'_>,
+        locality: &Locality,
         gap: f64,
     ) -> Result<Work, Unknown> {
         let (profile, n) = (self.profile, step.elements());
-        let found = locality.on_device.copied().unwrap_or_default();
+        let found = locality.on_device.unwrap_or_default();
         let time = self.kernel_time(step, &found)?;
         let usual_gap = profile.kernel_gap()?;
         let busy = self.halved.ns(Bottleneck::Kernels, (time.ns - usual_gap).max(0.0));
@@ -95,7 +95,7 @@ impl CallCosts<'_> {
     pub(super) fn away(
         &self,
         mapped: Mapped,
-        locality: &Locality<'_>,
+        locality: &Locality,
         usual: f64,
     ) -> Result<f64, Unknown> {
         let (profile, halved) = (self.profile, self.halved);

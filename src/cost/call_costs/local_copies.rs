@@ -34,7 +34,7 @@ impl CallCosts<'_> {
         (route, device): (Route, DeviceId),
         [from, to]: [&Slice; 2],
         rows: Rows,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         let count = rows.count(from);
         let time = |path| self.profile.rows(path, rows.row, count);
@@ -80,7 +80,7 @@ impl CallCosts<'_> {
         &self,
         sides: [&Slice; 2],
         threads: Threads,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         let [from, to] = sides;
         let all = threads == Threads::All;

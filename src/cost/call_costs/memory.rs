@@ -7,31 +7,31 @@ use super::CallCosts;
 use crate::cost::work::{CallCost, Waits};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{HostCall, MemoryCost, Unknown};
-use crate::program::{AllocationId, Call, Place};
+use crate::program::{AllocationId, Call, MemoryChange, Place};
 use crate::units::Span;
 
 impl CallCosts<'_> {
     pub(super) fn of_memory(&self, call: &Call) -> Result<CallCost, Unknown> {
-        let (id, cost) = match call {
-            Call::Allocate { stream: Some(_), .. } => {
+        let (id, change) = call.memory_change().expect("a call that is about memory");
+        let allocation = self.program.allocation(id);
+        let cost = match (change, call.stream()) {
+            (MemoryChange::Allocate, Some(_)) => {
                 return Ok(CallCost::on_host(self.profile.call(HostCall::AllocateInStream)?));
             }
-            Call::Free { stream: Some(_), .. } => {
+            (MemoryChange::Free, Some(_)) => {
                 return Ok(CallCost::on_host(self.profile.call(HostCall::FreeInStream)?));
             }
-            Call::Renew(id) => (*id, MemoryCost::Renew),
-            Call::Pin(id) => (*id, MemoryCost::Register),
-            Call::Unpin(id) => (*id, MemoryCost::Unregister),
-            Call::Allocate { allocation: id, .. } => (*id, self.allocation_cost(*id)?),
-            Call::Free { allocation: id, .. } => match self.program.allocation(*id).place {
-                Place::Device(_) => (*id, MemoryCost::DeviceFree),
-                Place::Host(HostMemory::Pageable) => (*id, MemoryCost::PageableFree),
-                place if place.is_pinned() => (*id, MemoryCost::PinnedFree),
+            (MemoryChange::Renew, _) => MemoryCost::Renew,
+            (MemoryChange::Pin, _) => MemoryCost::Register,
+            (MemoryChange::Unpin, _) => MemoryCost::Unregister,
+            (MemoryChange::Allocate, None) => self.allocation_cost(id)?,
+            (MemoryChange::Free, None) => match allocation.place {
+                Place::Device(_) => MemoryCost::DeviceFree,
+                Place::Host(HostMemory::Pageable) => MemoryCost::PageableFree,
+                place if place.is_pinned() => MemoryCost::PinnedFree,
                 Place::Host(_) => return Err(Unknown::refused(MANAGED)),
             },
-            _ => unreachable!("a call that is about memory"),
         };
-        let allocation = self.program.allocation(id);
         let time = match cost {
             // The set-up touches what it takes, page by page.
             MemoryCost::FirstTouchTeam => self.profile.new_pages(cost, allocation.bytes)?,

@@ -17,7 +17,7 @@ impl CallCosts<'_> {
     pub(super) fn own_work(
         &self,
         (step, mapped): (&OwnStep, Mapped),
-        locality: &Locality<'_>,
+        locality: &Locality,
         gap: f64,
     ) -> Result<Work, Unknown> {
         let kernel = self.program.own_kernel(step);
@@ -41,7 +41,7 @@ impl CallCosts<'_> {
     pub(super) fn own_compute(
         &self,
         step: &OwnStep,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         if !Mapped::combined(self.program, &step.reads, &step.writes).is_nothing() {
             return Err(Unknown::refused("your own kernels on the CPU with write-combined memory"));

@@ -22,7 +22,7 @@ impl CallCosts<'_> {
     }
 
     /// Nanoseconds for which the CPU waits for pages of managed memory that are on a device.
-    pub(super) fn back(&self, locality: &Locality<'_>) -> Result<f64, Unknown> {
+    pub(super) fn back(&self, locality: &Locality) -> Result<f64, Unknown> {
         match locality.moves {
             Bytes::ZERO => Ok(0.0),
             bytes => {
@@ -37,7 +37,7 @@ impl CallCosts<'_> {
         &self,
         to: Residence,
         bytes: Bytes,
-        locality: &Locality<'_>,
+        locality: &Locality,
     ) -> Result<CallCost, Unknown> {
         let (host, all) = self.profile.prefetch(to, bytes)?;
         let direction = to.way();

@@ -173,7 +173,7 @@ impl Expansion<'_> {
         if let Some(time) = self.overhead
             && !self.in_setup
             && !self.in_graph
-            && !call.facts().is_host_work
+            && !call.is_host_work()
             && !matches!(call, Call::SynchronizeThread(_))
         {
             self.note(Call::Work { time }, span);

@@ -193,7 +193,7 @@ pub(super) fn numbered(StreamId(id): StreamId) -> String {
 fn numbers_of_events(program: &Program) -> Vec<usize> {
     let mut numbers = vec![usize::MAX; program.events];
     let mut next = 0;
-    for id in program.calls().filter_map(|call| call.facts().event) {
+    for id in program.calls().filter_map(|call| call.event()) {
         if numbers[id.0] == usize::MAX {
             numbers[id.0] = next;
             next += 1;
@@ -262,8 +262,7 @@ pub fn write(program: &Program) -> String {
     });
     list(&mut table, "streams", streams);
     let is_own = |call: &&Call| {
-        let facts = call.facts();
-        let target = facts.allocation.or(facts.to.map(|slice| slice.allocation));
+        let target = call.allocation().or(call.sides().to.map(|slice| slice.allocation));
         matches!(call, Call::Use(_)) || target.is_some_and(|id| workspaces[id.0])
     };
     let main = |_| ThreadId::MAIN;
@@ -278,7 +277,7 @@ pub fn write(program: &Program) -> String {
 /// For each allocation, whether it is nothing but a workspace of kernels.
 fn workspaces(program: &Program) -> Vec<bool> {
     let mut found = vec![false; program.allocations.len()];
-    for step in program.calls().filter_map(|call| call.facts().step) {
+    for step in program.calls().filter_map(|call| call.step()) {
         if let Some(workspace) = step.workspace() {
             found[workspace.allocation.0] = true;
         }

@@ -1,26 +1,29 @@
 //! One call of a plan on one line, in the grammar in which scenarios spell programs out.
 
+use crate::machine::Residence;
 use crate::program::spelled::Names;
-use crate::program::{Call, CopyBy, Facts, Program, Route, ThreadId};
+use crate::program::{Call, MemoryChange, Program, Sides, ThreadId};
 use std::collections::BTreeMap;
 
 /// Equal for calls that do the same to other pieces, in whichever stream.
 pub(super) fn sort(program: &Program, call: &Call) -> String {
-    let facts = call.facts();
-    let Facts { allocation, from, to, .. } = facts;
-    let first = from.or(to).or(facts.reads().next());
-    let memory = allocation.or(first.map(|slice| slice.allocation));
+    let Sides { from, to, .. } = call.sides();
+    let first = from.or(to).or(call.step().and_then(|step| step.reads().first()));
+    let memory = call.allocation().or(first.map(|slice| slice.allocation));
     let memory = memory.map(|id| &program.allocation(id).name);
-    let what = match call {
-        // Whichever buffer it is of.
-        Call::Pin(_) => return "pin".to_owned(),
-        Call::Unpin(_) => return "unpin".to_owned(),
-        Call::Renew(_) => return "renew".to_owned(),
-        Call::Copy { by: CopyBy::Stream(_, Route::Crossing(way)), .. } => way.to_string(),
-        Call::Prefetch { to, .. } => to.way().to_string(),
-        _ => program.kernel_of(call).unwrap_or_default().to_owned(),
+    // Whichever buffer it is of.
+    match call.memory_change() {
+        Some((_, MemoryChange::Pin)) => return "pin".to_owned(),
+        Some((_, MemoryChange::Unpin)) => return "unpin".to_owned(),
+        Some((_, MemoryChange::Renew)) => return "renew".to_owned(),
+        _ => {}
+    }
+    let way = call.crossing().map(|(_, way, ..)| way);
+    let what = match way.or(call.prefetches_to().map(Residence::way)) {
+        Some(way) => way.to_string(),
+        None => program.kernel_of(call).unwrap_or_default().to_owned(),
     };
-    format!("{} {what} {memory:?}", facts.name)
+    format!("{} {what} {memory:?}", call.name())
 }
 
 /// The call as it is spelled out, and behind it what that does not say; `recorded`: which call
@@ -31,24 +34,22 @@ pub(super) fn line(
     recorded: Option<usize>,
 ) -> String {
     let line = names.call(call, thread);
-    match (call, recorded) {
-        (Call::Wait { .. }, Some(at)) => format!("{line}  # recorded by call {}", at + 1),
-        (Call::Wait { .. }, None) => format!("{line}  # recorded in the previous run"),
-        (Call::Replay { calls, .. }, _) => format!("{line}  # the {calls} calls below"),
-        _ => line,
+    match (call.stream_waits_for(), recorded, call.launched_calls()) {
+        (Some(_), Some(at), _) => format!("{line}  # recorded by call {}", at + 1),
+        (Some(_), None, _) => format!("{line}  # recorded in the previous run"),
+        (None, _, Some(calls)) => format!("{line}  # the {calls} calls below"),
+        (None, _, None) => line,
     }
 }
 
 /// For each call that waits for an event, which call before it recorded that.
 pub(super) fn recorded(calls: &[Call]) -> Vec<Option<usize>> {
     let mut last = BTreeMap::new();
-    let recorded = calls.iter().enumerate().map(|(at, call)| match call {
-        Call::Record { event, .. } => {
-            last.insert(*event, at);
-            None
+    let recorded = calls.iter().enumerate().map(|(at, call)| {
+        if let Some(event) = call.recorded() {
+            last.insert(event, at);
         }
-        Call::Wait { event, .. } => last.get(event).copied(),
-        _ => None,
+        last.get(&call.stream_waits_for()?).copied()
     });
     recorded.collect()
 }

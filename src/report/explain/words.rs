@@ -3,7 +3,7 @@
 use super::calls::recorded;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::spelled::Names;
-use crate::program::{Call, CopyBy, Program, Route, ThreadId};
+use crate::program::{Call, Program, Route, ThreadId};
 use crate::report::words::{often, plural};
 use crate::scenario::Workload;
 use crate::search::Plan;
@@ -45,7 +45,7 @@ fn host_memory(plan: &Plan) -> Option<String> {
     if plan.strategy.is_none() {
         return copies_of(program);
     }
-    let pins = program.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count() as u64;
+    let pins = program.setup.iter().filter_map(Call::pinned).count() as u64;
     let copies = program.body.iter().any(|call| call.crossing().is_some());
     match plan.host_memory() {
         HostMemory::Pinned if pins > 0 => {
@@ -81,14 +81,12 @@ fn copies_of(program: &Program) -> Option<String> {
         }
     };
     for (at, call) in program.body.iter().enumerate() {
-        match (call, call.crossing()) {
-            (_, Some((_, direction, from, to))) => {
-                let ashore = direction.ashore(from, to).allocation;
-                let of = if program.is_staged(at) { &mut staged } else { &mut engines };
-                note(of, ashore);
-            }
-            (Call::Copy { by: CopyBy::Host(_), from, .. }, _) => note(&mut by_cpu, from.allocation),
-            _ => {}
+        if let Some((_, direction, from, to)) = call.crossing() {
+            let ashore = direction.ashore(from, to).allocation;
+            let of = if program.is_staged(at) { &mut staged } else { &mut engines };
+            note(of, ashore);
+        } else if let Some([from, _]) = call.host_copy() {
+            note(&mut by_cpu, from.allocation);
         }
     }
     let quoted = |names: &[&str]| {
@@ -125,7 +123,7 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         let times = often(times);
         sentences.push(format!("By event: {waits} waits for {awaited}, {times} per run."));
     }
-    let is_end = |call: &Call| call.facts().only_waits;
+    let is_end = |call: &Call| call.only_waits();
     let ends = program.body.iter().filter(|call| is_end(call)).count();
     let last_work = program.body.iter().rposition(|call| call.stream().is_some() && !is_end(call));
     let before =
@@ -160,7 +158,7 @@ fn waits_by_event(program: &Program) -> BTreeMap<(&'static str, &'static str), u
     let mut found = BTreeMap::new();
     let recorded = recorded(&program.body);
     for (at, call) in program.body.iter().enumerate() {
-        let Call::Wait { stream, .. } = *call else { continue };
+        let (Some(_), Some(stream)) = (call.stream_waits_for(), call.stream()) else { continue };
         let Some(recorded) = recorded[at] else { continue };
         let Some(other) = program.body[recorded].stream() else { continue };
         let mut after = program.body[at..].iter();
@@ -176,15 +174,16 @@ fn waits_by_event(program: &Program) -> BTreeMap<(&'static str, &'static str), u
 
 /// What a call has the device do in a stream.
 fn operation(call: &Call, wanted: StreamId) -> Option<&'static str> {
-    match call {
-        _ if call.stream() != Some(wanted) => None,
-        Call::Copy { by: CopyBy::Stream(_, route), .. } => Some(match route {
+    if call.stream() != Some(wanted) {
+        return None;
+    }
+    match call.route() {
+        Some((_, route)) => Some(match route {
             Route::Crossing(Direction::HostToDevice) => "a copy to the GPU",
             Route::Crossing(Direction::DeviceToHost) => "a copy to the host",
             Route::OnDevice => "a copy on the GPU",
             Route::ToPeer => "a copy between GPUs",
         }),
-        Call::Launch { .. } => Some("a kernel"),
-        _ => None,
+        None => call.is_launch().then_some("a kernel"),
     }
 }

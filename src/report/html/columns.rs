@@ -5,7 +5,7 @@
 
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{Call, Facts, Program, Step};
+use crate::program::{Call, Program, Sides, Step};
 use crate::report::palette::name_of_lane;
 use crate::report::timeline_row::TimelineRow;
 use crate::timeline::{Activity, Reason, Timeline};
@@ -77,21 +77,21 @@ fn calls(program: &Program, words: &mut Words) -> Value {
     let lanes = program.lanes();
     let mut columns: [Vec<i64>; 7] = Default::default();
     for (at, call) in program.body.iter().enumerate() {
-        let Facts { name, only_waits, from, to, step, allocation, .. } = call.facts();
+        let Sides { from, to, .. } = call.sides();
         let moved = from.or(to);
         let bytes = moved.map(|slice| slice.length.get());
-        let bytes = bytes.or(allocation.map(|id| program.allocation(id).bytes.get()));
-        let elements = step.map(Step::elements);
+        let bytes = bytes.or(call.allocation().map(|id| program.allocation(id).bytes.get()));
+        let elements = call.step().map(Step::elements);
         let offset = moved.map(|slice| slice.offset.get());
         let known = |value: Option<u64>| value.map_or(-1, |value| value as i64);
         let row = [
-            words.number(name.to_owned()) as i64,
+            words.number(call.name().to_owned()) as i64,
             words.number(what(program, &names, call)) as i64,
             lanes[at].map_or(-1, |lane| lane as i64),
             known(bytes),
             known(offset),
             known(elements),
-            i64::from(only_waits),
+            i64::from(call.only_waits()),
         ];
         columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
     }
@@ -100,7 +100,7 @@ fn calls(program: &Program, words: &mut Words) -> Value {
 
 /// What a call works on, without what differs from chunk to chunk.
 fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
-    let Facts { from, to, step, allocation, .. } = call.facts();
+    let Sides { from, to, .. } = call.sides();
     let memory = |slice: &crate::program::Slice| names.memory(slice.allocation).to_owned();
     let way = match call.crossing() {
         Some((_, Direction::HostToDevice, ..)) => "H2D ",
@@ -112,15 +112,12 @@ fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
         (Some(one), None) | (None, Some(one)) => return memory(one),
         (None, None) => {}
     }
-    if let Some(id) = allocation {
+    if let Some(id) = call.allocation() {
         return names.memory(id).to_owned();
     }
-    if step.is_none() {
-        return String::new();
-    }
-    let facts = call.facts();
-    let reads: Vec<String> = facts.reads().map(memory).collect();
-    let writes: Vec<String> = facts.writes().map(memory).collect();
+    let Some(step) = call.step() else { return String::new() };
+    let reads: Vec<String> = step.reads().iter().map(memory).collect();
+    let writes: Vec<String> = step.writes().iter().map(memory).collect();
     let kernel = program.kernel_of(call).unwrap_or("kernel");
     format!("{kernel}: {} to {}", reads.join(", "), writes.join(", "))
 }

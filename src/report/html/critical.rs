@@ -157,12 +157,12 @@ fn gap(segment: &PathSegment<'_>) -> Kind {
 fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
     let call = &program.body[segment.activity.call];
     let (what, class) = match segment.activity.lane {
-        Lane::Host if call.facts().only_waits => ("host, back from waiting".to_owned(), "host"),
-        Lane::Host if call.facts().is_host_work => {
+        Lane::Host if call.only_waits() => ("host, back from waiting".to_owned(), "host"),
+        Lane::Host if call.is_host_work() => {
             let kernel = program.kernel_of(call).unwrap_or("other work");
             (format!("host: {kernel}"), "host")
         }
-        Lane::Host => (format!("host in {}", call.facts().name), "host"),
+        Lane::Host => (format!("host in {}", call.name()), "host"),
         Lane::CopyIn => ("copies to the device".to_owned(), "h2d"),
         Lane::CopyOut => ("copies to the host".to_owned(), "d2h"),
         Lane::PeerCopy => ("copies between GPUs".to_owned(), "p2p"),

@@ -86,11 +86,11 @@ impl Order {
 /// Whether it depends on the order of two calls what they do: one puts something into a stream
 /// that the other uses, or records an event that the other names.
 fn depend(program: &Program, one: &Call, other: &Call) -> bool {
-    let puts = |call: &Call| call.stream().is_some() && !call.facts().only_waits;
+    let puts = |call: &Call| call.stream().is_some() && !call.only_waits();
     let streams = one.stream().zip(other.stream());
     let same = streams
         .is_some_and(|(a, b)| a == b || program.streams[a.0].waits_for(&program.streams[b.0]));
-    let event = one.facts().event.is_some_and(|event| other.facts().event == Some(event));
+    let event = one.event().is_some_and(|event| other.event() == Some(event));
     let records = |call: &Call| matches!(call, Call::Record { .. });
     same && puts(one) || event && (records(one) || records(other))
 }
@@ -121,8 +121,7 @@ fn barrier(program: &Program, lane: usize) -> impl Iterator<Item = usize> {
 
 /// Whether the call does something to memory, or on a device.
 pub fn does_something(call: &Call) -> bool {
-    !matches!(call, Call::Record { .. } | Call::Wait { .. } | Call::Use(_))
-        && !call.facts().only_waits
+    !matches!(call, Call::Record { .. } | Call::Wait { .. } | Call::Use(_)) && !call.only_waits()
 }
 
 /// The bytes that a call uses, and whether it writes them.

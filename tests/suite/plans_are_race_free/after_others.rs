@@ -26,9 +26,8 @@ fn text() -> String {
 
 /// The calls that run a kernel, each with its place.
 fn runs(plan: &Program, kernel: Kernel) -> Vec<usize> {
-    let is_meant = |call: &Call| {
-        call.facts().step.and_then(Step::library).is_some_and(|step| step.kernel == kernel)
-    };
+    let is_meant =
+        |call: &Call| call.step().and_then(Step::library).is_some_and(|step| step.kernel == kernel);
     (0..plan.body.len()).filter(|&at| is_meant(&plan.body[at])).collect()
 }
 

@@ -52,7 +52,7 @@ fn every_forgotten_synchronisation_of_staged_and_shared_plans_is_found() {
         ] {
             let plan = build(&case.workload, strategy).expect("fits");
             case.runs(&plan, 1).expect("the unchanged plan is right");
-            let waits = |call: &Call| call.facts().only_waits || matches!(call, Call::Wait { .. });
+            let waits = |call: &Call| call.only_waits() || matches!(call, Call::Wait { .. });
             let all = places(&plan, waits);
             assert!(!all.is_empty(), "{}", plan.label);
             for index in all {

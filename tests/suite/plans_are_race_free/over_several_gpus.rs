@@ -23,7 +23,7 @@ pub fn check_contexts(plan: &Program) -> Result<(), String> {
         if call.stream().is_some_and(|stream| plan.device_of(stream) != current) {
             return Err(format!("{}: call {index} is made in another context", plan.label));
         }
-        for place in allocations_of(call).into_iter().map(|id| plan.allocations[id].place) {
+        for place in allocations_of(plan, call).into_iter().map(|id| plan.allocations[id].place) {
             let is_right = match (place, call) {
                 (Place::Host(memory), Call::Launch { .. }) => memory.is_seen_by_devices(),
                 (Place::Host(_), call) => !matches!(call, Call::Clear { .. }),

@@ -13,7 +13,7 @@ fn crossing(plan: &Program) -> [u64; 2] {
     let mut bytes = [0; 2];
     for call in &plan.body {
         if let Some((_, direction, from, _)) = call.crossing() {
-            let of_rows = call.facts().rows.map(|rows| rows.count(from) * rows.row.get());
+            let of_rows = call.sides().rows.map(|rows| rows.count(from) * rows.row.get());
             bytes[direction as usize] += of_rows.unwrap_or(from.length.get());
         }
     }
@@ -283,7 +283,7 @@ fn small_arrays_cross_in_one_transfer() {
         let plan = build(&case.workload, pinned(Packed { up_to })).unwrap();
         let crossing = plan.body.iter().filter(|call| call.crossing().is_some()).count();
         assert_eq!(crossing, 6 * copies, "{}", plan.label);
-        let by_cpu = plan.body.iter().filter(|call| call.facts().name == "memcpy").count();
+        let by_cpu = plan.body.iter().filter(|call| call.name() == "memcpy").count();
         assert_eq!(by_cpu, 6 * if copies == 4 { 4 } else { 6 });
         for seed in 0..6 {
             case.runs(&plan, seed).unwrap();
