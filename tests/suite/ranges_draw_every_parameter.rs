@@ -71,7 +71,7 @@ fn or_says_why_not() {
     for name in ["h200", "others/two-h200"] {
         let profile = Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
         let before = profile.parameters();
-        let after = profile.drawn(&mut || 0.9).drawn_beyond(&mut || 0.9).parameters();
+        let after = profile.drawn(&mut || 0.9, &mut || 0.9).parameters();
         let moved = before.iter().zip(&after).filter(|(before, after)| before != after);
         drawn.extend(names(moved.map(|(before, _)| before)));
         all.extend(names(before.iter()));
