@@ -54,9 +54,8 @@ pub enum BorrowedCosts {
 }
 
 /// Where costs of a kind stand in a profile: a section, and its keys if not all of them.
-const PLACES: [(BorrowedCosts, &str, &[&str]); 12] = [
+const PLACES: [(BorrowedCosts, &str, &[&str]); 11] = [
     (BorrowedCosts::Calls, "calls", &[]),
-    (BorrowedCosts::Calls, "idle_calls", &[]),
     (
         BorrowedCosts::HandOvers,
         "latency",

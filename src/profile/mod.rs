@@ -96,9 +96,6 @@ pub struct Profile {
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
-    /// Like `calls`, but each call is made alone on an idle device.
-    #[serde(default)]
-    pub idle_calls: CallCosts,
     #[serde(default)]
     pub setup: SetupCosts,
     #[serde(default)]
@@ -113,9 +110,6 @@ pub struct Profile {
     pub copies: Vec<CopyModel>,
     /// Left out where all copies of pinned memory go through a copy engine.
     pub inline: Option<InlineCopies>,
-    /// Like `copies`, for host memory that was pinned in place (registered).
-    #[serde(default, rename = "registered_copy")]
-    pub registered_copies: Vec<CopyModel>,
     #[serde(default, rename = "transfer")]
     pub transfers: Vec<TransferModel>,
     /// Copies of rows that lie apart. `host_copy`: copies that the CPU makes.
@@ -164,7 +158,7 @@ priced! {
             own_kernels as "own_kernel", own_commands as "own_command";
         OtherMemory: transfers as "transfer";
         SpelledOut: host_copies as "host_copy", rows as "row_copy", interference;
-        No: caches, polling, setup, idle_calls, registered_copies as "registered_copy";
+        No: caches, polling, setup;
     }
     besides schema_version, model_error, machine, accuracy, conditions, intervals, borrowed
 }

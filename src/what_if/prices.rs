@@ -23,13 +23,17 @@ fn scale(profile: &mut Profile, factor: f64, is_meant: impl Fn(&str) -> bool) {
 /// Which part of set-up a price is paid for.
 fn paid_for(key: &str) -> Option<SetupPrice> {
     Some(match key {
-        "memory.register" | "memory.unregister" | "memory.pinned_allocate"
+        "memory.register"
+        | "memory.unregister"
+        | "memory.pinned_allocate"
         | "memory.pinned_free" => SetupPrice::Pin,
         "memory.device_allocate" | "memory.device_free" => SetupPrice::Allocate,
         "setup.stream" => SetupPrice::Streams,
         "setup.event" => SetupPrice::Events,
         "setup.context" | "setup.new_context" => SetupPrice::Context,
-        "graph.capture.per_graph" | "graph.capture.per_node" | "graph.instantiate.per_graph"
+        "graph.capture.per_graph"
+        | "graph.capture.per_node"
+        | "graph.instantiate.per_graph"
         | "graph.instantiate.per_node" => SetupPrice::Graphs,
         _ if key.starts_with("setup.") => SetupPrice::Module,
         _ => return None,

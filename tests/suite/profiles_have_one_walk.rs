@@ -80,7 +80,8 @@ fn change(amount: Amount<'_>) {
 fn every_number_of_a_profile_is_reached() {
     let calibration = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration");
     for name in ["h200", "others/two-h200"] {
-        let mut profile = Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
+        let mut profile =
+            Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
         let plain = |profile: &Profile| {
             let mut found = Vec::new();
             numbers("", &serde_json::to_value(profile).expect("plain data"), &mut found);
@@ -94,7 +95,10 @@ fn every_number_of_a_profile_is_reached() {
             let last = key.rsplit('.').next().unwrap_or_default();
             let is_listed = SUBJECTS.contains(&last)
                 || NO_PRICES.iter().any(|(begin, _)| key.starts_with(begin));
-            assert!(is_listed != (before != after), "{key}: reach it with `priced!`, or say why not");
+            assert!(
+                is_listed != (before != after),
+                "{key}: reach it with `priced!`, or say why not"
+            );
         }
     }
 }
@@ -110,6 +114,10 @@ fn no_other_file_lists_prices_to_draw() {
             assert!(is_the_walk || !text.contains(word), "{:?}: use `priced!`", entry.file_name());
         }
         let draws = text.contains("fn draw");
-        assert!(!draws || entry.file_name() == "draws.rs", "{:?}: use `priced!`", entry.file_name());
+        assert!(
+            !draws || entry.file_name() == "draws.rs",
+            "{:?}: use `priced!`",
+            entry.file_name()
+        );
     }
 }

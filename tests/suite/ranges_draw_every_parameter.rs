@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Why parameters are not drawn, and which: how their names begin, without what they are of.
-const NOT_DRAWN: [(&str, &[&str]); 6] = [
-    ("no plan needs it", &["idle_calls.", "registered_copy."]),
+const NOT_DRAWN: [(&str, &[&str]); 5] = [
     ("it is paid once, not in each pass", &["setup."]),
     (
         "it sums up what is drawn by itself",
