@@ -1,7 +1,7 @@
 //! The prices of a profile by name: what intervals, comparisons and reports speak of.
 
 use super::Profile;
-use super::prices::{Amount, Price};
+use super::prices::{Amount, Key, Price, Step};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,28 @@ impl Profile {
         let mut found: Vec<Parameter> = prices.map(|price| parameter(&price, &plain)).collect();
         number_namesakes(&mut found);
         found
+    }
+}
+
+impl Key {
+    /// The name of the price in a profile of this file form. Items of lists are named after what
+    /// they are of.
+    pub(super) fn name(&self, plain: &Value) -> String {
+        let (mut name, mut at) = (String::new(), plain);
+        for step in &self.0 {
+            match *step {
+                Step::Field(field) => {
+                    at = &at[field];
+                    name += if name.is_empty() { "" } else { "." };
+                    name += field;
+                }
+                Step::Item(number) => {
+                    at = &at[number];
+                    name += &format!("({})", at.as_object().map(identity).unwrap_or_default());
+                }
+            }
+        }
+        name
     }
 }
 

@@ -4,10 +4,8 @@
 //! A field that is in neither list does not compile. Naming, comparing, drawing, borrowing and
 //! changing prices are uses of the walk.
 
-use super::parameters::identity;
 use super::{Curve, Estimate, Profile};
 use crate::units::Bandwidth;
-use serde_json::Value;
 
 /// A price where it is in the profile.
 #[derive(Debug)]
@@ -61,10 +59,10 @@ pub(super) enum Drawn {
 
 /// The place of a price in the profile's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key(Vec<Step>);
+pub struct Key(pub(super) Vec<Step>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     Field(&'static str),
     Item(usize),
 }
@@ -85,26 +83,6 @@ impl Key {
             Step::Field(name) => Some(name),
             Step::Item(_) => None,
         })
-    }
-
-    /// The name of the price in a profile of this file form. Items of lists are named after what
-    /// they are of.
-    pub(super) fn name(&self, plain: &Value) -> String {
-        let (mut name, mut at) = (String::new(), plain);
-        for step in &self.0 {
-            match *step {
-                Step::Field(field) => {
-                    at = &at[field];
-                    name += if name.is_empty() { "" } else { "." };
-                    name += field;
-                }
-                Step::Item(number) => {
-                    at = &at[number];
-                    name += &format!("({})", at.as_object().map(identity).unwrap_or_default());
-                }
-            }
-        }
-        name
     }
 }
 
@@ -190,8 +168,8 @@ impl<'p> Walk<'p> {
 
 /// Says what a part of the profile holds: its prices by when they are drawn, in the order of the
 /// walk, each `as` its key in the file if that differs from its field; `besides` these, what is no
-/// price. `above`: what prices are drawn and scaled above. `by`: the scatter of the samples that all
-/// its prices come from.
+/// price. `above`: what prices are drawn and scaled above. `by`: the scatter of the samples that
+/// all its prices come from.
 macro_rules! priced {
     (
         $part:ty { $($drawn:ident: $($field:ident $(as $key:literal)?),+;)+ }
@@ -242,4 +220,6 @@ macro_rules! amounts {
     )+};
 }
 
-amounts!(Estimate => Time, Curve => Curve, f64 => Number, Bandwidth => Rate, Vec<(f64, f64)> => Shares);
+amounts! {
+    Estimate => Time, Curve => Curve, f64 => Number, Bandwidth => Rate, Vec<(f64, f64)> => Shares
+}

@@ -59,7 +59,7 @@ fn change(amount: Amount<'_>) {
         Amount::Time(time) => {
             beyond(&mut time.ns);
             beyond(&mut time.scatter);
-            for other in &mut time.other {
+            if let Some(other) = &mut time.other {
                 beyond(&mut other.ns);
                 beyond(&mut other.share);
             }

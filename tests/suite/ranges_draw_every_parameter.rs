@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Why parameters are not drawn, and which: how their names begin, without what they are of.
-const NOT_DRAWN: [(&str, &[&str]); 5] = [
+const NOT_DRAWN: [(&str, &[&str]); 6] = [
     ("it is paid once, not in each pass", &["setup."]),
+    ("it only says whether GPUs are alike", &["multi_gpu.other."]),
     (
         "it sums up what is drawn by itself",
         &[

@@ -179,15 +179,17 @@ fn other_paths_than_plain_copies_have_rows_too() {
     assert_eq!(paths, expected.into_iter().zip(times).collect::<Vec<_>>());
     assert!(profile.copies.is_empty());
     assert_eq!(profile.calls.launch.expect("known").ns, 9_000.0);
-    let head = "path,memory,bytes,concurrent,until,call,seconds\n";
+    let head = "path,memory,bytes,concurrent,until,call,device,seconds\n";
     for (row, words) in [
-        ("D2D,pinned,4096,,,,1e-6", ["`memory`", "D2D"]),
-        ("D2H,write-combined,4096,,,,1e-6", ["write-combined", "H2D"]),
-        ("H2D,write-combined,4096,D2H,,,1e-6", ["`concurrent`", "leave it empty"]),
-        ("H2D,mapped,4096,H2D,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        ("H2D,mapped,4096,,return,,1e-6", ["`until`", "leave it empty"]),
-        ("H2D,pinned,4096,D2D,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        ("H2D,registered,4096,,,,1e-6", ["`memory`", "write-combined"]),
+        ("D2D,pinned,4096,,,,,1e-6", ["`memory`", "D2D"]),
+        ("D2H,write-combined,4096,,,,,1e-6", ["write-combined", "H2D"]),
+        ("H2D,write-combined,4096,D2H,,,,1e-6", ["`concurrent`", "leave it empty"]),
+        ("H2D,mapped,4096,H2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
+        ("H2D,mapped,4096,,return,,,1e-6", ["`until`", "leave it empty"]),
+        ("H2D,pinned,4096,D2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
+        ("H2D,registered,4096,,,,,1e-6", ["`memory`", "write-combined"]),
+        (",,,,,launch,idle,1e-6", ["`device`", "`busy`"]),
+        ("H2D,pinned,4096,,,,busy,1e-6", ["`device`", "leave it empty"]),
     ] {
         let error = read(&format!("{MACHINE}{head}{row}\n")).expect_err(row);
         for word in words {

@@ -44,6 +44,10 @@ impl Row<'_> {
 
     /// A host call to a stream that has work.
     pub(super) fn call(&self) -> Result<Quantity, String> {
-        Ok(Quantity::Call { call: self.one_of("call", &CALLS)? })
+        let call = self.one_of("call", &CALLS)?;
+        if self.get("device").is_some() {
+            self.one_of("device", &[("busy", ())])?;
+        }
+        Ok(Quantity::Call { call })
     }
 }

@@ -38,7 +38,7 @@ pub(super) const SORTS: [(&str, &[&str]); 7] = [
             "concurrent",
         ],
     ),
-    ("call", &[]),
+    ("call", &["device"]),
     ("operation", &["after", "streams", "waiting", "concurrent"]),
     ("graph", &["nodes"]),
     ("manage", &["bytes"]),
