@@ -21,6 +21,7 @@ mod graphs;
 mod host_copies;
 mod kernels;
 mod memory;
+mod named;
 mod own_kernels;
 mod plausible;
 mod polling;

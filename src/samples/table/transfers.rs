@@ -44,7 +44,7 @@ impl Row<'_> {
 
     /// A host call to a stream that has work.
     pub(super) fn call(&self) -> Result<Quantity, String> {
-        let call = self.one_of("call", &CALLS)?;
+        let call = self.one_of("call", &CALLS.map(|call| (call.word(), call)))?;
         if self.get("device").is_some() {
             self.one_of("device", &[("busy", ())])?;
         }

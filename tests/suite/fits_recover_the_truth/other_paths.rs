@@ -4,9 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{
-    Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile,
-};
+use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
