@@ -24,11 +24,10 @@ impl Profile {
         for mut price in prices {
             let is_usual = matches!(price.drawn, Drawn::First | Drawn::Usual);
             let uniform = if is_usual { &mut *usual } else { &mut *spelled_out };
-            let scatter = choose_mode(&mut price, uniform);
+            let own = choose_mode(&mut price, uniform);
             let factor = match (price.samples, before) {
                 (Some(samples), Some((same, factor))) if samples == same => factor,
-                (Some(SharedSamples { scatter, .. }), _) => deviate(scatter, uniform),
-                (None, _) => deviate(scatter, uniform),
+                (samples, _) => deviate(samples.map_or(own, |shared| shared.scatter), uniform),
             };
             before = price.samples.map(|samples| (samples, factor));
             price.scale(factor);
