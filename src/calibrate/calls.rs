@@ -1,4 +1,4 @@
-//! Host costs of calls: made back to back, one at a time, and among others as plans make them.
+//! Host costs of calls: made back to back, and among others as plans make them.
 
 use super::context::{MeasurementContext, Piece, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
@@ -15,18 +15,16 @@ use std::time::Duration;
 pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     use TimedCall::{
         AllocateInStream, Clear, CopyIn, CopyOnDevice, CopyOut, CopyRows, FreeInStream, Launch,
-        LaunchAndRecord, Multiply, Record, Synchronize, Transform, Wait, WaitAndLaunch,
+        LaunchAndRecord, Multiply, Synchronize, Transform, WaitAndLaunch,
     };
     let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
     let is_supported = |call: &TimedCall| {
         call.of_library().is_some_and(|(variant, _)| D::supports(variant.kernel))
     };
     let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
-    // On an idle device, each call is timed alone: nothing follows it.
-    let alone = [Launch, CopyIn, CopyOut, Clear, Record, Wait, Synchronize];
     let spelled = [CopyOnDevice, CopyRows, AllocateInStream, FreeInStream].map(spelled);
     let others = spelled.into_iter().chain([in_turn(), beside_copies()]);
-    calls.map(call).chain(alone.map(idle)).chain(others).collect()
+    calls.map(call).chain(others).collect()
 }
 
 /// Calls that only spelled-out programs make.
@@ -42,14 +40,6 @@ pub(super) fn call<D: AnyDevice>(call: TimedCall) -> Probe<D> {
     let probe = Probe::new(what, Counts::Of(32), move |context, count| context.call(call, count));
     let probe = probe.visits(5).quickly_twice().warm_up(WarmUp::Calls).telling(true);
     if call.of_library().is_some() { probe.streams(Streams::First) } else { probe }
-}
-
-fn idle<D: AnyDevice>(call: TimedCall) -> Probe<D> {
-    let what = Quantity::IdleCall { call };
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, count| context.idle_call(call, count);
-    // No family of plans uses these yet.
-    Probe::new(what, Counts::Of(16), sample).streams(Streams::Same).limit(0.5, 5)
 }
 
 fn in_turn<D: AnyDevice>() -> Probe<D> {
@@ -220,51 +210,6 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             wait_a_while::<D>();
             sum += clocked::<D, _, _>(|| stream.synchronize())?;
         }
-        Ok(sum)
-    }
-
-    /// Host time of `count` calls to an idle device. What each call starts is waited for,
-    /// untimed.
-    pub fn idle_call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
-        let piece = self.piece(false)?;
-        let (stream, other) = (&self.streams[0], &self.streams[1]);
-        let event = &self.ordering[0];
-        stream.record(event)?;
-        let mut sum = Span::ZERO;
-        for _ in 0..count {
-            stream.synchronize()?;
-            other.synchronize()?;
-            sum += clocked::<D, _, _>(|| match call {
-                TimedCall::Launch => self.issue(stream, OperationKind::Kernel, &piece),
-                TimedCall::Multiply
-                | TimedCall::Transform
-                | TimedCall::CopyOnDevice
-                | TimedCall::CopyRows
-                | TimedCall::AllocateInStream
-                | TimedCall::FreeInStream => {
-                    unreachable!("no probe times these on an idle device")
-                }
-                TimedCall::CopyIn => self.issue(stream, OperationKind::CopyIn, &piece),
-                TimedCall::CopyOut => self.issue(stream, OperationKind::CopyOut, &piece),
-                TimedCall::Clear => self.clear(stream),
-                TimedCall::LaunchAndRecord => {
-                    self.issue(stream, OperationKind::Kernel, &piece)?;
-                    stream.record(event)
-                }
-                TimedCall::WaitAndLaunch => {
-                    other.wait(event)?;
-                    self.issue(other, OperationKind::Kernel, &piece)
-                }
-                TimedCall::Record => stream.record(event),
-                TimedCall::Wait => other.wait(event),
-                TimedCall::Synchronize => stream.synchronize(),
-                TimedCall::PeerCopy => self.issue(stream, OperationKind::PeerCopy, &piece),
-                TimedCall::UseDevice => self.members[1].device.make_current(),
-            })?;
-        }
-        stream.synchronize()?;
-        other.synchronize()?;
-        self.device.make_current()?;
         Ok(sum)
     }
 }

@@ -103,7 +103,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             context.row_beside(1, &piece, (direction, bytes), ashore, start..start + count)
         })?;
         self.streams[1].synchronize()?;
-        Ok([beside, self.copies(direction, bytes, false, count)?])
+        Ok([beside, self.copies(direction, bytes, count)?])
     }
 
     /// Issues copies in a row to the first stream, and for each of them a kernel to the

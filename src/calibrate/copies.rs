@@ -11,22 +11,21 @@ use crate::units::{Bytes, Span};
 pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
-        probes.extend(sizes.copies.iter().map(|&bytes| copy(direction, bytes, false)));
-        probes.extend(sizes.registered.iter().map(|&bytes| copy(direction, bytes, true)));
+        probes.extend(sizes.copies.iter().map(|&bytes| copy(direction, bytes)));
         let streams = [2, 4, MOST_STREAMS];
         probes.extend(streams.map(|streams| rotation(direction, (ROTATED, streams), false)));
     }
     probes
 }
 
-fn copy<D: AnyDevice>(direction: Direction, bytes: Bytes, registered: bool) -> Probe<D> {
-    let what = Quantity::Copy { direction, bytes, registered };
+fn copy<D: AnyDevice>(direction: Direction, bytes: Bytes) -> Probe<D> {
+    let what = Quantity::Copy { direction, bytes };
     let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.copies(direction, bytes, registered, count)
+        context.copies(direction, bytes, count)
     };
     let probe = Probe::new(what, Counts::ByDuration, sample).quickly_twice();
     let telling = [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)];
-    let probe = probe.telling(!registered && telling.contains(&bytes));
+    let probe = probe.telling(telling.contains(&bytes));
     // Others on the link take what they need, which changes.
     if is_of_rate(bytes) { probe.visits(3).fewest_of_all(5) } else { probe }
 }
@@ -49,12 +48,10 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         &mut self,
         direction: Direction,
         bytes: Bytes,
-        registered: bool,
         count: u64,
     ) -> Result<Span, GpuError> {
         let start = self.turn * count;
-        let ashore =
-            if registered { self.registered.as_mut_ptr() } else { self.pinned[0].as_mut_ptr() };
+        let ashore = self.pinned[0].as_mut_ptr();
         self.held(|context| context.row(0, (direction, bytes), ashore, start..start + count))
     }
 

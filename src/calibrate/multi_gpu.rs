@@ -68,7 +68,7 @@ fn on<D: AnyDevice>(device: DeviceId, of: Quantity) -> Probe<D> {
 
 /// What is measured on each GPU to compare it with the first.
 fn compared() -> [Quantity; 3] {
-    let copy = |direction| Quantity::Copy { direction, bytes: COMPARED, registered: false };
+    let copy = |direction| Quantity::Copy { direction, bytes: COMPARED };
     let (variant, elements) = LONG_KERNEL;
     let kernel = Quantity::Kernel { variant, elements };
     [copy(Direction::HostToDevice), copy(Direction::DeviceToHost), kernel]

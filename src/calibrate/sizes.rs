@@ -55,8 +55,6 @@ pub(super) struct Sizes {
     pub copies: Vec<Bytes>,
     /// Pageable copies of which nothing is in the caches. There, time depends less on size.
     pub cold_copies: Vec<Bytes>,
-    /// Copies of registered memory, to compare with pinned.
-    pub registered: Vec<Bytes>,
     /// Bytes of copies both ways at once.
     pub shared: &'static [u64],
     /// Footprints, in MiB, of copies both ways: how much of what they write the host's caches keep.
@@ -104,7 +102,6 @@ impl Sizes {
             is_quick: false,
             copies: copy_sizes(),
             cold_copies: cold_sizes(),
-            registered: vec![Bytes::mib(1), Bytes::mib(16), Bytes::mib(64)],
             shared: &BOTH_WAYS,
             written_mib: &[16, 32, 64],
             beside_powers: &[12, 15, 17, 18, 19, 20],
@@ -165,7 +162,6 @@ impl Sizes {
             is_quick: true,
             cold_copies: copies.iter().copied().filter(|&size| size <= STEADY).collect(),
             copies,
-            registered: Vec::new(),
             shared: &[4_224, 20_096, 75_008, 250_112, MIB, 4 * MIB, 16 * MIB, 64 * MIB],
             written_mib: &[32],
             beside_powers: &[15, 18, 20],

@@ -20,13 +20,6 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
         head += "The calibration is unfinished, so the profile is incomplete. `hallway \
                  calibrate --resume` continues it.\n";
     }
-    if samples.outdated > 0 {
-        head += &format!(
-            "Ignored: {} CPU measurements of `black-scholes` and `histogram` by an older \
-             hallway, whose versions were slower. `hallway calibrate` measures them again.\n",
-            samples.outdated
-        );
-    }
     let once = samples.measurements.iter().filter(|one| one.times.len() == 1).count();
     if samples.machine.extent == CalibrationExtent::Elsewhere && once > 0 {
         head += &format!(

@@ -23,8 +23,7 @@ impl Draw {
     pub fn new(profile: &Profile, number: usize, seed: u64) -> Self {
         let mut random = Antithetic::new(seed, number);
         let mut beyond = Antithetic::new(seed.wrapping_add(1), number);
-        let profile = profile.drawn(&mut || random.random());
-        let profile = profile.drawn_beyond(&mut || beyond.random());
+        let profile = profile.drawn(&mut || random.random(), &mut || beyond.random());
         Self { profile, random, seed: (seed.wrapping_add(2), number) }
     }
 

@@ -129,17 +129,3 @@ pub(super) fn launch_spread(estimator: &Estimator<'_>) -> Option<Vec<(f64, f64)>
     let factor = |share| Some((share, quantile(&times, share)? / usual));
     SHARES.map(factor).into_iter().collect()
 }
-
-pub(super) fn idle_calls(estimator: &Estimator<'_>) -> CallCosts {
-    let cost = |call| estimator.estimate_of(&Quantity::IdleCall { call });
-    CallCosts {
-        launch: cost(TimedCall::Launch),
-        copy_in: cost(TimedCall::CopyIn),
-        copy_out: cost(TimedCall::CopyOut),
-        clear: cost(TimedCall::Clear),
-        record: cost(TimedCall::Record),
-        wait: cost(TimedCall::Wait),
-        synchronize: cost(TimedCall::Synchronize),
-        ..CallCosts::default()
-    }
-}

@@ -22,7 +22,7 @@ pub(super) fn service(estimator: &Estimator<'_>, link: OperationKind) -> Option<
 
 /// Device time of the long operation of a kind with which hand-overs are measured.
 pub(super) fn long_service(estimator: &Estimator<'_>, link: OperationKind) -> Option<Estimate> {
-    let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY, registered: false };
+    let copy = |direction| Quantity::Copy { direction, bytes: LONG_COPY };
     estimator.estimate_of(&match link {
         OperationKind::CopyIn => copy(Direction::HostToDevice),
         OperationKind::CopyOut => copy(Direction::DeviceToHost),

@@ -7,15 +7,11 @@ use crate::samples::Quantity;
 use crate::units::Bytes;
 use std::ops::RangeInclusive;
 
-/// Curves of copies of pinned memory, or, if `of_registered`, of memory that was registered later.
-pub(super) fn copies(estimator: &Estimator<'_>, of_registered: bool) -> Vec<CopyModel> {
+/// Curves of copies of pinned memory.
+pub(super) fn copies(estimator: &Estimator<'_>) -> Vec<CopyModel> {
     let curve = |wanted| {
         estimator.curve(|quantity| match *quantity {
-            Quantity::Copy { direction, bytes, registered }
-                if (direction, registered) == (wanted, of_registered) =>
-            {
-                Some(bytes.get())
-            }
+            Quantity::Copy { direction, bytes } if direction == wanted => Some(bytes.get()),
             _ => None,
         })
     };

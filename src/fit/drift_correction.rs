@@ -35,7 +35,13 @@ const DRIFTING: [Work; 3] = [Work::Issuing, Work::Staging, Work::Computing];
 /// The samples with the effect of each moment divided out.
 pub(super) fn evened_out(samples: &Samples) -> Cow<'_, Samples> {
     let mut evened = Cow::Borrowed(samples);
-    let at = |place: usize| place * MOMENTS / samples.measurements.len();
+    let mut taken = 0;
+    let places = samples.measurements.iter().map(|one| {
+        taken += one.left_out as usize + 1;
+        taken - 1
+    });
+    let places: Vec<usize> = places.collect();
+    let at = |number: usize| places[number] * MOMENTS / taken;
     for work in DRIFTING {
         let of_kind = |one: &Measurement| one.quantity.definition().work == work;
         let visits = samples.measurements.iter().enumerate().filter(|(_, one)| of_kind(one));

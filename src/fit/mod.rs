@@ -80,7 +80,7 @@ pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> 
 }
 
 fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Profile {
-    let copies = copies::copies(estimator, false);
+    let copies = copies::copies(estimator);
     let own_calls = calls::calls(estimator, &copies);
     // Times of other work have calls in them, of which only the calls' own cost rids them.
     let calls = likes.iter().fold(own_calls.clone(), |calls, one| calls.or(&one.profile.calls));
@@ -95,11 +95,9 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Pr
         schema_version: SCHEMA_VERSION,
         model_error: None,
         machine: machine.clone(),
-        idle_calls: calls::idle_calls(estimator),
         inline: round_trips::inline_copies(estimator, &calls),
         polling: polling::polling(estimator, latency.kernel_gap),
         hand_overs: chains::hand_overs(estimator),
-        registered_copies: copies::copies(estimator, true),
         link: contention::link(estimator, &copies),
         interference: contention::interference(estimator, &copies, &kernels, &twins),
         staging: staging::staging(estimator, &calls),

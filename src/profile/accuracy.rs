@@ -20,13 +20,13 @@ pub struct Accuracy {
     pub p95_error: f64,
     /// Median relative difference between the two halves of a trial's passes: how much of the error
     /// is the machine's own unsteadiness.
-    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_known")]
     pub repeatability: Option<f64>,
     /// Share of trials whose measured time lies inside the 90% range, with margins taken from other
     /// trials. With two passes, ranges come from one pass and times from the other.
     #[serde(deserialize_with = "not_negative")]
     pub coverage: f64,
-    #[serde(rename = "margin")]
+    #[serde(default, rename = "margin")]
     pub margins: Vec<Margin>,
 }
 
@@ -35,13 +35,10 @@ pub struct Accuracy {
 #[serde(deny_unknown_fields)]
 pub struct Margin {
     /// The kind of plan. Left out: every kind that has no margin of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
     /// For plans predicted to take this long or longer. Left out: no lower limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_ns: Option<Span>,
     /// For plans predicted to take less than this. Left out: no upper limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_ns: Option<Span>,
     /// Number of trials that the margin comes from.
     pub trials: usize,

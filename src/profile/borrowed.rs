@@ -6,7 +6,7 @@
 
 use super::Profile;
 use super::calls::CallCosts;
-use super::parameters::{identity, visit};
+use super::parameters::identity;
 use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,9 +54,8 @@ pub enum BorrowedCosts {
 }
 
 /// Where costs of a kind stand in a profile: a section, and its keys if not all of them.
-const PLACES: [(BorrowedCosts, &str, &[&str]); 12] = [
+const PLACES: [(BorrowedCosts, &str, &[&str]); 11] = [
     (BorrowedCosts::Calls, "calls", &[]),
-    (BorrowedCosts::Calls, "idle_calls", &[]),
     (
         BorrowedCosts::HandOvers,
         "latency",
@@ -208,28 +207,12 @@ impl Profile {
     #[must_use]
     pub fn scaled(&self, parameters: &[String], factor: f64) -> Self {
         let wanted: BTreeSet<&str> = parameters.iter().map(String::as_str).collect();
-        let Value::Object(mut sections) = self.plain() else {
-            unreachable!("a profile is plain data with names")
-        };
-        visit(&mut sections, &mut |_, name, value| {
-            // The spread of launches is in units of a launch.
-            if !wanted.contains(name) || name.ends_with("_spread") {
-                return;
-            }
-            let least =
-                if name.contains("slowdown") || name.contains("refetches") { 1.0 } else { 0.0 };
-            let scale = |value: &mut Value| {
-                let scaled = value.as_f64().map(|one| least + (one - least) * factor);
-                *value = scaled.map_or(Value::Null, Value::from);
-            };
-            match value {
-                Value::Array(points) => {
-                    points.iter_mut().filter_map(|point| point.get_mut(1)).for_each(scale);
-                }
-                number => scale(number),
-            }
-        });
-        Self::from_plain(Value::Object(sections))
+        let plain = self.plain();
+        let mut scaled = self.clone();
+        let prices = scaled.prices_mut().into_iter();
+        let chosen = prices.filter(|price| wanted.contains(price.key.name(&plain).as_str()));
+        chosen.for_each(|mut price| price.scale(factor));
+        scaled
     }
 
     /// Everything that was borrowed, by kind, with where it comes from.
@@ -249,7 +232,7 @@ impl CallCosts {
     pub fn or(&self, other: &Self) -> Self {
         let plain = |costs: &Self| {
             let mut plain = serde_json::to_value(costs).expect("costs are plain data");
-            super::file::drop_nulls(&mut plain);
+            super::file::drop_nothing(&mut plain);
             plain
         };
         let mut own = plain(self);

@@ -2,6 +2,7 @@
 
 use super::checked_numbers::{misses, not_negative};
 use super::locality::HostLocality;
+use super::prices::priced;
 use crate::samples::SHARED_FOOTPRINT;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,30 +17,27 @@ pub struct CacheModel {
     pub staging_misses: Option<Vec<(f64, f64)>>,
     /// Misses of one thread in the caches of its own core: how far times have moved from
     /// [`Warmth::Same`] to [`Warmth::Shared`].
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses")]
     pub own_misses: Option<Vec<(f64, f64)>>,
     /// Misses of all threads at once in the caches of their own cores, over the bytes that they use
     /// together: two threads of a core share its caches.
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses")]
     pub own_team_misses: Option<Vec<(f64, f64)>>,
     /// Extra time of one thread on data that all threads used before; `handed_to_team` is of all
     /// threads on data that one used before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_one: Option<Handed>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_to_team: Option<Handed>,
     /// Extra time of all threads, each on its share, on data of a kernel in which threads helped
     /// with each other's shares.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_behind_helpers: Option<Handed>,
     /// Misses of the team of threads that runs CPU twins, in all caches.
     #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
     /// Misses for what D2H copies write, while H2D copies are under way.
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses")]
     pub written_misses: Option<Vec<(f64, f64)>>,
     /// Misses of kernels on the device, over bytes of device memory.
-    #[serde(default, deserialize_with = "misses", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "misses")]
     pub device_misses: Option<Vec<(f64, f64)>>,
     /// The footprint at which [`Warmth::Shared`] was measured.
     pub shared_bytes: Bytes,
@@ -75,6 +73,18 @@ pub struct Handed {
     pub read_ns_per_byte: f64,
     #[serde(deserialize_with = "not_negative")]
     pub written_ns_per_byte: f64,
+}
+
+priced! {
+    CacheModel {
+        No: staging_misses, own_misses, own_team_misses, handed_to_one, handed_to_team,
+            handed_behind_helpers, twin_misses, written_misses, device_misses;
+    }
+    besides shared_bytes
+}
+
+priced! {
+    Handed { No: read_ns_per_byte, written_ns_per_byte; }
 }
 
 impl Default for CacheModel {

@@ -1,7 +1,7 @@
 //! What host calls cost.
 
 use super::checked_numbers::spread;
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::{Unknown, known};
 use super::{Estimate, Profile};
 use crate::kernels::{Kernel, Library};
@@ -16,27 +16,21 @@ pub struct CallCosts {
     pub launch: Option<Estimate>,
     /// How many times as long as its estimate a single launch takes, over the share of
     /// launches that take less.
-    #[serde(default, deserialize_with = "spread", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "spread")]
     pub launch_spread: Option<Vec<(f64, f64)>>,
     /// How much longer a launch takes while an H2D copy is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_beside_copy_in: Option<Estimate>,
     /// How much longer a launch takes while a D2H copy is under way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_beside_copy_out: Option<Estimate>,
     /// How much longer a launch takes right behind a wait in its stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_behind_wait: Option<Estimate>,
     /// How much longer a launch takes if cuBLAS makes it: cuBLAS chooses a kernel for the shapes,
     /// and may launch two.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_by_cublas: Option<Estimate>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_by_cufft: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
     /// How much longer the call of a D2H copy takes right behind a wait in its stream.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_out_behind_wait: Option<Estimate>,
     pub clear: Option<Estimate>,
     pub record: Option<Estimate>,
@@ -44,40 +38,21 @@ pub struct CallCosts {
     /// Synchronising a stream that has nothing left to do.
     pub synchronize: Option<Estimate>,
     /// A copy inside a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_on_device: Option<Estimate>,
     /// A copy of rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_rows: Option<Estimate>,
     /// Allocating device memory in the order of a stream, from a pool that keeps what is freed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocate_in_stream: Option<Estimate>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_in_stream: Option<Estimate>,
 }
 
-impl CallCosts {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let Self { launch, copy_in, copy_out, clear, record, wait, synchronize, .. } = self;
-        draws.estimates([launch, copy_in, copy_out, clear, record, wait, synchronize]);
-    }
-
-    /// Draws calls that only spelled-out programs make.
-    pub(super) fn draw_spelled(&mut self, draws: &mut Draws<'_>) {
-        let Self { copy_on_device, copy_rows, allocate_in_stream, free_in_stream, .. } = self;
-        draws.estimates([copy_on_device, copy_rows, allocate_in_stream, free_in_stream]);
-    }
-
-    /// Draws what calls take longer in some places.
-    pub(super) fn draw_additions(&mut self, draws: &mut Draws<'_>) {
-        draws.estimates([
-            &mut self.launch_beside_copy_in,
-            &mut self.launch_beside_copy_out,
-            &mut self.launch_behind_wait,
-            &mut self.copy_out_behind_wait,
-            &mut self.launch_by_cublas,
-            &mut self.launch_by_cufft,
-        ]);
+priced! {
+    CallCosts {
+        First: launch, copy_in, copy_out, clear, record, wait, synchronize;
+        Usual: launch_beside_copy_in, launch_beside_copy_out, launch_behind_wait,
+            copy_out_behind_wait, launch_by_cublas, launch_by_cufft;
+        SpelledOut: copy_on_device, copy_rows, allocate_in_stream, free_in_stream;
+        No: launch_spread;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What it costs to go from one operation to the next that depends on it.
 
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Estimate, OperationKind, Profile};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,11 @@ pub struct HandOver {
     pub first: Estimate,
     /// What those behind it in the queue pay.
     pub queued: Estimate,
+}
+
+priced! {
+    HandOver { Usual: first, queued; }
+    besides from, to, across_streams
 }
 
 impl Profile {

@@ -1,6 +1,6 @@
 //! Whether numbers of a profile that are each possible make a machine together.
 
-use super::parameters::{identity, is_model};
+use super::parameters::identity;
 use super::{Parameter, Profile};
 use crate::machine::FASTEST_MEMORY;
 use serde_json::{Map, Value};
@@ -12,6 +12,9 @@ const FALLEN: f64 = 0.5;
 
 /// Each element of a kernel of the library is read.
 const ELEMENT: f64 = 4.0;
+
+/// Sections of the file that hold no model.
+const DESCRIPTIONS: [&str; 4] = ["machine", "accuracy", "intervals", "borrowed"];
 
 /// Keys that say how the subject of a table was found to be. The other words, whole numbers and
 /// truth values of a table say which subject it has.
@@ -75,7 +78,10 @@ impl Profile {
     /// Two tables about one thing: it would depend on their order which is believed.
     fn twice(&self) -> Option<String> {
         let Value::Object(sections) = self.plain() else { return None };
-        sections.iter().filter(|(key, _)| is_model(key)).find_map(|(key, value)| twice(key, value))
+        sections
+            .iter()
+            .filter(|(key, _)| !DESCRIPTIONS.contains(&key.as_str()))
+            .find_map(|(key, value)| twice(key, value))
     }
 
     /// A curve that is the whole time of something and cannot be.

@@ -2,7 +2,7 @@
 
 use super::caches::{Warmth, blend};
 use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile, TwinModel};
 use crate::machine::Direction;
@@ -26,18 +26,14 @@ pub struct LinkModel {
     pub up_shared: Option<Contention>,
     /// How much longer H2D copies of a MiB or more take beside D2H copies whose data the host's
     /// caches keep. Without it, `down_shared` holds there too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_shared_kept: Option<Contention>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_shared_kept: Option<Contention>,
     /// Nanoseconds that an H2D copy takes longer while kernels run, over its bytes. On hosts with
     /// an H100, small copies take 0.1 to 0.7 us longer, also beside kernels of a single block;
     /// copies of half a MiB or more hardly do. A likely cause is that some copy engines take their
     /// commands through the graphics engine, as kernels do: NVIDIA nvgpu, `ce_gv11b.c`, "Graphics
     /// Copy Engine (gr host)".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down_beside_kernels: Option<Curve>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_beside_kernels: Option<Curve>,
     /// Relative scatter of the extra time that large copies take when both directions are busy.
     #[serde(default, deserialize_with = "scatter")]
@@ -46,8 +42,17 @@ pub struct LinkModel {
     /// streams that keep it busy.
     pub down_switch: Option<Curve>,
     pub up_switch: Option<Curve>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub refetches: Vec<Refetch>,
+}
+
+priced! {
+    LinkModel {
+        Usual: down_shared, up_shared, down_shared_kept, up_shared_kept;
+        No: down_bytes_per_second, up_bytes_per_second, down_beside_kernels, up_beside_kernels,
+            down_switch, up_switch, refetches;
+    }
+    besides scatter; by |link| link.scatter
 }
 
 impl LinkModel {
@@ -75,18 +80,6 @@ impl LinkModel {
         let more = more.min_by_key(|model| model.streams).map(slowdown);
         more.map_or(fewer.1, |more| interpolate(&[fewer, more], streams as f64))
     }
-
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let longer = draws.factor(self.scatter);
-        let through = [&mut self.down_shared, &mut self.up_shared];
-        let kept = [&mut self.down_shared_kept, &mut self.up_shared_kept];
-        for shared in through.into_iter().chain(kept).flatten() {
-            shared.per_copy_ns *= longer;
-            shared.per_byte_ns *= longer;
-            let curves = [&mut shared.per_byte, &mut shared.per_small_copy];
-            curves.into_iter().flatten().for_each(|curve| curve.scale(longer));
-        }
-    }
 }
 
 /// How much longer a copy takes while the other direction is busy throughout. Where the other
@@ -104,17 +97,22 @@ pub struct Contention {
     /// Nanoseconds for each byte over the bytes of a copy, where several sizes were measured. Other
     /// users of the link come and go: a copy of some microseconds mostly meets none of them, while
     /// one of a millisecond meets its share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_byte: Option<Curve>,
     /// Nanoseconds for each byte in the best tenth of the measurements: what two directions cost
     /// each other while nothing else on the host uses memory.
-    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_known")]
     pub at_best_per_byte_ns: Option<f64>,
     /// Replaces `per_copy_ns` for copies smaller than its last knot, over their own bytes. It is
     /// measured beside copies of the same size: beside large ones, rows of small copies take longer
     /// (4 B to the host: 0.3 to 2.7 us on an H200), but plans rarely make such rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_small_copy: Option<Curve>,
+}
+
+priced! {
+    Contention {
+        Usual: per_copy_ns, per_byte_ns, per_byte, per_small_copy;
+        No: at_best_per_byte_ns;
+    }
 }
 
 impl Contention {
@@ -164,6 +162,11 @@ pub struct Refetch {
     pub slowdown: Curve,
 }
 
+priced! {
+    Refetch { No: slowdown; }
+    besides streams; above 1.0
+}
+
 /// A [`Refetch`] as a file has it, before it is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,13 +204,9 @@ pub struct Interference {
     pub scatter: f64,
 }
 
-impl Interference {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let longer = draws.factor(self.scatter);
-        for slowdown in [&mut self.copy_slowdown, &mut self.load_slowdown] {
-            *slowdown = 1.0 + (*slowdown - 1.0) * longer;
-        }
-    }
+priced! {
+    Interference { SpelledOut: copy_slowdown, load_slowdown; }
+    besides load, direction, scatter; above 1.0; by |found| found.scatter
 }
 
 /// Copies that are so many times smaller than the smallest that were measured beside the other

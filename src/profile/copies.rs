@@ -1,5 +1,6 @@
 //! Copies of pinned memory.
 
+use super::prices::priced;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Profile};
 use crate::machine::Direction;
@@ -13,6 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct CopyModel {
     pub direction: Direction,
     pub time: Curve,
+}
+
+priced! {
+    CopyModel { Usual: time; }
+    besides direction
 }
 
 impl Profile {

@@ -13,7 +13,6 @@ pub struct Estimate {
     pub scatter: f64,
     /// Where samples take one of two values, `ns` and `scatter` are of the more frequent one, and
     /// this is the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<Other>,
 }
 

@@ -1,87 +1,50 @@
-//! Another machine from which the calibration could have come: each parameter drawn by its scatter.
+//! Another machine from which the calibration could have come: each price drawn by its scatter.
 
-use super::{Curve, Estimate, Profile};
+use super::Profile;
+use super::prices::{Amount, Drawn, Price, SharedSamples};
 use crate::stats::deviate;
 
-/// Draws parameters.
-pub(super) struct Draws<'r> {
-    /// Gives numbers that are uniform from 0 to 1.
-    uniform: &'r mut dyn FnMut() -> f64,
-}
-
-impl Draws<'_> {
-    pub fn factor(&mut self, scatter: f64) -> f64 {
-        deviate(scatter, &mut self.uniform)
-    }
-
-    /// For a bimodal estimate, draws a mode first, with its observed probability.
-    pub fn estimate(&mut self, estimate: &mut Estimate) {
-        let other = estimate.other.filter(|other| (self.uniform)() < other.share);
-        let ns = other.map_or(estimate.ns, |other| other.ns) * self.factor(estimate.scatter);
-        *estimate = Estimate::new(ns, estimate.scatter);
-    }
-
-    pub fn estimates<const N: usize>(&mut self, estimates: [&mut Option<Estimate>; N]) {
-        estimates.into_iter().flatten().for_each(|estimate| self.estimate(estimate));
-    }
-
-    pub fn curve(&mut self, curve: &mut Curve) {
-        self.together(curve.scatter, [curve]);
-    }
-
-    /// Curves that come from the same samples: one deviate moves all of them.
-    pub fn together<'c>(&mut self, scatter: f64, curves: impl IntoIterator<Item = &'c mut Curve>) {
-        let factor = self.factor(scatter);
-        curves.into_iter().for_each(|curve| curve.scale(factor));
-    }
-}
+/// Gives numbers that are uniform from 0 to 1.
+type Uniform<'r> = dyn FnMut() -> f64 + 'r;
 
 impl Profile {
-    /// The profile with every parameter that predictions use moved once, each by its own scatter.
+    /// The profile with every price that predictions use moved once, each by its own scatter, and
+    /// prices that come from the same samples by one factor.
     ///
-    /// Each model says how it is drawn. The order must stay: with the same random numbers in
-    /// another order, every range would change. What a profile of one GPU without fresh memory has
-    /// comes first, so that a seed draws that part alike for all.
+    /// Prices of what only spelled-out programs do, and of memory of the other side, have random
+    /// numbers of their own, so that ranges of other programs do not depend on whether the profile
+    /// knows them.
     #[must_use]
-    pub fn drawn(&self, uniform: &mut dyn FnMut() -> f64) -> Self {
+    pub fn drawn<'r>(&self, usual: &mut Uniform<'r>, spelled_out: &mut Uniform<'r>) -> Self {
         let mut machine = self.clone();
-        let draws = &mut Draws { uniform };
-        machine.calls.draw(draws);
-        machine.latency.draw(draws);
-        machine.calls.draw_additions(draws);
-        let polling = machine.latency.semaphore_polling.iter_mut();
-        polling.for_each(|polling| draws.estimate(&mut polling.period));
-        let hand_overs = machine.hand_overs.iter_mut();
-        let hand_overs = hand_overs.flat_map(|one| [&mut one.first, &mut one.queued]);
-        hand_overs.for_each(|time| draws.estimate(time));
-        machine.graph.draw(draws);
-        machine.copies.iter_mut().for_each(|model| draws.curve(&mut model.time));
-        machine.kernels.iter_mut().for_each(|model| draws.curve(&mut model.time));
-        machine.twins.iter_mut().for_each(|model| draws.curve(&mut model.time));
-        machine.staging.iter_mut().for_each(|model| model.draw(draws));
-        machine.inline.iter_mut().for_each(|model| model.draw(draws));
-        machine.link.draw(draws);
-        machine.multi_gpu.draw(draws);
-        machine.memory.draw(draws);
-        machine.own_kernels.iter_mut().for_each(|model| draws.curve(&mut model.time));
-        machine.own_commands.iter_mut().for_each(|model| draws.curve(&mut model.time));
+        let mut prices = machine.prices_mut();
+        prices.retain(|price| price.drawn != Drawn::No);
+        prices.sort_by_key(|price| price.drawn);
+        let mut before: Option<(SharedSamples, f64)> = None;
+        for mut price in prices {
+            let is_usual = matches!(price.drawn, Drawn::First | Drawn::Usual);
+            let uniform = if is_usual { &mut *usual } else { &mut *spelled_out };
+            let own = choose_mode(&mut price, uniform);
+            let factor = match (price.samples, before) {
+                (Some(samples), Some((same, factor))) if samples == same => factor,
+                (samples, _) => deviate(samples.map_or(own, |shared| shared.scatter), uniform),
+            };
+            before = price.samples.map(|samples| (samples, factor));
+            price.scale(factor);
+        }
         machine
     }
+}
 
-    /// Draws the prices of what only spelled-out programs do: use memory of the other side (mapped,
-    /// write-combined and managed), take memory in a pass, copy rows or on one side. It has random
-    /// numbers of its own, so that ranges of other programs do not depend on whether the profile
-    /// knows it.
-    #[must_use]
-    pub fn drawn_beyond(mut self, uniform: &mut dyn FnMut() -> f64) -> Self {
-        let draws = &mut Draws { uniform };
-        self.memory.draw_combined(draws);
-        self.transfers.iter_mut().for_each(|model| draws.curve(&mut model.time));
-        self.calls.draw_spelled(draws);
-        self.memory.draw_spelled(draws);
-        self.host_copies.iter_mut().for_each(|model| model.draw(draws));
-        self.rows.iter_mut().for_each(|model| model.draw(draws));
-        self.interference.iter_mut().for_each(|found| found.draw(draws));
-        self
+/// Of a bimodal time, draws a mode with its observed probability. Returns the scatter about it.
+fn choose_mode(price: &mut Price<'_>, uniform: &mut Uniform<'_>) -> f64 {
+    match &mut price.amount {
+        Amount::Time(time) => {
+            let other = time.other.take().filter(|other| uniform() < other.share);
+            time.ns = other.map_or(time.ns, |other| other.ns);
+            time.scatter
+        }
+        Amount::Curve(curve) => curve.scatter,
+        Amount::Number(_) | Amount::Rate(_) | Amount::Shares(_) => 0.0,
     }
 }

@@ -78,7 +78,10 @@ impl Profile {
     /// The profile as its file has it: names, numbers, words, lists and tables of them.
     pub(super) fn plain(&self) -> Value {
         let mut plain = serde_json::to_value(self).expect("a profile is plain data");
-        drop_nulls(&mut plain);
+        drop_nothing(&mut plain);
+        if let Value::Object(sections) = &mut plain {
+            sections.retain(|_, section| section.as_object().is_none_or(|keys| !keys.is_empty()));
+        }
         plain
     }
 
@@ -132,14 +135,16 @@ impl Profile {
     }
 }
 
-/// Leaves out the keys without a value, for which TOML has no word.
-pub(super) fn drop_nulls(value: &mut Value) {
+/// Leaves out the keys that have no value, for which TOML has no word, and empty lists.
+pub(super) fn drop_nothing(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|_, field| !field.is_null());
-            fields.values_mut().for_each(drop_nulls);
+            fields.retain(|_, field| {
+                !field.is_null() && field.as_array().is_none_or(|of| !of.is_empty())
+            });
+            fields.values_mut().for_each(drop_nothing);
         }
-        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Array(items) => items.iter_mut().for_each(drop_nothing),
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
 //! What CUDA graphs cost.
 
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::{Unknown, known};
 use super::{Curve, Estimate, OperationKind, Profile};
 use crate::samples::GraphCall;
@@ -24,10 +24,8 @@ pub struct GraphCosts {
     /// the device before its blocks run.
     pub kernel_gap: Option<Estimate>,
     /// How much longer `kernel_gap` is right behind a kernel that had to wait for another branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_behind_waiting: Option<Estimate>,
     /// How much longer `kernel_gap` is right behind a kernel that another branch waits for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_behind_awaited: Option<Estimate>,
     #[serde(default, rename = "handover")]
     pub hand_overs: Vec<NodeHandOver>,
@@ -57,25 +55,21 @@ pub struct NodeHandOver {
     pub time: Estimate,
 }
 
-impl GraphCosts {
-    /// Whether nothing about graphs was measured.
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
+priced! {
+    GraphCosts {
+        Usual: capture, instantiate, launch, start_kernel, start_copy_in, start_copy_out,
+            kernel_gap, gap_behind_waiting, gap_behind_awaited, hand_overs as "handover";
+        No: down_switch, up_switch;
     }
+}
 
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        for PerNode { per_graph, per_node } in
-            [&mut self.capture, &mut self.instantiate, &mut self.launch].into_iter().flatten()
-        {
-            draws.estimate(per_graph);
-            draws.estimate(per_node);
-        }
-        let Self { start_kernel, start_copy_in, start_copy_out, .. } = self;
-        draws.estimates([start_kernel, start_copy_in, start_copy_out]);
-        let Self { kernel_gap, gap_behind_waiting, gap_behind_awaited, .. } = self;
-        draws.estimates([kernel_gap, gap_behind_waiting, gap_behind_awaited]);
-        self.hand_overs.iter_mut().for_each(|hand_over| draws.estimate(&mut hand_over.time));
-    }
+priced! {
+    PerNode { Usual: per_graph, per_node; }
+}
+
+priced! {
+    NodeHandOver { Usual: time; }
+    besides from, to
 }
 
 impl Profile {

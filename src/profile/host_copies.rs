@@ -1,7 +1,7 @@
 //! Copies from host memory to host memory, which the CPU makes.
 
 use super::caches::{blend, further};
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
 use crate::units::Bytes;
@@ -15,18 +15,14 @@ pub struct HostCopyModel {
     /// Between the same memory again and again.
     pub near: Curve,
     /// From memory that no cache holds into the same memory again and again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into_cache: Option<Curve>,
     /// Between memory that no cache holds.
     pub far: Curve,
 }
 
-impl HostCopyModel {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let scatter = self.near.scatter.max(self.far.scatter);
-        let between = [&mut self.near, &mut self.far];
-        draws.together(scatter, between.into_iter().chain(&mut self.into_cache));
-    }
+priced! {
+    HostCopyModel { SpelledOut: near, into_cache, far; }
+    besides by_all; by |copies| copies.near.scatter.max(copies.far.scatter)
 }
 
 impl Profile {

@@ -2,6 +2,7 @@
 
 use super::caches::{CacheModel, blend, further};
 use super::locality::DeviceLocality;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Beyond, Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
@@ -17,12 +18,18 @@ pub struct KernelModel {
     pub time: Curve,
     /// Extra nanoseconds, over elements, where a copy has just brought what the kernel reads.
     /// (`time` is of launches on the same data, which is then as close as it can be.)
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub just_copied: Option<Curve>,
     /// Extra nanoseconds, over elements, where what the kernel reads is in none of the device's
     /// caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_memory: Option<Curve>,
+}
+
+priced! {
+    KernelModel {
+        Usual: time;
+        No: just_copied, from_memory;
+    }
+    besides variant
 }
 
 /// How long a kernel takes on the device.

@@ -1,6 +1,6 @@
 //! What memory management costs.
 
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
 use crate::samples::MemoryWork;
@@ -30,10 +30,8 @@ pub struct MemoryCosts {
     pub pinned_free: Option<Curve>,
     pub unregister: Option<Curve>,
     /// Mapping pageable memory that nobody touches yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pageable_allocate: Option<Curve>,
     /// Giving pageable memory back that was touched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pageable_free: Option<Curve>,
     /// One thread summing write-combined memory. The three below: one thread filling it, all
     /// threads summing it, all threads filling it.
@@ -45,39 +43,18 @@ pub struct MemoryCosts {
     pub managed_allocate: Option<Curve>,
     /// What waits for the device without saying so. Left out where it was not measured: then what
     /// CUDA's documentation says does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_for_device: Option<Vec<MemoryWork>>,
 }
 
-impl MemoryCosts {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let touches = [&mut self.first_touch, &mut self.first_touch_team];
-        let copies = [&mut self.first_copy, &mut self.first_read];
-        let curves = [&mut self.renew].into_iter().chain(touches).chain(copies);
-        curves.flatten().for_each(|curve| draws.curve(curve));
+priced! {
+    MemoryCosts {
+        Usual: renew, first_touch, first_touch_team, first_copy, first_read;
+        OtherMemory: combined_read, combined_write, combined_read_team, combined_write_team,
+            managed_allocate;
+        SpelledOut: device_allocate, device_free, pinned_allocate, pinned_free, register,
+            unregister, pageable_allocate, pageable_free;
     }
-
-    pub(super) fn draw_combined(&mut self, draws: &mut Draws<'_>) {
-        let combined = [&mut self.combined_read, &mut self.combined_write];
-        let by_team = [&mut self.combined_read_team, &mut self.combined_write_team];
-        let all = combined.into_iter().chain(by_team).chain([&mut self.managed_allocate]);
-        all.flatten().for_each(|curve| draws.curve(curve));
-    }
-
-    /// Draws what only spelled-out programs do in a pass.
-    pub(super) fn draw_spelled(&mut self, draws: &mut Draws<'_>) {
-        let curves = [
-            &mut self.device_allocate,
-            &mut self.device_free,
-            &mut self.pinned_allocate,
-            &mut self.pinned_free,
-            &mut self.register,
-            &mut self.unregister,
-            &mut self.pageable_allocate,
-            &mut self.pageable_free,
-        ];
-        curves.into_iter().flatten().for_each(|curve| draws.curve(curve));
-    }
+    besides waits_for_device
 }
 
 /// Memory management: done by a host call, or by the first use of memory.

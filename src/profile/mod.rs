@@ -1,6 +1,6 @@
 //! The fitted machine: what every call, copy and kernel costs, with scatter.
 //!
-//! One file holds a mechanism: its models, how they are drawn for ranges, and what the profile
+//! One file holds a mechanism: its models, which prices they have (`prices`), and what the profile
 //! answers from them. `calibrate`, `samples` and `fit` have a file of that name where they have
 //! something of it.
 //!
@@ -33,6 +33,7 @@ mod multi_gpu;
 mod own_kernels;
 mod parameters;
 mod polling;
+mod prices;
 mod round_trips;
 mod rows;
 mod setup;
@@ -68,6 +69,7 @@ pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use own_kernels::{OwnCommandModel, OwnKernelModel, OwnTime, Processor};
 pub use parameters::Parameter;
 pub use polling::{FirstPoll, Polling, SemaphorePolling};
+pub use prices::{Amount, Key, Price};
 pub use round_trips::{InlineCopies, Latencies};
 pub use rows::RowModel;
 pub use setup::{ContextSource, SetupCosts};
@@ -78,6 +80,7 @@ pub use unknown::Unknown;
 
 use crate::samples::Provenance;
 use checked_numbers::if_known;
+use prices::priced;
 use serde::{Deserialize, Serialize};
 
 /// A machine as calibration found it, laid out as in its file. A model that was not measured is
@@ -88,15 +91,12 @@ pub struct Profile {
     pub schema_version: u32,
     /// How far off predictions are on machines where plans were tried, as a share: both ends of
     /// every range move outwards by it. Only where no plans were tried on this machine.
-    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "if_known")]
     pub model_error: Option<f64>,
     pub machine: Provenance,
     #[serde(default)]
     pub calls: CallCosts,
-    /// Like `calls`, but each call is made alone on an idle device.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub idle_calls: CallCosts,
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default)]
     pub setup: SetupCosts,
     #[serde(default)]
     pub latency: Latencies,
@@ -109,19 +109,15 @@ pub struct Profile {
     #[serde(default, rename = "copy")]
     pub copies: Vec<CopyModel>,
     /// Left out where all copies of pinned memory go through a copy engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline: Option<InlineCopies>,
-    /// Like `copies`, for host memory that was pinned in place (registered).
-    #[serde(default, rename = "registered_copy", skip_serializing_if = "Vec::is_empty")]
-    pub registered_copies: Vec<CopyModel>,
-    #[serde(default, rename = "transfer", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "transfer")]
     pub transfers: Vec<TransferModel>,
     /// Copies of rows that lie apart. `host_copy`: copies that the CPU makes.
-    #[serde(default, rename = "row_copy", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "row_copy")]
     pub rows: Vec<RowModel>,
-    #[serde(default, rename = "host_copy", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "host_copy")]
     pub host_copies: Vec<HostCopyModel>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub interference: Vec<Interference>,
     #[serde(default)]
     pub staging: Vec<StagingModel>,
@@ -133,31 +129,36 @@ pub struct Profile {
     pub caches: CacheModel,
     #[serde(default)]
     pub memory: MemoryCosts,
-    #[serde(default, skip_serializing_if = "GraphCosts::is_empty")]
+    #[serde(default)]
     pub graph: GraphCosts,
     /// Kernels of scenarios, which `hallway calibrate --scenario` measures.
-    #[serde(default, rename = "own_kernel", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "own_kernel")]
     pub own_kernels: Vec<OwnKernelModel>,
     /// What does the same on the CPU.
-    #[serde(default, rename = "own_command", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "own_command")]
     pub own_commands: Vec<OwnCommandModel>,
     /// Left out where one GPU was calibrated.
-    #[serde(default, skip_serializing_if = "MultiGpu::is_empty")]
+    #[serde(default)]
     pub multi_gpu: MultiGpu,
     /// Left out where no plans were tried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Accuracy>,
     /// Left out where the device did not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
     /// Left out where nothing was measured in two passes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
     /// What comes from the profiles of other machines. Left out where nothing does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub borrowed: Vec<Borrowed>,
 }
 
-fn is_nothing<T: Default + PartialEq>(costs: &T) -> bool {
-    *costs == T::default()
+priced! {
+    Profile {
+        Usual: calls, latency, hand_overs as "handover", graph, copies as "copy",
+            kernels as "kernel", twins as "twin", staging, inline, link, multi_gpu, memory,
+            own_kernels as "own_kernel", own_commands as "own_command";
+        OtherMemory: transfers as "transfer";
+        SpelledOut: host_copies as "host_copy", rows as "row_copy", interference;
+        No: caches, polling, setup;
+    }
+    besides schema_version, model_error, machine, accuracy, conditions, intervals, borrowed
 }

@@ -2,7 +2,7 @@
 //! alike.
 
 use super::checked_numbers::{above_zero, not_negative, scatter};
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, Estimate, Profile};
 use crate::machine::{DeviceId, Direction};
@@ -58,7 +58,7 @@ pub struct RootModel {
     pub both_bytes_per_second: Option<Bandwidth>,
     /// How many times as fast as H2D copies D2H copies go while both fill the root. (Of two H200s,
     /// 1.6: writes to host memory are served before reads.)
-    #[serde(default = "alike", deserialize_with = "above_zero", skip_serializing_if = "is_alike")]
+    #[serde(default = "alike", deserialize_with = "above_zero")]
     pub up_over_down: f64,
     /// Relative scatter of the copies that these rates come from.
     #[serde(default, deserialize_with = "scatter")]
@@ -67,11 +67,6 @@ pub struct RootModel {
 
 const fn alike() -> f64 {
     1.0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_alike(ratio: &f64) -> bool {
-    *ratio == alike()
 }
 
 /// How another GPU compares with the first: its time over that of the first.
@@ -87,29 +82,32 @@ pub struct OtherGpu {
     pub kernel: f64,
 }
 
-impl MultiGpu {
-    /// Whether nothing was measured, as with a single GPU.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let Self { use_device, peer_copy, start_peer_copy, crossing, .. } = self;
-        draws.estimates([use_device, peer_copy, start_peer_copy, crossing]);
-        self.peers.iter_mut().for_each(|peer| draws.curve(&mut peer.time));
-        self.roots.iter_mut().for_each(|root| root.draw(draws));
+priced! {
+    MultiGpu {
+        Usual: use_device, peer_copy, start_peer_copy, crossing, peers as "peer", roots as "root";
+        No: others as "other";
     }
 }
 
-impl RootModel {
-    fn draw(&mut self, draws: &mut Draws<'_>) {
-        let factor = draws.factor(self.scatter);
-        let Self { down_bytes_per_second, up_bytes_per_second, both_bytes_per_second, .. } = self;
-        for rate in [down_bytes_per_second, up_bytes_per_second, both_bytes_per_second] {
-            let scaled = |rate: Bandwidth| rate.bytes_per_second() / factor;
-            *rate = rate.map(|rate| Bandwidth::from_bytes_per_second(scaled(rate)));
-        }
+priced! {
+    PeerModel {
+        Usual: time;
+        No: both_bytes_per_second;
     }
+    besides from, to, direct
+}
+
+priced! {
+    RootModel {
+        Usual: down_bytes_per_second, up_bytes_per_second, both_bytes_per_second;
+        No: up_over_down;
+    }
+    besides devices, scatter; by |root| root.scatter
+}
+
+priced! {
+    OtherGpu { No: copy_in, copy_out, kernel; }
+    besides device
 }
 
 /// GPUs whose times differ by no more than this share are alike.

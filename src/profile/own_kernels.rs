@@ -1,6 +1,7 @@
 //! Kernels that are not of the library: what was measured of them, and what the others cost by
 //! what is said of them.
 
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Beyond, Curve, Profile, Warmth};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Variant};
@@ -33,6 +34,16 @@ pub struct OwnCommandModel {
     pub command: String,
     /// Nanoseconds over elements.
     pub time: Curve,
+}
+
+priced! {
+    OwnKernelModel { Usual: time; }
+    besides name, kernel, numbers, registers_per_thread, shared_bytes_per_block
+}
+
+priced! {
+    OwnCommandModel { Usual: time; }
+    besides name, command
 }
 
 /// How long a kernel that is not of the library takes on the GPU.

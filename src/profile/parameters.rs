@@ -1,10 +1,7 @@
-//! The parameters of a profile by name, whatever its models are called.
-//!
-//! They are found in the profile's file form: a number with a decimal point was fitted, and so was
-//! the second number of each pair in a list of pairs. Words, whole numbers and truth values say
-//! what a model is about and become part of the name. So a new model needs no code here.
+//! The prices of a profile by name: what intervals, comparisons and reports speak of.
 
 use super::Profile;
+use super::prices::{Amount, Key, Price, Step};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -28,85 +25,51 @@ impl Parameter {
     }
 }
 
-/// Sections of the file that hold no model.
-const DESCRIPTIONS: [&str; 4] = ["machine", "accuracy", "intervals", "borrowed"];
-/// Keys that describe a parameter and are none: how much its samples scatter, and the rarer of its
-/// two values.
-const REMARKS: [&str; 2] = ["scatter", "other"];
-
 impl Profile {
     /// Every parameter, in the same order for the same models.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let Value::Object(mut sections) = self.plain() else {
-            unreachable!("a profile is plain data with names")
-        };
-        let mut found = Vec::new();
-        visit(&mut sections, &mut |section, name, value| {
-            let (name, section) = (name.to_owned(), section.to_owned());
-            let (points, is_curve) = match value {
-                Value::Array(items) => (items.iter().filter_map(pair).collect(), true),
-                number => (vec![(0.0, number.as_f64().unwrap_or_default())], false),
-            };
-            found.push(Parameter { name, section, points, is_curve });
-        });
+        let plain = self.plain();
+        let mut machine = self.clone();
+        let prices = machine.prices_mut().into_iter();
+        let mut found: Vec<Parameter> = prices.map(|price| parameter(&price, &plain)).collect();
         number_namesakes(&mut found);
         found
     }
 }
 
-/// What is done with each parameter: its section, its name, and its number or its list of pairs.
-type Visitor<'v> = dyn FnMut(&str, &str, &mut Value) + 'v;
-
-/// Goes through every parameter of a profile in its file form.
-pub(super) fn visit(sections: &mut Map<String, Value>, visitor: &mut Visitor<'_>) {
-    for (section, value) in sections {
-        if is_model(section) {
-            walk(section, section, value, visitor);
-        }
-    }
-}
-
-/// Whether a section of the file holds models.
-pub(super) fn is_model(section: &str) -> bool {
-    !DESCRIPTIONS.contains(&section)
-}
-
-fn walk(section: &str, name: &str, value: &mut Value, visitor: &mut Visitor<'_>) {
-    match value {
-        Value::Number(number) if number.is_f64() => visitor(section, name, value),
-        Value::Array(items) if !items.is_empty() && items.iter().all(|one| pair(one).is_some()) => {
-            visitor(section, name, value);
-        }
-        Value::Array(items) => {
-            for (at, item) in items.iter_mut().enumerate() {
-                let identity = match item {
-                    Value::Object(fields) => identity(fields),
-                    _ => at.to_string(),
-                };
-                walk(section, &format!("{name}({identity})"), item, visitor);
-            }
-        }
-        Value::Object(fields) => {
-            for (key, field) in
-                fields.iter_mut().filter(|(key, _)| !REMARKS.contains(&key.as_str()))
-            {
-                match key.as_str() {
-                    // The table is named after what it is of.
-                    "ns" | "knots" => walk(section, name, field, visitor),
-                    _ => walk(section, &format!("{name}.{key}"), field, visitor),
+impl Key {
+    /// The name of the price in a profile of this file form. Items of lists are named after what
+    /// they are of.
+    pub(super) fn name(&self, plain: &Value) -> String {
+        let (mut name, mut at) = (String::new(), plain);
+        for step in &self.0 {
+            match *step {
+                Step::Field(field) => {
+                    at = &at[field];
+                    name += if name.is_empty() { "" } else { "." };
+                    name += field;
+                }
+                Step::Item(number) => {
+                    at = &at[number];
+                    name += &format!("({})", at.as_object().map(identity).unwrap_or_default());
                 }
             }
         }
-        _ => {}
+        name
     }
 }
 
-/// A point of a curve.
-fn pair(value: &Value) -> Option<(f64, f64)> {
-    match value.as_array()?.as_slice() {
-        [size, value] if size.is_f64() => Some((size.as_f64()?, value.as_f64()?)),
-        _ => None,
-    }
+fn parameter(price: &Price<'_>, plain: &Value) -> Parameter {
+    let (name, section) = (price.key.name(plain), price.key.section().to_owned());
+    let single = |value: f64| (vec![(0.0, value)], false);
+    let (points, is_curve) = match &price.amount {
+        Amount::Time(time) => single(time.ns),
+        Amount::Number(number) => single(**number),
+        Amount::Rate(rate) => single(rate.bytes_per_second()),
+        Amount::Curve(curve) => (curve.knots.clone(), true),
+        Amount::Shares(pairs) => ((**pairs).clone(), true),
+    };
+    Parameter { name, section, points, is_curve }
 }
 
 /// What distinguishes one table of a list from the others: its words, then its numbers.

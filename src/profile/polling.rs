@@ -1,6 +1,7 @@
 //! Semaphore polling: when an engine checks again whether an operation that arrived too early may
 //! start, and what others pay for the polls.
 
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Estimate, OperationKind, Profile};
 use crate::samples::MEANWHILE;
@@ -18,10 +19,10 @@ pub struct SemaphorePolling {
     pub arrival_tolerance: Estimate,
     /// When polls begin, by the copy that is under way when an operation arrives (`kernel`: none
     /// is) and by the kind of the operation.
-    #[serde(rename = "first_poll")]
+    #[serde(default, rename = "first_poll")]
     pub first_polls: Vec<FirstPoll>,
     /// When polls begin for nodes of a graph, by what they follow.
-    #[serde(default, rename = "first_poll_in_graph", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "first_poll_in_graph")]
     pub first_polls_in_graphs: Vec<FirstPoll>,
 }
 
@@ -36,11 +37,9 @@ pub struct FirstPoll {
     /// Like `time`, over the nanoseconds for which copies have been under way when the operation
     /// arrives. Their data starts flowing after a while, and then ever more of it is queued on the
     /// link ahead of a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<Curve>,
     /// How early an operation may arrive and still start at once if it follows a `from` in its
     /// stream. For pinned memory, outside of graphs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival_tolerance: Option<Estimate>,
 }
 
@@ -62,6 +61,24 @@ pub struct Polling {
     /// Nanoseconds before the next kernel of the running stream, beyond the
     /// [gap](super::Latencies::kernel_gap) before any kernel, over the number of waiting streams.
     pub delay: Curve,
+}
+
+priced! {
+    SemaphorePolling {
+        Usual: period;
+        No: arrival_tolerance, first_polls as "first_poll",
+            first_polls_in_graphs as "first_poll_in_graph";
+    }
+}
+
+priced! {
+    FirstPoll { No: time, under_way, arrival_tolerance; }
+    besides from, to
+}
+
+priced! {
+    Polling { No: delay; }
+    besides copies
 }
 
 impl Profile {

@@ -1,6 +1,6 @@
 //! From a call to its operation on an idle device, and from there back to the host.
 
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::{Unknown, known};
 use super::{Curve, Estimate, OperationKind, Profile, SemaphorePolling};
 use crate::units::{Bytes, Span};
@@ -20,14 +20,13 @@ pub struct Latencies {
     pub kernel_gap: Option<Estimate>,
     /// When engines poll for work that arrived too early. Left out: such work starts after its
     /// [`HandOver`](super::HandOver).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semaphore_polling: Option<SemaphorePolling>,
 }
 
-impl Latencies {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let Self { start_kernel, start_copy_in, start_copy_out, wake_host, kernel_gap, .. } = self;
-        draws.estimates([start_kernel, start_copy_in, start_copy_out, wake_host, kernel_gap]);
+priced! {
+    Latencies {
+        First: start_kernel, start_copy_in, start_copy_out, wake_host, kernel_gap;
+        Usual: semaphore_polling;
     }
 }
 
@@ -45,11 +44,9 @@ pub struct InlineCopies {
     pub until_complete: Curve,
 }
 
-impl InlineCopies {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let scatter = self.until_complete.scatter;
-        draws.together(scatter, [&mut self.until_return, &mut self.until_complete]);
-    }
+priced! {
+    InlineCopies { Usual: until_return, until_complete; }
+    besides most_bytes; by |copies| copies.until_complete.scatter
 }
 
 impl Profile {

@@ -1,6 +1,6 @@
 //! Copies of rows that lie apart.
 
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
 use crate::samples::RowPath;
@@ -18,10 +18,9 @@ pub struct RowModel {
     pub besides: Curve,
 }
 
-impl RowModel {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        draws.together(self.per_row.scatter, [&mut self.per_row, &mut self.besides]);
-    }
+priced! {
+    RowModel { SpelledOut: per_row, besides; }
+    besides path; by |rows| rows.per_row.scatter
 }
 
 impl Profile {

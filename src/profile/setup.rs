@@ -1,5 +1,6 @@
 //! What it costs to make what a plan needs, and to use it for the first time.
 
+use super::prices::priced;
 use super::{Estimate, Profile, Unknown};
 use crate::samples::CalibrationExtent;
 use crate::units::Span;
@@ -28,6 +29,12 @@ pub struct SetupCosts {
     pub first_launch: Option<Estimate>,
     /// Like `first_launch`, for a further kernel of the module.
     pub next_kernel: Option<Estimate>,
+}
+
+priced! {
+    SetupCosts {
+        No: stream, event, context, module, new_context, new_module, first_launch, next_kernel;
+    }
 }
 
 /// Where the price of a process's context comes from.

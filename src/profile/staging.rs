@@ -1,7 +1,7 @@
 //! Copies of pageable memory, which the driver stages.
 
 use super::caches::{Warmth, blend, further};
-use super::draws::Draws;
+use super::prices::priced;
 use super::unknown::{Unknown, of_bytes};
 use super::{Curve, OperationKind, Profile};
 use crate::machine::Direction;
@@ -23,12 +23,9 @@ pub struct StagingModel {
     pub until_complete: Curve,
 }
 
-impl StagingModel {
-    pub(super) fn draw(&mut self, draws: &mut Draws<'_>) {
-        let scatter = self.until_complete.scatter;
-        let until = self.until_return.iter_mut().chain([&mut self.until_complete]);
-        draws.together(scatter, until);
-    }
+priced! {
+    StagingModel { Usual: until_return, until_complete; }
+    besides direction, found; by |copies| copies.until_complete.scatter
 }
 
 impl Profile {

@@ -1,6 +1,7 @@
 //! Paths of data other than plain copies: what kernels reach across the link, and managed memory
 //! that moves.
 
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, DeviceLocality, JustWritten, Profile};
 use crate::kernels::{Arguments, Kernel};
@@ -16,6 +17,11 @@ use serde::{Deserialize, Serialize};
 pub struct TransferModel {
     pub path: TransferPath,
     pub time: Curve,
+}
+
+priced! {
+    TransferModel { OtherMemory: time; }
+    besides path
 }
 
 impl Profile {

@@ -3,6 +3,7 @@
 use super::caches::{Warmth, blend, further, lost};
 use super::kernels::{beside, interpolated};
 use super::locality::HostLocality;
+use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
@@ -18,6 +19,11 @@ pub struct TwinModel {
     pub variant: Variant,
     pub found: Warmth,
     pub time: Curve,
+}
+
+priced! {
+    TwinModel { Usual: time; }
+    besides variant, found
 }
 
 impl Profile {

@@ -92,11 +92,8 @@ fn paths(profile: &Profile) -> Vec<Vec<String>> {
         let time = Span::from_nanos_f64(ns.max(0.0)).to_string();
         vec![name, least, time, rate.unwrap_or_else(|| "-".to_owned())]
     };
-    let pinned = profile.copies.iter().map(|one| (one, "pinned"));
-    let registered = profile.registered_copies.iter().map(|one| (one, "registered"));
-    let copies = pinned
-        .chain(registered)
-        .map(|(one, kind)| row(format!("{} copy, {kind}", one.direction), &one.time));
+    let copies = profile.copies.iter();
+    let copies = copies.map(|one| row(format!("{} copy, pinned", one.direction), &one.time));
     let others = profile.transfers.iter().map(|one| row(one.path.name().to_owned(), &one.time));
     copies.chain(others).collect()
 }

@@ -23,11 +23,6 @@ pub const WRITTEN_KEPT: Bytes = Bytes::mib(8);
 /// D2H copies that write this much or more leave none of it in the host's caches.
 pub const WRITTEN_THROUGH: Bytes = Bytes::mib(256);
 
-/// The footprint of copies both ways in files that do not state it.
-pub(super) const fn written_through() -> Bytes {
-    WRITTEN_THROUGH
-}
-
 /// Kernel and elements that one thread runs over more and more memory, to find how much its core
 /// caches by itself. Beyond [`MOST_OF_ONE_CORE`] it caches nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);

@@ -1,38 +1,38 @@
 //! Host calls that are timed.
 
 use super::chains::across;
+use super::named::named;
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A host API call whose duration is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimedCall {
-    Launch,
-    /// A launch that cuBLAS makes. `Transform` is one that cuFFT makes.
-    Multiply,
-    Transform,
-    CopyIn,
-    CopyOut,
-    Clear,
-    /// A launch, and recording an event behind it.
-    LaunchAndRecord,
-    /// Making a stream wait for an event that has not happened, and a launch behind it.
-    WaitAndLaunch,
-    Record,
-    Wait,
-    Synchronize,
-    PeerCopy,
-    /// Making another GPU's context the current one.
-    UseDevice,
-    CopyOnDevice,
-    /// A copy of pinned memory to rows on the device.
-    CopyRows,
-    AllocateInStream,
-    FreeInStream,
+named! {
+    /// A host API call whose duration is measured.
+    pub enum TimedCall {
+        Launch = "launch", "a launch";
+        /// A launch that cuBLAS makes. `Transform` is one that cuFFT makes.
+        Multiply = "multiply", "a launch by cuBLAS";
+        Transform = "transform", "a launch by cuFFT";
+        CopyIn = "copy-in", "an H2D copy call";
+        CopyOut = "copy-out", "a D2H copy call";
+        Clear = "clear", "clearing";
+        /// A launch, and recording an event behind it.
+        LaunchAndRecord = "launch-and-record", "a launch and a record";
+        /// Making a stream wait for an event that has not happened, and a launch behind it.
+        WaitAndLaunch = "wait-and-launch", "a wait and a launch";
+        Record = "record", "a record";
+        Wait = "wait", "a wait";
+        Synchronize = "synchronize", "a synchronisation";
+        PeerCopy = "peer-copy", "a P2P copy call";
+        /// Making another GPU's context the current one.
+        UseDevice = "use-device", "switching to another GPU's context";
+        CopyOnDevice = "copy-on-device", "a D2D copy call";
+        /// A copy of pinned memory to rows on the device.
+        CopyRows = "copy-rows", "a call to copy rows";
+        AllocateInStream = "allocate-in-stream", "allocating in a stream";
+        FreeInStream = "free-in-stream", "freeing in a stream";
+    }
 }
 
 impl TimedCall {
@@ -46,28 +46,6 @@ impl TimedCall {
             _ => return None,
         };
         Some((Variant { kernel, extent: 1024 }, 1 << 16))
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Launch => "a launch",
-            Self::Multiply => "a launch by cuBLAS",
-            Self::Transform => "a launch by cuFFT",
-            Self::CopyIn => "an H2D copy call",
-            Self::CopyOut => "a D2H copy call",
-            Self::Clear => "clearing",
-            Self::LaunchAndRecord => "a launch and a record",
-            Self::WaitAndLaunch => "a wait and a launch",
-            Self::Record => "a record",
-            Self::Wait => "a wait",
-            Self::Synchronize => "a synchronisation",
-            Self::PeerCopy => "a P2P copy call",
-            Self::UseDevice => "switching to another GPU's context",
-            Self::CopyOnDevice => "a D2D copy call",
-            Self::CopyRows => "a call to copy rows",
-            Self::AllocateInStream => "allocating in a stream",
-            Self::FreeInStream => "freeing in a stream",
-        }
     }
 }
 

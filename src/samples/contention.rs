@@ -1,19 +1,20 @@
 //! What goes on beside copies.
 
+use super::named::named;
 use crate::kernels::{Kernel, Variant};
 use crate::machine::Direction;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What goes on beside copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// [`STREAMING_KERNEL`]s back to back.
-    Kernel,
-    /// [`STREAMING_TWIN`]s on all threads, over memory that no cache holds.
-    Cpu,
+named! {
+    /// What goes on beside copies.
+    pub enum Load {
+        /// [`STREAMING_KERNEL`]s back to back.
+        Kernel = "kernel", "a memory-bound kernel";
+        /// [`STREAMING_TWIN`]s on all threads, over memory that no cache holds.
+        Cpu = "cpu", "CPU threads that stream from memory";
+    }
 }
 
 /// One of two things that go on at once.
@@ -32,20 +33,11 @@ pub const STREAMING_KERNEL: (Variant, u64) =
 pub const STREAMING_TWIN: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 24);
 
 impl Load {
-    pub const ALL: [Self; 2] = [Self::Kernel, Self::Cpu];
-
     /// The size of the copies beside this load: they take about as long.
     pub const fn copy(self) -> Bytes {
         match self {
             Self::Kernel => Bytes::mib(4),
             Self::Cpu => Bytes::mib(64),
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kernel => "a memory-bound kernel",
-            Self::Cpu => "CPU threads that stream from memory",
         }
     }
 }

@@ -5,11 +5,7 @@ use miette::Diagnostic;
 use std::fmt::Display;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 7;
-/// Format 3 adds visits that are [`Stop::Shared`](super::Stop::Shared). Format 4 says how much
-/// memory copies both ways cycle through, and has kernels beside them. Formats 5 and 6 time faster
-/// CPU twins: [`is_outdated`]. Format 7 adds the end mark; files of earlier formats were given one.
-pub(super) const EARLIEST: u32 = 2;
+pub const FORMAT: u32 = 8;
 
 /// What can be wrong with a file of samples.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +21,7 @@ pub enum SamplesError {
          duplicates would make intervals too narrow"
     )]
     Twice { path: String, first: usize, again: usize, pairs: usize },
-    #[error(
-        "{path} has samples of format {found}, but this hallway reads formats {EARLIEST} to \
-         {FORMAT}"
-    )]
+    #[error("{path} has samples of format {found}, but this hallway reads format {FORMAT}")]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
     Empty { path: String },

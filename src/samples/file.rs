@@ -1,24 +1,11 @@
 //! Reading and writing samples.
 
-use super::error::{EARLIEST, FORMAT, SamplesError};
-use super::{Condition, Measurement, Provenance, Quantity, Samples, Trial, plausible, table};
+use super::error::{FORMAT, SamplesError};
+use super::{Condition, Measurement, Provenance, Samples, Trial, plausible, table};
 use crate::files::{self, Place};
-use crate::kernels::Kernel;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
-
-/// Whether a measurement is of a CPU twin that was slower when files of that format were written.
-/// `black-scholes` met subnormal numbers, which take some processors a hundred cycles each, and
-/// `histogram` branched for each value.
-fn is_outdated(quantity: &Quantity, format: u32) -> bool {
-    let Quantity::Twin { variant, .. } = quantity else { return false };
-    match variant.kernel {
-        Kernel::BlackScholes => format < 5,
-        Kernel::Histogram => format < 6,
-        _ => false,
-    }
-}
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -134,7 +121,7 @@ impl Samples {
         };
         let bad = |fault: Fault| fault.in_line(&name, 1, first);
         let version: Versioned = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
-        if !(EARLIEST..=FORMAT).contains(&version.hallway_samples) {
+        if version.hallway_samples != FORMAT {
             return Err(SamplesError::Format { path: name, found: version.hallway_samples });
         }
         let header: Header = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
@@ -143,9 +130,6 @@ impl Samples {
         }
         let mut samples = Self::none(header.machine);
         samples.take_lines(&name, text, files::is_partial(path))?;
-        let before = samples.measurements.len();
-        samples.measurements.retain(|one| !is_outdated(&one.quantity, version.hallway_samples));
-        samples.outdated = before - samples.measurements.len();
         Ok(samples)
     }
 

@@ -1,30 +1,18 @@
 //! Graphs: their calls, and what their measurements are made of.
 
 use super::chains::LONG_COPY;
+use super::named::named;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A host call on a CUDA graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GraphCall {
-    /// A whole capture, including the captured calls.
-    Capture,
-    /// Making a captured graph ready to launch.
-    Instantiate,
-    Launch,
-}
-
-impl GraphCall {
-    pub const ALL: [Self; 3] = [Self::Capture, Self::Instantiate, Self::Launch];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Capture => "capturing",
-            Self::Instantiate => "instantiating",
-            Self::Launch => "launching",
-        }
+named! {
+    /// A host call on a CUDA graph.
+    pub enum GraphCall {
+        /// A whole capture, including the captured calls.
+        Capture = "capture", "capturing";
+        /// Making a captured graph ready to launch.
+        Instantiate = "instantiate", "instantiating";
+        Launch = "launch", "launching";
     }
 }
 

@@ -21,6 +21,7 @@ mod graphs;
 mod host_copies;
 mod kernels;
 mod memory;
+mod named;
 mod own_kernels;
 mod plausible;
 mod polling;
@@ -96,15 +97,25 @@ pub struct Measurement {
     /// kept apart if there are enough undisturbed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Span>,
+    /// How many measurements were taken right before this one that the file no longer has, because
+    /// nothing needs what they were of.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: u64,
     /// Why the machine was not in its usual state, if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Measurement {
     /// A measurement that nothing disturbed.
     pub const fn new(quantity: Quantity, count: u64, times: Vec<Span>, stop: Stop) -> Self {
-        Self { quantity, count, times, stop, beside: Vec::new(), disturbed: None }
+        let beside = Vec::new();
+        Self { quantity, count, times, stop, beside, left_out: 0, disturbed: None }
     }
 }
 
@@ -116,9 +127,6 @@ pub struct Samples {
     pub trials: Vec<Trial>,
     /// The device's state at the beginning and the end of every sitting.
     pub conditions: Vec<Condition>,
-    /// How many measurements were left out because hallway's own code that they timed is another
-    /// by now.
-    pub outdated: usize,
     /// Whether the calibration was interrupted: what it had not reached is missing.
     pub is_unfinished: bool,
 }
@@ -128,6 +136,6 @@ impl Samples {
     pub fn none(machine: Provenance) -> Self {
         let (measurements, trials, conditions) = (Vec::new(), Vec::new(), Vec::new());
         let is_unfinished = false;
-        Self { machine, measurements, trials, conditions, outdated: 0, is_unfinished }
+        Self { machine, measurements, trials, conditions, is_unfinished }
     }
 }

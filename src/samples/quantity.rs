@@ -7,7 +7,6 @@
 
 mod names;
 
-use super::caches::written_through;
 use super::calls::TimedCall;
 use super::contention::{Load, Side};
 use super::copies::is_of_rate;
@@ -104,7 +103,6 @@ pub enum Quantity {
     Copy {
         direction: Direction,
         bytes: Bytes,
-        registered: bool,
     },
     /// Device time of pinned copies back to back, with a small kernel in another stream that waits
     /// for each copy (`kernels`), or without. The two are measured together.
@@ -119,7 +117,6 @@ pub enum Quantity {
     Shared {
         direction: Direction,
         bytes: Bytes,
-        #[serde(default = "written_through")]
         footprint: Bytes,
     },
     /// Host time of a pageable copy until the call returns or, with `complete`, until the copy is
@@ -201,11 +198,6 @@ pub enum Quantity {
         size: u64,
         next: OperationKind,
         part: TripPart,
-    },
-    /// Host time of calls made one at a time on an idle device. The wait for what each call started
-    /// is not timed.
-    IdleCall {
-        call: TimedCall,
     },
     /// Device time of moving `bytes` back to back. For managed memory that moves, host time from
     /// the call until a synchronisation returns. Where a kernel reads and writes, as many bytes go
@@ -308,9 +300,10 @@ impl Quantity {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
-            Self::IdleCall { .. } | Self::Crossing { .. } => is(Work::Waiting),
             Self::Setup { step } => step.definition(),
-            Self::MemoryBeside { .. } | Self::Node { .. } => is(Work::Waiting),
+            Self::Crossing { .. } | Self::MemoryBeside { .. } | Self::Node { .. } => {
+                is(Work::Waiting)
+            }
             Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
             Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
                 is(Work::Waiting).size("size", *size)

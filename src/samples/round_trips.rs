@@ -1,20 +1,20 @@
 //! The timed parts of a trip to the device and back.
 
 use super::chains::named;
+use super::named::named;
 use crate::machine::OperationKind;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// A part of a trip. Calls vary and the rest hardly does, so they are timed apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TripPart {
-    FirstCall,
-    NextCall,
-    /// From the return of the last call until a synchronisation returns.
-    Rest,
+named! {
+    /// A part of a trip. Calls vary and the rest hardly does, so they are timed apart.
+    pub enum TripPart {
+        FirstCall = "first-call", "the first call";
+        NextCall = "next-call", "the next call";
+        /// From the return of the last call until a synchronisation returns.
+        Rest = "rest", "the rest";
+    }
 }
 
 impl TripPart {
@@ -24,14 +24,6 @@ impl TripPart {
             &[Self::FirstCall, Self::NextCall, Self::Rest]
         } else {
             &[Self::FirstCall, Self::Rest]
-        }
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::FirstCall => "the first call",
-            Self::NextCall => "the next call",
-            Self::Rest => "the rest",
         }
     }
 }

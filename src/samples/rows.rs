@@ -1,24 +1,21 @@
 //! Paths of copies of rows.
 
+use super::named::named;
 use crate::machine::Direction;
 use crate::units::Bytes;
-use serde::{Deserialize, Serialize};
 
-/// A way for rows that lie apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowPath {
-    PinnedIn,
-    PinnedOut,
-    PageableIn,
-    PageableOut,
-    OnDevice,
+named! {
+    /// A way for rows that lie apart.
+    pub enum RowPath {
+        PinnedIn = "pinned-in", "H2D copies";
+        PinnedOut = "pinned-out", "D2H copies";
+        PageableIn = "pageable-in", "H2D copies of pageable memory";
+        PageableOut = "pageable-out", "D2H copies of pageable memory";
+        OnDevice = "on-device", "D2D copies";
+    }
 }
 
 impl RowPath {
-    pub const ALL: [Self; 5] =
-        [Self::PinnedIn, Self::PinnedOut, Self::PageableIn, Self::PageableOut, Self::OnDevice];
-
     /// Between device and pinned memory.
     pub const fn pinned(direction: Direction) -> Self {
         match direction {
@@ -38,17 +35,6 @@ impl RowPath {
     /// Whether the host is held while the driver stages the rows.
     pub const fn is_staged(self) -> bool {
         matches!(self, Self::PageableIn | Self::PageableOut)
-    }
-
-    /// In a few words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PinnedIn => "H2D copies",
-            Self::PinnedOut => "D2H copies",
-            Self::PageableIn => "H2D copies of pageable memory",
-            Self::PageableOut => "D2H copies of pageable memory",
-            Self::OnDevice => "D2D copies",
-        }
     }
 }
 

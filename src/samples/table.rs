@@ -156,7 +156,7 @@ impl Row<'_> {
             return Ok(Quantity::Beside { direction, bytes, load, of });
         }
         if !self.is_beside_the_other(direction)? {
-            return self.on(Quantity::Copy { direction, bytes, registered: false });
+            return self.on(Quantity::Copy { direction, bytes });
         }
         self.leave_empty(&["gpu"], "only for copies with nothing concurrent")?;
         Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH })

@@ -113,7 +113,7 @@ fn what_is_checked_is_what_was_calibrated() {
 
 #[test]
 fn the_report_has_a_line_for_each_and_a_sum() {
-    let copy = |direction| Quantity::Copy { direction, bytes: Bytes::mib(1), registered: false };
+    let copy = |direction| Quantity::Copy { direction, bytes: Bytes::mib(1) };
     let drift = |now: f64| Drift::between(&[20_000.0; 20], &[now; 20]).expect("times");
     let [down, up] = Direction::BOTH.map(copy);
     let text = drifts(&[(down.clone(), drift(20_100.0)), (up, drift(30_000.0))], None);

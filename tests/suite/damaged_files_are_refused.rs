@@ -127,12 +127,12 @@ fn samples_with_times_that_are_none() {
         (with(trial, "passes", "[0,0]"), ":2:1: not a line of samples: `passes` must be"),
         (with(trial, "passes", "[-1]"), "not a line of samples: invalid value: integer `-1`"),
         (
-            text.replacen("samples\":7", "samples\":8,\"of\":\"another kind\"", 1).replacen(
+            text.replacen("samples\":8", "samples\":9,\"of\":\"another kind\"", 1).replacen(
                 "\"machine\"",
                 "\"machines\"",
                 1,
             ),
-            "has samples of format 8, but this hallway reads formats 2 to 7",
+            "has samples of format 9, but this hallway reads format 8",
         ),
     ] {
         let (_folder, path) = Folder::with("samples.jsonl", &text);

@@ -58,7 +58,7 @@ fn fitted(measurements: Vec<Measurement>) -> Profile {
 }
 
 fn copy(bytes: u64) -> Quantity {
-    Quantity::Copy { direction: DOWN, bytes: Bytes::new(bytes), registered: false }
+    Quantity::Copy { direction: DOWN, bytes: Bytes::new(bytes) }
 }
 
 #[track_caller]

@@ -49,7 +49,7 @@ fn truth() -> Vec<(Quantity, f64)> {
         let slower = 20.0 * (elements as f64).sqrt();
         for direction in Direction::BOTH {
             let bytes = Bytes::new(elements);
-            let copy = Quantity::Copy { direction, bytes, registered: false };
+            let copy = Quantity::Copy { direction, bytes };
             truth.push((copy, 2_000.0 + slower + bytes.as_f64() / 50.0));
         }
         let variant = Variant { kernel: Kernel::Saxpy, extent: 0 };

@@ -89,14 +89,10 @@ pub fn machine() -> Profile {
         copies: Direction::BOTH
             .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 1.0) })
             .to_vec(),
-        registered_copies: Direction::BOTH
-            .map(|direction| CopyModel { direction, time: per_element_of_bytes(1_000.0, 2.0) })
-            .to_vec(),
         transfers: transfers(),
         rows: rows(),
         host_copies: host_copies(),
         interference: interference(),
-        idle_calls: CallCosts { launch: Some(time(2_500.0)), ..CallCosts::default() },
         setup: SetupCosts {
             stream: Some(time(5_000.0)),
             event: Some(time(400.0)),

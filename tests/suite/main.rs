@@ -28,6 +28,7 @@ mod plans_use_both_sides_and_other_memory;
 mod predicted;
 mod pretend_device;
 mod probabilities_hold_what_they_say;
+mod profiles_have_one_walk;
 mod programs_are_plain_values;
 mod programs_are_spelled_out;
 mod progress_is_shown_on_terminals;

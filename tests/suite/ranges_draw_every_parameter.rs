@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Why parameters are not drawn, and which: how their names begin, without what they are of.
 const NOT_DRAWN: [(&str, &[&str]); 6] = [
-    ("no plan needs it", &["idle_calls.", "registered_copy."]),
     ("it is paid once, not in each pass", &["setup."]),
+    ("it only says whether GPUs are alike", &["multi_gpu.other."]),
     (
         "it sums up what is drawn by itself",
         &[
@@ -71,7 +71,7 @@ fn or_says_why_not() {
     for name in ["h200", "others/two-h200"] {
         let profile = Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
         let before = profile.parameters();
-        let after = profile.drawn(&mut || 0.9).drawn_beyond(&mut || 0.9).parameters();
+        let after = profile.drawn(&mut || 0.9, &mut || 0.9).parameters();
         let moved = before.iter().zip(&after).filter(|(before, after)| before != after);
         drawn.extend(names(moved.map(|(before, _)| before)));
         all.extend(names(before.iter()));

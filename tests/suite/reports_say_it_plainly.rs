@@ -88,7 +88,6 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     let text = report::calibration(&profile, None);
     for words in [
         "H2D copy, pinned",
-        "D2H copy, registered",
         "D2D copy",
         "kernel reading mapped memory",
         "kernel faulting in managed memory",
@@ -97,10 +96,9 @@ fn a_calibration_says_what_paths_cost_and_what_was_disturbed() {
     ] {
         assert!(text.contains(words), "no {words} in\n{text}");
     }
-    // An element of four bytes each nanosecond; half of that for registered memory.
+    // An element of four bytes each nanosecond.
     let row = |name| text.lines().find(|line| line.starts_with(name)).expect("a row").to_owned();
     assert!(row("H2D copy, pinned").ends_with("4.0 GB/s"), "{text}");
-    assert!(row("H2D copy, registered").ends_with("2.0 GB/s"), "{text}");
     let origin = |profile: &Profile| Origin::new("profile.toml", profile).to_string();
     assert!(!text.contains("NVML") && !origin(&profile).contains("Clocks"), "{text}");
     profile.machine.nvml = Some("not found: nobody looked".to_owned());

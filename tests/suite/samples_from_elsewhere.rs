@@ -106,7 +106,7 @@ fn rows_of_one_quantity_are_repetitions() {
     assert_eq!(samples.machine.extent, CalibrationExtent::Elsewhere);
     let [one] = &samples.measurements[..] else { panic!("{samples:?}") };
     let (direction, bytes) = (Direction::HostToDevice, Bytes::kib(4));
-    assert_eq!(one.quantity, Quantity::Copy { direction, bytes, registered: false });
+    assert_eq!(one.quantity, Quantity::Copy { direction, bytes });
     assert_eq!(one.times, [3, 1, 2].map(Span::from_micros));
     let time = fit(&samples).expect("one row is enough").copy(direction, bytes);
     assert_eq!(time, Ok(Span::from_micros(2)));
@@ -164,37 +164,32 @@ fn every_kind_of_row_becomes_a_model() {
 #[test]
 fn other_paths_than_plain_copies_have_rows_too() {
     let profile = fitted(
-        "path,memory,bytes,concurrent,call,device,seconds\n\
-         H2D,registered,4096,,,,2e-6\n\
-         H2D,write-combined,4096,,,,3e-6\n\
-         D2D,,4096,,,,4e-6\n\
-         H2D,mapped,4096,,,,5e-6\n\
-         D2H,mapped,4096,,,,6e-6\n\
-         D2H,mapped,4096,H2D,,,7e-6\n\
-         ,,,,launch,idle,8e-6\n\
-         ,,,,launch,busy,9e-6\n",
+        "path,memory,bytes,concurrent,call,seconds\n\
+         H2D,write-combined,4096,,,3e-6\n\
+         D2D,,4096,,,4e-6\n\
+         H2D,mapped,4096,,,5e-6\n\
+         D2H,mapped,4096,,,6e-6\n\
+         D2H,mapped,4096,H2D,,7e-6\n\
+         ,,,,launch,9e-6\n",
     );
     let paths: Vec<_> = profile.transfers.iter().map(|m| (m.path, m.time.knots[0].1)).collect();
     use TransferPath::{MappedBoth, MappedRead, MappedWrite, OnDevice, WriteCombined};
     let expected = [WriteCombined, OnDevice, MappedRead, MappedWrite, MappedBoth];
     let times = [3_000.0, 4_000.0, 5_000.0, 6_000.0, 7_000.0];
     assert_eq!(paths, expected.into_iter().zip(times).collect::<Vec<_>>());
-    let [registered] = &profile.registered_copies[..] else { panic!("{profile:?}") };
-    assert_eq!((registered.direction, registered.time.at(4096.0)), (Direction::HostToDevice, 2e3));
     assert!(profile.copies.is_empty());
-    assert_eq!(profile.idle_calls.launch.expect("known").ns, 8_000.0);
     assert_eq!(profile.calls.launch.expect("known").ns, 9_000.0);
     let head = "path,memory,bytes,concurrent,until,call,device,seconds\n";
     for (row, words) in [
         ("D2D,pinned,4096,,,,,1e-6", ["`memory`", "D2D"]),
         ("D2H,write-combined,4096,,,,,1e-6", ["write-combined", "H2D"]),
-        ("H2D,registered,4096,D2H,,,,1e-6", ["`concurrent`", "leave it empty"]),
+        ("H2D,write-combined,4096,D2H,,,,1e-6", ["`concurrent`", "leave it empty"]),
         ("H2D,mapped,4096,H2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
         ("H2D,mapped,4096,,return,,,1e-6", ["`until`", "leave it empty"]),
         ("H2D,pinned,4096,D2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        (",,,,,launch,sleepy,1e-6", ["`device`", "`idle`"]),
-        (",,,,,multiply,idle,1e-6", ["`device`", "`busy`"]),
-        ("H2D,pinned,4096,,,,idle,1e-6", ["`device`", "leave it empty"]),
+        ("H2D,registered,4096,,,,,1e-6", ["`memory`", "write-combined"]),
+        (",,,,,launch,idle,1e-6", ["`device`", "`busy`"]),
+        ("H2D,pinned,4096,,,,busy,1e-6", ["`device`", "leave it empty"]),
     ] {
         let error = read(&format!("{MACHINE}{head}{row}\n")).expect_err(row);
         for word in words {

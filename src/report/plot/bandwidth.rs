@@ -239,7 +239,7 @@ fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Optio
         Quantity::Transfer { path, bytes } if wanted.0.path(wanted.1) == Some(path) => {
             (wanted.0, wanted.1, bytes)
         }
-        Quantity::Copy { direction, bytes, registered: false } => (Kind::Pinned, direction, bytes),
+        Quantity::Copy { direction, bytes } => (Kind::Pinned, direction, bytes),
         Quantity::Staged { direction, bytes, footprint, complete: true } => {
             let found = match footprint {
                 around if around == bytes => Warmth::Same,

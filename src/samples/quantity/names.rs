@@ -37,9 +37,7 @@ impl fmt::Display for Quantity {
                 write!(f, "kernels with {others} others waiting{}", meanwhile(*copies))
             }
             &Self::Refetched { bytes, streams: s, kernels: k } => refetched(f, bytes, (s, k)),
-            Self::Copy { direction: d, bytes, registered } => {
-                copy(f, *d, *bytes, if *registered { ", registered" } else { ", pinned" })
-            }
+            Self::Copy { direction: d, bytes } => copy(f, *d, *bytes, ", pinned"),
             Self::CopyBesideKernels { direction: d, bytes, kernels: k } => {
                 copy(f, *d, *bytes, beside_kernel(*k))
             }
@@ -64,9 +62,6 @@ impl fmt::Display for Quantity {
                 trip(f, (*first, *size), *next, (*part, *in_graph))
             }
             &Self::LateTrip { first, size, next, part } => late_trip(f, (first, size), next, part),
-            Self::IdleCall { call } => {
-                write!(f, "host cost of {} on an idle device", call.name())
-            }
             Self::Transfer { path, bytes } => write!(f, "{} of {bytes}", path.name()),
             Self::Beside { direction, bytes, load, of } => {
                 beside_load(f, (*direction, *bytes), *load, *of)

@@ -10,16 +10,14 @@ pub(super) const LARGEST: u64 = 1 << 50;
 pub(super) enum Memory {
     Pinned,
     Pageable,
-    Registered,
     WriteCombined,
     /// Not copied: a kernel uses it across the link.
     Mapped,
 }
 
-pub(super) const MEMORIES: [(&str, Memory); 5] = [
+pub(super) const MEMORIES: [(&str, Memory); 4] = [
     ("pinned", Memory::Pinned),
     ("pageable", Memory::Pageable),
-    ("registered", Memory::Registered),
     ("write-combined", Memory::WriteCombined),
     ("mapped", Memory::Mapped),
 ];

@@ -7,42 +7,32 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::{GraphCall, MemoryWork, Quantity, SetupStep};
 use crate::units::Bytes;
 
-pub(super) const GRAPH_CALLS: [(&str, GraphCall); 3] = [
-    ("capture", GraphCall::Capture),
-    ("instantiate", GraphCall::Instantiate),
-    ("launch", GraphCall::Launch),
-];
-
-pub(super) const WORKS: [(&str, MemoryWork); 16] = [
-    ("device-allocate", MemoryWork::DeviceAllocate),
-    ("device-free", MemoryWork::DeviceFree),
-    ("pinned-allocate", MemoryWork::PinnedAllocate),
-    ("pinned-free", MemoryWork::PinnedFree),
-    ("register", MemoryWork::Register),
-    ("unregister", MemoryWork::Unregister),
-    ("pageable-allocate", MemoryWork::PageableAllocate),
-    ("pageable-free", MemoryWork::PageableFree),
-    ("managed-allocate", MemoryWork::ManagedAllocate),
-    ("first-touch", MemoryWork::FirstTouch),
-    ("second-touch", MemoryWork::SecondTouch),
-    ("first-copy", MemoryWork::FirstCopy),
-    ("second-copy", MemoryWork::SecondCopy),
-    ("first-read", MemoryWork::FirstRead),
-    ("second-read", MemoryWork::SecondRead),
-    ("renew", MemoryWork::Renew),
-];
-
-pub(super) const STEPS: [(&str, SetupStep); 9] = [
-    ("stream", SetupStep::Stream),
-    ("event", SetupStep::Event),
-    ("context", SetupStep::Context),
-    ("module", SetupStep::Module),
-    ("new-context", SetupStep::NewContext),
-    ("new-module", SetupStep::NewModule),
-    ("first-launch", SetupStep::FirstLaunch),
-    ("next-kernel", SetupStep::NextKernel),
-    ("later-launch", SetupStep::LaterLaunch),
-];
+/// Memory management that a table may have.
+pub(super) const WORKS: [MemoryWork; 16] = {
+    use MemoryWork::{
+        DeviceAllocate, DeviceFree, FirstCopy, FirstRead, FirstTouch, ManagedAllocate,
+        PageableAllocate, PageableFree, PinnedAllocate, PinnedFree, Register, Renew, SecondCopy,
+        SecondRead, SecondTouch, Unregister,
+    };
+    [
+        DeviceAllocate,
+        DeviceFree,
+        PinnedAllocate,
+        PinnedFree,
+        Register,
+        Unregister,
+        PageableAllocate,
+        PageableFree,
+        ManagedAllocate,
+        FirstTouch,
+        SecondTouch,
+        FirstCopy,
+        SecondCopy,
+        FirstRead,
+        SecondRead,
+        Renew,
+    ]
+};
 
 impl Row<'_> {
     /// A copy whose engine serves several streams or branches of a graph, or that kernels in other
@@ -155,7 +145,7 @@ impl Row<'_> {
 
     /// A host call on a graph.
     pub(super) fn graph(&self) -> Result<Quantity, String> {
-        let call = self.one_of("graph", &GRAPH_CALLS)?;
+        let call = self.one_of("graph", &GraphCall::ALL.map(|call| (call.word(), call)))?;
         let nodes =
             self.whole("nodes")?.ok_or("column `nodes`: empty; write a number such as 64")?;
         if nodes > 10_000 {
@@ -165,13 +155,14 @@ impl Row<'_> {
     }
 
     pub(super) fn memory_work(&self) -> Result<Quantity, String> {
-        let work = self.one_of("manage", &WORKS)?;
+        let work = self.one_of("manage", &WORKS.map(|work| (work.word(), work)))?;
         let bytes =
             self.bytes("bytes")?.ok_or("column `bytes`: empty; write a number such as 1048576")?;
         Ok(Quantity::Memory { work, bytes })
     }
 
     pub(super) fn setup(&self) -> Result<Quantity, String> {
-        Ok(Quantity::Setup { step: self.one_of("setup", &STEPS)? })
+        let steps = SetupStep::ALL.map(|step| (step.word(), step));
+        Ok(Quantity::Setup { step: self.one_of("setup", &steps)? })
     }
 }

@@ -1,9 +1,9 @@
 //! A table to fill in.
 
-use super::several::{GRAPH_CALLS, STEPS, WORKS};
+use super::several::WORKS;
 use super::words::{CALLS, NOT_KNOWN, OPERATIONS, known_columns};
 use crate::machine::OperationKind;
-use crate::samples::TimedCall;
+use crate::samples::{GraphCall, SetupStep, TimedCall};
 
 /// Lines of one kind: a comment, and what stands in the columns of each line.
 struct Block {
@@ -128,7 +128,7 @@ fn borrowable() -> Vec<Block> {
     let of_one_gpu = |(_, kind): &&(&str, OperationKind)| *kind != OperationKind::PeerCopy;
     let kinds: Vec<&'static str> =
         OPERATIONS.iter().filter(of_one_gpu).map(|(name, _)| *name).collect();
-    let calls = CALLS.iter().filter(|(_, call)| {
+    let calls = CALLS.iter().filter(|call| {
         call.of_library().is_none() && !matches!(call, TimedCall::PeerCopy | TimedCall::UseDevice)
     });
     let mut operations: Vec<_> = kinds.iter().map(|&kind| one("operation")(kind)).collect();
@@ -156,16 +156,16 @@ fn borrowable() -> Vec<Block> {
         let kernel = [("operation", "kernel"), ("after", "kernel"), ("waiting", "3")];
         [&kernel[..], &[("concurrent", meanwhile)]].concat()
     });
-    let graphs = GRAPH_CALLS
+    let graphs = GraphCall::ALL
         .iter()
-        .flat_map(|(call, _)| ["8", "64"].map(|nodes| vec![("graph", *call), ("nodes", nodes)]));
-    let works = WORKS.iter().flat_map(|(work, _)| {
-        ["1048576", "268435456"].map(|bytes| vec![("manage", *work), ("bytes", bytes)])
+        .flat_map(|call| ["8", "64"].map(|nodes| vec![("graph", call.word()), ("nodes", nodes)]));
+    let works = WORKS.iter().flat_map(|work| {
+        ["1048576", "268435456"].map(|bytes| vec![("manage", work.word()), ("bytes", bytes)])
     });
     vec![
         Block {
             about: "Host time of calls. Can be borrowed.",
-            lines: calls.map(|(name, _)| one("call")(name)).collect(),
+            lines: calls.map(|call| one("call")(call.word())).collect(),
         },
         Block {
             about: "Round trips of one operation, and the time from the end of one operation \
@@ -181,7 +181,7 @@ fn borrowable() -> Vec<Block> {
         Block { about: "Graphs. Can be borrowed.", lines: graphs.chain(nodes).collect() },
         Block {
             about: "Allocating, pinning and first touches. Can be borrowed.",
-            lines: works.chain(STEPS.iter().map(|(step, _)| one("setup")(step))).collect(),
+            lines: works.chain(SetupStep::ALL.map(|step| one("setup")(step.word()))).collect(),
         },
     ]
 }

@@ -7,7 +7,7 @@ use crate::samples::{Quantity, TransferPath};
 use crate::units::Bytes;
 
 impl Row<'_> {
-    /// A D2D copy, or a copy of registered, write-combined or mapped memory.
+    /// A D2D copy, or a copy of write-combined or mapped memory.
     pub(super) fn transfer(
         &self,
         direction: Option<Direction>,
@@ -28,7 +28,6 @@ impl Row<'_> {
             self.leave_empty(&["concurrent"], "only for `pinned` and `mapped` memory")?;
         }
         match (memory, direction) {
-            (Memory::Registered, _) => Ok(Quantity::Copy { direction, bytes, registered: true }),
             (Memory::WriteCombined, Direction::HostToDevice) => path(TransferPath::WriteCombined),
             (Memory::WriteCombined, Direction::DeviceToHost) => {
                 Err("column `memory`: write-combined memory is only for H2D; set `path` to H2D"
@@ -43,17 +42,12 @@ impl Row<'_> {
         }
     }
 
-    /// A host call: to a stream that has work, or one at a time on an idle device.
+    /// A host call to a stream that has work.
     pub(super) fn call(&self) -> Result<Quantity, String> {
-        let call = self.one_of("call", &CALLS)?;
-        let idle = match self.get("device") {
-            None => false,
-            Some(_) => self.one_of("device", &[("busy", false), ("idle", true)])?,
-        };
-        if idle && call.of_library().is_some() {
-            let how = "launches by a library are only measured with a `busy` device";
-            return Err(format!("column `device`: {how}"));
+        let call = self.one_of("call", &CALLS.map(|call| (call.word(), call)))?;
+        if self.get("device").is_some() {
+            self.one_of("device", &[("busy", ())])?;
         }
-        Ok(if idle { Quantity::IdleCall { call } } else { Quantity::Call { call } })
+        Ok(Quantity::Call { call })
     }
 }

@@ -68,19 +68,26 @@ pub(super) fn known_columns() -> Vec<&'static str> {
     names
 }
 
-pub(super) const CALLS: [(&str, TimedCall); 11] = [
-    ("launch", TimedCall::Launch),
-    ("multiply", TimedCall::Multiply),
-    ("transform", TimedCall::Transform),
-    ("copy-in", TimedCall::CopyIn),
-    ("copy-out", TimedCall::CopyOut),
-    ("clear", TimedCall::Clear),
-    ("record", TimedCall::Record),
-    ("wait", TimedCall::Wait),
-    ("synchronize", TimedCall::Synchronize),
-    ("peer-copy", TimedCall::PeerCopy),
-    ("use-device", TimedCall::UseDevice),
-];
+/// Calls that a table may have.
+pub(super) const CALLS: [TimedCall; 11] = {
+    use TimedCall::{
+        Clear, CopyIn, CopyOut, Launch, Multiply, PeerCopy, Record, Synchronize, Transform,
+        UseDevice, Wait,
+    };
+    [
+        Launch,
+        Multiply,
+        Transform,
+        CopyIn,
+        CopyOut,
+        Clear,
+        Record,
+        Wait,
+        Synchronize,
+        PeerCopy,
+        UseDevice,
+    ]
+};
 
 /// Where a copy comes from and where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

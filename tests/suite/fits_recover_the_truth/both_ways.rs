@@ -21,7 +21,7 @@ fn small_copies_both_ways_are_known_size_by_size() {
         for direction in Direction::BOTH {
             let (size, bytes) = (bytes as f64, Bytes::new(bytes));
             let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
-            all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
+            all.push(one(Quantity::Copy { direction, bytes }, alone(size)));
             let mut visit = |longer| {
                 all.push(one(shared(direction, bytes), alone(size) + longer));
             };
@@ -53,7 +53,7 @@ fn each_byte_of_copies_both_ways_is_known_size_by_size() {
         for direction in Direction::BOTH {
             let (size, bytes) = (bytes as f64, Bytes::new(bytes));
             let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
-            all.push(one(Quantity::Copy { direction, bytes, registered: false }, alone(size)));
+            all.push(one(Quantity::Copy { direction, bytes }, alone(size)));
             let longer = 1_300.0 + rate * size;
             all.push(one(shared(direction, bytes), alone(size) + longer));
         }
@@ -84,7 +84,7 @@ fn visits_of_copies_both_ways_are_kept_apart() {
                 let bytes = Bytes::new(bytes);
                 let one = |quantity, ns| measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]);
                 let ns = alone(bytes.get());
-                all.push(one(Quantity::Copy { direction, bytes, registered: false }, ns));
+                all.push(one(Quantity::Copy { direction, bytes }, ns));
                 all.push(one(shared(direction, bytes), slowdown * ns));
             }
         }
@@ -108,7 +108,7 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
         for direction in Direction::BOTH {
             let bytes = Bytes::new(bytes);
             let ns = alone(bytes.get());
-            let copy = Quantity::Copy { direction, bytes, registered: false };
+            let copy = Quantity::Copy { direction, bytes };
             all.push(measured(copy, 1, vec![Span::from_nanos_f64(ns); 9]));
             // Each byte takes 0.002 to 0.006 ns longer, with one sample in each visit.
             for visit in 0..21 {
@@ -144,7 +144,7 @@ fn machine_that_keeps(kept: [f64; 2]) -> Profile {
             let mut measure = |quantity, ns| {
                 all.push(measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]));
             };
-            measure(Quantity::Copy { direction, bytes, registered: false }, alone(bytes));
+            measure(Quantity::Copy { direction, bytes }, alone(bytes));
             let mut beside = |footprint, share| {
                 let quantity = Quantity::Shared { direction, bytes, footprint };
                 measure(quantity, alone(bytes) + share * through(bytes));

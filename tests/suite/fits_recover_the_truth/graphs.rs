@@ -4,7 +4,7 @@ use super::*;
 use hallway::samples::{GraphCall, LONG_COPY, ROTATED_IN_GRAPH, ROWS, TRIP_ELEMENTS, TripPart};
 
 fn copy_out(bytes: Bytes) -> Quantity {
-    Quantity::Copy { direction: Direction::DeviceToHost, bytes, registered: false }
+    Quantity::Copy { direction: Direction::DeviceToHost, bytes }
 }
 
 /// The costs of host and device come from times of whole graphs.

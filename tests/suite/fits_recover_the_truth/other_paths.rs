@@ -4,9 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{
-    CopyModel, Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile,
-};
+use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -66,37 +64,22 @@ fn every_path_gets_its_own_curve() {
             all.extend(chains(&mut clock, &Quantity::Transfer { path, bytes }, ns));
         }
     }
-    for model in &truth.registered_copies {
-        for bytes in SIZES.map(Bytes::new) {
-            let quantity = Quantity::Copy { direction: model.direction, bytes, registered: true };
-            all.extend(chains(&mut clock, &quantity, model.time.at(bytes.as_f64())));
-        }
-    }
     let profile = fitted(all);
-    // Registered memory does not count as pinned memory.
-    assert!(profile.copies.is_empty());
     for bytes in [1 << 12, 1 << 15, 1 << 20, 3 << 20, 1 << 28].map(Bytes::new) {
         for path in TransferPath::ALL {
             let ns = |profile: &Profile| time_of(profile, path).at(bytes.as_f64());
             assert_within(ns(&profile), ns(&truth), 0.02, format!("{path:?} of {bytes}"));
         }
-        for (found, truth) in profile.registered_copies.iter().zip(&truth.registered_copies) {
-            assert_eq!(found.direction, truth.direction);
-            let ns = |model: &CopyModel| model.time.at(bytes.as_f64());
-            assert_within(ns(found), ns(truth), 0.02, format!("registered, {bytes}"));
-        }
     }
 }
 
 #[test]
-fn idle_calls_and_set_up_keep_both_modes() {
+fn calls_and_set_up_keep_both_modes() {
     let (mut clock, truth) = (Clock::new(0.02, 0.02), machine());
     let mut all = Vec::new();
-    let busy = bimodal(&mut clock, [2_000.0, 6_000.0], 0.3, 101);
-    all.push(measured(Quantity::Call { call: TimedCall::Launch }, 1, busy));
-    let idle = truth.idle_calls.launch.expect("known").ns;
-    let times = bimodal(&mut clock, [16.0 * idle, 32.0 * idle], 0.2, 101);
-    all.push(measured(Quantity::IdleCall { call: TimedCall::Launch }, 16, times));
+    let launch = 2_500.0;
+    let times = bimodal(&mut clock, [16.0 * launch, 32.0 * launch], 0.2, 101);
+    all.push(measured(Quantity::Call { call: TimedCall::Launch }, 16, times));
     for step in SetupStep::HERE.into_iter().chain(SetupStep::IN_NEW_PROCESS) {
         let ns = match step {
             SetupStep::Stream => truth.setup.stream,
@@ -140,12 +123,11 @@ fn idle_calls_and_set_up_keep_both_modes() {
     let least = profile.new_pages(MemoryCost::FirstCopy, Bytes::new(4)).expect("measured");
     assert_within(least, 1_500.0, 0.06, "a copy into a part of a page");
     assert!(profile.new_pages(MemoryCost::FirstTouch, Bytes::kib(4)).is_err());
-    let found = profile.idle_calls.launch.expect("known");
-    assert_within(found.ns, idle, 0.02, "an idle launch");
+    let found = profile.calls.launch.expect("known");
+    assert_within(found.ns, launch, 0.02, "a launch");
     let other = found.other.expect("two ways");
-    assert_within(other.ns, 2.0 * idle, 0.03, "the other way");
+    assert_within(other.ns, 2.0 * launch, 0.03, "the other way");
     assert!((other.share - 0.2).abs() < 0.05, "{other:?}");
-    assert_within(profile.calls.launch.expect("known").ns, 2_000.0, 0.02, "a busy launch");
     let costs = |p: &Profile| [p.setup.stream, p.setup.event, p.setup.context, p.setup.module];
     for (found, truth) in costs(&profile).into_iter().zip(costs(&truth)) {
         assert_within(found.expect("known").ns, truth.expect("known").ns, 0.02, "set-up");
@@ -196,7 +178,7 @@ fn what_copies_and_loads_cost_each_other_is_found_whichever_ends_first() {
             all.push(measured(quantity, 1, clock.times(load_ns, 51)));
             for direction in Direction::BOTH {
                 let bytes = load.copy();
-                let copy = Quantity::Copy { direction, bytes, registered: false };
+                let copy = Quantity::Copy { direction, bytes };
                 all.push(measured(copy, 1, clock.times(copy_ns, 51)));
                 let found = beside(&truth, direction, load);
                 // The first visit was disturbed.

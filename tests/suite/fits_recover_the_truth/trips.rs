@@ -56,7 +56,7 @@ fn samples_of_pairs(
     for direction in Direction::BOTH {
         let link = if direction == DOWN { OperationKind::CopyIn } else { OperationKind::CopyOut };
         for bytes in COPIES {
-            let what = Quantity::Copy { direction, bytes: Bytes::new(bytes), registered: false };
+            let what = Quantity::Copy { direction, bytes: Bytes::new(bytes) };
             add(what, service(link, bytes));
         }
     }

@@ -27,7 +27,7 @@ fn what_is_measured_is_something() {
     for (words, from, to, message) in [
         (["\"what\":\"kernel\"", "\"elements\":1024"], "1024", "0", "`elements` is 0"),
         (["\"what\":\"twin\"", "\"elements\":1024"], "s\":1024", "s\":0", "`elements` is 0"),
-        (["\"what\":\"copy\"", "\"bytes\":4,"], "s\":4,", "s\":0,", "`bytes` is 0"),
+        (["\"what\":\"copy\"", "\"bytes\":4}"], "s\":4}", "s\":0}", "`bytes` is 0"),
         (["\"what\":\"staged\"", "\"footprint\":4,"], "t\":4,", "t\":0,", "`footprint` is 0"),
         (["\"what\":\"graph-call\"", "\"nodes\":3"], "s\":3", "s\":1000000000", "`nodes` is 1000"),
         (["\"what\":\"rotation\"", "\"streams\":2"], "s\":2", "s\":1000000000", "`streams` is 100"),

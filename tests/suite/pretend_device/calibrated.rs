@@ -43,8 +43,7 @@ fn has_truth(quantity: &Quantity) -> bool {
         ),
         Quantity::Setup { step } => matches!(step, SetupStep::Stream | SetupStep::Event),
         Quantity::Trip { in_graph, .. } | Quantity::Rotation { in_graph, .. } => !in_graph,
-        Quantity::IdleCall { .. }
-        | Quantity::CallInTurn { .. }
+        Quantity::CallInTurn { .. }
         | Quantity::LaunchBeside { .. }
         | Quantity::RoundTrip { .. }
         | Quantity::Chain { .. }
@@ -110,7 +109,6 @@ fn host_prices(profile: &Profile, truths: &Truths) -> Vec<Price> {
         price("the call of a copy in", ns(&calls.copy_in), copy_in),
         price("the call of a copy out", ns(&calls.copy_out), copy_out),
         price("a launch", ns(&calls.launch), launch),
-        price("a launch on an idle device", ns(&profile.idle_calls.launch), launch),
         price("setting bytes to zero", ns(&calls.clear), truths.clear),
         price("a record", ns(&calls.record), truths.record),
         price("a wait", ns(&calls.wait), truths.wait),

@@ -229,7 +229,7 @@ fn samples() -> Samples {
         for power in [10, 20, 28] {
             let bytes = Bytes::new(1 << power);
             let one = 1_000 + bytes.get() / 50;
-            let quantity = Quantity::Copy { direction, bytes, registered: false };
+            let quantity = Quantity::Copy { direction, bytes };
             for count in [2, 10] {
                 let times = vec![Span::from_nanos(9_000 + count * one); 3];
                 let quantity = quantity.clone();

@@ -35,7 +35,6 @@ pub fn free_machine(gpus: usize) -> Profile {
         semaphore_polling: None,
     };
     free.calls = free_calls();
-    free.idle_calls = CallCosts::default();
     free.hand_overs = hand_overs();
     if gpus > 1 {
         free.multi_gpu = several(gpus);

@@ -1,0 +1,29 @@
+//! Kinds of something, each with a word and a name.
+
+/// An enumeration whose kinds each have a word, for files and tables, and a name, for sentences.
+macro_rules! named {
+    (
+        $(#[$about:meta])*
+        pub enum $kind:ident { $($(#[$of_one:meta])* $one:ident = $word:literal, $name:literal;)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub enum $kind { $($(#[$of_one])* #[serde(rename = $word)] $one,)+ }
+
+        impl $kind {
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$one),+];
+
+            /// The word that files and tables have for it.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$one => $word,)+ }
+            }
+
+            /// In a few words.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$one => $name,)+ }
+            }
+        }
+    };
+}
+pub(super) use named;
