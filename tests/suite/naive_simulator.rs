@@ -100,7 +100,7 @@ impl Kind {
             holds: None,
         };
         let stream = |at: usize| StreamTraits {
-            priority: -i32::from(priorities >> at & 1 == 1),
+            priority: -i32::from((priorities >> at) & 1 == 1),
             device: DeviceId(at % self.devices),
             kind: match at {
                 0 if self.has_default => StreamKind::LegacyDefault,
