@@ -58,6 +58,13 @@ impl<'p> CompiledProgram<'p> {
         self.body.cost_of(index(call))
     }
 
+    /// What a copy of the body costs instead if its stream is empty, so that its data travels along
+    /// with its command. Other calls have no such cost.
+    pub fn inline_cost_of(&self, call: usize) -> Option<&CallCost> {
+        let place = self.body.calls[call].cost as usize;
+        self.body.costs[place].may_go_inline.then(|| &self.body.costs[place + 1])
+    }
+
     /// How long a call of the body occupies the host if it need not wait, by its place there.
     pub fn host_time(&self, call: usize) -> Span {
         self.body.host_of(index(call))

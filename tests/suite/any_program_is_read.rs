@@ -22,13 +22,19 @@ use hallway::program::{Allocation, AllocationId, BufferId, Call, Place, Program,
 use hallway::scenario::{Buffer, Home, Workload};
 use hallway::units::{Bytes, ElementType};
 use order::{race, unissued, without};
+use rayon::prelude::*;
 use readers::{check_timeline, read};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 const PROGRAMS: u64 = 400;
 
-fn programs() -> impl Iterator<Item = Program> {
-    (0..PROGRAMS).map(drawn)
+/// Drawn once for all tests: to find where two calls need a wait takes longest.
+static DRAWN: LazyLock<Vec<Program>> =
+    LazyLock::new(|| (0..PROGRAMS).into_par_iter().map(drawn).collect());
+
+fn programs() -> impl Iterator<Item = &'static Program> {
+    DRAWN.iter()
 }
 
 /// A workload with the buffers that a program holds.
@@ -75,9 +81,9 @@ fn each_has_a_text_and_computes_the_same_in_any_order() {
     let mut spelled_out = 0;
     for program in programs() {
         let label = &program.label;
-        check_hazards(&program).unwrap_or_else(|hazard| panic!("{label}: {hazard}"));
-        assert_eq!(read_back(&program).as_ref(), Ok(&program));
-        let text = around(&program).spelled_out(&program);
+        check_hazards(program).unwrap_or_else(|hazard| panic!("{label}: {hazard}"));
+        assert_eq!(read_back(program).as_ref(), Ok(program));
+        let text = around(program).spelled_out(program);
         match Workload::from_toml("s.toml", &text).map_err(|error| error.to_string()) {
             Ok(read) => {
                 assert_eq!(read.spelled_out(&read.programs[0]), text);
@@ -89,7 +95,7 @@ fn each_has_a_text_and_computes_the_same_in_any_order() {
             }
         }
         for seed in 0..3 {
-            check_orders(&program, &team, seed).unwrap_or_else(|error| panic!("{label}: {error}"));
+            check_orders(program, &team, seed).unwrap_or_else(|error| panic!("{label}: {error}"));
         }
     }
     assert!(2 * spelled_out > PROGRAMS, "{spelled_out} of {PROGRAMS}");
@@ -105,7 +111,7 @@ fn each_is_refused_without_a_wait_that_it_needs() {
             if !matches!(call, Call::Wait { .. }) && !call.only_waits() {
                 continue;
             }
-            let broken = without(&program, at);
+            let broken = without(program, at);
             let race = unissued(&broken).or_else(|| race(&broken));
             let found = check_hazards(&broken);
             assert_eq!(
@@ -138,9 +144,9 @@ fn simulated(one: &Profile, two: &Profile) -> (usize, BTreeMap<String, usize>) {
     let (mut known, mut refused) = (0, BTreeMap::new());
     for program in programs() {
         let profile = if program.devices() > 1 { two } else { one };
-        match read(&program, profile, &workload) {
+        match read(program, profile, &workload) {
             Ok(timeline) => {
-                check_timeline(&program, &timeline);
+                check_timeline(program, &timeline);
                 known += 1;
             }
             Err(CompileError::Unknown(unknown)) => {

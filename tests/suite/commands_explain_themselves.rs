@@ -248,45 +248,13 @@ fn a_fit_says_how_sure_it_is() {
 }
 
 #[test]
-fn a_table_that_is_wrong_is_refused_with_its_line() {
-    let desk = Desk::new(VALID);
-    let machine = "# gpu = G\n# multiprocessors = 4\n# device_memory = 1 GiB\n";
-    let table = format!("{machine}call,seconds\nlaunch,5 us\n");
-    std::fs::write(desk.path("lab.csv"), table).expect("written");
-    let outcome = desk.run(&["fit", "lab.csv", "--output", "lab.toml"]);
-    outcome.failed_cleanly(2);
-    outcome.says(&["lab.csv:5", "`seconds`", "`5 us`", "23.1e-6"]);
-}
-
-/// The mistake, where in the file it is, and what the message says about it.
-const MISTAKES: [(&str, &str, &str, &[&str]); 6] = [
-    // An unknown key, a negative size, an unknown kernel.
-    (r#"home = "scratch""#, r#"hom = "scratch""#, "15:1", &["unknown key", "`hom`", "`home`"]),
-    ("elements = 100_000 # x", "elements = -4", "8:12", &["-4", "at least 1"]),
-    (r#"kernel = "stencil""#, r#"kernel = "stensil""#, "31:10", &["stensil", "`stencil`"]),
-    // Tasks in a cycle, a buffer that nobody writes, one that nobody reads.
-    (
-        "kernel = \"scale\"\nreads = [\"x\"]",
-        "kernel = \"saxpy\"\nreads = [\"x\", \"out\"]",
-        "26:9",
-        &["`first`", "`second`", "cycle"],
-    ),
-    (r#"writes = ["middle"]"#, r#"writes = ["x"]"#, "32:10", &["`middle`", "which no task writes"]),
-    (r#"reads = ["middle"]"#, r#"reads = ["x"]"#, "12:8", &["`middle`", "no task reads"]),
-];
-
-#[test]
 fn a_wrong_scenario_is_refused_with_its_place() {
-    for (piece, mistake, place, words) in MISTAKES {
-        assert_eq!(VALID.matches(piece).count(), 1, "`{piece}` is not unique");
-        let desk = Desk::new(&VALID.replacen(piece, mistake, 1));
-        for command in ["evaluate", "verify", "plot"] {
-            let files = ["scenario.toml", "--profile", "profile.toml", "--output", "new"];
-            let outcome = desk.run(&[&[command][..], &files].concat());
-            outcome.failed_cleanly(2);
-            outcome.says(words);
-            outcome.says(&[&format!("scenario.toml:{place}"), "help"]);
-        }
+    let desk = Desk::new(&VALID.replacen("home = \"scratch\"", "hom = \"scratch\"", 1));
+    for command in ["evaluate", "verify", "plot"] {
+        let files = ["scenario.toml", "--profile", "profile.toml", "--output", "new"];
+        let outcome = desk.run(&[&[command][..], &files].concat());
+        outcome.failed_cleanly(2);
+        outcome.says(&["scenario.toml:15:1", "unknown key", "`hom`", "`home`", "help"]);
     }
 }
 
@@ -319,25 +287,6 @@ fn a_missing_profile_is_explained_with_the_fix() {
         outcome.failed_cleanly(2);
         outcome.says(&["lost.toml"]);
     }
-}
-
-#[test]
-fn a_profile_that_is_none_is_refused() {
-    let desk = Desk::new(VALID);
-    std::fs::write(desk.path("profile.toml"), "version = 1\n").expect("written");
-    let outcome = desk.run(&EVALUATE);
-    outcome.failed_cleanly(2);
-    outcome.says(&["profile.toml:1:1: not a profile"]);
-    std::fs::write(desk.path("profile.toml"), "schema_version = 1\n").expect("written");
-    let outcome = desk.run(&EVALUATE);
-    outcome.failed_cleanly(2);
-    outcome.says(&["profile.toml: it is incomplete"]);
-    let mut newer = machine();
-    newer.schema_version += 1;
-    newer.save(&desk.path("profile.toml")).expect("written");
-    let outcome = desk.run(&EVALUATE);
-    outcome.failed_cleanly(2);
-    outcome.says(&["schema version 2", "reads version 1"]);
 }
 
 #[test]

@@ -44,7 +44,6 @@ fn edited(text: &str, heading: &str, key: &str, value: &str) -> String {
 fn a_profile_with_a_number_that_is_none() {
     let text = committed("profile.toml");
     for (heading, key, value, message) in [
-        ("[machine]", "multiprocessors", "0", "must be 1 to 10000"),
         ("[calls.launch]", "ns", "nan", "must be a time in nanoseconds"),
         ("[calls]", "launch_spread", "[]", "positive factors"),
         ("[calls]", "launch_spread", "[[0.5, inf]]", "positive factors"),

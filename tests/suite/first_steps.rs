@@ -4,11 +4,10 @@
 mod a_new_scenario;
 mod a_plan_in_words;
 mod every_mistake_at_once;
-mod mistakes;
 mod reference;
 mod the_json;
 mod the_machine;
-mod the_schema;
+pub mod the_schema;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -8,7 +8,6 @@ mod profiles;
 mod quick_ends;
 mod runs;
 mod samples;
-mod scenarios;
 mod sizes;
 
 use std::path::{Path, PathBuf};

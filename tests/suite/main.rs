@@ -16,6 +16,7 @@ mod intervals_hold_what_they_promise;
 mod links_are_shared_fairly;
 mod machines;
 mod machines_stand_side_by_side;
+mod mistakes;
 mod more_rows_take_nothing_away;
 mod naive_simulator;
 mod one_process_pays_for_first_uses;

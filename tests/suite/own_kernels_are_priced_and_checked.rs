@@ -4,7 +4,6 @@
 mod in_tasks;
 mod library_sizes;
 mod measured;
-mod mistakes;
 mod shipped;
 mod verdicts;
 

@@ -3,7 +3,6 @@
 
 mod elements;
 mod memory;
-pub mod mistakes;
 mod shipped;
 mod threads;
 
@@ -299,4 +298,25 @@ fn a_program_may_make_a_hundred_thousand_calls() {
     let machine = crate::machines::machine();
     let found = hallway::simulate::forecast(&program, &machine, 2, 1).expect("known");
     assert!(found.makespan() > Span::from_millis(20), "{}", found.makespan());
+}
+
+/// Two blocks of columns do not meet, however they are ordered; blocks that overlap do.
+#[test]
+fn rows_that_do_not_overlap_need_no_order() {
+    let columns = |second: u64| {
+        calls(&format!(
+            "{{ copy = \"d\", to = \"e\", rows = 64, row = \"2 KiB\", pitch = \"8 KiB\", \
+             to_pitch = \"8 KiB\", stream = \"s\" }}, {{ copy = \"d\", to = \"e[{second} KiB..]\", \
+             rows = 64, row = \"2 KiB\", pitch = \"8 KiB\", to_pitch = \"8 KiB\", \
+             stream = \"t\" }}, {{ synchronize = \"s\" }}, {{ synchronize = \"t\" }}"
+        ))
+    };
+    for (second, meet) in [(0, true), (1, true), (2, false), (6, false), (7, true), (14, false)] {
+        let found = hallway::scenario::Workload::from_toml("test.toml", &columns(second))
+            .expect_err("unused buffers");
+        let meets = found
+            .to_string()
+            .contains("two calls use `e` and one of them writes it, but nothing orders");
+        assert_eq!(meets, meet, "{second} KiB: {found}");
+    }
 }

@@ -1,14 +1,11 @@
-//! A scenario that is wrong is refused with the place, the key and the fix;
-//! one that is right becomes a workload whose tasks are in order.
+//! A scenario that is right becomes a workload whose tasks are in order, and no text makes hallway
+//! panic. What is said of mistakes is in `mistakes`.
 
-mod a_buffer;
-mod a_name;
-mod a_number;
-mod a_process;
-mod a_task;
 mod the_file;
 mod the_task_graph;
+mod what_is_right;
 
+use super::mistakes::refuses;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::program::{Process, ProcessState, StateReason};
@@ -84,24 +81,6 @@ fn read(text: &str) -> Result<Workload, ScenarioError> {
 fn valid_but(piece: &str, replacement: &str) -> String {
     assert_eq!(VALID.matches(piece).count(), 1, "`{piece}` is not unique");
     VALID.replacen(piece, replacement, 1)
-}
-
-/// The text is refused at the first place where `at` stands, and the message and
-/// the fix contain what they should.
-#[track_caller]
-fn refuses(text: &str, at: &str, message: &str, fix: &str) {
-    let error = read(text).expect_err("should have been refused");
-    let shown = error.to_string();
-    let before = &text[..text.find(at).expect("the place is in the text")];
-    let line = before.matches('\n').count() + 1;
-    let column = before.len() - before.rfind('\n').map_or(0, |newline| newline + 1) + 1;
-    let place = format!("demo.toml:{line}:{column}: ");
-    assert!(shown.starts_with(&place), "not at {place}\n{}", drawn(&error));
-    assert!(shown.contains(message), "does not say `{message}`\n{}", drawn(&error));
-    let help = error.help().expect("every error has a fix").to_string();
-    assert!(help.contains(fix), "does not advise `{fix}`\n{}", drawn(&error));
-    assert!(error.source_code().is_some(), "{shown}");
-    assert!(error.labels().is_some_and(|mut labels| labels.next().is_some()), "{shown}");
 }
 
 /// The error as a terminal shows it.

@@ -84,19 +84,3 @@ fn an_unknown_family_is_no_success() {
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
     outcome.says(&["demo: no plan could be predicted"]);
 }
-
-/// As much as was written before a disk was full. Where the end comes late, there is an answer
-/// without what is missing: a wrong one.
-#[test]
-fn a_profile_that_ends_early_is_no_success() {
-    let desk = Desk::new(VALID);
-    let whole = std::fs::read_to_string(desk.path("profile.toml")).expect("written");
-    let tables: Vec<usize> = whole.match_indices("\n[").map(|(at, _)| at + 1).collect();
-    let last = *tables.last().expect("there are tables");
-    for at in tables.into_iter().step_by(25).chain([last]) {
-        std::fs::write(desk.path("cut.toml"), &whole[..at]).expect("written");
-        let outcome = desk.run(&["evaluate", "scenario.toml", "--profile", "cut.toml"]);
-        outcome.failed_cleanly(2);
-        outcome.says(&["cut.toml", "incomplete"]);
-    }
-}

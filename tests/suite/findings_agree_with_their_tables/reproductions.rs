@@ -2,7 +2,6 @@
 //! and on the first screen.
 
 use super::super::predicted::{PROFILE, repository};
-use super::asked::layers;
 use super::{evaluation, json};
 use hallway::report::Rows;
 use hallway::scenario::Workload;
@@ -56,20 +55,20 @@ fn milliseconds(time: &Value) -> f64 {
 }
 
 /// 200 MB of weights on the host, used by data on the device.
-fn weights(more: &str) -> String {
+fn weights() -> String {
     let buffers = buffer("weights", "f32", 50_000_000, HOST)
         + &buffer("x", "f32", 50_000_000, DEVICE)
         + &buffer("y", "f32", 50_000_000, DEVICE);
     let task = "[[task]]\nname = \"use\"\nkernel = \"saxpy\"\nreads = [\"weights\", \"x\"]\n\
                 writes = [\"y\"]\n";
-    format!("{}{buffers}{task}{more}", head("weights"))
+    format!("{}{buffers}{task}", head("weights"))
 }
 
 /// The plan on the CPU that pins was compared with one on the GPU that does not.
 #[test]
 fn without_pinning_both_sides_pin_nothing() {
-    let (answer, _) = asked(&weights(""));
-    let workload = Workload::from_toml("s.toml", &weights("")).expect("a scenario");
+    let (answer, _) = asked(&weights());
+    let workload = Workload::from_toml("s.toml", &weights()).expect("a scenario");
     let text = evaluation(&workload, &PROFILE, true).text(Rows::All);
     let without = &only(&answer)["without_pinning"];
     assert_eq!(without["answer"], "gpu", "{without}");
@@ -109,41 +108,6 @@ fn a_ring_of_its_own_is_pinned_memory_too() {
         assert_eq!(saved.as_u64(), fastest);
     }
     assert!(!text.contains("saves nothing"), "{text}");
-}
-
-/// Both kinds of scenario took pinned memory although they had ruled it out.
-#[test]
-fn pageable_memory_alone_is_pageable_memory_alone() {
-    let of_one = |home| ["x", "y", "z"].map(|name| buffer(name, "f32", 1_000_000, home)).concat();
-    let task = "[[task]]\nname = \"saxpy\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\n\
-                writes = [\"z\"]\nsplit = { along = \"elements\" }\n";
-    let memory = "[plans]\nmemory = [\"pageable\"]\n";
-    let saxpy = format!("{}{}{task}{memory}", head("saxpy"), of_one(HOST));
-    for (text, expected) in [(saxpy, "cpu"), (weights(memory), "gpu")] {
-        let (answer, screen) = asked(&text);
-        let scenario = only(&answer);
-        let rows = scenario["plans"].as_array().expect("a list");
-        assert!(rows.len() > 2, "there is something to choose from");
-        for one in rows {
-            assert_eq!((&one["pins"], &one["pinned_bytes"]), (&false.into(), &0.into()), "{one}");
-        }
-        assert_eq!(scenario["verdict"]["run_answer"], expected);
-        assert!(!screen.contains("pinned"), "{screen}");
-    }
-}
-
-/// The GPU wins by a plan that is not looked for at other sizes.
-#[test]
-fn nobody_wins_and_loses_at_one_size() {
-    let text = layers("chain", 8, 4096);
-    let (answer, screen) = asked(&(text + "[limits]\ndevice_memory = \"160 MiB\"\n"));
-    let scenario = only(&answer);
-    assert_eq!(scenario["verdict"]["run_answer"], "gpu");
-    assert!(scenario["verdict"]["run"]["factor"].as_f64() > Some(5.0));
-    // Nothing is claimed of other sizes, and it is said that memory is what limits the plans.
-    assert_eq!(scenario["sizes"]["unknown"], "plans-that-fit", "{}", scenario["sizes"]);
-    assert!(screen.contains("Break-even unknown") && screen.contains("no plan that"), "{screen}");
-    assert!(!screen.contains("at every size tried"), "{screen}");
 }
 
 /// 16 and 1024 taps are no rivals; each is asked of both sides.
@@ -213,108 +177,6 @@ calls = [
         let is_said = ["GPU wins", "the CPU takes", "Stay on the CPU", "at home"];
         assert!(is_said.iter().all(|words| !text.contains(words)), "{text}");
     }
-}
-
-#[test]
-fn equal_programs_tie() {
-    let program = |name: &str| {
-        format!(
-            "[[program]]\nname = \"{name}\"\n\
-             calls = [{{ clear = \"d\", stream = \"s\" }}, {{ synchronize = \"s\" }}]\n"
-        )
-    };
-    let buffer = buffer("d", "f32", 1_000_000, DEVICE);
-    let (answer, text) =
-        asked(&format!("{}{buffer}{}{}", head("equal"), program("a"), program("b")));
-    let scenario = only(&answer);
-    for comparison in ["run", "program"] {
-        assert_eq!(scenario["verdict"][comparison]["answer"], "tie");
-        assert_eq!(scenario["verdict"][comparison]["factor"], 1.0);
-    }
-    assert!(text.contains("Either will do"), "{text}");
-    assert!(!text.contains("times as long") && !text.contains("Use `"), "{text}");
-}
-
-/// One has memory of its own, the other a buffer that is at home on the device.
-#[test]
-fn a_first_use_counts_for_both_or_for_neither() {
-    let text = |process: &str, result: &str| {
-        format!(
-            r#"{}{process}{}
-[[kernel]]
-name = "k"
-stated = {{ fixed = "1 ms" }}
-[[kernel]]
-name = "slower"
-stated = {{ fixed = "1.5 ms" }}
-[[program]]
-name = "own"
-{result}
-memory = [{{ name = "d", kind = "device", size = "4 KiB" }}]
-calls = [
-  {{ launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" }},
-  {{ synchronize = "s" }},
-]
-[[program]]
-name = "home"
-{result}
-calls = [
-  {{ launch = "slower", reads = ["x"], writes = "x", elements = 1024, stream = "s" }},
-  {{ synchronize = "s" }},
-]
-"#,
-            head("first-use"),
-            buffer("x", "f32", 1024, DEVICE)
-        )
-    };
-    for (process, is_new) in [("", false), ("[process]\nstate = \"new\"\n", true)] {
-        let (answer, screen) = asked(&text(process, "result = \"r\""));
-        let state = if is_new { "new process" } else { "running process" };
-        assert!(screen.contains(state), "{screen}");
-        let scenario = only(&answer);
-        let first_uses = ["own", "home"].map(|plan| row(scenario, plan)["first_use_ns"].as_u64());
-        let first_uses = first_uses.map(|time| time.expect("known") > 0);
-        assert_eq!(first_uses, [is_new; 2]);
-        let program = &scenario["verdict"]["program"];
-        assert_eq!(
-            (&program["answer"], &program["chosen"]["plan"]),
-            (&"plan".into(), &"own".into())
-        );
-        assert_eq!(scenario["verdict"]["process"], if is_new { "new" } else { "running" });
-        // Without a word from the scenario they are no rivals, and in the same process all the
-        // same.
-        let (answer, text) = asked(&text(process, ""));
-        let parts = answer["scenarios"].as_array().expect("a list");
-        let first_uses = parts.iter().map(|part| part["plans"][0]["first_use_ns"].as_u64());
-        assert!(first_uses.clone().all(|time| (time > Some(0)) == is_new), "{answer}");
-        assert_eq!(first_uses.count(), 2);
-        assert!(text.contains("each has its own answer"), "{text}");
-    }
-}
-
-/// Half a second of kernel, and 4 KiB that go to one memory or the other.
-#[test]
-fn a_range_does_not_undercut_what_is_stated() {
-    let buffers = buffer("x", "u8", 4096, DEVICE) + &buffer("y", "u8", 4096, HOST);
-    let program = |name: &str, setup: &str| {
-        format!(
-            "[[program]]\nname = \"{name}\"\n{setup}calls = [\n\
-             {{ launch = \"long\", reads = [\"x\"], writes = \"x\", elements = 1, \
-             stream = \"s\" }},\n\
-             {{ copy = \"x\", to = \"y\", stream = \"s\" }},\n{{ synchronize = \"s\" }}]\n"
-        )
-    };
-    let kernel = "[[kernel]]\nname = \"long\"\nstated = { fixed = \"500 ms\" }\n";
-    let programs = program("ordinary", "") + &program("pinned", "setup = [{ pin = \"y\" }]\n");
-    let (answer, text) = asked(&format!("{}{buffers}{kernel}{programs}", head("behind")));
-    let scenario = only(&answer);
-    for plan in ["ordinary", "pinned"] {
-        let [low, high] = ["low_ns", "high_ns"].map(|key| milliseconds(&row(scenario, plan)[key]));
-        assert!(500.0 <= low && high < 500.5, "`{plan}`: {low} to {high}");
-        assert_eq!(row(scenario, plan)["stated_without_range"][0], "long");
-    }
-    assert_eq!(scenario["verdict"]["run"]["answer"], "tie");
-    assert!(text.contains("Either will do") && !text.contains("pays off"), "{text}");
 }
 
 /// One copy of all the bytes is several times faster than many small ones.

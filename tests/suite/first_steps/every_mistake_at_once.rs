@@ -1,11 +1,15 @@
 //! `hallway check` tells of every mistake in every file, where it is and what to do about it.
 
-use super::mistakes::{IN_MEANING, IN_SHAPE, VALID};
-use super::the_schema::Judge;
 use super::*;
+use crate::mistakes::mistakes;
 use serde_json::Value;
 
-/// `VALID` with a piece replaced, which must be there just once.
+/// A scenario with every key of the format.
+fn valid() -> String {
+    mistakes("scenario.txt").0
+}
+
+/// A text with a piece replaced, which must be there just once.
 fn with(text: &str, piece: &str, mistake: &str) -> String {
     assert_eq!(text.matches(piece).count(), 1, "`{piece}` is not unique");
     text.replacen(piece, mistake, 1)
@@ -29,44 +33,22 @@ fn mistakes_of(texts: &[String]) -> Vec<Vec<Value>> {
     files.iter().map(errors).collect()
 }
 
-/// The mistake is told with its line and a way to put it right.
-#[track_caller]
-fn tells(text: &str, line: usize, errors: &[Value]) {
-    assert!(!errors.is_empty(), "passes:\n{text}");
-    for error in errors {
-        let help = error["help"].as_str().unwrap_or_default();
-        assert!(!help.is_empty(), "no fix: {error}\n{text}");
-        assert!(error["place"]["column"].as_u64() > Some(0), "no place: {error}\n{text}");
-        assert_eq!((&error["code"], &error["kind"]), (&2.into(), &"input".into()), "{error}");
-    }
-    let lines: Vec<_> = errors.iter().map(|error| error["place"]["line"].as_u64()).collect();
-    assert!(lines.contains(&Some(line as u64)), "not in line {line}: {errors:?}\n{text}");
-}
-
+/// Each is told with the place that is said of it alone, and with a way to put it right.
 #[test]
-fn in_shape_is_seen_by_the_schema_and_by_check() {
-    let judge = Judge::new();
-    judge.judge(VALID).expect("valid");
-    let texts: Vec<String> =
-        IN_SHAPE.iter().map(|(piece, mistake, _)| with(VALID, piece, mistake)).collect();
-    assert!(texts.len() >= 40);
-    for text in &texts {
-        assert!(judge.judge(text).is_err(), "the schema takes\n{text}");
-    }
-    for ((text, (_, _, line)), errors) in texts.iter().zip(IN_SHAPE).zip(mistakes_of(&texts)) {
-        tells(text, line, &errors);
-    }
-}
-
-#[test]
-fn in_meaning_is_seen_by_check() {
-    let broken = |pieces: &[(&str, &str)]| {
-        pieces.iter().fold(VALID.to_owned(), |text, (piece, mistake)| with(&text, piece, mistake))
-    };
-    let texts: Vec<String> = IN_MEANING.iter().map(|(pieces, _)| broken(pieces)).collect();
-    assert!(texts.len() >= 40);
-    for ((text, (_, line)), errors) in texts.iter().zip(IN_MEANING).zip(mistakes_of(&texts)) {
-        tells(text, line, &errors);
+fn each_is_told_with_its_place_and_fix() {
+    let (_, all) = mistakes("scenario.txt");
+    let texts: Vec<String> = all.iter().map(|one| one.text.clone()).collect();
+    for (one, errors) in all.iter().zip(mistakes_of(&texts)) {
+        let text = &one.text;
+        assert!(!errors.is_empty(), "passes:\n{text}");
+        for error in &errors {
+            let help = error["help"].as_str().unwrap_or_default();
+            assert!(!help.is_empty(), "no fix: {error}\n{text}");
+            assert!(error["place"]["column"].as_u64() > Some(0), "no place: {error}\n{text}");
+            assert_eq!((&error["code"], &error["kind"]), (&2.into(), &"input".into()), "{error}");
+        }
+        let lines: Vec<_> = errors.iter().map(|error| error["place"]["line"].as_u64()).collect();
+        assert!(lines.contains(&one.line()), "not in line {:?}: {errors:?}\n{text}", one.line());
     }
 }
 
@@ -84,7 +66,7 @@ fn of_one_file_is_told() {
         ("\"by-engine\"", "\"by-engin\""),
         ("[1, 4]", "[0, -1]"),
     ];
-    let text = pieces.iter().fold(VALID.to_owned(), |text, (one, other)| with(&text, one, other));
+    let text = pieces.iter().fold(valid(), |text, (one, other)| with(&text, one, other));
     let errors = mistakes_of(&[text]).remove(0);
     let shown = format!("{errors:#?}");
     for word in
@@ -97,7 +79,7 @@ fn of_one_file_is_told() {
 /// What is wrong in one table does not hide what is wrong in the next.
 #[test]
 fn of_every_table_is_told() {
-    let text = with(VALID, "\"scratch\"", "\"scrach\"\nsize = 1\ncolour = 2");
+    let text = with(&valid(), "\"scratch\"", "\"scrach\"\nsize = 1\ncolour = 2");
     let text = with(&text, "\"stencil\"", "7");
     let text = with(&text, "[1, 4]", "4");
     let text = with(&text, "writes = [\"middle\"]\n", "");
@@ -120,8 +102,8 @@ fn of_none_is_said_of_files_that_are_fine() {
 #[test]
 fn of_all_files_is_drawn_with_its_lines() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("fine.toml"), VALID).expect("written");
-    let wrong = with(VALID, "batches = 2", "batches = 0");
+    std::fs::write(folder.path().join("fine.toml"), valid()).expect("written");
+    let wrong = with(&valid(), "batches = 2", "batches = 0");
     std::fs::write(folder.path().join("wrong.toml"), wrong).expect("written");
     std::fs::write(folder.path().join("table.csv"), "path,seconds\nH2D,fast\n").expect("written");
     std::fs::write(folder.path().join("machine.toml"), "[machine]\ngpu = 3\n").expect("written");

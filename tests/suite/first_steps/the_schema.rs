@@ -6,7 +6,7 @@ use hallway::scenario::{Template, derived_schema};
 use serde_json::Value;
 
 /// The schema, ready to judge.
-pub(super) struct Judge {
+pub struct Judge {
     schemas: Schemas,
     index: SchemaIndex,
 }

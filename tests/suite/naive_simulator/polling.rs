@@ -1,21 +1,26 @@
-//! Engines that poll for operations that came too early.
+//! Engines that poll for operations which came too early.
 
-use hallway::machine::OperationKind;
-use hallway::profile::{Profile, SemaphorePolling};
+use super::simulator::{Ending, Simulator, Stream};
+use hallway::cost::Work;
+use hallway::machine::{Direction, OperationKind};
+use hallway::profile::{FirstPoll, SemaphorePolling};
+use hallway::program::Behind;
 use hallway::units::Span;
 
-const PERIOD: u64 = 8;
+const TICKS: u64 = 8;
+/// From the ring of a doorbell to the arrival of the commands.
+const RING: u64 = 1_300;
 
 /// The clock by which engines poll.
 #[derive(Clone, Copy)]
-pub struct Clock {
+struct Clock {
     tick: u64,
     edge: u64,
 }
 
 impl Clock {
-    pub fn new(polling: &SemaphorePolling) -> Self {
-        let tick = (polling.period.span().nanos() / PERIOD).max(1);
+    fn new(polling: &SemaphorePolling) -> Self {
+        let tick = (polling.period.span().nanos() / TICKS).max(1);
         Self { tick, edge: Span::from_nanos_f64(tick as f64 * 0.5).nanos() }
     }
 
@@ -24,113 +29,249 @@ impl Clock {
     }
 
     /// The first poll at or after `ready` if periods count from `first`.
-    pub fn next(&self, first: u64, ready: u64) -> u64 {
+    fn next(&self, first: u64, ready: u64) -> u64 {
         let from = ready.min(first + self.tick / 2);
-        let mut poll = from + PERIOD * self.tick - self.since_edge(from);
-        while poll < ready {
-            poll += PERIOD * self.tick;
-        }
-        poll
+        let poll = from + TICKS * self.tick - self.since_edge(from);
+        poll + ready.saturating_sub(poll).div_ceil(TICKS * self.tick) * TICKS * self.tick
     }
+}
 
-    /// From when periods count anew once a doorbell has rung for work behind what waits.
-    fn rung_anew(&self, ring: u64) -> Option<u64> {
-        let half = self.tick / 2;
-        (self.since_edge(ring) < half).then(|| ring.saturating_sub(half))
-    }
+/// What an engine finds that polls for the end of something.
+pub enum Poll {
+    /// The engine does not poll for such ends.
+    Never,
+    /// It polls when that is over.
+    InTime,
+    /// It polls too early; periods count from then.
+    TooEarly(u64),
 }
 
 /// Work that arrives at an engine.
 #[derive(Clone, Copy)]
-pub struct Arrival {
-    pub call: usize,
-    pub ring: u64,
-    pub time: u64,
+struct Arrival {
+    call: usize,
+    ring: u64,
+    time: u64,
     /// Whether it lies behind other work of this engine in its stream.
-    pub is_behind: bool,
+    is_behind: bool,
 }
 
 /// The polling of one engine.
 #[derive(Default)]
-pub struct Polling {
-    /// How much later an engine is back at what waits.
-    pub away: u64,
-    pub last: u64,
+pub struct Poller {
+    last: u64,
     /// The latest poll that an arrival caused, and that arrival.
     back: (u64, Option<usize>),
     rung: usize,
     arrived: usize,
-    pub waiting: Vec<usize>,
+    waiting: Vec<usize>,
     pub next: Option<u64>,
 }
 
-impl Polling {
-    /// When the next poll comes that issued work causes.
-    pub fn next_arrival(&mut self, clock: Clock, arrivals: &[Arrival], now: u64) -> Option<u64> {
-        let rings = arrivals[self.rung.min(arrivals.len())..].iter();
-        for new in rings.take_while(|new| new.ring <= now) {
-            if let (true, Some(from)) = (new.is_behind, clock.rung_anew(new.ring)) {
-                self.last = self.last.max(from);
+impl Poller {
+    /// The engine has finished something, in a graph or not.
+    pub fn done(&mut self, in_graph: bool, now: u64) {
+        self.last = now;
+        self.next = self.next.map(|next| if in_graph { now } else { next });
+    }
+
+    /// When the next poll comes that issued work causes. Other work keeps an engine `away`.
+    fn next_arrival(&mut self, clock: Clock, all: &[Arrival], away: u64, now: u64) -> Option<u64> {
+        while let Some(new) = all.get(self.rung).filter(|new| new.ring <= now) {
+            // A doorbell for work behind what waits may have periods count anew.
+            if new.is_behind && clock.since_edge(new.ring) < clock.tick / 2 {
+                self.last = self.last.max(new.ring.saturating_sub(clock.tick / 2));
             }
             self.rung += 1;
         }
-        let come = arrivals[self.arrived.min(arrivals.len())..].iter();
-        for new in come.take_while(|new| new.time <= now) {
+        while let Some(new) = all.get(self.arrived).filter(|new| new.time <= now) {
             if !new.is_behind {
-                self.back = (new.time + self.away, Some(new.call));
+                self.back = (new.time + away, Some(new.call));
             }
             self.arrived += 1;
         }
-        let under_way = arrivals[..self.rung].iter().skip(self.arrived);
-        let polled_for =
-            under_way.filter(|new| new.time > now && !new.is_behind).map(|new| new.time);
-        let ring = arrivals.get(self.rung).map(|new| new.ring);
-        polled_for.take(1).map(|time| time + self.away).chain(ring).min()
-    }
-
-    /// Leaves an operation to the next poll. Periods count `from` then, whatever else the engine
-    /// does if that is `only` so.
-    pub fn wait(
-        &mut self,
-        (clock, arrivals): (Clock, &[Arrival]),
-        call: usize,
-        (from, only): (u64, bool),
-        now: u64,
-    ) {
-        let woken = self.next_arrival(clock, arrivals, now);
-        let back = Some(self.back.0).filter(|_| self.back.1 != Some(call));
-        let others = if only { from } else { self.last.max(back.unwrap_or(0)) };
-        let poll = clock.next(from.max(others), now);
-        let back = back.filter(|&back| back > now);
-        let earlier = [self.next, woken, back].into_iter().flatten().min();
-        self.next = Some(earlier.map_or(poll, |earlier| earlier.min(poll)));
-        self.waiting.push(call);
+        let mut under_way = all[..self.rung].iter().skip(self.arrived);
+        let polled_for = under_way.find(|new| new.time > now && !new.is_behind);
+        let ring = all.get(self.rung).map(|new| new.ring);
+        polled_for.map(|new| new.time + away).into_iter().chain(ring).min()
     }
 }
 
-/// How long after an arrival polling periods begin to count, if nothing is under way or copies of a
-/// kind are: `since` is for how long they have been, and `left` how long they went on.
-pub fn first_poll(
-    profile: &Profile,
-    to: OperationKind,
-    under_way: Option<(OperationKind, u64, Option<u64>)>,
-) -> u64 {
-    let pairs = &profile.latency.semaphore_polling.as_ref().expect("engines poll").first_polls;
-    let of = |from, to| pairs.iter().rfind(|pair| (pair.from, pair.to) == (from, to));
-    let Some((from, since, left)) = under_way else {
-        let behind_kernels = pairs.iter().filter(|pair| pair.from == OperationKind::Kernel);
-        let least = || behind_kernels.map(|pair| pair.time.span().nanos()).min();
-        let alone = match to {
-            OperationKind::Kernel => least(),
-            _ => of(OperationKind::Kernel, to).map(|pair| pair.time.span().nanos()),
+impl Simulator<'_> {
+    fn clock(&self) -> Option<(Clock, &SemaphorePolling)> {
+        let polling = self.profile.latency.semaphore_polling.as_ref()?;
+        Some((Clock::new(polling), polling))
+    }
+
+    /// Whether an operation finds its engine busy with the one before it in its stream.
+    pub fn queues_behind_last(&self, call: usize) -> bool {
+        let last = self.stream(call).last;
+        last.kind == self.kind_of(call) && last.time > self.arrival(call)
+    }
+
+    /// How the engine of an operation polls for the end of `from`.
+    pub fn polls(&self, call: usize, from: &Ending, across: bool) -> Poll {
+        let kind = self.kind_of(call).expect("an operation");
+        let (device, in_graph) = (self.device_of(call), self.prices.cost_of(call).in_graph);
+        let is_timed = |before: &OperationKind| {
+            *before != kind && ![*before, kind].contains(&OperationKind::PeerCopy)
         };
-        return alone.unwrap_or(0);
-    };
-    let pair = of(from, to);
-    let curve = pair.and_then(|pair| pair.under_way.as_ref());
-    let after = match curve {
-        Some(curve) => Span::from_nanos_f64(curve.within(since as f64)).nanos(),
-        None => pair.map_or(0, |pair| pair.time.span().nanos()),
-    };
-    left.map_or(after, |left| after.min(left))
+        let before = from.kind.filter(is_timed).filter(|_| from.device == device);
+        let (Some((clock, polling)), Some(before)) = (self.clock(), before) else {
+            return Poll::Never;
+        };
+        let stages = |call| matches!(self.prices.cost_of(call).work, Work::Staged { .. });
+        let tolerance = if across || (0..self.lanes.len()).any(stages) {
+            polling.arrival_tolerance.span()
+        } else {
+            polling.tolerance_behind(before, kind).span()
+        };
+        let tolerance = if in_graph { 0 } else { tolerance.nanos() };
+        let Stream { last, started, .. } = self.stream(call);
+        let arrival = self.arrival(call);
+        let is_behind = self.queues_behind_last(call);
+        let busy = if in_graph { last.time } else { *started };
+        let turn = if is_behind { arrival.max(busy) } else { arrival };
+        if from.time <= turn + tolerance {
+            return Poll::InTime;
+        }
+        let after = match in_graph {
+            true => self.first_poll_in_graph(polling, from, (before, kind)),
+            false => self.first_poll(polling, (device, kind), arrival),
+        };
+        let first = turn + after;
+        let is_found_meanwhile = is_behind && clock.next(first, from.time) <= last.time;
+        if is_found_meanwhile { Poll::InTime } else { Poll::TooEarly(first) }
+    }
+
+    /// How long after an arrival periods begin to count: later beside copies.
+    fn first_poll(
+        &self,
+        polling: &SemaphorePolling,
+        (device, to): (usize, OperationKind),
+        arrival: u64,
+    ) -> u64 {
+        let pairs = &polling.first_polls;
+        let of = |from, to| pairs.iter().rfind(|pair| (pair.from, pair.to) == (from, to));
+        let nanos = |pair: &FirstPoll| pair.time.span().nanos();
+        let behind_kernels = pairs.iter().filter(|pair| pair.from == OperationKind::Kernel);
+        let alone = match to {
+            OperationKind::Kernel => behind_kernels.map(nanos).min(),
+            _ => of(OperationKind::Kernel, to).map(nanos),
+        };
+        let beside = |way: Direction| {
+            let (since, until) = self.engines[device][way as usize].under_way(arrival)?;
+            let pair = of(OperationKind::of_copy(way), to);
+            let curve = pair.and_then(|pair| pair.under_way.as_ref());
+            let curve = curve.map(|curve| curve.within((arrival - since) as f64));
+            let after = curve.map(|ns| Span::from_nanos_f64(ns).nanos());
+            let after = after.unwrap_or_else(|| pair.map_or(0, nanos));
+            Some(until.map_or(after, |until| after.min(until - arrival)))
+        };
+        let beside = Direction::BOTH.into_iter().filter_map(beside);
+        beside.fold(alone.unwrap_or(0), u64::max)
+    }
+
+    /// The same of a node, which arrives with its graph.
+    fn first_poll_in_graph(
+        &self,
+        polling: &SemaphorePolling,
+        from: &Ending,
+        (before, to): (OperationKind, OperationKind),
+    ) -> u64 {
+        let behind = |call: usize| self.graphs.iter().find_map(|graph| graph.before(call));
+        let is_first = |call| behind(call).is_some_and(|one| one.behind == Behind::Nothing);
+        let mut pairs = polling.first_polls_in_graphs.iter().filter(|pair| pair.to == to);
+        let nanos = |pair: &FirstPoll| pair.time.span().nanos();
+        if before == OperationKind::CopyOut && !from.call.is_some_and(is_first) {
+            return pairs.map(nanos).min().unwrap_or(0);
+        }
+        pairs.rfind(|pair| pair.from == before).map_or(0, nanos)
+    }
+
+    /// What has been issued for an engine, in order. Nodes of a graph without branches, and kernels
+    /// right behind others, arrive together with what is before them.
+    fn arrivals(&self, device: usize, kind: OperationKind) -> Vec<Arrival> {
+        let is_here = |&call: &usize| {
+            let graph = self.graphs.iter().find(|graph| graph.calls.contains(&call));
+            let by_itself = |has_branches| has_branches && self.cost(call).host > Span::ZERO;
+            let by_itself = graph.is_none_or(|graph| by_itself(graph.has_branches()));
+            let is_here = self.lanes[call].is_some() && self.device_of(call) == device;
+            is_here && by_itself && !self.inline[call] && self.kind_of(call) == Some(kind)
+        };
+        let arrival = |call: usize| {
+            let before = self
+                .stream(call)
+                .calls
+                .iter()
+                .rfind(|&&other| other < call && self.usual_kind_of(other) == Some(kind));
+            let is_behind = before.is_some_and(|&before| self.endings[before].is_none());
+            let time = self.arrival(call);
+            let ring = time.saturating_sub(RING).max(self.issued[call].unwrap_or(0));
+            Arrival { call, ring, time, is_behind }
+        };
+        self.order.iter().copied().filter(is_here).map(arrival).collect()
+    }
+
+    /// When the next poll comes that issued work causes at an engine.
+    fn next_arrival(&mut self, device: usize, kind: OperationKind, now: u64) -> Option<u64> {
+        let (clock, _) = self.clock()?;
+        let arrivals = self.arrivals(device, kind);
+        let away = if kind == OperationKind::CopyOut { 600 } else { 0 };
+        self.pollers[device][kind as usize].next_arrival(clock, &arrivals, away, now)
+    }
+
+    /// Leaves an operation that may go on to the next poll of its engine.
+    pub fn miss(&mut self, call: usize) {
+        let (device, kind) = (self.device_of(call), self.kind_of(call).expect("an operation"));
+        let woken = self.next_arrival(device, kind, self.now);
+        let (clock, _) = self.clock().expect("engines poll");
+        let poller = &mut self.pollers[device][kind as usize];
+        let back = Some(poller.back.0).filter(|_| poller.back.1 != Some(call));
+        let (from, only) = self.missed[call];
+        let others = if only { from } else { poller.last.max(back.unwrap_or(0)) };
+        let poll = clock.next(from.max(others), self.now);
+        let back = back.filter(|&back| back > self.now);
+        let all = [poller.next, woken, back, Some(poll)];
+        poller.next = all.into_iter().flatten().min();
+        poller.waiting.push(call);
+    }
+
+    /// A doorbell for a call rings in time, and then its engine polls.
+    pub fn ring_doorbell(&mut self, call: usize) {
+        let Some(kind) = self.usual_kind_of(call) else { return };
+        let device = self.device_of(call);
+        let Some(next) = self.pollers[device][kind as usize].next else { return };
+        let arrivals = self.arrivals(device, kind);
+        if let Some(new) = arrivals.iter().find(|new| new.call == call) {
+            self.pollers[device][kind as usize].next = Some(next.min(new.ring));
+        }
+    }
+
+    /// Engines that wait for a poll come to what has been issued until a time.
+    pub fn come_to_arrivals(&mut self, until: u64) {
+        for device in 0..self.pollers.len() {
+            for kind in OperationKind::ALL {
+                if let Some(next) = self.pollers[device][kind as usize].next {
+                    let woken = self.next_arrival(device, kind, until);
+                    let next = woken.map_or(next, |woken| woken.min(next));
+                    self.pollers[device][kind as usize].next = Some(next);
+                }
+            }
+        }
+    }
+
+    /// Lets go on what engines find that poll now.
+    pub fn poll(&mut self) {
+        let mut found = Vec::new();
+        for poller in self.pollers.as_flattened_mut() {
+            if poller.next.is_some_and(|next| next <= self.now) {
+                (poller.last, poller.next) = (self.now, None);
+                found.append(&mut poller.waiting);
+            }
+        }
+        for call in found {
+            self.set_off(call, self.now);
+        }
+    }
 }

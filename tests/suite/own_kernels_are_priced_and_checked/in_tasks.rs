@@ -3,7 +3,7 @@
 use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
-use super::super::programs_are_spelled_out::mistakes::refuses_in;
+use crate::mistakes::refuses;
 use crate::said;
 use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
@@ -172,11 +172,6 @@ fn a_launch_on_a_chunk_follows_the_rules_of_the_kernel() {
     assert_eq!(grids.next(), Some((320, [2, 1, 1])), "320 of 1009 elements");
     let all: u64 = program.own_steps().map(|(step, _)| step.elements).sum();
     assert_eq!(all, 2 * 2 * 1009);
-}
-
-#[track_caller]
-fn refuses(text: &str, marked: &str, message: &str, help: &str) {
-    refuses_in("w.toml", text, marked, message, help);
 }
 
 #[test]

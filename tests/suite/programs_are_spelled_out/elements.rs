@@ -1,8 +1,8 @@
 //! Buffers have elements of any type. Programs copy any range of their bytes; kernels of the
 //! library take `f32` alone.
 
-use super::mistakes::refuses;
 use super::*;
+use crate::mistakes::refuses;
 use hallway::execute::{Contents, check_orders, in_plain_order, run_in_random_order};
 use hallway::host::Team;
 use hallway::program::BufferId;

@@ -1,6 +1,5 @@
 //! Kinds of memory: kernels that use the host's, write-combined memory, pages that move.
 
-use super::mistakes::refuses;
 use super::{MIB, program, read, scenario, slice};
 use crate::machines::{machine, per_element_of_bytes};
 use crate::programs_are_plain_values::read_back;
@@ -56,77 +55,6 @@ fn managed_memory_is_prefetched_to_either_side() {
     assert_eq!(found.body[0], prefetch(4 * MIB, Residence::Device));
     assert_eq!(found.body[2], prefetch(16 * MIB, Residence::Host));
     assert_eq!(read_back(&found).as_ref(), Ok(&found));
-}
-
-#[test]
-fn memory_is_used_as_its_kind_allows() {
-    for (call, marked, message, help) in [
-        ("{ prefetch = \"x\", to = \"gpu\" }", "\"x\"", "not managed memory", "kind = \"managed\""),
-        (
-            "{ prefetch = \"m\", to = \"d\" }",
-            "\"d\"",
-            "a `prefetch` cannot go to `d`",
-            "to = \"host\"",
-        ),
-        ("{ prefetch = \"m\" }", "\"m\"", "has no `to`", "add `to"),
-        (
-            "{ prefetch = \"m\", to = \"gpu\", reads = [] }",
-            "[]",
-            "`prefetch` has no key `reads`",
-            "`to`, `stream`",
-        ),
-        ("{ prefetch = \"q\", to = \"gpu\" }", "\"q\"", "no memory is named `q`", "`x`, `y`"),
-        (
-            "{ prefetch = \"m[0..17 MiB]\", to = \"gpu\" }",
-            "\"m[0",
-            "not a range",
-            "use a non-empty range within the memory",
-        ),
-        (
-            "{ copy = \"m\", to = \"d\" }",
-            "\"m\"",
-            "copies `m`, but managed memory moves by itself",
-            "correct",
-        ),
-        (
-            "{ copy = \"d\", to = \"m\" }",
-            "\"d\"",
-            "copies `m`, but managed memory moves by itself",
-            "correct",
-        ),
-        (
-            "{ launch = \"scale\", reads = [\"h\"], writes = \"d\" }",
-            "\"scale\"",
-            ", but it is not on GPU 0",
-            "correct",
-        ),
-        ("{ renew = \"m\" }", "\"m\"", "`m` is not pageable memory", "renew pageable"),
-        ("{ renew = \"w\" }", "\"w\"", "`w` is not pageable memory", "renew pageable"),
-        (
-            "{ launch = \"scale\", reads = [\"d\"], writes = \"p\", stream = \"s\" },\n\
-             { compute = \"scale\", reads = [\"p\"], writes = \"x\" },\n\
-             { synchronize = \"s\" }",
-            "\"scale\"",
-            "two calls use `p` and one of them writes it, but nothing orders",
-            "put them into the same stream",
-        ),
-        (
-            "{ compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
-             { prefetch = \"m\", to = \"gpu\", stream = \"s\" },\n\
-             { compute = \"scale\", reads = [\"x\"], writes = \"m\" },\n\
-             { synchronize = \"s\" }",
-            "\"scale\"",
-            "two calls use `m` and one of them writes it, but nothing orders",
-            "put them into the same stream",
-        ),
-    ] {
-        refuses(&calls(call), marked, message, help);
-    }
-    let graph = "{ graph = [ { prefetch = \"m\", to = \"gpu\", stream = \"s\" } ], \
-                 stream = \"s\" },\n{ synchronize = \"s\" }";
-    refuses(&calls(graph), "\"m\"", "a prefetch of managed memory cannot be captured", "correct");
-    let text = scenario("").replace("memory = \"pinned\"", "memory = \"managed\"");
-    refuses(&text, "\"managed\"", "managed", "pinned");
 }
 
 /// What the body writes first is new to the process, but for memory of the program's own.

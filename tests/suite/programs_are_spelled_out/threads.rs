@@ -1,6 +1,5 @@
 //! Calls say which host thread makes them.
 
-use super::mistakes::refuses;
 use super::{calls, program};
 use crate::programs_are_plain_values::{from_text, read_back};
 use crate::workloads::read;
@@ -83,102 +82,6 @@ fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several()
         error.to_string().contains("uses 2 host threads, but hallway runs programs with one"),
         "{error}"
     );
-}
-
-#[test]
-fn what_depends_on_the_order_of_threads_is_ordered() {
-    let without_wait = LOADER.replace("{ synchronize_thread = \"loader\" },\n", "");
-    refuses(
-        &calls(&without_wait),
-        "\"there {i}\"",
-        "two host threads use the same event in undefined order",
-        "`synchronize_thread`",
-    );
-    // Blocking streams and the legacy default stream wait for each other.
-    for stream in [", stream = \"s\"", ""] {
-        refuses(
-            &calls(&format!(
-                "{{ copy = \"y\", to = \"d\", stream = \"s\", thread = \"t\" }},\n\
-                 {{ launch = \"scale\", reads = [\"d\"], writes = \"e\"{stream} }},\n\
-                 {{ synchronize_device = 0 }},"
-            )),
-            "\"scale\"",
-            "two host threads use the same stream in undefined order",
-            "have the second call's thread wait with `synchronize_thread`",
-        );
-    }
-    // Streams of their own do not order what they touch.
-    refuses(
-        &calls(
-            "{ copy = \"y\", to = \"d\", stream = \"s\", thread = \"t\" },\n\
-             { launch = \"scale\", reads = [\"d\"], writes = \"e\", stream = \"u\" },\n\
-             { synchronize = \"u\" },\n{ synchronize = \"s\", thread = \"t\" },",
-        ),
-        "\"scale\"",
-        "two calls use `d` and one of them writes it, but nothing orders",
-        "wait for an event",
-    );
-    // A thread that only waits for another's calls has not waited for the device.
-    refuses(
-        &calls(
-            "{ copy = \"y\", to = \"d\", stream = \"s\", thread = \"t\" },\n\
-             { synchronize_thread = \"t\" },",
-        ),
-        "\"y\"",
-        "a run may end before this call is done",
-        "`synchronize`",
-    );
-}
-
-#[test]
-fn threads_are_named_where_there_are_some() {
-    for (call, marked, message, help) in [
-        (
-            "{ synchronize_thread = \"t\" }",
-            "\"t\"",
-            "no earlier call is made by a thread `t`",
-            "known threads: `main`",
-        ),
-        (
-            "{ synchronize_thread = \"main\" }",
-            "\"main\"",
-            "waits for itself",
-            "set `thread = \"...\"` to the thread that should wait",
-        ),
-        (
-            "{ work = \"1 us\", thread = \"t\" },\n\
-             { synchronize_thread = \"t\", thread = \"t\" }",
-            "\"t\"",
-            "thread `t` waits for itself",
-            "set `thread = \"...\"` to the thread that should wait",
-        ),
-        ("{ synchronize_thread = 1 }", "1", "invalid type", "string"),
-        ("{ work = \"1 us\", thread = 1 }", "1", "invalid type", "string"),
-        (
-            "{ work = \"1 us\", thread = \"\" }",
-            "\"\"",
-            "a name is empty",
-            "write a name such as `d`",
-        ),
-        (
-            "{ repeat = 70, index = \"i\", calls = [ { work = \"1 us\", thread = \"t{i}\" } ] }",
-            "\"t{i}\"",
-            "`, there are more than 64 host threads",
-            "fewer threads",
-        ),
-        (
-            "{ graph = [ { copy = \"d\", to = \"e\", thread = \"t\", stream = \"s\" } ], \
-             stream = \"s\" },",
-            "\"d\"",
-            "is in a graph launched by another host thread",
-            "correct the call",
-        ),
-    ] {
-        refuses(&calls(call), marked, message, help);
-    }
-    let in_setup = calls("{ copy = \"x\", to = \"d\" },")
-        .replace("calls = [", "setup = [ { pin = \"x\", thread = \"t\" } ]\ncalls = [");
-    refuses(&in_setup, "\"t\"", "` makes a call in the set-up", "the main thread makes all");
 }
 
 #[test]

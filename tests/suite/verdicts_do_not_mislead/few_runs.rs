@@ -49,29 +49,6 @@ fn the_number_of_runs_from_which_the_gpu_wins_is_right() {
     }
 }
 
-#[test]
-fn a_program_is_first_use_and_set_up_and_its_passes() {
-    let assessment = assessed(&scenario("stencil-halo"), 7);
-    for plan in &assessment.plans {
-        let first_use = plan.first_use_ns.expect("known");
-        let sum = first_use + plan.setup_ns.expect("known") + plan.predicted_ns * 7;
-        assert_eq!(plan.program_ns, Some(sum), "{}", plan.plan);
-        // Nobody has written to the output, whoever writes to it.
-        let least =
-            if plan.side == Side::Cpu { Span::from_micros(100) } else { Span::from_millis(120) };
-        assert!(first_use > least, "{}: {first_use}", plan.plan);
-    }
-}
-
-/// Where data is at home on the GPU, the process has used it already.
-#[test]
-fn data_on_the_device_comes_with_a_context() {
-    let workload = task("scale", ["\"device\"", "\"device\""], 1 << 20, "");
-    for plan in assessed(&workload, 1).plans {
-        assert_eq!(plan.first_use_ns, Some(Span::ZERO), "{}", plan.plan);
-    }
-}
-
 /// What is fresh in each pass is touched for the first time in each pass, and paid for there.
 #[test]
 fn fresh_memory_is_not_paid_for_twice() {

@@ -57,18 +57,3 @@ fn the_staging_thread_bounds_copies_of_pageable_memory() {
         }
     }
 }
-
-#[test]
-fn the_host_has_a_column_and_keys() {
-    let assessment = assessed(&scenario("stencil-halo"), 1);
-    let text = text_of(&assessment);
-    let header = text.lines().find(|line| line.contains("limited by")).expect("a header");
-    assert!(header.split_whitespace().any(|word| word == "host"), "{header}");
-    let json = serde_json::to_value(&assessment).expect("plain data");
-    for (key, plan) in json["plans"].as_array().expect("a list").iter().enumerate() {
-        let held = plan["host_thread"]["held"].as_f64().expect("a share");
-        assert!((0.0..=1.0).contains(&held), "{key}: {plan}");
-        let free = plan["host_thread"]["free_after_ns"].as_u64().expect("a time");
-        assert!(free <= plan["predicted_ns"].as_u64().expect("a time"), "{plan}");
-    }
-}

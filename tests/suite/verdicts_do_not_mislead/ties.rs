@@ -17,20 +17,6 @@ fn no_seed_decides_which_of_tied_plans_wins() {
     assert_eq!(named.len(), 1, "{named:?}");
 }
 
-#[test]
-fn the_winner_ties_with_the_fastest_and_is_the_simplest_that_does() {
-    for name in ["stencil-halo", "option-pricing", "three-task-graph", "separable-blur"] {
-        let ranking = ranked(&scenario(name));
-        let (fastest, winner) = (ranking.fastest().expect("one"), ranking.winner().expect("one"));
-        let ties = |forecast| fastest.forecast.ties_with(forecast);
-        assert!(std::ptr::eq(fastest, winner) || ties(&winner.forecast), "{name}");
-        let simplicity = Simplicity::of(&winner.plan);
-        for other in ranking.plans.iter().filter(|other| ties(&other.forecast)) {
-            assert!(simplicity <= Simplicity::of(&other.plan), "{name}: {}", other.plan.name());
-        }
-    }
-}
-
 /// No two candidates are equally simple: else their order would decide.
 #[test]
 fn simplicity_is_a_total_order() {

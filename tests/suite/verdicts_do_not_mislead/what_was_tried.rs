@@ -26,13 +26,6 @@ fn where_no_plan_fits_the_size_is_said_and_that_it_goes_for_these_plans() {
     assert!(!said::the(&text, "Break-even").contains("at every size"), "{text}");
 }
 
-#[test]
-fn the_cpu_wins_against_the_plans_that_were_tried() {
-    let text = text(&scenario("stream-saxpy"));
-    let said = said::the(&text, "Break-even");
-    assert!(said.starts_with("CPU faster at every size tried, "), "{text}");
-}
-
 /// Another order of calls, or other calls, may go below a plan's bound.
 #[test]
 fn a_lower_bound_is_of_one_plan() {
