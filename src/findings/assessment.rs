@@ -207,7 +207,7 @@ impl Assessment {
     pub fn deciding(mut self, missing: &[DecidingTime], ranking: &Ranking) -> Self {
         self.missing_times = missing.iter().map(MissingTime::from).collect();
         if let (Some(known), Some(missing)) = (&self.verdict.run, self.missing_times.first()) {
-            self.certainty = Some(Certainty::without(missing, known, ranking.doubts));
+            self.certainty = Some(Certainty::without(missing, &known.chosen, ranking.doubts));
         }
         self
     }

@@ -1,6 +1,7 @@
 //! How sure an answer is.
 
-use super::{Answer, Comparison, Contender, MissingTime, rounded};
+use super::contender::Contender;
+use super::{Answer, MissingTime, rounded};
 use crate::machine::Side;
 use crate::search::Ranked;
 use crate::simulate::Doubts;
@@ -141,8 +142,12 @@ fn on_link(timeline: &Timeline) -> Span {
 
 impl Certainty {
     /// How sure the answer of a comparison is.
-    pub(super) fn of(compared: &Comparison, rivals: &Rivals<'_>, doubts: Doubts) -> Option<Self> {
-        let (chosen, other) = (&compared.chosen, compared.other.as_ref()?);
+    pub(super) fn of(
+        answer: Answer,
+        [chosen, other]: [&Contender; 2],
+        rivals: &Rivals<'_>,
+        doubts: Doubts,
+    ) -> Self {
         let link = rivals.link_differs(doubts.link);
         let probability = probability_faster(chosen, other, doubts.ranges_as_wide, link);
         let widest = if half_width(chosen) > half_width(other) { chosen } else { other };
@@ -156,18 +161,17 @@ impl Certainty {
                 high_ns: widest.high_ns,
             }
         };
-        Some(Self {
-            grade: Grade::of(compared.answer, probability),
+        Self {
+            grade: Grade::of(answer, probability),
             probability: Some(rounded(probability)),
             most_doubt: Some(most_doubt),
-        })
+        }
     }
 
     /// How sure an answer is that lacks a kernel's time: whether the plan that is known takes less
     /// even than all the rest on the other side. Its time differs by a normal deviate, as its range
     /// says.
-    pub(super) fn without(missing: &MissingTime, known: &Comparison, doubts: Doubts) -> Self {
-        let one = &known.chosen;
+    pub(super) fn without(missing: &MissingTime, one: &Contender, doubts: Doubts) -> Self {
         if missing.other_wins_above_ns.is_some() {
             let left = |end: Span| end.saturating_sub(missing.rest_ns);
             let (from_ns, to_ns) = (left(one.low_ns), left(one.high_ns));

@@ -10,6 +10,7 @@ mod assessed_plan;
 mod assessment;
 mod certainty;
 mod comparison;
+mod contender;
 mod host_thread;
 mod in_brief;
 mod left_out;
@@ -24,7 +25,8 @@ pub use assessed_plan::{
 };
 pub use assessment::{Assessment, Simplest, titled};
 pub use certainty::{Certainty, Doubt, Grade, probability_faster};
-pub use comparison::{Comparison, Contender};
+pub use comparison::Comparison;
+pub use contender::Contender;
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;
 pub use left_out::{LeftOut, MissingTime, NoRoom};

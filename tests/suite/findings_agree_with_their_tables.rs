@@ -4,6 +4,7 @@
 
 mod asked;
 mod bounds;
+mod certainty;
 mod comparisons;
 mod prices;
 mod reproductions;

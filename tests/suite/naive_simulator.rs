@@ -242,7 +242,7 @@ fn captured(body: &mut Vec<(Call, u16)>, from: usize, to: usize) {
     calls.retain(|(call, _)| {
         let is_on_device =
             matches!(call, Call::Copy { by: CopyBy::Stream(_, Route::OnDevice), .. });
-        call.facts().bars.is_none() && !is_on_device
+        call.bars().is_none() && !is_on_device
     });
     body.push((Call::Replay { stream: StreamId(3), calls: calls.len() }, 0));
     body.extend(calls.into_iter().chain(rest));

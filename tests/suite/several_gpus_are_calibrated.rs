@@ -137,10 +137,13 @@ fn costs_of_several_gpus_come_back() {
 
 #[test]
 fn a_profile_of_several_gpus_is_read_as_it_was_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("profile.toml");
     let profile = fitted();
-    let text = toml::to_string(&profile).expect("plain data");
-    assert_eq!(toml::from_str::<Profile>(&text).expect("a profile"), profile);
-    let one = toml::to_string(&machine()).expect("plain data");
+    profile.save(&path).expect("writable");
+    assert_eq!(Profile::load(&path).expect("a profile"), profile);
+    machine().save(&path).expect("writable");
+    let one = std::fs::read_to_string(&path).expect("written");
     assert!(!one.contains("multi_gpu"), "{one}");
 }
 

@@ -1,5 +1,6 @@
 //! Which plan is compared with which, and what comes of it.
 
+use super::certainty::certainty;
 use super::table::{Complaints, Part, Row};
 use serde_json::Value;
 
@@ -170,47 +171,7 @@ fn answers(compared: &Compared<'_>, complaints: &mut Complaints) {
         }
     }
     settled(compared, (winner, loser), complaints);
-    certainty(compared, complaints);
-}
-
-/// The grade is that of the probability, and what most of the doubt comes from is the plan with the
-/// wider range: these profiles know of no link that was busy.
-fn certainty(compared: &Compared<'_>, complaints: &mut Complaints) {
-    let Compared { name, value, .. } = compared;
-    let said = &value["certainty"];
-    let probability = said["probability"].as_f64().unwrap_or(-1.0);
-    let expected = match probability {
-        p if !(0.0..=1.0).contains(&p) => "no probability",
-        _ if word(value) == "tie" => "tie",
-        p if p >= 0.99 => "very",
-        p if p >= 0.95 => "fairly",
-        _ => "not-very",
-    };
-    complaints.expect(said["grade"] == expected, || {
-        format!("{name}: {} sure, with {probability}, and not {expected}", said["grade"])
-    });
-    let ends = |one: &Value| ["low_ns", "high_ns"].map(|end| one[end].as_u64().unwrap_or(0).max(1));
-    let width = |one: &Value| {
-        let [low, high] = ends(one);
-        high as f64 / low as f64
-    };
-    let [chosen, other] = ["chosen", "other"].map(|key| &value[key]);
-    let doubt = &said["most_doubt"];
-    let wider = [chosen, other].into_iter().find(|one| doubt["plan"] == one["plan"]);
-    let is_wider = wider.is_some_and(|one| {
-        ends(one) == ends(doubt) && width(one) >= width(chosen).max(width(other)) - 1e-9
-    });
-    complaints.expect(is_wider, || format!("{name}: the doubt is not of the wider range: {doubt}"));
-    // Ranges that are far apart leave no doubt, and neither do times that are the same.
-    let [[low, high], [other_low, other_high]] = [ends(chosen), ends(other)];
-    let far = |low: u64, high: u64| low as f64 > high as f64 * width(chosen) * width(other);
-    let is_settled = match (far(other_low, high), far(low, other_high)) {
-        (true, _) => probability >= 0.99,
-        (_, true) => probability <= 0.01,
-        _ => true,
-    };
-    complaints
-        .expect(is_settled, || format!("{name}: {probability}, and the ranges are far apart"));
+    certainty(name, value, complaints);
 }
 
 /// The chosen plan is faster in nine draws of ten or by more than a tenth, or else it is a tie.

@@ -1,0 +1,58 @@
+//! A plan as one side of a comparison.
+
+use crate::machine::Side;
+use crate::search::Ranked;
+use crate::units::Span;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A plan with the time that is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Contender {
+    /// Name of the plan.
+    pub plan: String,
+    /// Who does the work.
+    pub side: Side,
+    /// Predicted time: of one run, or of the whole program.
+    pub time_ns: Span,
+    /// Lower end of the range of that time.
+    pub low_ns: Span,
+    /// Upper end of that range.
+    pub high_ns: Span,
+    /// What of the program's time is the first use of the GPU and of memory. `null` for a
+    /// comparison of runs.
+    pub first_use_ns: Option<Span>,
+    /// What of the program's time is set-up. `null` for a comparison of runs.
+    pub setup_ns: Option<Span>,
+}
+
+impl Contender {
+    /// For one run.
+    pub(super) fn run(ranked: &Ranked) -> Self {
+        let (low_ns, high_ns) = ranked.forecast.interval();
+        Self {
+            plan: ranked.plan.name(),
+            side: ranked.plan.side(),
+            time_ns: ranked.makespan(),
+            low_ns,
+            high_ns,
+            first_use_ns: None,
+            setup_ns: None,
+        }
+    }
+
+    /// For a whole program, if its set-up is known.
+    pub(super) fn program(ranked: &Ranked, runs: u64) -> Option<Self> {
+        let (low_ns, high_ns) = ranked.program_interval(runs)?;
+        Some(Self {
+            time_ns: ranked.program(runs)?,
+            low_ns,
+            high_ns,
+            first_use_ns: Some(ranked.first_use.known),
+            setup_ns: ranked.setup.as_ref().ok().copied(),
+            ..Self::run(ranked)
+        })
+    }
+}
