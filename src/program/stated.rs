@@ -26,9 +26,10 @@ impl Program {
     /// What was stated of the kernel of a call, on the side where the call runs it.
     fn stated_cost(&self, call: &Call) -> Option<&OwnCost> {
         let kernel = self.own_kernel(call.step()?.own()?);
-        let cost = match (call.is_compute(), &kernel.gpu, &kernel.cpu) {
-            (false, GpuSide::Cost(cost), _) | (true, _, CpuSide::Cost(cost)) => cost,
-            _ => return None,
+        let ((false, GpuSide::Cost(cost), _) | (true, _, CpuSide::Cost(cost))) =
+            (call.is_compute(), &kernel.gpu, &kernel.cpu)
+        else {
+            return None;
         };
         // A roofline holds what was stated against what was measured.
         matches!(cost, OwnCost::Points(_) | OwnCost::Stated { .. }).then_some(cost)
