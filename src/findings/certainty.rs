@@ -11,6 +11,7 @@ use crate::units::Span;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How sure it is that the plan to choose is faster than the one that it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,20 +119,56 @@ fn half_width(of: &Contender) -> f64 {
 }
 
 /// The probability that one plan is faster than another. Their times differ from the predicted ones
-/// by independent normal deviates on a logarithmic scale, of which nine in ten are within ranges
-/// that are so many times as wide. So does what copies over the link may be off by: `link`, the
-/// half width of the range that holds nine in ten of these.
+/// by normal deviates on a logarithmic scale, of which nine in ten are within ranges that are so
+/// many times as wide. The share `same_kernels` of both is off by the same, for the same kernels run
+/// on the same multiprocessors; all else is independent. What copies over the link may be off by
+/// comes on top: `link` is the half width of the range that holds nine in ten of these.
 ///
-/// Draws that both plans share would make their difference more certain, and more certain than it
-/// is: of pairs of recorded plans that draws put in some order with 97% and with more than 99%, 94
-/// and 98.8% were measured in that order.
-pub fn probability_faster(one: &Contender, other: &Contender, wide: f64, link: f64) -> f64 {
+/// If copies and calls of both plans were off by the same as well, the order would be more certain
+/// than it is: of pairs of recorded plans that were then said to be in some order with 97%, 89% were
+/// measured in that order.
+pub fn probability_faster(
+    [one, other]: [&Contender; 2],
+    same_kernels: f64,
+    wide: f64,
+    link: f64,
+) -> f64 {
     let lead = (other.time_ns.nanos_f64().max(1.0) / one.time_ns.nanos_f64().max(1.0)).ln();
-    let around = (wide * half_width(one).hypot(half_width(other))).hypot(link) / NINE_OF_TEN;
+    let [mine, theirs] = [one, other].map(half_width);
+    let apart = mine * mine + theirs * theirs - 2.0 * same_kernels * mine * theirs;
+    let around = (wide * apart.max(0.0).sqrt()).hypot(link) / NINE_OF_TEN;
     match lead == 0.0 {
         true => 0.5,
         false => share_below(lead / around.max(f64::MIN_POSITIVE)),
     }
+}
+
+/// The share of both times that the same kernels take, in which the two plans are off by the same:
+/// nothing if one of them leaves the GPU alone.
+pub fn same_kernels(one: &Ranked, other: &Ranked) -> f64 {
+    if one.is_cpu() || other.is_cpu() {
+        return 0.0;
+    }
+    let [mine, theirs] = [one, other].map(kernels_on_path);
+    let same = mine.iter().filter_map(|(kernel, time)| Some((*time).min(*theirs.get(kernel)?)));
+    let same: Span = same.sum();
+    let longer = one.makespan().max(other.makespan()).nanos_f64().max(1.0);
+    (same.nanos_f64() / longer).min(1.0)
+}
+
+/// What each kernel takes of the chain that decides how long a pass takes.
+fn kernels_on_path(one: &Ranked) -> BTreeMap<&str, Span> {
+    let program = &one.plan.program;
+    let path = one.forecast.timeline.critical_path();
+    let on_gpu = path.segments.iter().filter(|segment| segment.activity.lane == Lane::Kernels);
+    let mut times = BTreeMap::new();
+    for segment in on_gpu {
+        if let Some(kernel) = program.kernel_of(&program.body[segment.activity.call]) {
+            let time: &mut Span = times.entry(kernel).or_default();
+            *time = *time + segment.time;
+        }
+    }
+    times
 }
 
 /// The time that copies over the link take of the chain that decides how long a pass takes.
@@ -149,7 +186,9 @@ impl Certainty {
         doubts: Doubts,
     ) -> Self {
         let link = rivals.link_differs(doubts.link);
-        let probability = probability_faster(chosen, other, doubts.ranges_as_wide, link);
+        let same = same_kernels(rivals.chosen, rivals.other);
+        let wide = doubts.ranges_as_wide;
+        let probability = probability_faster([chosen, other], same, wide, link);
         let widest = if half_width(chosen) > half_width(other) { chosen } else { other };
         let most_doubt = if link > half_width(widest) * doubts.ranges_as_wide {
             Doubt::Link { off: rounded(doubts.link) }

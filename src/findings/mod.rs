@@ -24,7 +24,7 @@ pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 pub use assessment::{Assessment, Simplest, titled};
-pub use certainty::{Certainty, Doubt, Grade, probability_faster};
+pub use certainty::{Certainty, Doubt, Grade, probability_faster, same_kernels};
 pub use comparison::Comparison;
 pub use contender::Contender;
 pub use host_thread::{HeldBy, HostThread, is_waiting};

@@ -2,7 +2,7 @@
 //! is said to be faster with some probability was measured to be so at least as often.
 
 use super::predicted::{PROFILE, RANKED, runs};
-use hallway::findings::{Contender, probability_faster};
+use hallway::findings::{Contender, probability_faster, same_kernels};
 use hallway::report::RangesHeld;
 use hallway::search::{Ranked, Ranking, candidates_over, rank};
 use hallway::simulate::DRAWS;
@@ -60,7 +60,9 @@ fn pairs_of_recorded_plans_are_in_the_order_that_was_said_as_often_as_was_said()
         assert!((1.0..3.0).contains(&wide), "{wide} times as wide");
         for (place, (one, time)) in plans.iter().enumerate() {
             for (other, other_time) in &plans[place + 1..] {
-                let said = probability_faster(&contender(one), &contender(other), wide, 0.0);
+                let same = same_kernels(one, other);
+                let said =
+                    probability_faster([&contender(one), &contender(other)], same, wide, 0.0);
                 let (said, right) = match said >= 0.5 {
                     true => (said, time < other_time),
                     false => (1.0 - said, time > other_time),
