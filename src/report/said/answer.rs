@@ -103,13 +103,13 @@ fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
              takes no time there."
         ),
         (true, Some(at)) => format!(
-            "Open: measure `{kernel}` first, with `hallway calibrate --scenario`. If it takes less \
-             than {at} a run on the CPU, use the CPU; if more, `{plan}`, which takes {takes} \
+            "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
+             less than {at} a run on the CPU, use the CPU; if more, `{plan}`, which takes {takes} \
              (first use not counted)."
         ),
         (false, Some(at)) => format!(
-            "Open: measure `{kernel}` first, with `hallway calibrate --scenario`. If it takes less \
-             than {at} a run on the GPU, use the GPU; if more, the CPU, which takes {takes} \
+            "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
+             less than {at} a run on the GPU, use the GPU; if more, the CPU, which takes {takes} \
              (first use not counted)."
         ),
     }

@@ -46,10 +46,7 @@ fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &s
         Some(Doubt::Plan { plan, side, .. }) => {
             let name = format!("`{plan}`");
             let one = if *side == Side::Cpu { "the CPU" } else { &name };
-            match faster.starts_with(one) {
-                true => "; most of the doubt is in its time".to_owned(),
-                false => format!("; most of the doubt is in the time of {one}"),
-            }
+            format!("; most of the doubt is in the time of {one}")
         }
         Some(Doubt::Link { off }) => format!(
             "; most of the doubt is in copies, which may be off by {}: the link was busy when it \

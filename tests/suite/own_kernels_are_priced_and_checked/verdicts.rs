@@ -46,8 +46,8 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     let text = said::text(&assessment, &machine);
     assert_eq!(deciding.rest, Span::ZERO);
     let told = format!(
-        "Open: measure `k` first, with `hallway calibrate --scenario`. If it takes less than {at} \
-         a run on the CPU, use the CPU; if more, `p`, which takes {gpu} (first use not counted)."
+        "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes less than \
+         {at} a run on the CPU, use the CPU; if more, `p`, which takes {gpu} (first use not counted)."
     );
     assert_eq!(said::answer(&text), told);
     // With a time that is a little less, or a little more, so it is.
