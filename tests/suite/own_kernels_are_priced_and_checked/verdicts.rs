@@ -47,7 +47,8 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     assert_eq!(deciding.rest, Span::ZERO);
     let told = format!(
         "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes less than \
-         {at} a run on the CPU, use the CPU; if more, `p`, which takes {gpu} (first use not counted)."
+         {at} a run on the CPU, use the CPU; if more, `p`, which takes {gpu} (first use not \
+         counted)."
     );
     assert_eq!(said::answer(&text), told);
     // With a time that is a little less, or a little more, so it is.
