@@ -165,7 +165,7 @@ fn kernels_on_path(one: &Ranked) -> BTreeMap<&str, Span> {
     for segment in on_gpu {
         if let Some(kernel) = program.kernel_of(&program.body[segment.activity.call]) {
             let time: &mut Span = times.entry(kernel).or_default();
-            *time = *time + segment.time;
+            *time += segment.time;
         }
     }
     times
