@@ -1,11 +1,11 @@
 //! How sure an answer is.
 
 use super::contender::Contender;
-use super::{Answer, MissingTime, rounded};
+use super::{Answer, MissingTime, rounded, times_as_long};
 use crate::machine::Side;
 use crate::search::Ranked;
 use crate::simulate::Doubts;
-use crate::stats::{NINE_OF_TEN, share_below};
+use crate::stats::{NINE_OF_TEN, normal_share_below};
 use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
 #[cfg(feature = "schema")]
@@ -75,6 +75,14 @@ pub enum Doubt {
     },
 }
 
+impl Doubt {
+    /// The time of a plan.
+    fn of(plan: &Contender) -> Self {
+        let Contender { plan, side, low_ns, high_ns, .. } = plan.clone();
+        Self::Plan { plan, side, low_ns, high_ns }
+    }
+}
+
 /// Least probabilities of grades: with one wrong answer in a hundred, and with one in twenty.
 const VERY: f64 = 0.99;
 const FAIRLY: f64 = 0.95;
@@ -115,7 +123,7 @@ impl Rivals<'_> {
 
 /// Half the width of a range, as a logarithm.
 fn half_width(of: &Contender) -> f64 {
-    (of.high_ns.nanos_f64().max(1.0) / of.low_ns.nanos_f64().max(1.0)).ln() / 2.0
+    times_as_long(of.high_ns, of.low_ns).ln() / 2.0
 }
 
 /// The probability that one plan is faster than another. Their times differ from the predicted
@@ -133,14 +141,21 @@ pub fn probability_faster(
     wide: f64,
     link: f64,
 ) -> f64 {
-    let lead = (other.time_ns.nanos_f64().max(1.0) / one.time_ns.nanos_f64().max(1.0)).ln();
     let [mine, theirs] = [one, other].map(half_width);
     let apart = mine * mine + theirs * theirs - 2.0 * same_kernels * mine * theirs;
-    let around = (wide * apart.max(0.0).sqrt()).hypot(link) / NINE_OF_TEN;
-    match lead == 0.0 {
-        true => 0.5,
-        false => share_below(lead / around.max(f64::MIN_POSITIVE)),
+    let around = (wide * apart.max(0.0).sqrt()).hypot(link);
+    probability_of_lead(one.time_ns, other.time_ns, around)
+}
+
+/// The probability that a time is less than another one, if nine in ten of their ratios are off by
+/// at most `around`, as a logarithm.
+fn probability_of_lead(time: Span, other: Span, around: f64) -> f64 {
+    let lead = times_as_long(other, time).ln();
+    if lead == 0.0 {
+        // Also of times that are known exactly.
+        return 0.5;
     }
+    normal_share_below(lead * NINE_OF_TEN / around.max(f64::MIN_POSITIVE))
 }
 
 /// The share of both times that the same kernels take, in which the two plans are off by the same:
@@ -193,12 +208,7 @@ impl Certainty {
         let most_doubt = if link > half_width(widest) * doubts.ranges_as_wide {
             Doubt::Link { off: rounded(doubts.link) }
         } else {
-            Doubt::Plan {
-                plan: widest.plan.clone(),
-                side: widest.side,
-                low_ns: widest.low_ns,
-                high_ns: widest.high_ns,
-            }
+            Doubt::of(widest)
         };
         Self {
             grade: Grade::of(answer, probability),
@@ -217,19 +227,12 @@ impl Certainty {
             let most_doubt = Some(Doubt::MissingTime { from_ns, to_ns });
             return Self { grade: Grade::Open, probability: None, most_doubt };
         }
-        let [low, time, high, rest] = [one.low_ns, one.time_ns, one.high_ns, missing.rest_ns]
-            .map(|time| time.nanos_f64().max(1.0).ln());
-        let deviation = doubts.ranges_as_wide * (high - low) / 2.0 / NINE_OF_TEN;
-        let probability = share_below((rest - time) / deviation.max(f64::MIN_POSITIVE));
+        let around = doubts.ranges_as_wide * half_width(one);
+        let probability = probability_of_lead(one.time_ns, missing.rest_ns, around);
         Self {
             grade: Grade::of(Answer::Plan, probability),
             probability: Some(rounded(probability)),
-            most_doubt: Some(Doubt::Plan {
-                plan: one.plan.clone(),
-                side: one.side,
-                low_ns: one.low_ns,
-                high_ns: one.high_ns,
-            }),
+            most_doubt: Some(Doubt::of(one)),
         }
     }
 }

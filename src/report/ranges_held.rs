@@ -4,7 +4,7 @@ use super::Origin;
 use super::words::{percent, plural};
 use crate::profile::Profile;
 use crate::simulate::COVERAGE;
-use crate::stats::{NINE_OF_TEN, holds};
+use crate::stats::{NINE_OF_TEN, deviations_holding};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl RangesHeld {
     /// are normal deviates; 1 if they held enough.
     pub fn would_have_to_be_as_wide(&self) -> f64 {
         match self.fell_short() {
-            true => NINE_OF_TEN / holds(self.share.max(HARDLY_ANY)),
+            true => NINE_OF_TEN / deviations_holding(self.share.max(HARDLY_ANY)),
             false => 1.0,
         }
     }

@@ -17,11 +17,11 @@ pub fn deviate(scatter: f64, mut uniform: impl FnMut() -> f64) -> f64 {
 }
 
 /// The share of normal deviates that are less than so many standard deviations.
-pub fn share_below(deviations: f64) -> f64 {
+pub fn normal_share_below(deviations: f64) -> f64 {
     Normal::standard().cdf(deviations)
 }
 
-/// How many standard deviations from zero the share `held` of normal deviates stays within.
-pub fn holds(held: f64) -> f64 {
-    Normal::standard().inverse_cdf(0.5 + held / 2.0)
+/// How many standard deviations from zero this share of normal deviates stays within.
+pub fn deviations_holding(share: f64) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + share / 2.0)
 }

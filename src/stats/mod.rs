@@ -14,7 +14,7 @@ mod segments;
 mod steadiness;
 
 pub use density::density;
-pub use deviate::{LEAST_DEVIATE, NINE_OF_TEN, deviate, holds, share_below};
+pub use deviate::{LEAST_DEVIATE, NINE_OF_TEN, deviate, deviations_holding, normal_share_below};
 pub use isotonic::isotonic;
 pub use line::{Line, theil_sen};
 pub use modes::{Mode, modes};
