@@ -1,8 +1,8 @@
 //! Every price of a profile, found by one walk.
 //!
 //! Each part of the profile says once, with `priced!`, which prices it has and what else it holds.
-//! A field that is in neither list does not compile. Naming, comparing and
-//! drawing prices, and some of what-if, are uses of the walk.
+//! A field that is in neither list does not compile. Naming, comparing and drawing
+//! prices, and some of what-if, are uses of the walk.
 
 use super::{Curve, Estimate, Profile};
 use crate::units::Bandwidth;
