@@ -206,7 +206,7 @@ pub(super) fn evaluated(
         .simplest(&ranking, questions.within)
         .bounded(task_bound(workload, profile))
         .short_of(&shortages(workload, &ranking, profile))
-        .deciding(&deciding_times(&ranking, profile), &ranking);
+        .deciding(&deciding_times(&ranking, profile));
     if profile.accuracy.is_some() {
         let kernels = workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0));
         let kernels: BTreeSet<Kernel> = kernels.collect();

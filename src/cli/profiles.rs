@@ -10,7 +10,7 @@ use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
-use crate::simulate::{Doubts, Draws};
+use crate::simulate::Draws;
 use crate::study::Calibration;
 use crate::units::Span;
 use std::collections::BTreeMap;
@@ -39,13 +39,9 @@ impl LoadedProfile {
         origin
     }
 
-    /// What makes predictions from it less sure than their ranges say.
-    fn doubts(&self) -> Doubts {
-        Doubts {
-            ranges_as_wide: ranges_held(&self.origin(), &self.profile)
-                .map_or(1.0, |held| held.would_have_to_be_as_wide()),
-            link: UnsteadyLink::of(&self.profile).map_or(0.0, UnsteadyLink::widest),
-        }
+    /// How many times as wide ranges have to be to hold what they are made for on this machine.
+    fn widening(&self) -> f64 {
+        ranges_held(&self.origin(), &self.profile).map_or(1.0, |held| held.widening())
     }
 
     /// The file with the scores of the runs on this machine.
@@ -259,7 +255,7 @@ impl Predicting {
 
     /// Predicts for a machine, and shows how far that has come.
     pub fn predictor<'p>(&self, found: &'p LoadedProfile, progress: &'p Progress) -> Predictor<'p> {
-        Predictor { found, draws: self.draws(), progress }
+        Predictor { found, draws: self.draws().widened(found.widening()), progress }
     }
 
     /// Reads the scenarios.
@@ -326,7 +322,7 @@ impl Predictor<'_> {
         self.progress.expect(calls * (self.draws.count as u64 + 1 + more));
         let mut ranking =
             rank_counted(candidates, &self.found.profile, self.draws, self.progress.tally());
-        ranking.doubts = self.found.doubts();
+        ranking.link_off = UnsteadyLink::of(&self.found.profile).map_or(0.0, UnsteadyLink::widest);
         ranking
     }
 }

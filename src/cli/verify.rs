@@ -3,7 +3,7 @@
 use super::calibrate::team;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
@@ -141,6 +141,8 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let runs_of = |workload: &Workload| runs_in(&folder, workload);
     let progress = Progress::over_stages(subjects.all.len());
     let predictor = arguments.predicting.predictor(&found, &progress);
+    // Runs tell how wide ranges have to be, so what they are scored on does not know of runs.
+    let predictor = Predictor { draws: arguments.predicting.draws(), ..predictor };
     let predict = |(workload, plans)| {
         let ranking = predictor.ranking_of(&workload, plans);
         Predicted { workload, ranking }

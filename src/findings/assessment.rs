@@ -49,8 +49,9 @@ pub struct Assessment {
     /// the work between both.
     pub gpu_alone: Option<Comparison>,
     /// The plan to choose on the GPU, compared with simpler ways to use it in the same kind of host
-    /// memory: first `resident`, which copies everything once, then `round-trip`, which copies for
-    /// each task. Empty if there are none, and for programs of the scenario.
+    /// memory: first the same calls without a graph, if it is one, then `resident`, which copies
+    /// everything once, then `round-trip`, which copies for each task. Empty if there are none, and
+    /// for programs of the scenario.
     #[serde(default)]
     pub simpler_on_gpu: Vec<Comparison>,
     /// What of the CPU's run is copies from and to the device, where some buffers are at home.
@@ -204,10 +205,10 @@ impl Assessment {
 
     /// Adds the kernels' times that a side lacks.
     #[must_use]
-    pub fn deciding(mut self, missing: &[DecidingTime], ranking: &Ranking) -> Self {
+    pub fn deciding(mut self, missing: &[DecidingTime]) -> Self {
         self.missing_times = missing.iter().map(MissingTime::from).collect();
         if let (Some(known), Some(missing)) = (&self.verdict.run, self.missing_times.first()) {
-            self.certainty = Some(Certainty::without(missing, &known.chosen, ranking.doubts));
+            self.certainty = Some(Certainty::without(missing, &known.chosen));
         }
         self
     }

@@ -4,7 +4,6 @@ use super::contender::Contender;
 use super::{Answer, MissingTime, rounded, times_as_long};
 use crate::machine::Side;
 use crate::search::Ranked;
-use crate::simulate::Doubts;
 use crate::stats::{NINE_OF_TEN, normal_share_below};
 use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
@@ -19,12 +18,15 @@ use std::collections::BTreeMap;
 pub struct Certainty {
     /// The answer's grade.
     pub grade: Grade,
-    /// The probability that the plan to choose is the faster one: by both ranges, as much wider as
-    /// they would have to be to hold what they are made for, and by what a link that was busy
-    /// while it was measured may be off. `null` if the answer hangs on a missing time.
+    /// The probability that the plan to choose is the faster one: by both ranges, and by what a
+    /// link that was busy while it was measured may be off. `null` if the answer hangs on a missing
+    /// time.
     pub probability: Option<f64>,
     /// What most of the doubt comes from.
     pub most_doubt: Option<Doubt>,
+    /// The share of both times that the same kernels take: in it, both plans are off by the same,
+    /// so their order can be sure although their ranges overlap.
+    pub same_kernels: f64,
 }
 
 /// A word for a probability.
@@ -127,23 +129,18 @@ fn half_width(of: &Contender) -> f64 {
 }
 
 /// The probability that one plan is faster than another. Their times differ from the predicted
-/// ones by normal deviates on a logarithmic scale, of which nine in ten are within ranges that are
-/// so many times as wide. The share `same_kernels` of both is off by the same, because the same
+/// ones by normal deviates on a logarithmic scale, of which nine in ten are within the ranges. The
+/// share `same_kernels` of both is off by the same, because the same
 /// kernels run on the same multiprocessors; all else is independent. What copies over the link may
 /// be off by comes on top: `link` is the half width of the range that holds nine in ten of these.
 ///
 /// If copies and calls of both plans were off by the same as well, the order would seem more
 /// certain than it is: of pairs of recorded plans that were then said to be in some order with
 /// 97%, 89% were measured in that order.
-pub fn probability_faster(
-    [one, other]: [&Contender; 2],
-    same_kernels: f64,
-    wide: f64,
-    link: f64,
-) -> f64 {
+pub fn probability_faster([one, other]: [&Contender; 2], same_kernels: f64, link: f64) -> f64 {
     let [mine, theirs] = [one, other].map(half_width);
     let apart = mine * mine + theirs * theirs - 2.0 * same_kernels * mine * theirs;
-    let around = (wide * apart.max(0.0).sqrt()).hypot(link);
+    let around = apart.max(0.0).sqrt().hypot(link);
     probability_of_lead(one.time_ns, other.time_ns, around)
 }
 
@@ -198,15 +195,14 @@ impl Certainty {
         answer: Answer,
         [chosen, other]: [&Contender; 2],
         rivals: &Rivals<'_>,
-        doubts: Doubts,
+        link_off: f64,
     ) -> Self {
-        let link = rivals.link_differs(doubts.link);
+        let link = rivals.link_differs(link_off);
         let same = same_kernels(rivals.chosen, rivals.other);
-        let wide = doubts.ranges_as_wide;
-        let probability = probability_faster([chosen, other], same, wide, link);
+        let probability = probability_faster([chosen, other], same, link);
         let widest = if half_width(chosen) > half_width(other) { chosen } else { other };
-        let most_doubt = if link > half_width(widest) * doubts.ranges_as_wide {
-            Doubt::Link { off: rounded(doubts.link) }
+        let most_doubt = if link > half_width(widest) {
+            Doubt::Link { off: rounded(link_off) }
         } else {
             Doubt::of(widest)
         };
@@ -214,25 +210,26 @@ impl Certainty {
             grade: Grade::of(answer, probability),
             probability: Some(rounded(probability)),
             most_doubt: Some(most_doubt),
+            same_kernels: rounded(same),
         }
     }
 
     /// How sure an answer is that lacks a kernel's time: whether the plan that is known takes less
     /// even than all the rest on the other side. Its time differs by a normal deviate, as its range
     /// says.
-    pub(super) fn without(missing: &MissingTime, one: &Contender, doubts: Doubts) -> Self {
+    pub(super) fn without(missing: &MissingTime, one: &Contender) -> Self {
         if missing.other_wins_above_ns.is_some() {
             let left = |end: Span| end.saturating_sub(missing.rest_ns);
             let (from_ns, to_ns) = (left(one.low_ns), left(one.high_ns));
             let most_doubt = Some(Doubt::MissingTime { from_ns, to_ns });
-            return Self { grade: Grade::Open, probability: None, most_doubt };
+            return Self { grade: Grade::Open, probability: None, most_doubt, same_kernels: 0.0 };
         }
-        let around = doubts.ranges_as_wide * half_width(one);
-        let probability = probability_of_lead(one.time_ns, missing.rest_ns, around);
+        let probability = probability_of_lead(one.time_ns, missing.rest_ns, half_width(one));
         Self {
             grade: Grade::of(Answer::Plan, probability),
             probability: Some(rounded(probability)),
             most_doubt: Some(Doubt::of(one)),
+            same_kernels: 0.0,
         }
     }
 }

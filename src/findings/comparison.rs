@@ -96,21 +96,32 @@ impl Comparison {
     }
 
     /// Compares the plan to choose on the GPU with each simpler way to use it, in the same kind of
-    /// host memory: everything copied at once, and everything copied for each task. Nothing of
-    /// programs that a scenario spells out.
+    /// host memory: without its graph, everything copied at once, and everything copied for each
+    /// task. Nothing of programs that a scenario spells out.
     pub(super) fn with_simpler_plans(ranking: &Ranking) -> Vec<Self> {
         let best = ranking.best_on_gpu();
         let strategy = best.and_then(|best| best.plan.strategy);
         let Some((best, strategy)) = best.zip(strategy) else { return Vec::new() };
-        let simpler =
-            [FamilyName::Resident, FamilyName::RoundTrip].into_iter().filter_map(|name| {
-                let is_it = |one: Strategy| {
-                    one.family_name() == name && one.memory == strategy.memory && !one.each_pass
-                };
-                let found = ranking.plans.iter().find(|one| one.plan.strategy.is_some_and(is_it));
-                found.filter(|one| !std::ptr::eq(*one, best))
-            });
-        let compared = simpler.map(|one| {
+        let call_by_call = Strategy { graph: false, ..strategy };
+        let of_family = |name: FamilyName| {
+            move |one: Strategy| {
+                one.family_name() == name && one.memory == strategy.memory && !one.each_pass
+            }
+        };
+        let find = |is_it: &dyn Fn(Strategy) -> bool| {
+            ranking.plans.iter().find(|one| one.plan.strategy.is_some_and(is_it))
+        };
+        let mut simpler: Vec<&Ranked> = [
+            find(&|one| one == call_by_call),
+            find(&of_family(FamilyName::Resident)),
+            find(&of_family(FamilyName::RoundTrip)),
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|one| !std::ptr::eq(*one, best))
+        .collect();
+        simpler.dedup_by_key(|one| one.plan.strategy);
+        let compared = simpler.into_iter().map(|one| {
             let slower = Some(one).filter(|one| !one.forecast.ties_with(&best.forecast));
             Self::between(within_side(slower, Some(one)).0, best, Some(one), ranking)
         });
@@ -135,7 +146,7 @@ impl Comparison {
     fn sure(self, rivals: Option<Rivals<'_>>, ranking: &Ranking) -> Self {
         let certainty = rivals.and_then(|rivals| {
             let contenders = [&self.chosen, self.other.as_ref()?];
-            Some(Certainty::of(self.answer, contenders, &rivals, ranking.doubts))
+            Some(Certainty::of(self.answer, contenders, &rivals, ranking.link_off))
         });
         Self { certainty, ..self }
     }

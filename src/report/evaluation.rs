@@ -76,7 +76,7 @@ impl Evaluation {
     /// Puts together what was found about scenarios.
     pub fn new(
         (origin, profile): (Origin, &Profile),
-        Draws { count: draws, seed }: Draws,
+        Draws { count: draws, seed, .. }: Draws,
         scenarios: Vec<Assessment>,
     ) -> Self {
         Self {

@@ -4,7 +4,8 @@
 use super::evaluation::Evaluation;
 use super::plans_table::{full_table, short_table, table_of_parts};
 use super::said::{
-    Line, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held, reasons,
+    Line, WITH_THE_GPU, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held,
+    reasons, with_the_gpu,
 };
 use super::words::{folded, percent, plural, wrapped};
 use crate::findings::{AssessedPlan, Assessment, Comparison};
@@ -76,16 +77,16 @@ impl Evaluation {
             Some(_) => folded(&format!("{}\n", one.title()), width),
             None => title(one, width),
         };
-        let said = format!("{}\n{}\n", answer(one), how_sure(one));
+        let ways = with_the_gpu(one).map(|line| format!("{}: {}.\n", line.label, line.text));
+        let said = format!("{}\n{}{}\n", answer(one), ways.unwrap_or_default(), how_sure(one));
         format!("{title}\n{}", folded(&said, width))
     }
 
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
-        let reasons = reasons(one);
-        let reasons: Vec<Vec<String>> =
-            reasons.iter().map(|reason| labelled(reason, width)).collect();
+        let reasons = below_the_head(one);
+        let reasons: Vec<Vec<String>> = reasons.map(|reason| labelled(&reason, width)).collect();
         // A blank line follows the head.
         let room = SCREEN
             .saturating_sub(head.lines().count() + 1 + columns_of(&self.footer(), width) + PROMPT);
@@ -151,7 +152,7 @@ impl Evaluation {
         }
         text.extend(one.what_if_table(width).map(|table| table + "\n"));
         // What the whole program takes is said with all that is paid once.
-        let lines = reasons(one).into_iter().filter(|line| line.label != "Program");
+        let lines = below_the_head(one).filter(|line| line.label != "Program");
         let lines =
             lines.chain(self.unsteady_line()).chain(about_sizes(one)).chain(about_plans(one));
         let lines = lines.chain(once(one)).chain(limits(one));
@@ -169,15 +170,18 @@ impl Evaluation {
     fn footer(&self) -> String {
         let origin = &self.profile;
         let day = origin.calibrated.as_ref().map(|day| format!(", calibrated {day}"));
-        let states: BTreeSet<&str> =
-            self.scenarios.iter().map(|one| one.verdict.process.name()).collect();
-        let state = match states.into_iter().collect::<Vec<_>>()[..] {
-            [state] => format!("; {state} process"),
-            _ => String::new(),
+        let is_of_run = |one: &Assessment| one.verdict.answer == one.verdict.run_answer;
+        let left_out = match self.scenarios.iter().any(is_of_run) {
+            true => "; a run excludes first use and set-up",
+            false => "",
+        };
+        let rest = match &self.scenarios[..] {
+            [one] if one.plans.len() > 1 => plural(one.plans.len() as u64, "plan"),
+            _ => "More".to_owned(),
         };
         let day = day.unwrap_or_default();
         let (gpu, held) = (&origin.gpu, ranges_held(self));
-        format!("\n{gpu}{day}{state}. {held}. `--details` shows the rest.\n")
+        format!("\n{gpu}{day}{left_out}. {held}. {rest}: `--details`.\n")
     }
 
     /// What the answers rest on.
@@ -242,6 +246,11 @@ fn title(one: &Assessment, width: Option<usize>) -> String {
     let question =
         if one.question.is_empty() { String::new() } else { format!(": {}", one.question) };
     folded(&format!("{}{question}\n", one.scenario), width)
+}
+
+/// The reasons that the head does not say.
+fn below_the_head(one: &Assessment) -> impl Iterator<Item = Line> {
+    reasons(one).into_iter().filter(|line| line.label != WITH_THE_GPU)
 }
 
 fn columns_of(text: &str, width: Option<usize>) -> usize {

@@ -1,50 +1,72 @@
 //! Tables of plans, as wide as the terminal lets them be.
 
 use super::table::{Column, table};
-use super::words::{bound_by, folded, more, percent, plural, range, signed_percent};
-use crate::findings::{AssessedPlan, Assessment, Comparison};
+use super::words::{bound_by, fine_percent, folded, more, percent, plural, range, signed_percent};
+use crate::findings::{AssessedPlan, Assessment, Comparison, times_as_long};
 use crate::machine::Side;
 use crate::units::Span;
 
 impl Assessment {
-    /// The plan's place in one run, marked if it is the plan to choose and not the first.
+    /// The plan's place in one run, marked if the answer names it and not the first of its side.
     fn rank_of(&self, plan: &AssessedPlan) -> String {
-        let is_chosen = self.winner.as_ref() == Some(&plan.plan) && plan.rank > 1;
-        format!("{}{}", plan.rank, if is_chosen { "*" } else { "" })
+        let place = |one: &AssessedPlan| Some(one.rank);
+        self.marked(plan, self.verdict.run.as_ref(), place)
+    }
+
+    /// A plan's place, marked if a comparison names it and not the first of its side.
+    fn marked(
+        &self,
+        plan: &AssessedPlan,
+        compared: Option<&Comparison>,
+        place: impl Fn(&AssessedPlan) -> Option<usize>,
+    ) -> String {
+        let Some(rank) = place(plan) else { return "-".to_owned() };
+        let is_first = !self.plans.iter().any(|other| {
+            (other.side == Side::Cpu) == (plan.side == Side::Cpu)
+                && place(other).is_some_and(|before| before < rank)
+        });
+        // The rival of a plan on its own side is the fastest that is slower.
+        let is_named = compared.is_some_and(|compared| {
+            let named = if compared.is_between_sides() { 2 } else { 1 };
+            compared.contenders().take(named).any(|one| one.plan == plan.plan)
+        });
+        format!("{rank}{}", if is_named && !is_first { "*" } else { "" })
     }
 
     /// The plan's place in the whole program, marked if the answer names it and not the first of
     /// its side.
     fn program_rank_of(&self, plan: &AssessedPlan) -> String {
-        let Some(rank) = plan.program_rank else { return "-".to_owned() };
-        let is_first = !self.plans.iter().any(|other| {
-            (other.side == Side::Cpu) == (plan.side == Side::Cpu)
-                && other.program_rank.is_some_and(|before| before < rank)
-        });
-        let mut named = self.verdict.program.iter().flat_map(Comparison::contenders);
-        let is_named = named.any(|one| one.plan == plan.plan);
-        format!("{rank}{}", if is_named && !is_first { "*" } else { "" })
+        self.marked(plan, self.verdict.program.as_ref(), |one| one.program_rank)
     }
 
     /// What the mark in front of a plan means, and a tie.
     fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* the simplest of those that tie in one run");
+        let marked = marked.then_some("* the simplest of those that tie on its side");
         let ties = ties.then_some("tie: too close to call");
         let said: Vec<&str> = marked.into_iter().chain(ties).collect();
         (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
     }
 
+    /// Which share of a whole program the fastest plan of the same side would gain.
+    fn lost_over_runs(&self, plan: &AssessedPlan) -> Option<f64> {
+        let is_cpu = plan.side == Side::Cpu;
+        let same_side = self.plans.iter().filter(|one| (one.side == Side::Cpu) == is_cpu);
+        let fastest = same_side.filter_map(|one| one.program_ns).min()?;
+        Some(1.0 - 1.0 / times_as_long(plan.program_ns?, fastest))
+    }
+
     /// What the places in a table of whole programs mean.
     fn program_legend(&self, shown: &[&AssessedPlan]) -> String {
         let runs = plural(self.runs, "run");
-        match shown.iter().any(|plan| self.program_rank_of(plan).ends_with('*')) {
-            true => {
-                format!("ranked by {runs}; * simpler than others on its side, and takes as long\n")
-            }
-            false => format!("ranked by {runs}\n"),
-        }
+        let starred = shown.iter().find(|plan| self.program_rank_of(plan).ends_with('*'));
+        let gain = starred.and_then(|plan| self.lost_over_runs(plan));
+        let star = gain.map(|gain| {
+            let gain = fine_percent(gain);
+            format!("; * the simplest; the fastest on its side takes {gain} less")
+        });
+        format!("ranked by {runs}{}\n", star.unwrap_or_default())
     }
 }
 

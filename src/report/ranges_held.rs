@@ -48,9 +48,9 @@ impl RangesHeld {
         self.share < COVERAGE - 2.0 * (COVERAGE * (1.0 - COVERAGE) / self.tries as f64).sqrt()
     }
 
-    /// How many times as wide the ranges would have to be to hold what they are made for, if errors
-    /// are normal deviates; 1 if they held enough.
-    pub fn would_have_to_be_as_wide(&self) -> f64 {
+    /// How many times as wide the ranges have to be to hold what they are made for, if errors are
+    /// normal deviates; 1 if they held enough.
+    pub fn widening(&self) -> f64 {
         match self.fell_short() {
             true => NINE_OF_TEN / deviations_holding(self.share.max(HARDLY_ANY)),
             false => 1.0,
@@ -60,8 +60,12 @@ impl RangesHeld {
     /// What ranges held, in words.
     pub(super) fn sentence(&self) -> String {
         let what = if self.of_trials { "trial" } else { "measured run" };
-        let aim = percent(COVERAGE);
-        let aim = if self.fell_short() { format!(", not {aim}") } else { format!(" (aim {aim})") };
-        format!("Ranges held {} of {}{aim}", percent(self.share), plural(self.tries as u64, what))
+        let (held, tries) = (percent(self.share), plural(self.tries as u64, what));
+        match self.widening() {
+            1.0 => format!("Ranges held {held} of {tries} (aim {})", percent(COVERAGE)),
+            times => {
+                format!("Ranges held {held} of {tries}: now {times:.1} x as wide")
+            }
+        }
     }
 }

@@ -105,8 +105,8 @@ impl Contest for BySize<'_> {
         let race = race_until(&scaled, self.profile, self.done, Until::BestAreKnown);
         let programs = race.programs()?;
         let calls: usize = programs.iter().map(|program| program.body.len()).sum();
-        let Draws { count, seed } = self.draws;
-        let draws = Draws::new(count.min((DRAWN_FREELY / calls.max(1)).max(FEW)), seed);
+        let most = (DRAWN_FREELY / calls.max(1)).max(FEW);
+        let draws = Draws { count: self.draws.count.min(most), ..self.draws };
         drawn_lead(&programs, self.profile, draws, self.done)
     }
 }

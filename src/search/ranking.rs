@@ -12,7 +12,7 @@ use crate::families::Strategy;
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Process, Program};
-use crate::simulate::{Doubts, Draws, Forecast, Gains, Tally, forecast_finalists, gains, makespan};
+use crate::simulate::{Draws, Forecast, Gains, Tally, forecast_finalists, gains, makespan};
 use crate::units::Span;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -140,8 +140,9 @@ pub struct Ranking {
     /// What hangs on costs that the profile has from another machine, of the fastest plan of each
     /// side. Nothing if it has none.
     pub borrowed: Vec<BorrowedShare>,
-    /// What makes predictions less sure than their ranges say.
-    pub doubts: Doubts,
+    /// By which share copies over the link may be off beyond their ranges, because something else
+    /// used it while it was measured.
+    pub link_off: f64,
 }
 
 impl Ranking {

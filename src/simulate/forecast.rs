@@ -34,6 +34,8 @@ pub struct Forecast {
     /// By how much both ends of the range are moved, from the calibration's trials of programs of
     /// this kind, on the scale of [`Margin::score`](crate::profile::Margin::score).
     pub margin: f64,
+    /// How many times as wide the range is as draws and trials say: see [`Draws::widening`].
+    pub widening: f64,
     /// How much of the prediction is stated: the time on the critical path of calls whose time the
     /// user states. No margin applies to it.
     pub stated: Span,
@@ -77,8 +79,8 @@ impl Forecast {
     }
 
     /// The range that is made to hold the true time nine times out of ten: the 5% and 95%
-    /// quantiles of the draws, with both ends moved by the margin. It always contains the
-    /// prediction.
+    /// quantiles of the draws, with both ends moved by the margin, and widened on a logarithmic
+    /// scale. It always contains the prediction.
     pub fn interval(&self) -> (Span, Span) {
         let draws: Vec<f64> = self.draws.iter().map(|span| span.nanos_f64()).collect();
         let middle = self.makespan().nanos_f64();
@@ -96,9 +98,20 @@ impl Forecast {
             let inwards = middle + rest + measured * (1.0 + self.margin);
             let stated = self.stated.nanos_f64().min(end);
             let outwards = stated + (end - stated) * (outwards * self.margin).exp();
-            Span::from_nanos_f64(if self.margin < 0.0 { inwards } else { outwards })
+            if self.margin < 0.0 { inwards } else { outwards }
         };
-        (moved(low, -1.0), moved(high, 1.0))
+        let widened = |end: f64| match self.widening {
+            1.0 => end,
+            widening => {
+                // Like the margin, this is for what is measured.
+                let measured = measured.min(middle);
+                let off = (end - middle).clamp(-measured, measured);
+                let times = (1.0 + off / measured.max(1.0)).powf(widening);
+                end - off + measured * (times - 1.0)
+            }
+        };
+        let end = |end: f64| Span::from_nanos_f64(widened(end));
+        (end(moved(low, -1.0)), end(moved(high, 1.0)))
     }
 
     /// How many times as fast this is as another program, as a logarithm: the range that holds the
@@ -118,12 +131,14 @@ impl Forecast {
         let (mine, theirs) =
             (self.margin_over(before[0], runs), other.margin_over(before[1], runs));
         let widest = mine.max(theirs);
+        let widening = self.widening.max(other.widening);
+        let widened = |end: f64| middle + (end - middle) * widening;
         if widest < 0.0 {
             let inwards = |end: f64| middle + (end - middle) * (1.0 + widest);
-            return (inwards(low), inwards(high));
+            return (widened(inwards(low)), widened(inwards(high)));
         }
         let margin = mine.max(0.0).hypot(theirs.max(0.0));
-        (low - margin, high + margin)
+        (widened(low - margin), widened(high + margin))
     }
 
     /// The margin of `runs` passes behind something that takes as long as `before`, on the scale of
@@ -194,15 +209,24 @@ const AT_ONCE: usize = 128;
 const SHARE: usize = 50_000;
 
 /// How many draws from a profile's scatter a range comes from, and their seed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draws {
     pub count: usize,
     pub seed: u64,
+    /// How many times as wide ranges become as draws and trials say. Runs on a machine show whether
+    /// its ranges hold as many times as they are made to hold.
+    pub widening: f64,
 }
 
 impl Draws {
     pub const fn new(count: usize, seed: u64) -> Self {
-        Self { count, seed }
+        Self { count, seed, widening: 1.0 }
+    }
+
+    /// The same draws, for ranges that are so many times as wide.
+    #[must_use]
+    pub const fn widened(self, widening: f64) -> Self {
+        Self { widening, ..self }
     }
 }
 
@@ -249,7 +273,7 @@ pub fn forecast_counted<P: Borrow<Program> + Sync>(
 pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
-    Draws { count: draws, seed }: Draws,
+    Draws { count: draws, seed, widening }: Draws,
     done: &Tally,
     have_lost: impl FnOnce(&[&[Span]]) -> Vec<bool>,
 ) -> Vec<Result<Forecast, CompileError>> {
@@ -274,7 +298,8 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
         first += more.len();
         begun.par_iter_mut().filter(|one| !one.has_lost).for_each(|one| one.go_on(&more, done));
     }
-    begun.into_par_iter().map(|one| one.finish((profile, seed), done)).collect()
+    let finished = begun.into_par_iter().map(|one| one.finish((profile, seed), done));
+    finished.map(|one| Ok(Forecast { widening, ..one? })).collect()
 }
 
 /// How much of a pass is stated: the time on the critical path of calls whose time the user states.
@@ -351,6 +376,7 @@ impl<'p> Begun<'p> {
         done.add(program.body.len() as u64);
         let stated = stated_time(program, &timeline);
         let margin = profile.margin(program, timeline.makespan.saturating_sub(stated));
-        Ok(Forecast { timeline, draws, margin, stated, main_thread, bound })
+        let widening = 1.0;
+        Ok(Forecast { timeline, draws, margin, widening, stated, main_thread, bound })
     }
 }

@@ -13,7 +13,6 @@ mod bound;
 mod channels;
 mod copies;
 mod delays;
-mod doubts;
 mod engine;
 mod engines;
 mod forecast;
@@ -31,7 +30,6 @@ mod streams;
 mod tally;
 
 pub use bound::{Demand, demands, lower_bound, times_alone};
-pub use doubts::Doubts;
 pub use engine::{Simulator, makespan, simulate};
 pub use forecast::{
     COVERAGE, DRAWS, Draws, Forecast, MainThread, forecast, forecast_all, forecast_counted,

@@ -76,7 +76,7 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
             .simplest(&ranking, WITHIN)
             .bounded(task_bound(workload, profile))
             .short_of(&shortages(workload, &ranking, profile))
-            .deciding(&deciding_times(&ranking, profile), &ranking)
+            .deciding(&deciding_times(&ranking, profile))
     };
     let scenarios = contests(workload).iter().map(assessed).collect();
     Evaluation::new(

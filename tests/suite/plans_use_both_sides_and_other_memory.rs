@@ -269,8 +269,9 @@ fn a_verdict_says_that_both_win() {
     let text = said::text(&assessment, &BUSY);
     let start = "Share the work between both: `hybrid";
     assert!(said::answer(&text).starts_with(start), "{text}");
-    let told = format!("GPU alone {}, ", other.time_ns);
-    assert!(said::the(&text, "One run").contains(&told), "{text}");
+    let told = format!("(`{}`) {}", other.plan, other.time_ns);
+    let ways = text.lines().find(|line| line.starts_with("With the GPU: ")).expect("it is said");
+    assert!(ways.contains(&told), "{text}");
     for (plan, side) in [("hybrid", Side::Both), ("cpu", Side::Cpu), ("by-engine", Side::Gpu)] {
         let found = assessment.plans.iter().find(|one| one.plan.starts_with(plan)).expect(plan);
         assert_eq!(found.side, side, "{plan}");

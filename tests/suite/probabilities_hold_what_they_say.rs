@@ -5,7 +5,7 @@ use super::predicted::{PROFILE, RANKED, runs};
 use hallway::findings::{Contender, probability_faster, same_kernels};
 use hallway::report::RangesHeld;
 use hallway::search::{Ranked, Ranking, candidates_over, rank};
-use hallway::simulate::DRAWS;
+use hallway::simulate::{DRAWS, Forecast};
 use hallway::units::Span;
 
 /// Lower ends of bands of probability, from even chances to near certainty.
@@ -31,8 +31,9 @@ fn held<'p>(plans: impl Iterator<Item = &'p (Ranked, Span)>) -> RangesHeld {
     RangesHeld { share, tries: inside.len(), of_trials: false }
 }
 
-fn contender(one: &Ranked) -> Contender {
-    let (low_ns, high_ns) = one.forecast.interval();
+fn contender(one: &Ranked, widening: f64) -> Contender {
+    let forecast = Forecast { widening, ..one.forecast.clone() };
+    let (low_ns, high_ns) = forecast.interval();
     Contender {
         plan: one.plan.name(),
         side: one.plan.side(),
@@ -56,13 +57,16 @@ fn pairs_of_recorded_plans_are_in_the_order_that_was_said_as_often_as_was_said()
     for (index, plans) in all.iter().enumerate() {
         // What is said of a scenario knows only how ranges did in the others.
         let others = all.iter().enumerate().filter(|(other, _)| *other != index);
-        let wide = held(others.flat_map(|(_, plans)| plans)).would_have_to_be_as_wide();
+        let wide = held(others.flat_map(|(_, plans)| plans)).widening();
         assert!((1.0..3.0).contains(&wide), "{wide} times as wide");
         for (place, (one, time)) in plans.iter().enumerate() {
             for (other, other_time) in &plans[place + 1..] {
                 let same = same_kernels(one, other);
-                let said =
-                    probability_faster([&contender(one), &contender(other)], same, wide, 0.0);
+                let said = probability_faster(
+                    [one, other].map(|one| contender(one, wide)).each_ref(),
+                    same,
+                    0.0,
+                );
                 let (said, right) = match said >= 0.5 {
                     true => (said, time < other_time),
                     false => (1.0 - said, time > other_time),

@@ -42,6 +42,7 @@ fn ranking(cpu: Option<&[u64]>, gpu: Option<&[u64]>) -> Ranking {
         Ranked {
             plan: plan.clone(),
             forecast: Forecast {
+                widening: 1.0,
                 timeline,
                 draws,
                 margin: 0.0,
@@ -282,7 +283,7 @@ fn what_is_left_out_is_said_with_the_reason() {
     let has = |label: &str, words: &str| {
         assert!(said::labelled(&text, label).iter().any(|line| line.contains(words)), "{text}");
     };
-    has("No such plan", " more: taking memory");
+    has("Ruled out", " more: taking memory");
     has("Not predicted", "`cpu`; `");
     let reason = "taking memory cannot be captured";
     // Once with the number of plans, and once with their names.

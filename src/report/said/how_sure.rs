@@ -1,7 +1,7 @@
 //! How sure an answer is.
 
 use super::answer::subject;
-use crate::findings::{Assessment, Certainty, Contender, Doubt, Grade};
+use crate::findings::{Assessment, Certainty, Comparison, Contender, Doubt, Grade};
 use crate::machine::Side;
 use crate::report::evaluation::Evaluation;
 use crate::report::words::percent;
@@ -21,10 +21,27 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
         (Grade::Open, Some(missing)) => format!("open until `{}` is timed", missing.kernel),
-        _ => in_words(certainty, &faster),
+        _ => {
+            let alike = verdict.deciding().map_or("", |one| off_alike(one, certainty));
+            format!("{}{alike}", in_words(certainty, &faster))
+        }
     });
     format!("How sure: {}.", said.unwrap_or_else(|| "there is nothing to compare".to_owned()))
 }
+
+/// Why the order of two plans is sure although their ranges overlap.
+fn off_alike(compared: &Comparison, certainty: &Certainty) -> &'static str {
+    let Comparison { chosen, other, .. } = compared;
+    let overlap = other.as_ref().is_some_and(|other| other.low_ns < chosen.high_ns);
+    let is_sure = matches!(certainty.grade, Grade::Very | Grade::Fairly);
+    match overlap && is_sure && certainty.same_kernels > MOST {
+        true => "; their ranges overlap, but mostly for kernels that both run",
+        false => "",
+    }
+}
+
+/// A share that is most of a time.
+const MOST: f64 = 0.5;
 
 /// `the CPU is faster`.
 fn is_faster(chosen: &Contender, other: &Contender) -> String {
@@ -34,7 +51,7 @@ fn is_faster(chosen: &Contender, other: &Contender) -> String {
     }
 }
 
-fn in_words(Certainty { grade, probability, most_doubt }: &Certainty, faster: &str) -> String {
+fn in_words(Certainty { grade, probability, most_doubt, .. }: &Certainty, faster: &str) -> String {
     let chance = probability.map_or_else(String::new, chance);
     let grade = match grade {
         Grade::Very => return format!("very; the chance that {faster} is {chance}"),
@@ -80,8 +97,5 @@ pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
             None => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
         };
     };
-    match held.would_have_to_be_as_wide() {
-        1.0 => held.sentence(),
-        wide => format!("{}; \"How sure\" widens them {wide:.1} x", held.sentence()),
-    }
+    held.sentence()
 }

@@ -56,7 +56,7 @@ fn commonest(left_out: &[LeftOut]) -> Option<(&str, usize)> {
 pub(super) fn most_refused(assessment: &Assessment) -> Option<Line> {
     let (reason, plans) = commonest(&assessment.refused)?;
     let are_many = plans >= assessment.plans.len().max(1);
-    are_many.then(|| counted("No such plan", plans, reason))
+    are_many.then(|| counted("Ruled out", plans, reason))
 }
 
 /// What keeps most of the plans that are not predicted from it, if they are many.
@@ -111,7 +111,7 @@ pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
     [filling(assessment), stated(assessment), untried(assessment), on_request(assessment)]
         .into_iter()
         .flatten()
-        .chain(left_out("No such plan", &assessment.refused))
+        .chain(left_out("Ruled out", &assessment.refused))
         .chain(left_out("Not predicted", &assessment.unknown))
         .chain(left_out("Set-up unknown", &assessment.unknown_setup))
         .collect()

@@ -8,10 +8,10 @@ mod costs;
 mod how_sure;
 mod limits;
 mod line;
-mod one_run;
 mod reasons;
 mod sizes;
 mod time_goes_to;
+mod with_the_gpu;
 
 pub(super) use answer::{answer, verdict};
 pub(super) use costs::once;
@@ -20,3 +20,4 @@ pub(super) use limits::limits;
 pub(super) use line::Line;
 pub(super) use reasons::{about_plans, choice, host_threads, reasons};
 pub(super) use sizes::{about_sizes, sizes};
+pub(super) use with_the_gpu::{WITH_THE_GPU, with_the_gpu};

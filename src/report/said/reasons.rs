@@ -4,9 +4,9 @@ use super::answer::{runs_in, subject};
 use super::costs::set_up;
 use super::limits::{borrowed, most_refused, no_answer};
 use super::line::{Line, side_name};
-use super::one_run::one_run;
 use super::sizes::sizes;
-use super::time_goes_to::{parts, time_goes_to};
+use super::time_goes_to::{added, parts, time_goes_to};
+use super::with_the_gpu::with_the_gpu;
 use crate::cost::Bottleneck;
 use crate::findings::{
     Answer, AssessedPlan, Assessment, Comparison, Contender, HeldBy, HostThread, Simplest,
@@ -25,12 +25,12 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     let lines = no_answer(assessment).into_iter();
     lines
         .chain(why)
-        .chain(one_run(assessment))
+        .chain(with_the_gpu(assessment))
         .chain(most_refused(assessment))
+        .chain(without_pinning(assessment))
         .chain(limit(assessment))
         .chain(sizes(assessment))
         .chain(breakdown)
-        .chain(without_pinning(assessment))
         .chain(set_up(assessment))
         .chain(cpu_copies(assessment))
         .chain(borrowed(assessment))
@@ -118,11 +118,9 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
 /// What half of a group of prices means.
 const fn cure(limit: Bottleneck) -> Option<&'static str> {
     match limit {
-        Bottleneck::CopyIn
-        | Bottleneck::CopyOut
-        | Bottleneck::Link
-        | Bottleneck::PeerCopy
-        | Bottleneck::Staging => Some("halving the bytes"),
+        Bottleneck::CopyIn => Some("halving the H2D bytes"),
+        Bottleneck::CopyOut => Some("halving the D2H bytes"),
+        Bottleneck::Link | Bottleneck::PeerCopy | Bottleneck::Staging => Some("halving the bytes"),
         Bottleneck::Kernels | Bottleneck::Cpu => Some("doubling the speed"),
         Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => {
             Some("halving their number")
@@ -137,7 +135,13 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let without = assessment.without_pinning.as_ref()?;
     let verdict = &assessment.verdict;
     let scope = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
-    Some(Line::new("Without pinning", scope.to_owned() + &faster(without)))
+    // Of programs, nothing else says what pinning changes.
+    let chosen = verdict.run.as_ref().and_then(|run| assessment.plan(&run.chosen.plan));
+    let pinned = chosen.filter(|plan| plan.chunks.is_none() && plan.pins);
+    let pageable = assessment.plan(&without.chosen.plan);
+    let why = pinned.zip(pageable).and_then(|(pinned, pageable)| added(pinned, pageable));
+    let why = why.map_or_else(String::new, |(what, time)| format!(", where {what} take {time}"));
+    Some(Line::new("Without pinning", format!("{scope}{}{why}", faster(without))))
 }
 
 /// The CPU has to fetch its data, or take it back, if buffers are at home on the device.

@@ -98,6 +98,17 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     parts.collect::<Vec<_>>().join("; ") + &limit.unwrap_or_default()
 }
 
+/// The part that takes most longer in another run than in one, and what it takes there.
+pub(super) fn added(one: &AssessedPlan, other: &AssessedPlan) -> Option<(&'static str, Span)> {
+    let [mine, theirs] = [one, other].map(parts_of);
+    let both = mine.into_iter().zip(theirs).map(|((mine, what), (theirs, _))| {
+        let [mine, theirs] = [share_of(one, mine), share_of(other, theirs)];
+        (theirs.saturating_sub(mine), what, theirs)
+    });
+    let (longer, what, time) = both.max_by_key(|(longer, ..)| *longer)?;
+    (longer > Span::ZERO).then_some((what, time))
+}
+
 /// What limits a plan, as part of a sentence.
 fn with_article(limit: Bottleneck) -> String {
     let name = limit.to_string();
@@ -112,11 +123,14 @@ fn kernels_of(plan: &AssessedPlan) -> Span {
 fn main_parts(plan: &AssessedPlan) -> String {
     let parts = sorted(parts_of(plan)).into_iter().take(MAIN_PARTS);
     let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
-    let path = &plan.critical_path;
-    let copies = plan.busy.h2d + plan.busy.d2h > 0.0;
-    let are_hidden = copies && path.h2d + path.d2h < HIDDEN;
-    let hidden = are_hidden.then(|| "copies hidden behind them".to_owned());
+    let hidden = copies_are_hidden(plan).then(|| "copies hidden behind them".to_owned());
     parts.chain(hidden).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether there are copies, and none that the run waits for.
+pub(super) fn copies_are_hidden(plan: &AssessedPlan) -> bool {
+    let path = &plan.critical_path;
+    plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN
 }
 
 /// How many parts of a run the first screen names.

@@ -33,7 +33,7 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     // The CPU does nothing else: both runs together take as long as the GPU.
     let off = at.nanos_f64() - gpu.nanos_f64();
     assert!(off.abs() <= 1e-5 * gpu.nanos_f64() + 4.0, "{at}, not {gpu}");
-    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found, &ranking);
+    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
     let missing = MissingTime {
         kernel: "k".to_owned(),
         on_cpu: true,
@@ -71,7 +71,7 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
         found.iter().map(|one| (one.on, one.at)).collect::<Vec<_>>(),
         [(Processor::Gpu, None)]
     );
-    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found, &ranking);
+    let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
     let text = said::text(&assessment, &machine);
     let rest = found[0].rest;
     assert!(rest > ranking.fastest().expect("the CPU's").makespan(), "{rest}");

@@ -99,7 +99,7 @@ fn a_picture_gives_the_verdict_of_the_report() {
     let answer: Vec<&str> = text.split_whitespace().collect();
     let answer = answer.join(" ");
     let (_, answer) = answer.split_once("Stay on the CPU for 100 runs").expect("the answer");
-    let (answer, _) = answer.split_once(" How sure:").expect("it is followed by how sure it is");
+    let (answer, _) = answer.split_once(" With the GPU:").expect("ways to use the GPU follow");
     run(&["plot", "--output", folder.path().to_str().expect("a path in UTF-8")]);
     let picture = std::fs::read_to_string(folder.path().join("stencil-halo-gantt.svg"));
     let words = words_of(&picture.expect("written"));

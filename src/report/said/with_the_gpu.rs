@@ -1,0 +1,70 @@
+//! Ways to use the GPU, from the simplest one to the plan to choose.
+
+use super::line::Line;
+use super::time_goes_to::copies_are_hidden;
+use crate::findings::{AssessedPlan, Assessment};
+use crate::machine::Side;
+use crate::report::words::{fine_percent, percent};
+
+/// The label of [`with_the_gpu`].
+pub(in crate::report) const WITH_THE_GPU: &str = "With the GPU";
+
+/// A run of simpler ways to use the GPU, the slowest first, and of the plan to choose on it: what
+/// each gains over the one before.
+pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
+    let compared = || assessment.gpu_alone.iter().chain(&assessment.simpler_on_gpu);
+    let chosen = assessment.plan(&compared().next()?.chosen.plan)?;
+    let others = compared().flat_map(|one| one.contenders());
+    let others = others.filter_map(|one| assessment.plan(&one.plan));
+    let mut ways: Vec<&AssessedPlan> = others.filter(|one| one.plan != chosen.plan).collect();
+    ways.sort_by_key(|one| one.predicted_ns);
+    ways.dedup_by(|slower, one| gain(slower, one) < OF_WEIGHT);
+    ways.reverse();
+    ways.push(chosen);
+    let first = ways.first().map(|one| format!("{} {} a run", way(one), one.predicted_ns));
+    let next = ways.windows(2).map(|pair| {
+        let [before, one] = [pair[0], pair[1]];
+        let less = less(gain(before, one));
+        format!("{} {}, {less}", way(one), one.predicted_ns)
+    });
+    let hidden = if copies_are_hidden(chosen) { ": kernels hide all copies" } else { "" };
+    let said: Vec<String> = first.into_iter().chain(next).collect();
+    Some(Line::new(WITH_THE_GPU, said.join("; ") + hidden))
+}
+
+/// What a plan does, with its name.
+fn way(plan: &AssessedPlan) -> String {
+    let how = match (plan.family.as_str(), plan.chunks) {
+        ("resident", _) => "all copied at once",
+        ("round-trip", _) => "copied for each task",
+        ("zero-copy", _) => "in place",
+        ("by-task", _) => "tasks side by side",
+        (_, Some(chunks)) if chunks > 1 => &format!("in {chunks} chunks"),
+        _ => "",
+    };
+    let how = match plan.side {
+        Side::Both => "shared with the CPU",
+        _ if plan.captured && how.is_empty() => "as a graph",
+        _ if plan.captured => &format!("{how} as a graph"),
+        _ => how,
+    };
+    let is_known_by_family = matches!(plan.family.as_str(), "resident" | "round-trip");
+    let name = if is_known_by_family && !plan.captured { &plan.family } else { &plan.plan };
+    if how.is_empty() { format!("`{name}`") } else { format!("{how} (`{name}`)") }
+}
+
+/// A way that gains less than this share over another one is not worth telling from it.
+const OF_WEIGHT: f64 = 0.01;
+
+/// By which share a run takes less than another one.
+fn gain(before: &AssessedPlan, one: &AssessedPlan) -> f64 {
+    1.0 - one.predicted_ns.nanos_f64() / before.predicted_ns.nanos_f64().max(1.0)
+}
+
+fn less(share: f64) -> String {
+    match share {
+        ..0.001 => "as long".to_owned(),
+        ..0.0995 => format!("{} less", fine_percent(share)),
+        _ => format!("{} less", percent(share)),
+    }
+}
