@@ -26,6 +26,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
     lines
         .chain(why)
         .chain(with_the_gpu(assessment))
+        .chain(one_run(assessment))
         .chain(most_refused(assessment))
         .chain(without_pinning(assessment))
         .chain(limit(assessment))
@@ -36,6 +37,13 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
         .chain(borrowed(assessment))
         .chain(program(assessment))
         .collect()
+}
+
+/// Which side is faster in one run, if a whole program has another answer.
+fn one_run(assessment: &Assessment) -> Option<Line> {
+    let verdict = &assessment.verdict;
+    let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
+    run.other.as_ref().map(|_| Line::new("One run", faster(run)))
 }
 
 /// What a whole program takes, if its answer is that of one run.
