@@ -36,7 +36,7 @@ pub struct Certainty {
 pub enum Grade {
     /// At least 99%.
     Very,
-    /// At least 95%.
+    /// At least 90%.
     Fairly,
     /// Less.
     NotVery,
@@ -85,9 +85,9 @@ impl Doubt {
     }
 }
 
-/// Least probabilities of grades: with one wrong answer in a hundred, and with one in twenty.
+/// Least probabilities of grades: with one wrong answer in a hundred, and with one in ten.
 const VERY: f64 = 0.99;
-const FAIRLY: f64 = 0.95;
+const FAIRLY: f64 = 0.9;
 
 impl Grade {
     fn of(answer: Answer, probability: f64) -> Self {

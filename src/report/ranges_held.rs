@@ -64,7 +64,7 @@ impl RangesHeld {
         match self.widening() {
             1.0 => format!("Ranges held {held} of {tries} (aim {})", percent(COVERAGE)),
             times => {
-                format!("Ranges held {held} of {tries}: now {times:.1} x as wide")
+                format!("Ranges: {times:.1} x the model's, which held {held} of {tries}")
             }
         }
     }

@@ -145,7 +145,8 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let scope = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
     // Of programs, nothing else says what pinning changes.
     let chosen = verdict.run.as_ref().and_then(|run| assessment.plan(&run.chosen.plan));
-    let pinned = chosen.filter(|plan| plan.chunks.is_none() && plan.pins);
+    let is_alone = without.other.is_none();
+    let pinned = chosen.filter(|plan| is_alone && plan.chunks.is_none() && plan.pins);
     let pageable = assessment.plan(&without.chosen.plan);
     let why = pinned.zip(pageable).and_then(|(pinned, pageable)| added(pinned, pageable));
     let why = why.map_or_else(String::new, |(what, time)| format!(", where {what} take {time}"));

@@ -44,20 +44,17 @@ fn rest(of: &MissingTime) -> Line {
     Line::new("Why", text)
 }
 
-/// The part of a run on the GPU that alone takes longer than the whole run on the CPU, if it is
-/// most of the run, or else its main parts.
+/// The largest part of a run on the GPU, if it alone takes longer than the whole run on the CPU,
+/// or else the main parts.
 fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
     let path = &plan.critical_path;
-    let alone = [
-        ("H2D copies", path.h2d),
-        ("D2H copies", path.d2h),
-        ("kernels", path.kernels),
-        ("copies", path.h2d + path.d2h),
-    ];
-    let longer = alone.map(|(what, share)| (what, share_of(plan, share)));
-    let is_most = |time: Span| time * 2 > plan.predicted_ns;
-    match longer.into_iter().find(|(_, time)| *time > cpu && is_most(*time)) {
-        Some((what, time)) => format!("{what} alone take {time} on the GPU"),
+    let largest = sorted(parts_of(plan)).into_iter().next();
+    // Copies in and out may only together take longer.
+    let parts = largest.into_iter().chain([(path.h2d + path.d2h, "copies")]);
+    let is_largest = |share: f64| largest.is_none_or(|largest| share >= largest.0);
+    let longer = |part: &(f64, &str)| is_largest(part.0) && share_of(plan, part.0) > cpu;
+    match parts.into_iter().find(longer) {
+        Some((share, what)) => format!("{what} alone take {} on the GPU", share_of(plan, share)),
         None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
     }
 }

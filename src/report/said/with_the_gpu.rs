@@ -27,7 +27,8 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
         let less = less(gain(before, one));
         format!("{} {}, {less}", way(one), one.predicted_ns)
     });
-    let hidden = if copies_are_hidden(chosen) { ": kernels hide all copies" } else { "" };
+    let are_hidden = chosen.side == Side::Gpu && copies_are_hidden(chosen);
+    let hidden = if are_hidden { ": kernels hide all copies" } else { "" };
     let said: Vec<String> = first.into_iter().chain(next).collect();
     Some(Line::new(WITH_THE_GPU, said.join("; ") + hidden))
 }
