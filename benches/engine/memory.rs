@@ -13,6 +13,7 @@ const LARGE: usize = 2 << 20;
 struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -21,7 +22,8 @@ static ALLOCATOR: Counting = Counting;
 // blocks are aligned to large pages, in `alloc` as in `dealloc`.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
+        let before = ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
+        MOST.fetch_max(before + layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promises.
         let block = unsafe { System.alloc(aligned(layout)) };
         #[cfg(target_os = "linux")]
@@ -47,4 +49,11 @@ fn aligned(layout: Layout) -> Layout {
 /// Bytes allocated and not freed.
 pub fn allocated() -> usize {
     ALLOCATED.load(Ordering::Relaxed)
+}
+
+/// The most bytes that are allocated at once while something runs.
+pub fn most<R>(run: impl FnOnce() -> R) -> usize {
+    MOST.store(allocated(), Ordering::Relaxed);
+    run();
+    MOST.load(Ordering::Relaxed)
 }

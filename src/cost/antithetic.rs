@@ -1,8 +1,7 @@
 //! Random draws in mirrored pairs.
 
 use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng, TryRng};
-use std::convert::Infallible;
+use rand::{Rng, SeedableRng};
 
 /// A sequence of random numbers of which every odd-numbered one mirrors the one before: where that
 /// has `u`, uniform from 0 to 1, it has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
@@ -10,7 +9,7 @@ use std::convert::Infallible;
 /// is then as exact as with many more draws. With forty independent draws, it would be off by a
 /// fifth of their scatter, for all programs alike.
 #[derive(Debug)]
-pub(super) struct Antithetic {
+pub(crate) struct Antithetic {
     random: ChaCha8Rng,
     /// The mask that inverts the bits of a mirrored sequence; 0 for the others.
     mirror: u64,
@@ -23,6 +22,13 @@ impl Antithetic {
         random.set_stream(number as u64 / 2);
         Self { random, mirror: if number.is_multiple_of(2) { 0 } else { u64::MAX } }
     }
+
+    /// The next number: from 0, below 1.
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        // A float holds the upper 53 bits of 64.
+        ((self.random.next_u64() ^ self.mirror) >> 11) as f64 / (1_u64 << 53) as f64
+    }
 }
 
 /// The copy goes on where the original stands. (Generators for secrets, of which this is one, leave
@@ -34,34 +40,15 @@ impl Clone for Antithetic {
     }
 }
 
-impl TryRng for Antithetic {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.random.next_u32() ^ self.mirror as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.random.next_u64() ^ self.mirror)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.random.fill_bytes(bytes);
-        bytes.iter_mut().for_each(|byte| *byte ^= self.mirror as u8);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::RngExt;
 
     #[test]
     fn every_second_sequence_mirrors_the_one_before() {
         let numbers = |number| {
             let mut random = Antithetic::new(7, number);
-            std::array::from_fn::<f64, 9, _>(|_| random.random())
+            std::array::from_fn::<f64, 9, _>(|_| random.uniform())
         };
         let pairs = numbers(4).into_iter().zip(numbers(5));
         assert!(pairs.clone().all(|(one, other)| (one + other - 1.0).abs() < 1e-9));

@@ -4,14 +4,11 @@
 mod copies;
 mod graphs;
 mod kernels;
-mod local_copies;
 mod memory;
-mod own;
-mod remote;
 
-use super::changed::Changed;
 use super::halved::{Bottleneck, Halved};
 use super::locality::{Locality, NewPages};
+use super::prices::Prices;
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
@@ -46,17 +43,29 @@ pub(super) enum Key {
     /// The threads, both allocations, and the bytes.
     HostCopy(Threads, [AllocationId; 2], Bytes),
     Work(Span),
-    /// The kernel, its elements, and what it uses across the link or, on the CPU, of write-combined
-    /// memory.
-    Launch(Variant, u64, Mapped),
-    Compute(Variant, u64, Mapped),
-    /// A kernel that is not of the library: its place in the program, its elements and numbers.
-    OwnLaunch(usize, u64, String, Mapped),
-    OwnCompute(usize, u64, String, Mapped),
+    /// Whether a device runs it, the kernel, its elements, and what it uses across the link or, on
+    /// the CPU, of write-combined memory.
+    Kernel(bool, Code, u64, Mapped),
     /// What makes the call, and the memory that it is about as a whole.
     Named(&'static str, Option<AllocationId>),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
+}
+
+/// A kernel: of the library, or else its place in the program and its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Code {
+    Library(Variant),
+    Own(usize, String),
+}
+
+impl Code {
+    fn of(step: &Step) -> Self {
+        match step {
+            Step::Library(one) => Self::Library(one.variant()),
+            Step::Own(one) => Self::Own(one.kernel, one.signature()),
+        }
+    }
 }
 
 impl Key {
@@ -69,22 +78,11 @@ impl Key {
             Call::Copy { by, from, to, rows } => Self::of_copy(program, *by, [from, to], *rows),
             Call::Work { time } => Self::Work(*time),
             Call::Launch { step, .. } => {
-                let mapped = Mapped::of(program, step);
-                match step {
-                    Step::Library(one) => Self::Launch(one.variant(), step.elements(), mapped),
-                    Step::Own(one) => {
-                        Self::OwnLaunch(one.kernel, step.elements(), one.signature(), mapped)
-                    }
-                }
+                Self::Kernel(true, Code::of(step), step.elements(), Mapped::of(program, step))
             }
             Call::Compute { step } => {
                 let combined = Mapped::combined(program, step.reads(), step.writes());
-                match step {
-                    Step::Library(one) => Self::Compute(one.variant(), step.elements(), combined),
-                    Step::Own(one) => {
-                        Self::OwnCompute(one.kernel, step.elements(), one.signature(), combined)
-                    }
-                }
+                Self::Kernel(false, Code::of(step), step.elements(), combined)
             }
             Call::Prefetch { target, to, .. } => Self::Prefetch(*to, target.length),
             _ => Self::Named(call.name(), call.allocation()),
@@ -120,19 +118,15 @@ pub(super) struct CallCosts<'a> {
     profile: &'a Profile,
     traffic: &'a Traffic,
     halved: Halved,
-    /// How many times as long as stated the program's own kernels take: see [`Changed`].
+    /// How many times as long as stated the program's own kernels take: see [`Prices`].
     stated: &'a [[f64; 2]],
     /// The library's kernels that calls so far have launched.
     kernels: RefCell<BTreeMap<Variant, KernelPrices<'a>>>,
 }
 
 impl<'a> CallCosts<'a> {
-    pub fn new(
-        program: &'a Program,
-        (profile, changed): (&'a Profile, &'a Changed),
-        traffic: &'a Traffic,
-    ) -> Self {
-        let Changed { halved, stated } = changed;
+    pub fn new(program: &'a Program, prices: &'a Prices<'a>, traffic: &'a Traffic) -> Self {
+        let Prices { profile, halved, stated } = prices;
         let kernels = RefCell::new(BTreeMap::new());
         Self { program, profile, traffic, halved: *halved, stated, kernels }
     }
@@ -186,10 +180,7 @@ impl<'a> CallCosts<'a> {
             | Call::Unpin(_) => self.of_memory(call)?,
             Call::Synchronize { .. } => self.waiting(Waits::Stream)?,
             Call::SynchronizeEvent { .. } => self.waiting(Waits::Event)?,
-            Call::SynchronizeDevice(device) => {
-                let only = Some(*device);
-                self.waiting(|wake| Waits::Device { only, wake, then: Span::ZERO })?
-            }
+            Call::SynchronizeDevice(device) => self.waiting(Waits::Device(Some(*device)))?,
             Call::SynchronizeThread(other) => CallCost::until_thread(*other),
             Call::Record { .. } => self.mark(Work::Record, HostCall::Record)?,
             Call::Wait { .. } => self.mark(Work::Wait, HostCall::Wait)?,
@@ -237,11 +228,11 @@ impl<'a> CallCosts<'a> {
         Ok(CallCost { streams, ..CallCost::on_host(Span::from_nanos_f64(time)) })
     }
 
-    /// The cost of a call that only waits, given what it waits for and how long waking up takes.
-    fn waiting(&self, waits: impl FnOnce(Span) -> Waits) -> Result<CallCost, Unknown> {
+    /// The cost of a call that only waits.
+    fn waiting(&self, waits: Waits) -> Result<CallCost, Unknown> {
         let host = self.profile.call(HostCall::Synchronize);
         let (wake, host) = Unknown::both(self.profile.wake_host(), host)?;
-        Ok(CallCost { waits: waits(wake), ..CallCost::on_host(host) })
+        Ok(CallCost { waits, wake, ..CallCost::on_host(host) })
     }
 
     /// Nanoseconds for which a call waits for the new pages that it uses.

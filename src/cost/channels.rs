@@ -1,8 +1,9 @@
 //! Which hardware channel each stream goes through.
 
+use super::analysis::CHANNELS;
 use super::body::Body;
-use super::shape::CHANNELS;
-use super::work::{Work, WorkKind};
+use super::entries::EntryId;
+use super::work::Work;
 use crate::machine::DeviceId;
 use crate::program::{Program, StreamTraits};
 
@@ -10,9 +11,9 @@ use crate::program::{Program, StreamTraits};
 pub(crate) struct ChannelLayout {
     /// The channel of each stream.
     pub of_stream: Vec<u16>,
-    /// For the entry of each kernel, its place among the kernels of its channel, in order of issue.
-    /// Empty unless a device has more streams than channels.
-    pub places: Vec<u32>,
+    /// The kernels of each channel, in order of issue. Empty unless a device has more streams than
+    /// channels.
+    pub kernels: Vec<Vec<EntryId>>,
 }
 
 impl ChannelLayout {
@@ -20,8 +21,8 @@ impl ChannelLayout {
         let of_stream = dealt(body);
         let mut devices = 0..program.devices();
         let are_shared = devices.any(|id| program.streams_of(DeviceId(id)) > CHANNELS);
-        let places = if are_shared { places(body, &of_stream) } else { Vec::new() };
-        Self { of_stream, places }
+        let kernels = if are_shared { kernels(body, &of_stream) } else { Vec::new() };
+        Self { of_stream, kernels }
     }
 }
 
@@ -37,20 +38,12 @@ fn dealt(body: &Body) -> Vec<u16> {
     body.traits.iter().map(channel).collect()
 }
 
-#[inline]
-fn places(body: &Body, channels: &[u16]) -> Vec<u32> {
-    let mut next = vec![0; CHANNELS * body.devices()];
-    let mut places = vec![0; body.entries.list.len()];
-    let mut behind = body.entries.starts.clone();
-    let calls = body.calls.iter();
-    for call in calls.filter(|call| call.kind != WorkKind::Nothing && !call.is_part) {
-        let stream = usize::from(call.stream);
-        if let Work::Kernel { .. } = body.costs[call.cost as usize].work {
-            let next = &mut next[usize::from(channels[stream])];
-            places[behind[stream] as usize] = *next;
-            *next += 1;
+fn kernels(body: &Body, channels: &[u16]) -> Vec<Vec<EntryId>> {
+    let mut kernels = vec![Vec::new(); CHANNELS * body.devices()];
+    for (id, entry) in body.entries_in_order() {
+        if let Work::Kernel { .. } = body.cost_in(id).work {
+            kernels[usize::from(channels[usize::from(entry.stream)])].push(id);
         }
-        behind[stream] += 1;
     }
-    places
+    kernels
 }

@@ -67,13 +67,12 @@ impl Classes {
             let graph = in_graphs.peek().filter(|(_, graph)| graph.launch <= at);
             let graph = graph.map(|&(place, graph)| (place, graph));
             let before = graph.and_then(|(_, graph)| graph.before(at));
-            let (locality, age) = (history.pass(call), history.just_written());
-            written.extend(age.map(|age| (index(at), age)));
             let key = Key::of(program, call, graph.map(|(_, graph)| graph));
-            let key = (key, locality, before);
+            let key = (key, history.pass(call), before);
+            written.extend(history.just_written.map(|age| (index(at), age)));
             let class = known.get(&key).copied().unwrap_or_else(|| {
                 let graph = graph.map(|(place, _)| place);
-                all.push(Class { first: at, locality, graph, before });
+                all.push(Class { first: at, locality: key.1, graph, before });
                 let class = index(all.len() - 1);
                 known.insert(key, class);
                 class

@@ -4,21 +4,20 @@ use super::analysis::Analysis;
 use super::antithetic::Antithetic;
 use super::body::Body;
 use super::call::index;
-use super::changed::Changed;
 use super::channels::ChannelLayout;
 use super::copies::CopyEngines;
 use super::entries::{Entry, EntryId};
-use super::halved::{Bottleneck, Halved};
+use super::halved::Bottleneck;
 use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
+use super::prices::Prices;
 use super::waiting_kernels::WaitingKernels;
 use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
 use crate::program::{DoesNotFit, Program};
 use crate::units::Span;
-use rand::RngExt;
 
 /// Why a program cannot be predicted on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,44 +75,37 @@ impl<'p> CompiledProgram<'p> {
         analysis: &Analysis,
         profile: &'p Profile,
     ) -> Result<Self, CompileError> {
-        Self::drawn(program, analysis, (profile, &Changed::default()), None)
+        Self::priced(program, analysis, &Prices::usual(profile), None)
     }
 
-    /// Like [`CompiledProgram::usual`], with some prices at half of what they are.
-    pub(crate) fn halved(
+    /// Compiles a program that has been analysed, under random conditions if `random` is given:
+    /// launches take longer or shorter one by one, and the clock by which engines poll starts
+    /// anywhere in a tick.
+    pub(crate) fn priced(
         program: &Program,
         analysis: &Analysis,
-        profile: &'p Profile,
-        halved: Halved,
-    ) -> Result<Self, CompileError> {
-        Self::drawn(program, analysis, (profile, &Changed::from(halved)), None)
-    }
-
-    /// Compiles a program under random conditions, if `random` is given: launches take longer or
-    /// shorter one by one, and the clock by which engines poll starts anywhere in a tick.
-    pub(super) fn drawn(
-        program: &Program,
-        analysis: &Analysis,
-        (profile, changed): (&'p Profile, &Changed),
+        prices: &Prices<'p>,
         mut random: Option<Antithetic>,
     ) -> Result<Self, CompileError> {
+        let profile = prices.profile;
         analysis.fits.clone()?;
         analysis.shape.clone()?;
-        let phase = random.as_mut().map_or(0.5, RngExt::random);
+        let phase = random.as_mut().map_or(0.5, Antithetic::uniform);
         let host_times = HostTimes::new(profile, random, program);
-        let body = Body::new(program, analysis, (profile, changed), host_times)?;
+        let body = Body::new(program, analysis, prices, host_times)?;
         profile.alike(body.devices())?;
+        let copies = CopyEngines::new(&body, profile)?;
         let mut compiled = Self {
             hand_overs: HandOvers::new(&body, profile)?,
             polling: PollTimes::new(&body, profile, phase),
-            copies: CopyEngines::new(&body, profile)?,
-            links: CopyLinks::new(&body, profile)?,
+            links: CopyLinks::new(&body, profile, &copies)?,
+            copies,
             waiting_kernels: WaitingKernels::new(&body, profile)?,
             channels: ChannelLayout::new(program, &body),
             profile,
             body,
         };
-        if changed.halved.has(Bottleneck::Waits) {
+        if prices.halved.has(Bottleneck::Waits) {
             compiled.hand_overs.halve();
             compiled.polling.iter_mut().for_each(PollTimes::halve);
             compiled.copies.halve();

@@ -55,7 +55,7 @@ impl CopyEngines {
 
 /// How many times as long the copies of a direction take while kernels run; 1 if the program has
 /// none of either.
-pub(super) fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
+fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
     let has = |is_it: &dyn Fn(&Work) -> bool| body.costs.iter().any(|cost| is_it(&cost.work));
     let has_kernels = has(&|work| matches!(work, Work::Kernel { .. }));
     let has_copies =

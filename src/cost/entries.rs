@@ -91,11 +91,11 @@ impl Entries {
     pub fn new(
         (calls, issued): (&mut [CompiledCall], &[Span]),
         costs: &[CallCost],
-        streams: usize,
+        (streams, recordings): (usize, usize),
         barrier: bool,
     ) -> Self {
         let mut entries = Self::default();
-        let mut recordings = vec![Recording::NEVER; calls.len()];
+        let mut recordings = vec![Recording::NEVER; recordings];
         for (stream, ids) in in_streams(calls, streams).into_iter().enumerate() {
             let start = entries.list.len();
             entries.starts.push(index(start));

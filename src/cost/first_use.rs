@@ -7,7 +7,7 @@ use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryCost, Profile, Unknown};
 use crate::program::{
-    Access, AccessKind, AllocationId, Call, MemoryChange, OwnStep, Place, Process, Program, Step,
+    Access, AccessKind, AllocationId, Call, MemoryChange, Place, Process, Program, Step,
 };
 use crate::units::{Bytes, Span};
 #[cfg(feature = "schema")]
@@ -63,10 +63,11 @@ pub fn first_use(program: &Program, process: &Process, profile: &Profile) -> Fir
         return sum;
     }
     sum.libraries = libraries(program);
-    let of_gpu = of_devices(program, process, profile).into_iter();
-    let of_memory = of_memory(program, profile).into_iter();
-    let of_memory = of_memory.map(|cost| (FirstUseOf::Memory, cost));
-    for (of, cost) in of_gpu.chain(of_memory) {
+    let of_memory = first_touches(program, profile).into_iter().map(|(bytes, cost)| {
+        let time = profile.new_pages(cost, bytes);
+        (FirstUseOf::Memory, time.map(|time| Span::from_nanos_f64(time.max(0.0))))
+    });
+    for (of, cost) in of_devices(program, process, profile).into_iter().chain(of_memory) {
         match cost {
             Ok(time) => sum.add(of, time),
             Err(unknown) => {
@@ -138,11 +139,6 @@ fn launched(program: &Program) -> BTreeMap<DeviceId, BTreeSet<Code>> {
     launched
 }
 
-/// Whether cuBLAS does what a launch asks for.
-fn is_product(program: &Program, step: &OwnStep) -> bool {
-    matches!(program.own_kernel(step).gpu, GpuSide::Product(_))
-}
-
 /// The libraries of NVIDIA that a program's launches call.
 fn libraries(program: &Program) -> Vec<Library> {
     let mut found = Vec::new();
@@ -150,24 +146,21 @@ fn libraries(program: &Program) -> Vec<Library> {
         let Some((_, step)) = call.launched() else { continue };
         let library = match step {
             Step::Library(step) => step.kernel.library(),
-            Step::Own(step) => is_product(program, step).then_some(Library::Cublas),
+            Step::Own(step) => match program.own_kernel(step).gpu {
+                GpuSide::Product(_) => Some(Library::Cublas),
+                _ => None,
+            },
         };
         found.extend(library.filter(|library| !found.contains(library)));
     }
     found
 }
 
-fn of_memory(program: &Program, profile: &Profile) -> Vec<Result<Span, Unknown>> {
-    let touched = first_touches(program, profile).into_iter();
-    let cost = |(bytes, cost)| Ok(Span::from_nanos_f64(profile.new_pages(cost, bytes)?.max(0.0)));
-    touched.map(cost).collect()
-}
-
 /// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
 /// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
 /// thread that registers it.
 fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
-    let mut history = MemoryHistory::new(program, profile);
+    let mut history = MemoryHistory::new(program, profile, program.host_footprint());
     let mut is_new: Vec<Option<bool>> = vec![None; program.allocations.len()];
     let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
     for call in &program.body {

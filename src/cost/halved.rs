@@ -6,7 +6,7 @@
 //! the link is the same as moving half the bytes with as many copies, and halving the price of the
 //! number of copies is the same as moving the same bytes with half as many.
 
-use super::work::{CallCost, Waits, Work};
+use super::work::{CallCost, Work};
 use crate::machine::Direction;
 use crate::program::Call;
 use crate::units::{Bytes, Span};
@@ -103,7 +103,7 @@ impl fmt::Display for Bottleneck {
 }
 
 /// The groups of prices that are halved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Halved(u16);
 
 impl Halved {
@@ -147,34 +147,24 @@ impl Halved {
     }
 
     /// A copy on its engine, of whose time the bytes take `on_link`.
-    pub fn copy(self, work: Work, on_link: Span) -> Work {
-        let Work::Copy { direction, alone, delay, beside_kernels, slowdown, bytes, fixed } = work
+    pub fn copy(self, mut work: Work, on_link: Span) -> Work {
+        let Work::Copy { direction, alone, delay, beside_kernels, bytes, fixed, .. } = &mut work
         else {
             return work;
         };
-        if self == Self::NOTHING {
-            return work;
-        }
-        let link = Bottleneck::of_link(direction);
-        let on_link = on_link.min(alone);
+        let link = Bottleneck::of_link(*direction);
+        let on_link = on_link.min(*alone);
         let besides = self.span(Bottleneck::Copies, alone.saturating_sub(on_link));
-        Work::Copy {
-            direction,
-            alone: besides + self.span(link, on_link),
-            delay: self.ns(link, delay),
-            beside_kernels: self.ns(link, beside_kernels),
-            slowdown,
-            bytes: self.bytes(direction, bytes),
-            fixed: self.span(Bottleneck::Copies, fixed),
-        }
+        *alone = besides + self.span(link, on_link);
+        (*delay, *beside_kernels) = (self.ns(link, *delay), self.ns(link, *beside_kernels));
+        *bytes = self.bytes(*direction, *bytes);
+        *fixed = self.span(Bottleneck::Copies, *fixed);
+        work
     }
 
     /// What a call takes whose work has its price already: its own time, the way to the device, and
     /// waking up.
     pub fn call(self, call: &Call, is_staged: bool, cost: CallCost) -> CallCost {
-        if self == Self::NOTHING {
-            return cost;
-        }
         let is_copy = call.route().is_some() || call.prefetches_to().is_some();
         let group = match cost.in_graph {
             // What the CPU computes and what the driver stages is halved where it is looked up.
@@ -191,14 +181,6 @@ impl Halved {
         // A graph's launch is a call, up to its first node.
         let is_graph = call.launched_calls().is_some();
         let latency = if is_graph { half(cost.latency) } else { wait(cost.latency) };
-        let waits = match cost.waits {
-            Waits::Stream(wake) => Waits::Stream(wait(wake)),
-            Waits::Event(wake) => Waits::Event(wait(wake)),
-            Waits::Device { only, wake, then } => {
-                Waits::Device { only, wake: wait(wake), then: half(then) }
-            }
-            waits @ (Waits::No | Waits::Thread(_) | Waits::Staging) => waits,
-        };
-        CallCost { host, latency, waits, ..cost }
+        CallCost { host, latency, wake: wait(cost.wake), then: half(cost.then), ..cost }
     }
 }

@@ -59,8 +59,8 @@ impl HandOvers {
     }
 }
 
-/// A set of kinds of operations.
-type Kinds = [bool; OperationKind::COUNT];
+/// A set of kinds of operations, a bit for each.
+type Kinds = usize;
 
 /// What the next operation of a stream may have to follow.
 #[derive(Clone, Copy, Default)]
@@ -72,19 +72,12 @@ struct Predecessors {
 
 /// The kinds that an operation may turn out to be. Whether a copy travels along with its command,
 /// and so counts as a kernel, is known only while the program runs.
-fn kinds_of(cost: &CallCost, kind: OperationKind) -> Kinds {
-    let mut kinds = Kinds::default();
-    kinds[kind as usize] = true;
-    kinds[OperationKind::Kernel as usize] |= cost.may_go_inline;
-    kinds
-}
-
-fn add(kinds: &mut Kinds, more: &Kinds) {
-    kinds.iter_mut().zip(more).for_each(|(kind, more)| *kind |= more);
+const fn kinds_of(cost: &CallCost, kind: OperationKind) -> Kinds {
+    (1 << kind as usize) | ((cost.may_go_inline as usize) << OperationKind::Kernel as usize)
 }
 
 fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
-    OperationKind::ALL.into_iter().filter(move |&kind| kinds[kind as usize])
+    OperationKind::ALL.into_iter().filter(move |&kind| kinds & (1 << kind as usize) != 0)
 }
 
 fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
@@ -93,7 +86,7 @@ fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
     // The ways that have been looked up: most operations follow others as many before them do.
     let mut met = vec![false; WAYS];
     let mut streams = vec![Predecessors::default(); body.streams()];
-    let mut recordings = vec![Kinds::default(); body.recordings];
+    let mut recordings = vec![0; body.entries.recordings.len()];
     let is_staged = |cost: &CallCost| matches!(cost.work, Work::Staged { .. });
     let has_staged = body.costs.iter().any(is_staged);
     for call in &body.calls {
@@ -102,22 +95,20 @@ fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
         let cost = &body.costs[call.cost as usize];
         match call.kind {
             // The host has waited for the stream, so nothing is left to follow.
-            WorkKind::Nothing if matches!(cost.waits, Waits::Stream(_)) => {
+            WorkKind::Nothing if cost.waits == Waits::Stream => {
                 *before = Predecessors::default();
             }
             WorkKind::Nothing => {}
             WorkKind::Record => {
-                let recorded = &mut recordings[call.recording as usize];
-                *recorded = before.awaited;
-                add(recorded, &before.last);
+                recordings[call.recording as usize] = before.awaited | before.last;
             }
             WorkKind::Wait if call.recording == NONE => {}
-            WorkKind::Wait => add(&mut before.awaited, &recordings[call.recording as usize]),
+            WorkKind::Wait => before.awaited |= recordings[call.recording as usize],
             WorkKind::Operation(kind) => {
                 let kinds = kinds_of(cost, kind);
                 let found = std::mem::take(before);
-                *before = Predecessors { last: kinds, awaited: Kinds::default() };
-                if std::mem::replace(&mut met[number_of(&found, &kinds, cost.in_graph)], true) {
+                *before = Predecessors { last: kinds, awaited: 0 };
+                if std::mem::replace(&mut met[number_of(&found, kinds, cost.in_graph)], true) {
                     continue;
                 }
                 let before = found;
@@ -142,9 +133,9 @@ fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
 const WAYS: usize = 1 << (3 * OperationKind::COUNT + 1);
 
 /// A number for the way in which an operation follows others.
-fn number_of(before: &Predecessors, kinds: &Kinds, in_graph: bool) -> usize {
-    let all = before.last.iter().chain(&before.awaited).chain(kinds).chain([&in_graph]);
-    all.fold(0, |number, &bit| 2 * number + usize::from(bit))
+fn number_of(before: &Predecessors, kinds: Kinds, in_graph: bool) -> usize {
+    let sets = [before.last, before.awaited, kinds].into_iter();
+    sets.fold(usize::from(in_graph), |number, set| (number << OperationKind::COUNT) | set)
 }
 
 /// Across the barrier of the legacy default stream, the last operations of other streams have to be
@@ -156,8 +147,7 @@ fn pass_barrier(body: &Body, streams: &mut [Predecessors], call: &CompiledCall) 
     let traits = |stream: u16| &body.traits[usize::from(stream)];
     for &other in &body.barrier {
         if traits(call.stream).waits_for(traits(other)) {
-            let before = streams[usize::from(other)].last;
-            add(&mut streams[usize::from(call.stream)].awaited, &before);
+            streams[usize::from(call.stream)].awaited |= streams[usize::from(other)].last;
         }
     }
 }
@@ -199,7 +189,10 @@ fn cost_of(
 /// How much longer it takes to wait for an event of another device, in nanoseconds; 0 if the
 /// program never does.
 fn crossing(body: &Body, profile: &Profile) -> Result<f64, Unknown> {
-    let mut made_on = vec![0; body.recordings];
+    if body.devices() == 1 {
+        return Ok(0.0);
+    }
+    let mut made_on = vec![0; body.entries.recordings.len()];
     for call in body.calls.iter().filter(|call| call.recording != NONE) {
         let (recording, device) = (call.recording as usize, body.device_of(call.stream));
         match call.kind {

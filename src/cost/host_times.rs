@@ -22,7 +22,6 @@ use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::program::Program;
 use crate::units::{Bandwidth, Span};
-use rand::RngExt;
 use std::collections::BTreeSet;
 
 /// Walks through the calls of a program and says how long each keeps the host, if any call differs
@@ -133,7 +132,7 @@ impl<'p> HostTimes<'p> {
     /// The drawn time of a launch that usually takes `usual`.
     fn drawn(&mut self, usual: Span) -> Span {
         let Some((random, spread)) = &mut self.spread else { return usual };
-        let factor = crate::stats::interpolate(spread, random.random());
+        let factor = crate::stats::interpolate(spread, random.uniform());
         Span::from_nanos_f64((usual.nanos_f64() * factor).max(0.0))
     }
 
@@ -169,9 +168,9 @@ impl<'p> HostTimes<'p> {
             Waits::Thread(other) => {
                 self.times[thread] = self.times[thread].max(self.times[usize::from(other)]);
             }
-            Waits::Stream(_) => drop(self.waiting.remove(&stream)),
-            Waits::Device { .. } => self.waiting.clear(),
-            Waits::No | Waits::Event(_) | Waits::Staging => {}
+            Waits::Stream => drop(self.waiting.remove(&stream)),
+            Waits::Device(_) => self.waiting.clear(),
+            Waits::No | Waits::Event | Waits::Staging => {}
         }
         let time = self.times[thread];
         if ends_copies {

@@ -13,7 +13,7 @@
 //!   time.
 
 use super::body::Body;
-use super::copies::slowed_by_kernels;
+use super::copies::CopyEngines;
 use super::work::Work;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Profile, Unknown};
@@ -46,19 +46,16 @@ pub(crate) struct CopyLinks {
 impl CopyLinks {
     /// # Errors
     /// If the profile does not know how much one of them carries.
-    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+    pub fn new(body: &Body, profile: &Profile, copies: &CopyEngines) -> Result<Self, Unknown> {
         let devices = body.devices();
-        let pairs = pairs(body)?;
-        let meet_at_root = several_copy(body);
+        let pairs = if devices > 1 { pairs(body)? } else { Vec::new() };
+        let meet_at_root = devices > 1 && several_copy(body);
         let slow_each_other = body.costs.iter().any(|cost| match cost.work {
-            Work::Copy { delay, slowdown, beside_kernels, .. } => {
-                delay > 0.0 || slowdown > 1.0 || beside_kernels > 0.0
-            }
+            Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
             _ => false,
         });
-        let slow_each_other = slow_each_other
-            || Direction::BOTH.iter().any(|&way| slowed_by_kernels(body, profile, way) > 1.0);
-        if !slow_each_other && !meet_at_root && pairs.is_empty() {
+        let are_slowed = slow_each_other || copies.slow_beside_kernels;
+        if !are_slowed && !meet_at_root && pairs.is_empty() {
             return Ok(Self::default());
         }
         let capacities = vec![1.0; devices];

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::call::{CallId, NONE};
-use super::entries::EntryId;
+use super::entries::{Entry, EntryId};
 use super::work::WorkKind;
 use crate::profile::{Curve, FirstPoll, OperationKind, Profile};
 use crate::program::{Behind, Graph};
@@ -124,18 +124,12 @@ fn arrivals(body: &Body) -> (Vec<Vec<EntryId>>, Vec<EntryId>) {
     let mut arrivals = vec![Vec::new(); body.devices() * OperationKind::COUNT];
     let mut before = vec![NONE; body.entries.list.len()];
     let mut latest = vec![NONE; body.streams() * OperationKind::COUNT];
-    // In each stream, entries are in the order of their calls.
-    let mut next = body.entries.starts.clone();
-    let calls = body.calls.iter();
-    for call in calls.filter(|call| call.kind != WorkKind::Nothing && !call.is_part) {
-        let stream = usize::from(call.stream);
-        let id = next[stream];
-        next[stream] += 1;
-        let WorkKind::Operation(kind) = call.kind else { continue };
-        let latest = &mut latest[place_of(stream, kind)];
+    for (id, &Entry { stream, kind, .. }) in body.entries_in_order() {
+        let WorkKind::Operation(kind) = kind else { continue };
+        let latest = &mut latest[place_of(usize::from(stream), kind)];
         before[id as usize] = std::mem::replace(latest, id);
         if comes_by_itself(body, id) {
-            arrivals[place_of(body.device_of(call.stream), kind)].push(id);
+            arrivals[place_of(body.device_of(stream), kind)].push(id);
         }
     }
     (arrivals, before)

@@ -1,13 +1,17 @@
-//! What a program's set-up takes.
+//! What a program's set-up takes, and what it costs to have buffers in pinned memory, for which
+//! there are two ways.
 
 use super::call_costs::CallCosts;
-use super::changed::Changed;
 use super::locality::Locality;
+use super::prices::Prices;
 use super::traffic::Traffic;
+use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;
-use crate::profile::{Estimate, GraphCall, MemoryCost, Profile, Unknown};
-use crate::program::{Place, Program, StreamKind};
-use crate::units::Span;
+use crate::profile::{
+    Estimate, GraphCall, HostLocality, MOST_OPERANDS, MemoryCost, Profile, Reuse, Unknown,
+};
+use crate::program::{Allocation, AllocationId, Call, Place, Program, StreamKind};
+use crate::units::{Bytes, Span};
 
 /// Predicts the time of a program's set-up: the streams and events that it creates, the calls that
 /// the host makes one after the other, and the graphs that it captures and instantiates.
@@ -15,8 +19,8 @@ use crate::units::Span;
 /// # Errors
 /// If the profile does not know what one of the calls costs.
 pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
-    let (traffic, usual) = (Traffic::of(program), Changed::default());
-    let costs = CallCosts::new(program, (profile, &usual), &traffic);
+    let (traffic, prices) = (Traffic::of(program), Prices::usual(profile));
+    let costs = CallCosts::new(program, &prices, &traffic);
     let calls = program.setup.iter().map(|call| {
         // The host may wait for what they do, or the body for their end.
         if call.route().is_some() || call.is_launch() {
@@ -53,4 +57,115 @@ fn handles(program: &Program, profile: &Profile) -> [Result<Span, Unknown>; 2] {
         all(created.count(), profile.setup.stream, "the time to create a stream"),
         all(program.events, profile.setup.event, "the time to create an event"),
     ]
+}
+
+/// The prices of pinning the host memory that a program's set-up pins. The program has the first
+/// way; the second is for memory that cannot be registered, or comes anew each time. `None` is what
+/// the profile does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinning {
+    pub bytes: Bytes,
+    /// Registering the memory where it is.
+    pub register: Option<Span>,
+    /// Unregistering it, once no pass needs it any more. It is not part of the set-up.
+    pub unregister: Option<Span>,
+    /// Allocating as much pinned memory beside it.
+    pub allocate: Option<Span>,
+    /// Copying all of it once, by all threads of the CPU, into the pinned memory or out of it.
+    pub copy: Option<Span>,
+}
+
+impl Pinning {
+    /// What it costs to have the memory pinned from the set-up to the end, as far as the profile
+    /// knows: not all profiles have what unregistering takes.
+    pub fn costs(&self) -> Option<Span> {
+        Some(self.register? + self.unregister.unwrap_or_default())
+    }
+}
+
+/// A program without the pinning of its set-up: the driver stages copies of that memory. `None` if
+/// it pins nothing, or captures its calls in graphs, which takes pinned memory.
+pub fn unpinned(program: &Program) -> Option<Program> {
+    let mut other = program.clone();
+    other.setup.retain(|call| call.pinned().is_none());
+    for call in &program.setup {
+        if let Some(AllocationId(id)) = call.pinned() {
+            other.allocations[id].place = Place::Host(HostMemory::Pageable);
+        }
+    }
+    (other.setup.len() < program.setup.len() && !program.has_graphs()).then_some(other)
+}
+
+/// Memory of its own that a program takes in the set-up so that data travels through it: pinned,
+/// write-combined or managed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub bytes: Bytes,
+    /// `None` if the profile does not know it.
+    pub costs: Option<Span>,
+    /// Giving it back, once no pass needs it any more. It is not part of the set-up. `None` if the
+    /// profile does not know it, as for managed memory.
+    pub gives_back: Option<Span>,
+}
+
+/// Prices what a program takes like that; nothing if it takes none.
+pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
+    let is_taken = |(id, one): &(usize, &Allocation)| {
+        let is_own = || program.setup.contains(&Call::allocate(AllocationId(*id)));
+        let is_combined = one.place == Place::Host(HostMemory::WriteCombined);
+        ((one.place.is_managed() || one.place.is_pinned()) && is_own())
+            || (one.holds.is_some() && is_combined)
+    };
+    let all: Vec<(Bytes, MemoryCost, Option<MemoryCost>)> = program
+        .allocations
+        .iter()
+        .enumerate()
+        .filter(is_taken)
+        .map(|(_, one)| match one.place.is_managed() {
+            true => (one.bytes, MemoryCost::ManagedAllocate, None),
+            false => (one.bytes, MemoryCost::PinnedAllocate, Some(MemoryCost::PinnedFree)),
+        })
+        .collect();
+    if all.is_empty() {
+        return None;
+    }
+    let price = |cost: Option<MemoryCost>, bytes| profile.memory(cost?, bytes).ok();
+    let sum = |prices: Option<f64>| prices.map(|sum| Span::from_nanos_f64(sum.max(0.0)));
+    let costs = all.iter().map(|&(bytes, cost, _)| price(Some(cost), bytes)).sum();
+    let gives_back = all.iter().map(|&(bytes, _, free)| price(free, bytes)).sum();
+    let bytes = all.iter().map(|(bytes, ..)| *bytes).sum();
+    Some(Taken { bytes, costs: sum(costs), gives_back: sum(gives_back) })
+}
+
+/// Prices what a program pins; nothing if it pins nothing.
+pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
+    let pinned = program.setup.iter().filter_map(Call::pinned);
+    let sizes: Vec<Bytes> = pinned.map(|id| program.allocation(id).bytes).collect();
+    if sizes.is_empty() {
+        return None;
+    }
+    let bytes: Bytes = sizes.iter().copied().sum();
+    let sum = |price: &dyn Fn(Bytes) -> Option<f64>| {
+        let all = sizes.iter().map(|&bytes| price(bytes)).sum::<Option<f64>>()?;
+        Some(Span::from_nanos_f64(all.max(0.0)))
+    };
+    let memory = |cost| sum(&|bytes| profile.memory(cost, bytes).ok());
+    Some(Pinning {
+        bytes,
+        register: memory(MemoryCost::Register),
+        unregister: memory(MemoryCost::Unregister),
+        allocate: memory(MemoryCost::PinnedAllocate),
+        // A pass goes through all of it, and through as much pinned memory.
+        copy: sum(&|one| copy(profile, one, bytes + bytes)),
+    })
+}
+
+/// Nanoseconds in which all threads copy so much: what reads one array and writes another.
+fn copy(profile: &Profile, bytes: Bytes, footprint: Bytes) -> Option<f64> {
+    let mut operands = [(Bytes::ZERO, Bytes::ZERO); MOST_OPERANDS];
+    operands[..2].fill((bytes, footprint));
+    let nothing = [Bytes::ZERO; 2];
+    let around =
+        HostLocality { reuse: Reuse(operands), footprint, handed: nothing, helped: nothing };
+    profile.twin(Kernel::Scale, &Arguments::default(), bytes.as_f32_count(), around).ok()
 }

@@ -3,7 +3,7 @@
 
 use super::body::Body;
 use super::entries::EntryId;
-use super::work::{Work, WorkKind};
+use super::work::{CallCost, Work, WorkKind};
 use crate::machine::Direction;
 use crate::profile::{Profile, Unknown};
 
@@ -24,10 +24,10 @@ impl WaitingKernels {
     /// # Errors
     /// If kernels may wait, and the profile does not know what that costs.
     pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
-        let launching = launching(body);
+        let launching = launching(body, |_| true);
         let rows = if launching.len() > 1 { body.entries.rows() } else { Vec::new() };
         check_polling(body, &launching, profile)?;
-        let refetched = refetched(body, &launching);
+        let refetched = refetched(body);
         if !refetched.is_empty() {
             profile.knows_refetching()?;
         }
@@ -35,10 +35,11 @@ impl WaitingKernels {
     }
 }
 
-fn launching(body: &Body) -> Vec<u16> {
+/// The streams that have kernels which count.
+fn launching(body: &Body, counts: impl Fn(&CallCost) -> bool) -> Vec<u16> {
     let mut launches = vec![false; body.streams()];
     for call in body.calls.iter().filter(|call| call.kind == WorkKind::KERNEL) {
-        launches[usize::from(call.stream)] = true;
+        launches[usize::from(call.stream)] |= counts(&body.costs[call.cost as usize]);
     }
     (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
 }
@@ -62,21 +63,18 @@ fn check_polling(body: &Body, launching: &[u16], profile: &Profile) -> Result<()
 
 /// The streams with kernels outside of graphs, on devices that have several such streams and that
 /// copies are made to.
-fn refetched(body: &Body, launching: &[u16]) -> Vec<u16> {
-    let mut launches = vec![false; body.streams()];
+fn refetched(body: &Body) -> Vec<u16> {
+    let launching = launching(body, |cost| !cost.in_graph);
     let mut is_copied_to = vec![false; body.devices()];
     for call in &body.calls {
-        let cost = &body.costs[call.cost as usize];
-        if call.kind == WorkKind::KERNEL && !cost.in_graph {
-            launches[usize::from(call.stream)] = true;
-        }
-        if let Work::Copy { direction: Direction::HostToDevice, .. } = cost.work {
+        let work = &body.costs[call.cost as usize].work;
+        if let Work::Copy { direction: Direction::HostToDevice, .. } = work {
             is_copied_to[body.device_of(call.stream)] = true;
         }
     }
     let on = |device: usize| {
-        let is_here = |id: &u16| body.device_of(*id) == device && launches[usize::from(*id)];
-        let here: Vec<u16> = launching.iter().copied().filter(is_here).collect();
+        let here = launching.iter().copied().filter(|&id| body.device_of(id) == device);
+        let here: Vec<u16> = here.collect();
         if here.len() > 1 && is_copied_to[device] { here } else { Vec::new() }
     };
     (0..body.devices()).flat_map(on).collect()

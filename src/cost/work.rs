@@ -17,6 +17,10 @@ pub struct CallCost {
     pub latency: Span,
     pub work: Work,
     pub waits: Waits,
+    /// How long waking up takes if the host has to wait.
+    pub wake: Span,
+    /// The part of the host time that comes behind the wait.
+    pub then: Span,
     /// For which share of its time the host streams through memory with all threads.
     pub streams: f64,
     /// Whether the call is in a graph, where the host makes only the graph's launch.
@@ -30,9 +34,17 @@ impl CallCost {
     /// The cost of a call that occupies the host for this long and puts nothing into a stream.
     #[inline]
     pub const fn on_host(host: Span) -> Self {
-        let (latency, work, waits) = (Span::ZERO, Work::Nothing, Waits::No);
-        let (streams, in_graph, may_go_inline) = (0.0, false, false);
-        Self { host, latency, work, waits, streams, in_graph, may_go_inline }
+        Self {
+            host,
+            latency: Span::ZERO,
+            work: Work::Nothing,
+            waits: Waits::No,
+            wake: Span::ZERO,
+            then: Span::ZERO,
+            streams: 0.0,
+            in_graph: false,
+            may_go_inline: false,
+        }
     }
 
     /// The cost of a wait for another thread: the waiting one looks at a flag, again and again.
@@ -45,17 +57,12 @@ impl CallCost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     No,
-    /// Everything in the stream; waking up takes as long as given.
-    Stream(Span),
-    /// The latest record of an event; waking up takes as long as given.
-    Event(Span),
-    /// Everything in the streams of one device, or of all. If the host has to wait, waking up takes
-    /// `wake`, and the part of its time that comes behind the wait takes `then`.
-    Device {
-        only: Option<DeviceId>,
-        wake: Span,
-        then: Span,
-    },
+    /// Everything in the stream.
+    Stream,
+    /// The latest record of an event.
+    Event,
+    /// Everything in the streams of one device, or of all.
+    Device(Option<DeviceId>),
     /// All calls of another host thread that come before this one.
     Thread(u16),
     /// The call's own operation, up to the point at which staging no longer needs the host.
@@ -88,7 +95,7 @@ pub enum Work {
     },
     /// Lasts while the driver stages the data through memory of its own; the host is released
     /// `early` before the end. It does not hold the engine against other copies: none of pinned
-    /// memory is under way in its direction, see `cost::shape`.
+    /// memory is under way in its direction, see `cost::analysis`.
     Staged {
         direction: Direction,
         duration: Span,

@@ -75,35 +75,15 @@ impl HostWrites {
     }
 }
 
-/// What the CPU has written that no copy has read since.
-#[derive(Default)]
-pub(super) struct Written(Uses<bool>);
-
-impl Written {
-    pub fn note(&mut self, slice: &Slice, by_all: bool) {
-        self.0.note(slice, by_all);
-    }
-
-    /// A device wrote it, or the memory is new.
-    pub fn forget(&mut self, slice: &Slice) {
-        self.0.forget(slice);
-    }
-
-    /// A copy reads a slice: how long ago it was written, in bytes that the CPU has written since.
-    pub fn read(&mut self, slice: &Slice) -> Option<JustWritten> {
-        let age = self.age(slice);
-        self.0.forget(slice);
-        age
-    }
-
-    fn age(&self, slice: &Slice) -> Option<JustWritten> {
-        let by_all = self.0.last_by(slice)?;
-        let byte = Bytes::new(1);
-        let ends = [slice.offset, slice.end() - byte];
-        let ends = ends.map(|offset| Slice { offset, length: byte, ..*slice });
-        // What was written in one go is as old at its start as at its end.
-        let first = self.0.since(&ends, &[]).flatten().max()?;
-        let covered = self.0.covered(slice).min(first);
-        Some(JustWritten { by_all, since: [first - covered, first] })
-    }
+/// How old what a copy reads is, in bytes that the CPU has written since. `written`: what it has
+/// written that no copy has read, and whether all its threads did.
+pub(super) fn age_of(slice: &Slice, written: &Uses<bool>) -> Option<JustWritten> {
+    let by_all = written.last_by(slice)?;
+    let byte = Bytes::new(1);
+    let ends = [slice.offset, slice.end() - byte];
+    let ends = ends.map(|offset| Slice { offset, length: byte, ..*slice });
+    // What was written in one go is as old at its start as at its end.
+    let first = written.since(&ends, &[]).flatten().max()?;
+    let covered = written.covered(slice).min(first);
+    Some(JustWritten { by_all, since: [first - covered, first] })
 }

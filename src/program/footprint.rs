@@ -1,6 +1,6 @@
 //! How much host memory a pass goes through: caches hold it from one pass to the next, or do not.
 
-use super::accesses::AccessKind;
+use super::accesses::{Access, AccessKind};
 use super::call::Call;
 use super::operands::Place;
 use super::value::Program;
@@ -26,11 +26,11 @@ impl Program {
         // What a kernel of the program's own uses is not counted.
         let is_own = |call: &Call| call.step().is_some_and(|step| step.own().is_some());
         let calls = self.body.iter().filter(|call| counts(call) && !is_own(call));
-        for access in calls.flat_map(|call| self.accesses(call)) {
+        let mut add = |access: Access| {
             let slice = access.touched.slice;
             let is_on_host = matches!(self.allocation(slice.allocation).place, Place::Host(_));
             if !is_on_host || matches!(access.kind, AccessKind::Changes(_) | AccessKind::Scratch) {
-                continue;
+                return;
             }
             let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
             let ranges = &mut used[slice.allocation.0];
@@ -39,7 +39,8 @@ impl Program {
                 Some([first, last]) if *first <= from && from <= *last => *last = to.max(*last),
                 _ => ranges.push([from, to]),
             }
-        }
+        };
+        calls.for_each(|call| self.accesses(call).for_each(&mut add));
         Bytes::new(used.into_iter().map(covered).sum())
     }
 }

@@ -7,7 +7,6 @@ use crate::cost::{CompileError, CompiledProgram};
 use crate::machine::HostMemory;
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::simulate::Simulator;
 use crate::units::{Bytes, Span};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -42,7 +41,6 @@ pub(super) struct Search<'a> {
     pub memory: HostMemory,
     /// The most memory to take of each device.
     pub limit: Bytes,
-    simulator: Simulator,
     /// What schedules come to that were looked at.
     known: BTreeMap<Schedule, Option<Worth>>,
     /// Calls that were simulated, and nodes of schedules that have no program.
@@ -56,9 +54,8 @@ impl<'a> Search<'a> {
         profile: &'a Profile,
         (memory, limit): (HostMemory, Bytes),
     ) -> Self {
-        let simulator = Simulator::default();
         let known = BTreeMap::new();
-        Self { graph, prices, profile, memory, limit, simulator, known, simulated: 0 }
+        Self { graph, prices, profile, memory, limit, known, simulated: 0 }
     }
 
     /// The program of a schedule.
@@ -81,7 +78,7 @@ impl<'a> Search<'a> {
                 CompileError::DoesNotFit(error) => Impossible::TooLarge(error.to_string()),
                 CompileError::Unknown(unknown) => Impossible::Other(unknown.to_string()),
             })?;
-        let makespan = self.simulator.makespan(&compiled);
+        let makespan = compiled.makespan();
         let (streams, calls) = (program.streams.len(), program.body.len());
         Ok(Worth { makespan, streams, calls })
     }

@@ -2,6 +2,7 @@
 //! prices and judged by the simulator.
 
 use super::graph::{Item, ItemId, Node, TaskGraph};
+use crate::cost::CompiledProgram;
 use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory, own_kernels};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::profile::Profile;
@@ -9,7 +10,6 @@ use crate::program::{
     Allocation, AllocationId, Call, CopyBy, Place, Program, Route, Slice, StreamTraits,
 };
 use crate::scenario::{Needed, Task};
-use crate::simulate::times_alone;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 use std::slice;
@@ -187,7 +187,7 @@ impl Pricing<'_> {
     /// The sum over all calls of what they take on the host (0) or on a device (1), if the profile
     /// knows it.
     fn sum(&self, program: &Program, side: usize) -> Option<Span> {
-        let times = times_alone(program, self.profile).ok()?;
+        let times = CompiledProgram::new(program, self.profile).ok()?.times_alone();
         Some(times.into_iter().map(|both| both[side]).sum())
     }
 }

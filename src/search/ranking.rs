@@ -336,7 +336,7 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
 }
 
 /// Like [`rank`]. Counts what is simulated as
-/// [`forecast_counted`](crate::simulate::forecast_counted) does.
+/// [`forecast_all`](crate::simulate::forecast_all) does.
 pub fn rank_counted(
     candidates: Candidates,
     profile: &Profile,

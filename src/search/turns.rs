@@ -7,7 +7,7 @@
 use super::halving::halved;
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::simulate::{Draws, Tally, forecast_counted};
+use crate::simulate::{Draws, Tally, forecast_all};
 use crate::units::Span;
 use rayon::prelude::*;
 #[cfg(feature = "schema")]
@@ -97,7 +97,7 @@ pub(super) fn drawn_lead(
     draws: Draws,
     done: &Tally,
 ) -> Option<(f64, f64)> {
-    let [cpu, gpu] = forecast_counted(programs, profile, draws, done).try_into().ok()?;
+    let [cpu, gpu] = forecast_all(programs, profile, draws, done).try_into().ok()?;
     Some(gpu.ok()?.lead_over(&cpu.ok()?, [Span::ZERO; 2], 1))
 }
 

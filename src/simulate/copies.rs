@@ -21,20 +21,18 @@
 //! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
 //! command, and on some GPUs all the time that they run.
 
-mod beside;
 mod engine;
 mod flow;
 
 pub(super) use engine::QueuedCopy;
 
-use super::links::Links;
+use super::links::{Flow, Links};
 use super::operation::Completion;
-use crate::cost::{CompiledProgram, ENGINES, NONE};
+use crate::cost::{CompiledProgram, ENGINES};
 use crate::machine::Direction;
 use crate::units::Instant;
-use beside::delay_beside_each_other;
-use engine::CopyEngine;
-use flow::start_flow;
+use engine::{CopyEngine, delay_beside_each_other};
+use flow::CopyFlow;
 
 #[inline]
 fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
@@ -42,10 +40,12 @@ fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
 }
 
 /// The engines of all devices.
-pub(super) struct Copies {
+pub(super) struct Copies<'p> {
+    compiled: &'p CompiledProgram<'p>,
     engines: Vec<[CopyEngine; ENGINES]>,
     links: Links,
-    capacities: Vec<f64>,
+    /// The copies under way as flows, by engine, where copies slow each other.
+    flows: Vec<Option<Flow>>,
     /// Whether copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
     /// How many kernels run on each device, counted where copies take longer beside kernels.
@@ -65,63 +65,31 @@ pub(super) struct Copies {
 /// A copy with fewer nanoseconds left than this is complete.
 const DONE: f64 = 0.5;
 
-impl Default for Copies {
-    fn default() -> Self {
-        let (links, next) = (Links::new(&[]), Instant::NEVER);
-        let (engines, capacities, kernels) = (Vec::new(), Vec::new(), Vec::new());
-        let (is_fluid, slowed_by_kernels, written) = (false, false, 0.0);
-        let (examined, changed) = (0, false);
-        Self {
-            engines,
-            links,
-            capacities,
-            is_fluid,
-            kernels,
-            written,
-            slowed_by_kernels,
-            examined,
-            changed,
-            next,
-        }
-    }
-}
-
-impl Copies {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        (self.changed, self.next, self.written) = (false, Instant::NEVER, 0.0);
-        if self.capacities == compiled.links.capacities {
-            self.links.clear();
-        } else {
-            self.capacities.clone_from(&compiled.links.capacities);
-            self.links = Links::new(&self.capacities);
-        }
-        self.is_fluid = !compiled.links.is_empty()
+impl<'p> Copies<'p> {
+    pub fn new(compiled: &'p CompiledProgram<'p>) -> Self {
+        let devices = compiled.body.devices();
+        let is_fluid = !compiled.links.is_empty()
             || compiled.copies.take_time_to_switch()
             || compiled.slows_copies_down();
-        self.engines.resize_with(compiled.body.devices(), Default::default);
-        self.slowed_by_kernels = compiled.copies.speed_beside_kernels.iter().any(|&one| one < 1.0);
-        self.kernels.clear();
-        self.kernels.resize(compiled.body.devices(), 0);
-        self.examined = ENGINES * compiled.body.devices();
-        for engine in self.engines.as_flattened_mut() {
-            engine.rest.clear();
-            (engine.first, engine.entry, engine.end) = (None, NONE, Instant::NEVER);
-            engine.serving = None;
-            (engine.speed, engine.slowdown, engine.flow) = (1.0, 1.0, None);
-            engine.row = [Instant::START; 2];
+        Self {
+            compiled,
+            engines: (0..devices).map(|_| Default::default()).collect(),
+            links: Links::new(&compiled.links.capacities),
+            flows: vec![None; ENGINES * devices],
+            is_fluid,
+            kernels: vec![0; devices],
+            written: 0.0,
+            slowed_by_kernels: compiled.copies.speed_beside_kernels.iter().any(|&one| one < 1.0),
+            examined: ENGINES * devices,
+            changed: false,
+            next: Instant::NEVER,
         }
     }
 
     #[inline(always)]
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: QueuedCopy) {
         self.changed = true;
-        let asked = &mut self.engines[device][engine];
-        if asked.first.is_some() {
-            asked.rest.push_back(copy);
-        } else {
-            asked.first = Some(copy);
-        }
+        self.engines[device][engine].queue.push_back(copy);
     }
 
     /// Prepares for [`Copies::collect`] at the time `now`.
@@ -145,7 +113,8 @@ impl Copies {
     /// it returns `None`.
     #[inline(always)]
     pub fn collect(&mut self, now: Instant) -> Option<Completion> {
-        for engine in &mut self.engines.as_flattened_mut()[self.examined..] {
+        let examined = self.examined;
+        for engine in &mut self.engines.as_flattened_mut()[examined..] {
             self.examined += 1;
             if engine.end > now {
                 continue;
@@ -153,9 +122,7 @@ impl Copies {
             self.changed = true;
             engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            if let Some(flow) = engine.flow {
-                self.links.remove(flow.id);
-            }
+            self.flows[self.examined - 1] = None;
             let CopyEngine { entry, started, before, .. } = *engine;
             return Some(Completion { entry, started, before });
         }
@@ -166,11 +133,6 @@ impl Copies {
     #[inline]
     pub fn busy(&self, device: usize) -> [bool; ENGINES] {
         busy(&self.engines[device])
-    }
-
-    #[inline]
-    pub fn is_busy(&self, device: usize, engine: usize) -> bool {
-        self.engines[device][engine].is_busy()
     }
 
     /// If copies of one direction were under way at the past time `then`: since when, and, if they
@@ -199,7 +161,7 @@ impl Copies {
     #[inline]
     pub fn begins_down(&self, device: usize) -> bool {
         let down = &self.engines[device][Direction::HostToDevice as usize];
-        down.first.is_some() && !down.is_busy()
+        !down.queue.is_empty() && !down.is_busy()
     }
 
     /// Makes copies of a device and a direction that start from now on take so many times longer.
@@ -233,10 +195,11 @@ impl Copies {
     /// Gives each idle engine its next copy. Call it when everything that becomes ready at this
     /// moment has been enqueued.
     #[inline(always)]
-    pub fn fill(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
+    pub fn fill(&mut self, now: Instant) {
+        let compiled = self.compiled;
         self.changed = false;
         if !compiled.links.is_empty() {
-            self.fill_links(compiled, now);
+            self.fill_links(now);
             return;
         }
         self.next = Instant::NEVER;
@@ -254,7 +217,8 @@ impl Copies {
 
     /// Gives idle engines their next copy where copies slow each other, and updates all speeds.
     #[inline(never)]
-    fn fill_links(&mut self, compiled: &CompiledProgram<'_>, now: Instant) {
+    fn fill_links(&mut self, now: Instant) {
+        let compiled = self.compiled;
         self.next = Instant::NEVER;
         let written = self.written;
         let later = |entry| compiled.just_written(entry, written);
@@ -262,31 +226,32 @@ impl Copies {
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
         }
-        for (device, engines) in self.engines.iter_mut().enumerate() {
+        let flows = self.flows.as_chunks_mut::<ENGINES>().0.iter_mut();
+        for (device, (engines, flows)) in self.engines.iter_mut().zip(flows).enumerate() {
             let before = busy(engines);
-            for (engine, &switch) in engines.iter_mut().zip(&compiled.copies.switch[device]) {
-                if !engine.is_busy() && engine.first.is_some() {
+            let switches = &compiled.copies.switch[device];
+            for ((engine, flow), &switch) in engines.iter_mut().zip(flows).zip(switches) {
+                if !engine.is_busy() && !engine.queue.is_empty() {
                     engine.start_next(now, switch, later);
                     engine.speed = 1.0;
-                    engine.flow =
-                        Some(start_flow(&mut self.links, compiled, (engine.entry, device)));
+                    let cost = compiled.body.cost_in(engine.entry);
+                    engine.flow = Some(CopyFlow::of(cost));
+                    let uses = compiled.links.uses(device, &cost.work);
+                    *flow = Some(self.links.flow(compiled.links.weight(&cost.work), 1.0, uses));
                 }
             }
             delay_beside_each_other(engines, before);
         }
-        self.links.share();
-        for (engines, kernels) in self.engines.iter_mut().zip(&self.kernels) {
-            let beside = &compiled.copies.speed_beside_kernels;
-            for (engine, beside) in engines.iter_mut().zip(beside).filter(|(one, _)| one.is_busy())
-            {
-                engine.speed = engine.flow.map_or(1.0, |flow| self.links.rate(flow.id));
-                if *kernels > 0 {
-                    engine.delay_beside_kernels();
-                    engine.speed *= beside;
-                }
-                engine.predict_end();
-                self.next = self.next.min(engine.end);
+        self.links.share(&mut self.flows);
+        let engines = self.engines.as_flattened_mut().iter_mut().zip(&self.flows).enumerate();
+        for (at, (engine, flow)) in engines.filter(|(_, (engine, _))| engine.is_busy()) {
+            engine.speed = flow.map_or(1.0, |flow| flow.rate);
+            if self.kernels[at / ENGINES] > 0 {
+                engine.delay_beside_kernels();
+                engine.speed *= compiled.copies.speed_beside_kernels[at % ENGINES];
             }
+            engine.predict_end();
+            self.next = self.next.min(engine.end);
         }
     }
 }

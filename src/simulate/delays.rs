@@ -1,17 +1,13 @@
 //! Which calls have been issued, and how much later than if the host never waited.
 
-use crate::cost::{CallId, CompiledProgram, NONE};
+use crate::cost::{CallId, CompiledProgram};
 use crate::units::{Instant, Span};
 
 /// The delays of all calls so far.
-#[derive(Default)]
 pub(super) struct Delays {
     /// Each delay with the first call that it applies to; it applies up to the next one in the
     /// list.
     list: Vec<(CallId, Span)>,
-    /// The last delay of the list, and its first call.
-    from: CallId,
-    delay: Span,
     /// The first call that has not been issued, if one host thread makes all.
     pub until: CallId,
     /// If several do: when each call was issued, or [`Instant::NEVER`] if it has not been.
@@ -19,16 +15,9 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        self.list.clear();
-        (self.from, self.delay, self.until) = (0, Span::ZERO, 0);
-        self.made.clear();
-        if compiled.body.threads.are_several() {
-            self.made.resize(compiled.body.calls.len(), Instant::NEVER);
-            // No call has a delay of the list.
-            self.from = NONE;
-        }
+    pub fn new(compiled: &CompiledProgram<'_>) -> Self {
+        let calls = if compiled.body.has_threads() { compiled.body.calls.len() } else { 0 };
+        Self { list: Vec::new(), until: 0, made: vec![Instant::NEVER; calls] }
     }
 
     #[inline]
@@ -45,14 +34,17 @@ impl Delays {
     #[inline]
     pub fn begin(&mut self, from: CallId, delay: Span) {
         self.list.push((from, delay));
-        (self.from, self.delay) = (from, delay);
     }
 
     /// When a call is issued that has been reached. `time` is when it would be if the host never
     /// waited.
     #[inline(always)]
     pub fn issued(&self, call: CallId, time: Span) -> Instant {
-        Instant::START + time + if call >= self.from { self.delay } else { self.before(call) }
+        let delay = match self.list.last() {
+            Some(&(from, delay)) if call >= from => delay,
+            _ => self.before(call),
+        };
+        Instant::START + time + delay
     }
 
     /// The delay of an earlier call.

@@ -6,19 +6,17 @@ mod threads;
 
 use super::channels::Channels;
 use super::copies::{Copies, QueuedCopy};
-use super::engines::EngineView;
-use super::horizon::within_horizon;
+use super::hand_overs::EngineView;
 use super::host::{Blocked, Host};
 use super::multiprocessors::Multiprocessors;
-use super::observer::{Cause, Done, Observer, Recorder};
-use super::operation::{Completion, Ready};
+use super::operation::{Cause, Completion, Ready};
 use super::polling::Polling;
 use super::queue::Queue;
 use super::streams::{Next, Streams};
-use crate::cost::{CompileError, CompiledProgram, Entry, EntryId, NONE, PEER_ENGINE, Work};
-use crate::profile::Profile;
+use crate::cost::{CallId, CompileError, CompiledProgram, Entry, EntryId, NONE, PEER_ENGINE, Work};
+use crate::profile::{Profile, Unknown};
 use crate::program::Program;
-use crate::timeline::{Reason, Timeline};
+use crate::timeline::{Activity, Lane, Reason, Timeline};
 use crate::units::{Instant, Span};
 
 /// An event at a time that is known in advance.
@@ -48,7 +46,7 @@ enum Event {
 /// If the profile does not know what one of the calls costs, or the program does not
 /// fit its machine.
 pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, CompileError> {
-    let timeline = Simulator::default().timeline(&CompiledProgram::new(program, profile)?);
+    let timeline = CompiledProgram::new(program, profile)?.timeline();
     within_horizon(timeline.makespan).map(|_| timeline)
 }
 
@@ -57,12 +55,40 @@ pub fn simulate(program: &Program, profile: &Profile) -> Result<Timeline, Compil
 /// # Errors
 /// As [`simulate`].
 pub fn makespan(program: &Program, profile: &Profile) -> Result<Span, CompileError> {
-    within_horizon(Simulator::default().makespan(&CompiledProgram::new(program, profile)?))
+    within_horizon(CompiledProgram::new(program, profile)?.makespan())
 }
 
-/// The discrete-event engine. It keeps its memory from one program to the next.
-#[derive(Default)]
-pub struct Simulator {
+/// The time of a pass, if it was simulated to its end.
+pub(super) fn within_horizon(makespan: Span) -> Result<Span, CompileError> {
+    if makespan < Span::LONGEST {
+        return Ok(makespan);
+    }
+    let longest = Instant::HORIZON.since_start().in_years();
+    Err(Unknown::refused(format!("a run of more than {longest}")).into())
+}
+
+impl CompiledProgram<'_> {
+    /// The time that one pass over the program takes; [`Span::LONGEST`] if it goes on after
+    /// [`Instant::HORIZON`].
+    pub fn makespan(&self) -> Span {
+        Simulation::<false>::new(self).run()
+    }
+
+    /// Everything that happens in one pass over the program until [`Instant::HORIZON`]. If it goes
+    /// on after that, it takes [`Span::LONGEST`].
+    pub fn timeline(&self) -> Timeline {
+        let mut simulation = Simulation::<true>::new(self);
+        let makespan = simulation.run();
+        let mut activities = simulation.activities;
+        activities.sort_by_key(|activity| (activity.lane, activity.start, activity.call));
+        Timeline { activities, makespan }
+    }
+}
+
+/// The discrete-event engine, in one pass over a program. It works out causes and notes activities
+/// only if it `LISTENS`.
+struct Simulation<'p, const LISTENS: bool> {
+    compiled: &'p CompiledProgram<'p>,
     now: Instant,
     queue: Queue<Event>,
     /// The host thread that makes calls now.
@@ -70,56 +96,59 @@ pub struct Simulator {
     thread: u16,
     /// If there are several: the others, by their numbers.
     threads: Vec<Host>,
-    streams: Streams,
+    streams: Streams<'p>,
     channels: Channels,
     /// Kernels that their channel has just let pass.
     launched: Vec<Ready>,
-    polling: Polling,
+    /// How engines poll; `None` if hand-overs have costs instead.
+    polling: Option<Polling<'p>>,
     /// Operations that the latest poll has found able to go on.
     found: Vec<EntryId>,
-    copies: Copies,
+    copies: Copies<'p>,
     multiprocessors: Multiprocessors,
+    activities: Vec<Activity>,
 }
 
-impl Simulator {
-    /// The time that one pass over the program takes; [`Span::LONGEST`] if it goes on after
-    /// [`Instant::HORIZON`].
-    pub fn makespan(&mut self, compiled: &CompiledProgram<'_>) -> Span {
-        self.run(compiled, &mut ())
+impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
+    fn new(compiled: &'p CompiledProgram<'p>) -> Self {
+        let threads = compiled.body.threads.iter().max().map_or(0, |last| last + 1);
+        let threads = (0..threads).map(|thread| Host::at(compiled.body.next_of(thread, 0)));
+        let devices = compiled.body.devices();
+        Self {
+            compiled,
+            now: Instant::START,
+            queue: Queue::new(),
+            host: Host::at(0),
+            thread: 0,
+            threads: threads.collect(),
+            streams: Streams::new(compiled),
+            channels: Channels::new(compiled),
+            launched: Vec::new(),
+            polling: compiled.polling.as_ref().map(|times| Polling::new(compiled, times)),
+            found: Vec::new(),
+            copies: Copies::new(compiled),
+            multiprocessors: Multiprocessors::new(
+                devices,
+                compiled.profile.machine.multiprocessors,
+            ),
+            activities: Vec::new(),
+        }
     }
 
-    /// Everything that happens in one pass over the program until [`Instant::HORIZON`]. If it goes
-    /// on after that, it takes [`Span::LONGEST`].
-    pub fn timeline(&mut self, compiled: &CompiledProgram<'_>) -> Timeline {
-        let mut recorder = Recorder::default();
-        let makespan = self.run(compiled, &mut recorder);
-        recorder.timeline(makespan)
-    }
-
-    fn run(&mut self, compiled: &CompiledProgram<'_>, observer: &mut impl Observer) -> Span {
-        self.now = Instant::START;
-        self.queue.reset();
-        self.host = Host::default();
-        self.reset_threads(compiled);
-        self.streams.reset(compiled);
-        self.channels.reset(compiled);
-        self.polling.reset(compiled);
-        self.copies.reset(compiled);
-        self.multiprocessors
-            .reset(compiled.body.devices(), compiled.profile.machine.multiprocessors);
-        if compiled.body.threads.are_several() {
-            self.begin_threads(compiled);
+    fn run(&mut self) -> Span {
+        if self.compiled.body.has_threads() {
+            self.begin_threads();
         } else {
-            self.issue(compiled, observer);
+            self.issue();
         }
         loop {
-            let next = self.queue.next().min(self.multiprocessors.next).min(self.polling.next);
+            let next = self.queue.next().min(self.multiprocessors.next).min(self.next_poll());
             // Engines are filled once everything that becomes ready at this moment is known.
             if self.copies.changed && next > self.now {
-                if compiled.slows_copies_down() {
-                    self.slow_down_copies(compiled);
+                if self.compiled.slows_copies_down() {
+                    self.slow_down_copies();
                 }
-                self.copies.fill(compiled, self.now);
+                self.copies.fill(self.now);
             }
             let next = next.min(self.copies.next);
             if next > Instant::HORIZON {
@@ -129,28 +158,33 @@ impl Simulator {
                 break;
             }
             self.now = next;
-            self.step(compiled, observer);
+            self.step();
         }
-        assert!(self.has_made_all(compiled), "a checked plan runs to its end");
+        assert!(self.has_made_all(), "a checked plan runs to its end");
         let end = self.now.max(self.host.reached);
         if end > Instant::HORIZON { Span::LONGEST } else { end.since_start() }
     }
 
+    #[inline(always)]
+    fn next_poll(&self) -> Instant {
+        self.polling.as_ref().map_or(Instant::NEVER, |polling| polling.next)
+    }
+
     /// Handles everything that is due now: ends before beginnings.
     #[inline(always)]
-    fn step<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, observer: &mut O) {
+    fn step(&mut self) {
         self.copies.prepare(self.now);
         self.multiprocessors.prepare(self.now);
         while let Some(ended) = self.next_end() {
-            self.finish(compiled, ended, observer);
+            self.finish(ended);
         }
-        if self.polling.next <= self.now {
-            self.poll(compiled);
+        if self.next_poll() <= self.now {
+            self.poll();
         }
         while let Some(event) = self.queue.pop_due(self.now) {
             match event {
-                Event::Dispatches(id) => self.dispatch(compiled, id),
-                _ => self.go_on_with(compiled, event, observer),
+                Event::Dispatches(id) => self.dispatch(id),
+                _ => self.go_on_with(event),
             }
         }
     }
@@ -164,56 +198,51 @@ impl Simulator {
 
     /// Lets the blocks of a kernel run.
     #[inline(always)]
-    fn dispatch(&mut self, compiled: &CompiledProgram<'_>, id: EntryId) {
-        if let Work::Kernel { blocks, .. } = &self.streams.cost_of(compiled, id).work {
-            let stream = usize::from(compiled.body.entry(id).stream);
-            self.multiprocessors.start(self.now, (id, &compiled.body.traits[stream]), blocks);
+    fn dispatch(&mut self, id: EntryId) {
+        if let Work::Kernel { blocks, .. } = &self.streams.cost_of(id).work {
+            let stream = usize::from(self.compiled.body.entry(id).stream);
+            self.multiprocessors.start(self.now, (id, &self.compiled.body.traits[stream]), blocks);
         }
     }
 
     /// Handles the rarer events.
     #[inline(never)]
-    fn go_on_with<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        event: Event,
-        observer: &mut O,
-    ) {
+    fn go_on_with(&mut self, event: Event) {
         match event {
             Event::HostEnters => {
                 self.host.blocked = Blocked::No;
-                self.issue(compiled, observer);
+                self.issue();
             }
             Event::HostReturns(thread) => {
-                if compiled.body.threads.are_several() {
+                if self.compiled.body.has_threads() {
                     self.turn_to(thread);
                     self.host.reached = self.now;
-                    return self.leave_call(compiled, observer);
+                    return self.leave_call();
                 }
                 self.host.reached = self.now;
-                self.host.leave(observer);
-                self.issue(compiled, observer);
+                self.leave();
+                self.issue();
             }
-            Event::TakesEffect(thread) => self.take_effect(compiled, thread, observer),
+            Event::TakesEffect(thread) => self.take_effect(thread),
             Event::Joins(id) => {
-                let work = &self.streams.cost_of(compiled, id).work;
-                self.join(compiled, (id, compiled.body.entry(id)), work);
+                let work = &self.streams.cost_of(id).work;
+                self.join((id, self.compiled.body.entry(id)), work);
             }
-            Event::IsMissed(id) => self.miss(compiled, id),
+            Event::IsMissed(id) => self.miss(id),
             Event::Begins(id) => {
-                let stream = compiled.body.entry(id).stream;
-                self.copies.begin_kernel(compiled.body.device_of(stream), self.now);
+                let stream = self.compiled.body.entry(id).stream;
+                self.copies.begin_kernel(self.compiled.body.device_of(stream), self.now);
             }
-            Event::Dispatches(id) => self.dispatch(compiled, id),
+            Event::Dispatches(id) => self.dispatch(id),
             Event::Ends(entry) => {
-                let duration = self.streams.cost_of(compiled, entry).work.by_itself();
+                let duration = self.streams.cost_of(entry).work.by_itself();
                 let started = self.now.earlier_by(duration);
                 // In a row of staged copies, the host worked on this one before the previous one
                 // ended.
-                let stream = compiled.body.entry(entry).stream;
+                let stream = self.compiled.body.entry(entry).stream;
                 let started = started.max(self.streams.cleared(stream));
                 let ended = Completion { entry, started, before: NONE };
-                self.finish(compiled, ended, observer);
+                self.finish(ended);
             }
         }
     }
@@ -221,11 +250,11 @@ impl Simulator {
     /// Lets a stream go on, and then the streams that waited for it. What becomes ready joins its
     /// engine in the order in which it became ready.
     #[inline(always)]
-    fn advance<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, stream: u16) {
+    fn advance(&mut self, stream: u16) {
         let mut next = Some(stream);
         while let Some(stream) = next {
-            if let Some(head) = self.streams.advance(compiled, stream) {
-                self.start::<O>(compiled, head);
+            if let Some(head) = self.streams.advance(stream) {
+                self.start(head);
             }
             next = self.streams.freed();
         }
@@ -233,19 +262,15 @@ impl Simulator {
 
     /// Starts the head of a stream.
     #[inline(always)]
-    fn start<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (id, entry): (EntryId, &Entry),
-    ) {
+    fn start(&mut self, (id, entry): (EntryId, &'p Entry)) {
         let Self { now, copies, multiprocessors, .. } = self;
         let engines = EngineView { now: *now, copies, multiprocessors };
         let head = (id, entry);
-        let Next { time, cost, is_missed } = self.streams.start::<O>(compiled, head, engines);
+        let Next { time, cost, is_missed } = self.streams.start::<LISTENS>(head, engines);
         if !is_missed {
-            self.set_off(compiled, (time, id), (entry, &cost.work));
+            self.set_off((time, id), (entry, &cost.work));
         } else if time <= self.now {
-            self.miss(compiled, id);
+            self.miss(id);
         } else {
             self.queue.schedule(time, Event::IsMissed(id));
         }
@@ -254,54 +279,51 @@ impl Simulator {
     /// Leaves an operation that may go on to the next poll of its engine.
     #[cold]
     #[inline]
-    fn miss(&mut self, compiled: &CompiledProgram<'_>, id: EntryId) {
-        if let Some(times) = &compiled.polling {
-            self.polling.wait(compiled, times, (&self.streams, id), self.now);
+    fn miss(&mut self, id: EntryId) {
+        if let Some(polling) = &mut self.polling {
+            polling.wait((&self.streams, id), self.now);
         }
     }
 
     /// Starts the operations that engines have just found able to go on, in the order in which they
     /// became so.
     #[inline]
-    fn poll(&mut self, compiled: &CompiledProgram<'_>) {
-        self.polling.collect(self.now, &mut self.found);
+    fn poll(&mut self) {
+        if let Some(polling) = &mut self.polling {
+            polling.collect(self.now, &mut self.found);
+        }
         for index in 0..self.found.len() {
             let id = self.found[index];
-            let entry = compiled.body.entry(id);
+            let entry = self.compiled.body.entry(id);
             self.streams.found(entry.stream, self.now);
-            let work = &self.streams.cost_of(compiled, id).work;
-            self.set_off(compiled, (self.now, id), (entry, work));
+            let work = &self.streams.cost_of(id).work;
+            self.set_off((self.now, id), (entry, work));
         }
         self.found.clear();
     }
 
     /// Sends an operation to its engine.
     #[inline(always)]
-    fn set_off(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (time, id): Ready,
-        (entry, work): (&Entry, &Work),
-    ) {
+    fn set_off(&mut self, (time, id): Ready, (entry, work): (&Entry, &Work)) {
         match *work {
-            Work::Kernel { .. } if !compiled.channels.places.is_empty() => {
-                self.pass_channel(compiled, (time, id));
+            Work::Kernel { .. } if !self.compiled.channels.kernels.is_empty() => {
+                self.pass_channel((time, id));
             }
-            Work::Kernel { gap, .. } => self.launch(compiled, (time, id), gap),
+            Work::Kernel { gap, .. } => self.launch((time, id), gap),
             _ if time > self.now => self.queue.schedule(time, Event::Joins(id)),
-            _ => self.join(compiled, (id, entry), work),
+            _ => self.join((id, entry), work),
         }
     }
 
     /// Launches the kernels that their channel lets pass now.
     #[cold]
     #[inline]
-    fn pass_channel(&mut self, compiled: &CompiledProgram<'_>, kernel: Ready) {
-        self.channels.pass(compiled, kernel, &mut self.launched);
+    fn pass_channel(&mut self, kernel: Ready) {
+        self.channels.pass(self.compiled, kernel, &mut self.launched);
         for index in 0..self.launched.len() {
             let (time, id) = self.launched[index];
-            if let Work::Kernel { gap, .. } = self.streams.cost_of(compiled, id).work {
-                self.launch(compiled, (time, id), gap);
+            if let Work::Kernel { gap, .. } = self.streams.cost_of(id).work {
+                self.launch((time, id), gap);
             }
         }
         self.launched.clear();
@@ -310,71 +332,64 @@ impl Simulator {
     /// Launches a kernel. Its gap has no effect on anything but copies that take longer beside
     /// kernels.
     #[inline(always)]
-    fn launch(&mut self, compiled: &CompiledProgram<'_>, (time, id): Ready, gap: Span) {
+    fn launch(&mut self, (time, id): Ready, gap: Span) {
         let start = time.max(self.now);
-        if compiled.copies.slow_beside_kernels {
+        if self.compiled.copies.slow_beside_kernels {
             self.queue.schedule(start, Event::Begins(id));
         }
         self.queue.schedule(start + gap, Event::Dispatches(id));
     }
 
     #[inline(always)]
-    fn join(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (id, entry): (EntryId, &Entry),
-        work: &Work,
-    ) {
+    fn join(&mut self, (id, entry): (EntryId, &Entry), work: &Work) {
         let (engine, alone) = match *work {
             Work::Copy { direction, alone, .. } => (direction as usize, alone),
             Work::PeerCopy { alone, .. } => (PEER_ENGINE, alone),
-            _ => return self.go_without_engine(compiled, (id, entry), work),
+            _ => return self.go_without_engine((id, entry), work),
         };
         let stream = entry.stream;
         let copy = QueuedCopy { entry: id, stream, alone };
-        let device = compiled.body.device_of(stream);
+        let device = self.compiled.body.device_of(stream);
         self.copies.enqueue((device, engine), copy);
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     #[inline(always)]
-    fn finish<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        ended: Completion,
-        observer: &mut O,
-    ) {
-        let entry = compiled.body.entry(ended.entry);
-        if O::LISTENS {
-            let cause = self.cause_of(compiled, &ended);
-            observer.device(
-                compiled,
-                Done { call: entry.call, start: ended.started, end: self.now, cause },
-            );
+    fn finish(&mut self, ended: Completion) {
+        let entry = self.compiled.body.entry(ended.entry);
+        if LISTENS {
+            let cause = self.cause_of(&ended);
+            let lane = lane_of(&self.compiled.body.cost_of(entry.call).work);
+            self.note(lane, entry.call, [ended.started, self.now], cause);
         }
-        let kind = self.streams.end(compiled, entry, (ended.started, self.now));
-        if compiled.polling.is_some() {
-            let in_graph = compiled.body.cost_in(ended.entry).in_graph;
-            self.polling.done((compiled.body.device_of(entry.stream), kind), in_graph, self.now);
+        let kind = self.streams.end(entry, (ended.started, self.now));
+        let device = self.compiled.body.device_of(entry.stream);
+        let cost = self.compiled.body.cost_in(ended.entry);
+        if let Some(polling) = &mut self.polling {
+            polling.done((device, kind), cost.in_graph, self.now);
         }
-        if compiled.copies.slow_beside_kernels
-            && matches!(compiled.body.cost_in(ended.entry).work, Work::Kernel { .. })
-        {
-            self.copies.end_kernel(compiled.body.device_of(entry.stream));
+        if self.compiled.copies.slow_beside_kernels && matches!(cost.work, Work::Kernel { .. }) {
+            self.copies.end_kernel(device);
         }
-        self.advance::<O>(compiled, entry.stream);
+        self.advance(entry.stream);
         if !self.threads.is_empty() {
-            return self.release_threads(compiled, entry.call);
+            return self.release_threads(entry.call);
         }
-        self.release_host(compiled, entry.call);
+        self.release_host(entry.call);
+    }
+
+    /// Notes what was done in a call from its start to its end.
+    fn note(&mut self, lane: Lane, call: CallId, [start, end]: [Instant; 2], cause: Cause) {
+        let (call, cause) = (call as usize, cause.noted());
+        self.activities.push(Activity { lane, call, start, end, cause });
     }
 
     /// The last thing that kept an operation from starting earlier.
-    fn cause_of(&self, compiled: &CompiledProgram<'_>, ended: &Completion) -> Cause {
+    fn cause_of(&self, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
-        let list = &compiled.body.entries.list;
-        let cause = self.streams.cause(compiled, list[entry as usize].stream);
-        let gap = match self.streams.cost_of(compiled, entry).work {
+        let list = &self.compiled.body.entries.list;
+        let cause = self.streams.cause(list[entry as usize].stream);
+        let gap = match self.streams.cost_of(entry).work {
             Work::Kernel { gap, .. } => gap,
             _ => Span::ZERO,
         };
@@ -384,5 +399,15 @@ impl Simulator {
         } else {
             cause
         }
+    }
+}
+
+/// The lane of an operation.
+fn lane_of(work: &Work) -> Lane {
+    match work {
+        Work::Copy { direction, .. } | Work::Staged { direction, .. } => Lane::of(*direction),
+        Work::Inline { .. } => Lane::CopyIn,
+        Work::PeerCopy { .. } => Lane::PeerCopy,
+        _ => Lane::Kernels,
     }
 }

@@ -1,10 +1,7 @@
 //! How sure a prediction is. The engine runs under seeded draws of the profile, of how long each
 //! launch takes, and of where the edges of the device's clock lie.
 
-use super::bound::bound;
-use super::engine::Simulator;
-use super::horizon::within_horizon;
-use super::tally::Tally;
+use super::engine::within_horizon;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
 use crate::profile::Profile;
 use crate::program::{Program, ThreadId};
@@ -15,6 +12,7 @@ use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering as Atomicity};
 
 /// The number of draws behind a range, unless the caller says otherwise; margins are computed with
 /// as many. With 40 draws, the median error of calibrations' trials depended on the seed by a tenth
@@ -43,7 +41,7 @@ pub struct Forecast {
     /// would be that of an arbitrary host where most of the time passes elsewhere.
     pub main_thread: MainThread,
     /// The least that the body's calls take in their order, on the machine without scatter: see
-    /// [`lower_bound`](super::lower_bound).
+    /// [`CompiledProgram::lower_bound`].
     pub bound: Span,
 }
 
@@ -202,12 +200,6 @@ const SETTLED: f64 = 0.9;
 const DRAWN_FREELY: usize = 8_000_000;
 const FEW: usize = 10;
 
-/// Draws that are held at once: each is a profile, of a tenth of a megabyte.
-const AT_ONCE: usize = 128;
-/// Calls that one thread simulates at a time, of a program that several share: so many that
-/// starting does not matter, so few that no thread is left waiting for another one's share.
-const SHARE: usize = 50_000;
-
 /// How many draws from a profile's scatter a range comes from, and their seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draws {
@@ -241,24 +233,15 @@ pub fn forecast(
     draws: usize,
     seed: u64,
 ) -> Result<Forecast, CompileError> {
-    let mut all = forecast_all(&[program], profile, draws, seed);
+    let draws = Draws::new(draws, seed);
+    let mut all = forecast_all(&[program], profile, draws, &Tally::default());
     all.pop().expect("one forecast of one program")
 }
 
 /// Predicts several programs under the same draws, on all CPU threads. The results are in the order
-/// of the programs.
+/// of the programs. Counts the calls of a program whenever it has been simulated: once for each
+/// draw, and once for its timeline.
 pub fn forecast_all<P: Borrow<Program> + Sync>(
-    programs: &[P],
-    profile: &Profile,
-    draws: usize,
-    seed: u64,
-) -> Vec<Result<Forecast, CompileError>> {
-    forecast_counted(programs, profile, Draws::new(draws, seed), &Tally::default())
-}
-
-/// Like [`forecast_all`]. Counts the calls of a program whenever it has been simulated: once for
-/// each draw, and once for its timeline.
-pub fn forecast_counted<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
     draws: Draws,
@@ -267,7 +250,7 @@ pub fn forecast_counted<P: Borrow<Program> + Sync>(
     forecast_finalists(programs, profile, draws, done, |draws| vec![false; draws.len()])
 }
 
-/// Like [`forecast_counted`], but where that would take long, only some of the programs are drawn
+/// Like [`forecast_all`], but where that would take long, only some of the programs are drawn
 /// more than a few times: those of which `have_lost` does not say that they have lost, given a few
 /// draws of each. There are none of what cannot be predicted.
 pub fn forecast_finalists<P: Borrow<Program> + Sync>(
@@ -279,27 +262,40 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
 ) -> Vec<Result<Forecast, CompileError>> {
     let begun = programs.par_iter().map(|program| Begun::new(program.borrow(), profile));
     let mut begun: Vec<Begun<'_>> = begun.collect();
-    let drawn = |numbers: Range<usize>| {
-        let drawn = numbers.into_par_iter().map(|number| Draw::new(profile, number, seed));
-        drawn.collect::<Vec<Draw>>()
-    };
+    // No draw says how sure the prices are, and a clone of that costs as much as the prices.
+    let profile_of_draws = Profile { intervals: None, accuracy: None, ..profile.clone() };
+    let draw = |number| Draw::new(&profile_of_draws, number, seed);
     let calls: usize = begun.iter().map(|one| one.program.body.len()).sum();
     let mut first = 0;
     if calls.saturating_mul(draws) > DRAWN_FREELY && draws > FEW {
-        let few = drawn(0..FEW);
-        begun.par_iter_mut().for_each(|one| one.go_on(&few, done));
+        go_on(&mut begun, 0..FEW, draw, done);
         first = FEW;
         let draws: Vec<&[Span]> = begun.iter().map(Begun::draws).collect();
         let have_lost = have_lost(&draws);
         begun.iter_mut().zip(have_lost).for_each(|(one, lost)| one.has_lost = lost);
     }
-    while first < draws {
-        let more = drawn(first..draws.min(first + AT_ONCE));
-        first += more.len();
-        begun.par_iter_mut().filter(|one| !one.has_lost).for_each(|one| one.go_on(&more, done));
-    }
-    let finished = begun.into_par_iter().map(|one| one.finish((profile, seed), done));
+    go_on(&mut begun, first..draws, draw, done);
+    let finished = begun.into_par_iter().map(|one| one.finish(profile, draw, done));
     finished.map(|one| Ok(Forecast { widening, ..one? })).collect()
+}
+
+/// Simulates programs under more draws, those of these numbers. A draw, which is a profile of a
+/// tenth of a megabyte, is gone once all programs have been simulated under it.
+fn go_on(
+    begun: &mut [Begun<'_>],
+    numbers: Range<usize>,
+    draw: impl Fn(usize) -> Draw + Sync,
+    done: &Tally,
+) {
+    let under_draw = |number| {
+        let draw = draw(number);
+        let makespans = begun.par_iter().map(|one| one.makespan(&draw, done));
+        makespans.collect::<Vec<_>>()
+    };
+    let all: Vec<Vec<_>> = numbers.into_par_iter().map(under_draw).collect();
+    for of_draw in all {
+        begun.iter_mut().zip(of_draw).for_each(|(one, makespan)| one.add(makespan));
+    }
 }
 
 /// How much of a pass is stated: the time on the critical path of calls whose time the user states.
@@ -331,44 +327,42 @@ impl<'p> Begun<'p> {
         self.makespans.as_deref().unwrap_or_default()
     }
 
-    /// Simulates the program under more draws.
-    fn go_on(&mut self, drawn: &[Draw], done: &Tally) {
-        let Self { program, analysis, makespans, .. } = self;
-        let Ok(before) = makespans else { return };
-        let calls = program.body.len();
-        let makespan = |simulator: &mut Simulator, draw: &Draw| {
-            let makespan = within_horizon(simulator.makespan(&draw.compile(program, analysis)?))?;
-            done.add(calls as u64);
-            Ok(makespan)
-        };
-        let share = SHARE.div_ceil(calls.max(1));
-        let shared = drawn.par_iter().with_min_len(share).with_max_len(share);
-        let more: Vec<_> = shared.map_init(Simulator::default, makespan).collect();
-        match more.into_iter().collect::<Result<Vec<Span>, CompileError>>() {
-            Ok(mut more) => before.append(&mut more),
-            Err(error) => *makespans = Err(error),
+    /// The makespan under a draw; `None` if no more are needed.
+    fn makespan(&self, draw: &Draw, done: &Tally) -> Option<Result<Span, CompileError>> {
+        let Self { program, analysis, makespans, has_lost } = self;
+        (!has_lost && makespans.is_ok()).then(|| {
+            let makespan = draw.compile(program, analysis)?.makespan();
+            done.add(program.body.len() as u64);
+            within_horizon(makespan)
+        })
+    }
+
+    fn add(&mut self, makespan: Option<Result<Span, CompileError>>) {
+        match (makespan, &mut self.makespans) {
+            (Some(Ok(makespan)), Ok(before)) => before.push(makespan),
+            (Some(Err(error)), Ok(_)) => self.makespans = Err(error),
+            (_, Err(_)) | (None, Ok(_)) => {}
         }
     }
 
     fn finish(
         self,
-        (profile, seed): (&Profile, u64),
+        profile: &Profile,
+        draw: impl Fn(usize) -> Draw,
         done: &Tally,
     ) -> Result<Forecast, CompileError> {
         let Self { program, analysis, makespans, .. } = self;
         let draws = makespans?;
         let usual = CompiledProgram::usual(program, &analysis, profile)?;
-        let bound = bound(&usual);
+        let bound = usual.lower_bound();
         let mut ranks: Vec<usize> = (0..draws.len()).collect();
         ranks.sort_by_key(|&number| draws[number]);
-        let mut simulator = Simulator::default();
-        let without_scatter = simulator.timeline(&usual);
+        let without_scatter = usual.timeline();
         let main_thread = MainThread::of(program, &without_scatter);
         let timeline = match ranks.get(ranks.len() / 2) {
             Some(&middle) => {
                 drop(without_scatter);
-                let middle = Draw::new(profile, middle, seed);
-                simulator.timeline(&middle.compile(program, &analysis)?)
+                draw(middle).compile(program, &analysis)?.timeline()
             }
             None => without_scatter,
         };
@@ -378,5 +372,19 @@ impl<'p> Begun<'p> {
         let margin = profile.margin(program, timeline.makespan.saturating_sub(stated));
         let widening = 1.0;
         Ok(Forecast { timeline, draws, margin, widening, stated, main_thread, bound })
+    }
+}
+
+/// Counts work as it is done, on any number of threads. Nothing that is predicted depends on it.
+#[derive(Debug, Default)]
+pub struct Tally(AtomicU64);
+
+impl Tally {
+    pub fn add(&self, work: u64) {
+        self.0.fetch_add(work, Atomicity::Relaxed);
+    }
+
+    pub fn done(&self) -> u64 {
+        self.0.load(Atomicity::Relaxed)
     }
 }

@@ -5,8 +5,7 @@
 //! engine busy and hardly use the link. So each group of prices is halved in turn, and the program
 //! is simulated again.
 
-use super::engine::Simulator;
-use crate::cost::{Analysis, Bottleneck, CompileError, CompiledProgram, Halved};
+use crate::cost::{Analysis, Bottleneck, CompileError, CompiledProgram, Halved, Prices};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::units::Span;
@@ -47,17 +46,17 @@ impl Gains {
 /// fit its machine.
 pub fn gains(program: &Program, profile: &Profile) -> Result<Gains, CompileError> {
     let analysis = Analysis::new(program, profile);
-    let mut simulator = Simulator::default();
-    let mut time = |halved: Halved| {
-        let compiled = CompiledProgram::halved(program, &analysis, profile, halved)?;
-        Ok::<Span, CompileError>(simulator.makespan(&compiled))
+    let time = |halved: Halved| {
+        let prices = Prices { halved, ..Prices::usual(profile) };
+        let compiled = CompiledProgram::priced(program, &analysis, &prices, None)?;
+        Ok::<Span, CompileError>(compiled.makespan())
     };
     let usual = time(Halved::NOTHING)?.nanos_f64().max(1.0);
-    let mut gain = |of: Bottleneck| {
+    let gain = |of: Bottleneck| {
         let share = 1.0 - time(Halved::of(of))?.nanos_f64() / usual;
         Ok::<Gain, CompileError>(Gain { of, share })
     };
-    let groups = Bottleneck::GROUPS.into_iter().map(&mut gain);
+    let groups = Bottleneck::GROUPS.into_iter().map(gain);
     let mut gains: Vec<Gain> = groups.collect::<Result<_, _>>()?;
     // Where bytes go both ways at once, fewer in one direction may gain nothing, and fewer in both
     // much.

@@ -1,15 +1,38 @@
 //! When an operation may start, given what it has to follow.
 
-use super::engines::EngineView;
-use super::observer::Cause;
-use super::operation::Ending;
-use crate::cost::{CompiledProgram, HandOverCost, NONE, PollTimes, Tie};
+use super::copies::Copies;
+use super::multiprocessors::Multiprocessors;
+use super::operation::{Cause, Ending};
+use crate::cost::{CompiledProgram, HandOverCost, NONE, PEER_ENGINE, PollTimes, Tie};
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
 use crate::units::{Instant, Span};
 
+/// What is under way on the engines of all devices. Commands share the link with copies; and where
+/// hand-overs have costs, a busy engine takes over for nothing.
+#[derive(Clone, Copy)]
+pub(super) struct EngineView<'e> {
+    pub now: Instant,
+    pub copies: &'e Copies<'e>,
+    pub multiprocessors: &'e Multiprocessors,
+}
+
+impl EngineView<'_> {
+    /// Whether an engine is busy. This is asked only where a hand-over has a cost.
+    #[cold]
+    #[inline]
+    pub fn are_busy(&self, device: usize, kind: OperationKind) -> bool {
+        if kind == OperationKind::Kernel {
+            return self.multiprocessors.is_busy(device);
+        }
+        // Kinds of copies are in the order of their engines.
+        self.copies.busy(device)[(kind as usize).min(PEER_ENGINE)]
+    }
+}
+
 /// The start of an operation, as far as it is known so far.
 pub(super) struct Start<'e> {
+    pub compiled: &'e CompiledProgram<'e>,
     pub kind: OperationKind,
     pub device: u16,
     pub engines: EngineView<'e>,
@@ -31,21 +54,14 @@ impl Start<'_> {
     /// Puts the operation behind `from`; `longer` nanoseconds are added to the
     /// hand-over.
     #[inline(always)]
-    pub fn follow(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        from: &Ending,
-        tie: Tie,
-        longer: f64,
-        reason: Reason,
-    ) {
+    pub fn follow(&mut self, from: &Ending, tie: Tie, longer: f64, reason: Reason) {
         // Nothing waits for what ended before the operation was issued.
         if from.time <= self.arrival.0 {
             return;
         }
         let mut nanos = longer;
-        if compiled.hand_overs.takes_time[self.kind as usize][tie as usize] {
-            let (takes, missed) = self.hand_over(compiled, from, tie, longer);
+        if self.compiled.hand_overs.takes_time[self.kind as usize][tie as usize] {
+            let (takes, missed) = self.hand_over(from, tie, longer);
             self.missed = self.missed.max(missed);
             nanos = takes;
         }
@@ -55,20 +71,15 @@ impl Start<'_> {
     /// How many nanoseconds a hand-over takes. If the engine has polled too early for it, also from
     /// when polling periods count.
     #[inline(always)]
-    fn hand_over(
-        &self,
-        compiled: &CompiledProgram<'_>,
-        from: &Ending,
-        tie: Tie,
-        longer: f64,
-    ) -> (f64, Option<Instant>) {
-        let costs = &compiled.hand_overs.costs[self.kind as usize][tie as usize];
+    fn hand_over(&self, from: &Ending, tie: Tie, longer: f64) -> (f64, Option<Instant>) {
+        let costs = &self.compiled.hand_overs.costs[self.kind as usize][tie as usize];
         let cost = from.kind.and_then(|before| costs[before as usize].as_ref());
         let (nanos, missed) = match cost {
-            Some(cost) => self.take_over(compiled, cost, from, (tie, longer)),
+            Some(cost) => self.take_over(cost, from, (tie, longer)),
             None => (longer, None),
         };
-        let crossing = if self.is_elsewhere(from) { compiled.hand_overs.crossing } else { 0.0 };
+        let crossing =
+            if self.is_elsewhere(from) { self.compiled.hand_overs.crossing } else { 0.0 };
         (nanos + crossing, missed)
     }
 
@@ -77,12 +88,11 @@ impl Start<'_> {
     #[inline(always)]
     fn take_over(
         &self,
-        compiled: &CompiledProgram<'_>,
         cost: &HandOverCost,
         from: &Ending,
         (tie, longer): (Tie, f64),
     ) -> (f64, Option<Instant>) {
-        match (cost.arrival_tolerance, &compiled.polling) {
+        match (cost.arrival_tolerance, &self.compiled.polling) {
             // An engine polls for what happens on its own device.
             (Some(tolerance), Some(times)) if !self.is_elsewhere(from) => {
                 (0.0, self.poll(times, from, (tie, tolerance)))

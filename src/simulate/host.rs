@@ -1,37 +1,19 @@
 //! The host thread, which makes calls in order; each call has its cost.
 
-use super::observer::{Cause, Done, Observer};
-use crate::cost::{Burst, CallId, CompiledProgram, Recording};
-use crate::machine::DeviceId;
-use crate::timeline::Reason;
+use super::operation::Cause;
+use crate::cost::{Burst, CallId, CompiledProgram};
 use crate::units::{Instant, Span};
 
 /// What keeps the host thread inside a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Blocked {
     No,
-    /// The host waits for something. Waking up takes `wake`, and then the rest of the call.
-    Awaiting {
-        what: Awaited,
-        wake: Span,
-        then: Span,
-    },
+    /// The host waits for something in its call.
+    Awaiting,
     /// An operation still needs the host for staging.
     Staging,
     /// The call returns, or takes effect, at a time that is known.
     Returning,
-}
-
-/// What a call waits for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Awaited {
-    /// Everything in a stream.
-    Stream(u16),
-    Recording(Recording),
-    /// All streams of a device, or of all devices.
-    Device(Option<DeviceId>),
-    /// The calls of a host thread that come before the waiting call.
-    Thread(u16),
 }
 
 /// The host thread and its place in the program.
@@ -57,7 +39,16 @@ pub(super) struct Host {
 impl Host {
     /// A thread that begins with a call.
     pub fn at(next: CallId) -> Self {
-        Self { next, ..Self::default() }
+        Self {
+            next,
+            burst: 0,
+            late: Span::ZERO,
+            until: Span::ZERO,
+            blocked: Blocked::No,
+            entered: Instant::START,
+            reached: Instant::START,
+            cause: Cause::START,
+        }
     }
 
     /// The burst that the next call is in, or right behind.
@@ -76,26 +67,11 @@ impl Host {
         self.reached = self.reached + host;
     }
 
-    /// Makes the calls of a burst.
-    pub fn make<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        burst: &Burst,
-        observer: &mut O,
-    ) {
+    /// Begins the calls of a burst; returns when the host will be done with them.
+    pub fn begin(&mut self, burst: &Burst) -> Instant {
         let [start, end] = burst.times;
         (self.late, self.until) = (self.reached.since_start().saturating_sub(start), end);
-        let reached = self.reached + (end - start);
-        while O::LISTENS && self.next < burst.until {
-            // The host made all calls of the graph with the graph's launch.
-            if compiled.body.cost_of(self.next).in_graph {
-                self.next += 1;
-            } else {
-                self.enter(compiled.body.host_of(self.next));
-                self.leave(observer);
-            }
-        }
-        (self.next, self.reached) = (burst.until, reached);
+        self.reached + (end - start)
     }
 
     /// How many bytes the only host thread has let the CPU write in this pass.
@@ -117,33 +93,5 @@ impl Host {
         let is_in_it = self.entered <= now && now < self.reached;
         let call = call.filter(|_| is_in_it);
         call.map_or(0.0, |call| compiled.body.costs[call.cost as usize].streams)
-    }
-
-    /// Goes on to the next call.
-    #[inline]
-    pub fn leave<O: Observer>(&mut self, observer: &mut O) {
-        if O::LISTENS {
-            let Self { next: call, entered: start, reached: end, cause, .. } = *self;
-            observer.host(Done { call, start, end, cause });
-            self.cause = Cause { reason: Reason::Issue, before: call, ready: end };
-        }
-        self.blocked = Blocked::No;
-        self.next += 1;
-    }
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        let start = Instant::START;
-        Self {
-            next: 0,
-            burst: 0,
-            late: Span::ZERO,
-            until: Span::ZERO,
-            blocked: Blocked::No,
-            entered: start,
-            reached: start,
-            cause: Cause::START,
-        }
     }
 }

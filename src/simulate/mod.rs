@@ -14,26 +14,20 @@ mod channels;
 mod copies;
 mod delays;
 mod engine;
-mod engines;
 mod forecast;
 mod gains;
 mod hand_overs;
-mod horizon;
 mod host;
 pub mod links;
 mod multiprocessors;
-mod observer;
 mod operation;
 mod polling;
 mod queue;
 mod streams;
-mod tally;
 
-pub use bound::{Demand, demands, lower_bound, times_alone};
-pub use engine::{Simulator, makespan, simulate};
+pub use bound::{Demand, lower_bound};
+pub use engine::{makespan, simulate};
 pub use forecast::{
-    COVERAGE, DRAWS, Draws, Forecast, MainThread, forecast, forecast_all, forecast_counted,
-    forecast_finalists,
+    COVERAGE, DRAWS, Draws, Forecast, MainThread, Tally, forecast, forecast_all, forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};
-pub use tally::Tally;

@@ -51,7 +51,7 @@ const NEAR: u64 = 16;
 
 /// The multiprocessors of a device.
 struct Device {
-    parts: u64,
+    /// Parts of its multiprocessors that no batch holds.
     free: u64,
     kernels: Vec<Kernel>,
     /// Free places in `kernels`.
@@ -65,22 +65,6 @@ struct Device {
     next: Instant,
 }
 
-impl Default for Device {
-    fn default() -> Self {
-        Self {
-            parts: 0,
-            free: 0,
-            kernels: Vec::new(),
-            vacant: Vec::new(),
-            queue: VecDeque::new(),
-            batches: Vec::new(),
-            ends: Vec::new(),
-            last: NONE,
-            next: Instant::NEVER,
-        }
-    }
-}
-
 /// The multiprocessors of all devices.
 pub(super) struct Multiprocessors {
     devices: Vec<Device>,
@@ -90,19 +74,10 @@ pub(super) struct Multiprocessors {
     pub next: Instant,
 }
 
-impl Default for Multiprocessors {
-    fn default() -> Self {
-        Self { devices: Vec::new(), examined: 0, next: Instant::NEVER }
-    }
-}
-
 impl Multiprocessors {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, devices: usize, multiprocessors: u32) {
-        self.next = Instant::NEVER;
-        self.devices.resize_with(devices, Device::default);
-        self.devices.iter_mut().for_each(|device| device.reset(multiprocessors));
-        self.examined = devices;
+    pub fn new(devices: usize, multiprocessors: u32) -> Self {
+        let devices: Vec<Device> = (0..devices).map(|_| Device::new(multiprocessors)).collect();
+        Self { examined: devices.len(), devices, next: Instant::NEVER }
     }
 
     /// Prepares for [`Multiprocessors::collect`] at the time `now`.
@@ -151,16 +126,17 @@ impl Multiprocessors {
 }
 
 impl Device {
-    /// Clears all state but keeps the allocated memory.
-    fn reset(&mut self, multiprocessors: u32) {
-        self.parts = all_parts(multiprocessors);
-        self.free = self.parts;
-        self.kernels.clear();
-        self.vacant.clear();
-        self.queue.clear();
-        self.batches.clear();
-        self.ends.clear();
-        (self.last, self.next) = (NONE, Instant::NEVER);
+    fn new(multiprocessors: u32) -> Self {
+        Self {
+            free: all_parts(multiprocessors),
+            kernels: Vec::new(),
+            vacant: Vec::new(),
+            queue: VecDeque::new(),
+            batches: Vec::new(),
+            ends: Vec::new(),
+            last: NONE,
+            next: Instant::NEVER,
+        }
     }
 
     #[inline(always)]
@@ -340,12 +316,11 @@ mod tests {
 
     #[test]
     fn a_long_row_of_kernels_runs_in_few_batches() {
-        let mut device = Device::default();
-        device.reset(100);
+        let mut device = Device::new(100);
         let each = 2_000.0;
         let whole = Span::from_nanos_f64(each);
         // Eight blocks fill a multiprocessor.
-        let parts = (device.parts / 800) as u32;
+        let parts = (all_parts(100) / 800) as u32;
         let blocks = Blocks { count: 1_096, parts, each, whole, tail: Span::ZERO };
         let mut now = Instant::START;
         let (mut started, mut ended, mut most) = (0, 0, 0);
@@ -362,7 +337,7 @@ mod tests {
             }
         }
         assert!(most <= 2 * NEAR as usize, "{most} batches");
-        assert_eq!((device.free, device.queue.len()), (device.parts, 0));
+        assert_eq!((device.free, device.queue.len()), (all_parts(100), 0));
         let busy = 1_000.0 * each * 1_096.0 / 800.0;
         let took = now.since_start().nanos_f64();
         assert!((busy..1.01 * busy).contains(&took), "{took} of {busy}");

@@ -70,37 +70,27 @@ struct PollingEngine {
 }
 
 /// The polling of all engines.
-#[derive(Default)]
-pub(super) struct Polling {
+pub(super) struct Polling<'p> {
+    compiled: &'p CompiledProgram<'p>,
+    times: &'p PollTimes,
     engines: Vec<PollingEngine>,
     /// The next poll of any engine with something to find; [`Instant::NEVER`] if there is none.
     pub next: Instant,
 }
 
-impl Polling {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        self.next = Instant::NEVER;
-        self.engines
-            .resize_with(compiled.body.devices() * OperationKind::COUNT, PollingEngine::default);
-        for engine in &mut self.engines {
-            (engine.last, engine.next) = (Instant::START, None);
-            engine.back = (Instant::START, NONE);
-            (engine.arrived, engine.rung) = (0, 0);
-            engine.waiting.clear();
-            engine.issued.clear();
-        }
+impl<'p> Polling<'p> {
+    pub fn new(compiled: &'p CompiledProgram<'p>, times: &'p PollTimes) -> Self {
+        let engine = |_| PollingEngine { back: (Instant::START, NONE), ..Default::default() };
+        let engines = (0..compiled.body.devices() * OperationKind::COUNT).map(engine).collect();
+        Self { compiled, times, engines, next: Instant::NEVER }
     }
 
     /// One of several host threads has issued a call.
-    pub fn note(&mut self, compiled: &CompiledProgram<'_>, call: CallId) {
-        let id = compiled.body.threads.entries[call as usize];
-        if id == NONE {
-            return;
-        }
-        let entry = compiled.body.entry(id);
+    pub fn note(&mut self, call: CallId) {
+        let Some(id) = self.compiled.body.entry_of(call) else { return };
+        let entry = self.compiled.body.entry(id);
         if let WorkKind::Operation(kind) = entry.kind {
-            let device = compiled.body.device_of(entry.stream);
+            let device = self.compiled.body.device_of(entry.stream);
             self.engines[place_of(device, kind)].issued.push(id);
         }
     }
@@ -118,17 +108,11 @@ impl Polling {
     }
 
     /// An operation may go on from now on, and its engine has not found out yet.
-    pub fn wait(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        times: &PollTimes,
-        (streams, id): (&Streams, EntryId),
-        now: Instant,
-    ) {
-        let entry = compiled.body.entry(id);
-        let at = place_of(compiled.body.device_of(entry.stream), streams.kind_of(entry, id));
+    pub fn wait(&mut self, (streams, id): (&Streams<'_>, EntryId), now: Instant) {
+        let entry = self.compiled.body.entry(id);
+        let at = place_of(self.compiled.body.device_of(entry.stream), streams.kind_of(entry, id));
         let engine = &mut self.engines[at];
-        let woken = engine.next_arrival(compiled, times, at, (streams, now));
+        let woken = engine.next_arrival(self.times, at, (streams, now));
         // The operation's own arrival tells the engine nothing new about it.
         let back = Some(engine.back).filter(|&(_, whose)| whose != id).map(|(back, _)| back);
         let (first, queues_behind_last) = streams.polled_from(entry.stream);
@@ -136,7 +120,7 @@ impl Polling {
         // operation.
         let others =
             if queues_behind_last { first } else { engine.last.max(back.unwrap_or_default()) };
-        let poll = times.clock.next(first.max(others), now);
+        let poll = self.times.clock.next(first.max(others), now);
         let back = back.filter(|&back| back > now);
         let poll = [engine.next, woken, back].into_iter().flatten().fold(poll, Instant::min);
         engine.next = Some(poll);
@@ -147,15 +131,10 @@ impl Polling {
     /// More calls were issued: one may arrive before the next poll of an engine for which something
     /// waits.
     #[inline]
-    pub fn issued(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        times: &PollTimes,
-        (streams, now): (&Streams, Instant),
-    ) {
+    pub fn issued(&mut self, streams: &Streams<'_>, now: Instant) {
         for (at, engine) in self.engines.iter_mut().enumerate() {
             if let Some(next) = engine.next {
-                let arrival = engine.next_arrival(compiled, times, at, (streams, now));
+                let arrival = engine.next_arrival(self.times, at, (streams, now));
                 let poll = arrival.map_or(next, |arrival| arrival.min(next));
                 engine.next = Some(poll);
                 self.next = self.next.min(poll);
@@ -185,22 +164,22 @@ impl PollingEngine {
     /// Returns when the next poll comes that issued work causes, by its doorbell or by its arrival.
     fn next_arrival(
         &mut self,
-        compiled: &CompiledProgram<'_>,
         times: &PollTimes,
         at: usize,
-        (streams, now): (&Streams, Instant),
+        (streams, now): (&Streams<'_>, Instant),
     ) -> Option<Instant> {
-        let arrivals = match compiled.body.threads.are_several() {
+        let compiled = streams.compiled;
+        let arrivals = match compiled.body.has_threads() {
             true => &self.issued,
             false => &times.arrivals[at],
         };
         let arrival = |index: usize| {
             let &id = arrivals.get(index)?;
-            if !streams.is_issued(compiled, id) {
+            if !streams.is_issued(id) {
                 return None;
             }
             let entry = compiled.body.entry(id);
-            let time = streams.arrival(compiled, id);
+            let time = streams.arrival(id);
             let ring = time.earlier_by(RING).max(streams.issued(entry));
             let before = times.before[id as usize];
             let is_behind = before != NONE && !streams.is_over(entry.stream, before);

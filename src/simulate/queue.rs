@@ -10,16 +10,9 @@ pub(super) struct Queue<E> {
     events: Vec<(Instant, E)>,
 }
 
-impl<E> Default for Queue<E> {
-    fn default() -> Self {
-        Self { events: Vec::new() }
-    }
-}
-
 impl<E: Copy> Queue<E> {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self) {
-        self.events.clear();
+    pub const fn new() -> Self {
+        Self { events: Vec::new() }
     }
 
     #[inline]

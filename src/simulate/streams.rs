@@ -7,17 +7,13 @@
 //! work that is issued later than now. Whatever depends on the time of issue compares times, and
 //! never asks what is in the queue.
 
-mod barrier;
 mod following;
-mod issue;
-mod marks;
 mod waiting;
 mod waiting_kernels;
 
 use super::delays::Delays;
-use super::engines::EngineView;
-use super::observer::{Cause, Observer};
-use super::operation::Ending;
+use super::hand_overs::EngineView;
+use super::operation::{Cause, Ending};
 use crate::cost::{
     CallCost, CallId, CompiledProgram, Entry, EntryId, NO_STREAM, NONE, Recording, WorkKind,
 };
@@ -67,8 +63,8 @@ struct Stream {
 /// All streams. What is done for every operation is `inline(always)` here and in `start`: a call,
 /// with what it saves and restores, would cost as much as the work itself. What most operations do
 /// not reach is `cold`, which leaves the registers to the rest.
-#[derive(Default)]
-pub(super) struct Streams {
+pub(super) struct Streams<'p> {
+    pub compiled: &'p CompiledProgram<'p>,
     streams: Vec<Stream>,
     pub delays: Delays,
     /// The end of each entry that is over.
@@ -98,24 +94,16 @@ struct Head<'p> {
     arrival: (Instant, Instant),
 }
 
-impl Streams {
-    /// Clears all state but keeps the allocated memory.
-    pub fn reset(&mut self, compiled: &CompiledProgram<'_>) {
-        self.delays.reset(compiled);
-        // Every ending is written before it is read, so old ones need no clearing.
-        self.endings.resize(compiled.body.entries.list.len(), Ending::START);
-        self.inline.clear();
-        if compiled.body.costs.iter().any(|cost| cost.may_go_inline) {
-            self.inline.resize(compiled.body.entries.list.len(), false);
-        }
-        self.to_do = NO_STREAM;
+impl<'p> Streams<'p> {
+    pub fn new(compiled: &'p CompiledProgram<'p>) -> Self {
+        let entries = &compiled.body.entries;
+        let may_go_inline = compiled.body.costs.iter().any(|cost| cost.may_go_inline);
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => compiled.body.entry(before).waits,
             None => 0,
         };
-        self.streams.clear();
-        let starts = compiled.body.entries.starts.iter().zip(&compiled.body.traits);
-        self.streams.extend(starts.map(|(&start, traits)| Stream {
+        let starts = entries.starts.iter().zip(&compiled.body.traits);
+        let streams = starts.map(|(&start, traits)| Stream {
             head: start,
             launched: start,
             passed: start,
@@ -135,12 +123,59 @@ impl Streams {
             awaits: Recording::NEVER,
             next: NO_STREAM,
             cause: Cause::START,
-        }));
+        });
+        Self {
+            compiled,
+            streams: streams.collect(),
+            delays: Delays::new(compiled),
+            endings: vec![Ending::START; entries.list.len()],
+            inline: vec![false; if may_go_inline { entries.list.len() } else { 0 }],
+            to_do: NO_STREAM,
+        }
     }
 
     #[inline]
-    pub fn is_drained(&self, compiled: &CompiledProgram<'_>, stream: u16) -> bool {
-        self.streams[usize::from(stream)].issued_head(compiled, &self.delays).is_none()
+    pub fn is_drained(&self, stream: u16) -> bool {
+        self.issued_head(stream).is_none()
+    }
+
+    #[inline]
+    pub fn is_issued(&self, id: EntryId) -> bool {
+        self.delays.is_issued(self.compiled.body.entry(id).call)
+    }
+
+    /// When an entry was issued; it must have been.
+    #[inline(always)]
+    pub fn issued(&self, entry: &Entry) -> Instant {
+        self.delays.issued(entry.call, entry.issued)
+    }
+
+    /// When an operation that has been issued reaches the device.
+    #[inline]
+    pub fn arrival(&self, id: EntryId) -> Instant {
+        let entry = self.compiled.body.entry(id);
+        self.issued(entry) + self.cost_of(id).latency
+    }
+
+    /// Moves on to the next call before `until` that is at the head of its stream, and returns that
+    /// stream.
+    #[inline]
+    pub fn next_issued(&mut self, until: CallId) -> Option<u16> {
+        let next = |(index, stream): (u16, &Stream)| {
+            let call = self.compiled.body.entry(stream.head).call;
+            (self.delays.until..until).contains(&call).then_some((call, index))
+        };
+        let next = (0..).zip(&self.streams).filter_map(next).min();
+        self.delays.until = next.map_or(until, |(call, _)| call + 1);
+        next.map(|(_, stream)| stream)
+    }
+
+    /// One of several host threads issues a call now. Returns the stream that it is at the head of.
+    pub fn make(&mut self, call: CallId, now: Instant) -> Option<u16> {
+        self.delays.make(call, now);
+        let stream = self.compiled.body.calls[call as usize].stream;
+        let head = self.streams.get(usize::from(stream))?.head;
+        (self.compiled.body.entry(head).call == call).then_some(stream)
     }
 
     /// Makes the data of the operation issued next to a drained stream travel along with its
@@ -164,9 +199,9 @@ impl Streams {
     }
 
     #[inline]
-    pub fn cost_of<'p>(&self, compiled: &'p CompiledProgram<'_>, id: EntryId) -> &'p CallCost {
-        let entry = compiled.body.entry(id);
-        &compiled.body.costs[entry.cost as usize + usize::from(self.is_inline(id))]
+    pub fn cost_of(&self, id: EntryId) -> &'p CallCost {
+        let entry = self.compiled.body.entry(id);
+        &self.compiled.body.costs[entry.cost as usize + usize::from(self.is_inline(id))]
     }
 
     /// The kind of an operation.
@@ -177,15 +212,15 @@ impl Streams {
 
     /// Why the operation at the head of a stream was not ready earlier.
     #[inline]
-    pub fn cause(&self, compiled: &CompiledProgram<'_>, stream: u16) -> Cause {
+    pub fn cause(&self, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
-        let is_record = |id: CallId| compiled.body.calls[id as usize].kind == WorkKind::Record;
+        let is_record = |id: CallId| self.compiled.body.calls[id as usize].kind == WorkKind::Record;
         let is_call =
             cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
-        Cause { before: compiled.body.issued_by(cause.before), ..cause }
+        Cause { before: self.compiled.body.issued_by(cause.before), ..cause }
     }
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
@@ -206,13 +241,8 @@ impl Streams {
     /// under way. On an H200, of twelve copies of 1 MB in a row each took 55 us, while one alone
     /// took 57 us until it returned and 19 us from then on.
     #[inline]
-    pub fn staged_since(
-        &self,
-        compiled: &CompiledProgram<'_>,
-        (id, entry): (EntryId, &Entry),
-        now: Instant,
-    ) -> Instant {
-        let arrival = self.arrival(compiled, id);
+    pub fn staged_since(&self, (id, entry): (EntryId, &Entry), now: Instant) -> Instant {
+        let arrival = self.arrival(id);
         let stream = &self.streams[usize::from(entry.stream)];
         let kind = entry.operation_kind(false);
         // Everything else that it had to wait for was over by then.
@@ -228,30 +258,25 @@ impl Streams {
 
     /// The operation at the head of a stream has ended.
     #[inline(always)]
-    pub fn end(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        entry: &Entry,
-        (started, time): (Instant, Instant),
-    ) -> OperationKind {
+    pub fn end(&mut self, entry: &Entry, (started, time): (Instant, Instant)) -> OperationKind {
         let stream = &mut self.streams[usize::from(entry.stream)];
         let &mut Stream { kind, device, head, .. } = stream;
         let ending = Ending { time, call: entry.call, device, kind: Some(kind) };
         (stream.cleared, stream.last, stream.started) = (time, ending, started);
         self.endings[head as usize] = ending;
         let waiter = stream.pass_head();
-        self.let_follow(compiled, entry.stream, waiter);
+        self.let_follow(entry.stream, waiter);
         kind
     }
 
     /// Marks the streams that waited for an entry to be examined, when that entry is over.
     #[inline(always)]
-    fn let_follow(&mut self, compiled: &CompiledProgram<'_>, index: u16, waiter: u16) {
+    fn let_follow(&mut self, index: u16, waiter: u16) {
         if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !compiled.body.barrier.is_empty() {
-            self.let_go(compiled);
+        if !self.compiled.body.barrier.is_empty() {
+            self.let_go();
         }
     }
 
@@ -266,54 +291,50 @@ impl Streams {
     /// Lets a stream go on until its head is an operation that may start, and returns that
     /// operation.
     #[inline(always)]
-    pub fn advance<'p>(
-        &mut self,
-        compiled: &'p CompiledProgram<'_>,
-        index: u16,
-    ) -> Option<(EntryId, &'p Entry)> {
-        let (id, entry) = self.head(compiled, index)?;
+    pub fn advance(&mut self, index: u16) -> Option<(EntryId, &'p Entry)> {
+        let (id, entry) = self.head(index)?;
         match entry.kind {
             WorkKind::Operation(_) => Some((id, entry)),
-            _ => self.advance_past(compiled, index, entry),
+            _ => self.advance_past(index, entry),
         }
     }
 
     /// The head of a stream, if nothing is in its way.
     #[inline(always)]
-    fn head<'p>(
-        &mut self,
-        compiled: &'p CompiledProgram<'_>,
-        index: u16,
-    ) -> Option<(EntryId, &'p Entry)> {
-        if !compiled.body.barrier.is_empty() && self.holds_back(compiled, index) {
+    fn head(&mut self, index: u16) -> Option<(EntryId, &'p Entry)> {
+        if !self.compiled.body.barrier.is_empty() && self.holds_back(index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
-        let (id, entry) = stream.issued_head(compiled, &self.delays)?;
-        let (first, end) = (stream.wait, entry.waits);
-        let is_free = first == end
-            || self.pass_wait(compiled, index, first)
-                && (first + 1 == end || self.pass_waits(compiled, index, first + 1..end));
-        is_free.then_some((id, entry))
+        let (id, entry) = self.issued_head(index)?;
+        let mut waits = stream.wait..entry.waits;
+        waits.all(|wait| self.pass_wait(index, wait)).then_some((id, entry))
+    }
+
+    /// The head of a stream, if it has been issued.
+    #[inline(always)]
+    fn issued_head(&self, stream: u16) -> Option<(EntryId, &'p Entry)> {
+        let head = self.streams[usize::from(stream)].head;
+        let entry = self.compiled.body.entry(head);
+        self.delays.is_issued(entry.call).then_some((head, entry))
     }
 
     /// Starts the operation at the head of a stream.
     #[inline(always)]
-    pub fn start<'p, O: Observer>(
+    pub fn start<const LISTENS: bool>(
         &mut self,
-        compiled: &'p CompiledProgram<'_>,
         (id, entry): (EntryId, &'p Entry),
         engines: EngineView<'_>,
     ) -> Next<'p> {
         let is_inline = self.is_inline(id);
-        let cost = &compiled.body.costs[entry.cost as usize + usize::from(is_inline)];
+        let cost = &self.compiled.body.costs[entry.cost as usize + usize::from(is_inline)];
         let kind = entry.operation_kind(is_inline);
         let index = entry.stream;
         let issued = self.issued(entry);
         let arrival = (issued, issued + cost.latency);
         let polls = kind == OperationKind::Kernel && !cost.in_graph;
-        let longer = if compiled.waiting_kernels.launching.len() > 1 && polls {
-            self.beside_waiting(compiled, index, engines)
+        let longer = if self.compiled.waiting_kernels.launching.len() > 1 && polls {
+            self.beside_waiting(index, engines)
         } else {
             0.0
         };
@@ -321,7 +342,7 @@ impl Streams {
         stream.find(issued);
         let is_first = !std::mem::replace(&mut stream.seen[kind as usize], true);
         let head = Head { entry, cost, kind, is_first, arrival };
-        let (time, missed) = self.follow::<O>(compiled, &head, (longer, engines));
+        let (time, missed) = self.follow::<LISTENS>(&head, (longer, engines));
         let stream = &mut self.streams[usize::from(index)];
         (stream.first_wait, stream.kind) = (entry.waits, kind);
         if let Some(from) = missed {
@@ -352,27 +373,5 @@ impl Stream {
         if issued >= self.cleared {
             self.seen = [false; OperationKind::COUNT];
         }
-    }
-
-    /// The head, if it has been issued.
-    #[inline]
-    fn issued_head<'p>(
-        &self,
-        compiled: &'p CompiledProgram<'_>,
-        delays: &Delays,
-    ) -> Option<(EntryId, &'p Entry)> {
-        let entry = compiled.body.entry(self.head);
-        delays.is_issued(entry.call).then_some((self.head, entry))
-    }
-
-    /// The head, if it is issued before the call `until`.
-    #[inline]
-    fn head_until<'p>(
-        &self,
-        compiled: &'p CompiledProgram<'_>,
-        until: CallId,
-    ) -> Option<(EntryId, &'p Entry)> {
-        let entry = compiled.body.entry(self.head);
-        (entry.call < until).then_some((self.head, entry))
     }
 }

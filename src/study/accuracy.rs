@@ -20,7 +20,7 @@ use crate::program::Program;
 use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
 use crate::search::candidates;
-use crate::simulate::{COVERAGE, DRAWS, Forecast, forecast_all};
+use crate::simulate::{COVERAGE, DRAWS, Draws, Forecast, Tally, forecast_all};
 use crate::stats::{conformal_quantile, median, quantile};
 use crate::units::Span;
 
@@ -123,7 +123,8 @@ fn scored(
             |trial: &Trial| programs.iter().find(|program| program.label == trial.plan).cloned();
         let found = trials.iter().filter_map(|trial| Some((named(trial)?, trial)));
         let (programs, trials): (Vec<Program>, Vec<&Trial>) = found.unzip();
-        let by = |profile| forecast_all(&programs, profile, DRAWS, samples.machine.seed);
+        let draws = Draws::new(DRAWS, samples.machine.seed);
+        let by = |profile| forecast_all(&programs, profile, draws, &Tally::default());
         let (forecasts, apart) =
             (by(&profile), passes.as_ref().map(|both| both.each_ref().map(by)));
         if !programs.is_empty() {

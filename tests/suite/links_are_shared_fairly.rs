@@ -1,10 +1,9 @@
-//! Flows share links fairly: known cases are exact, random cases agree with filling from scratch,
-//! and flows that a change does not affect keep their rates.
+//! Flows share links fairly: known cases are exact, random cases agree with the textbook's filling,
+//! and rates depend on nothing but the flows.
 
 use hallway::cost::LinkId;
-use hallway::simulate::links::{Flow, FlowId, Links, MOST_LINKS};
+use hallway::simulate::links::{Flow, Links, MOST_LINKS};
 use proptest::prelude::*;
-use proptest::sample::Index;
 
 const FREE: f64 = f64::INFINITY;
 
@@ -20,8 +19,10 @@ struct Wish {
 }
 
 impl Wish {
-    fn flow(&self) -> Flow<'_> {
-        Flow { weight: self.weight, cap: self.cap, uses: &self.uses }
+    fn flow(&self, links: &Links) -> Flow {
+        let mut uses = [(LinkId(0), 0.0); MOST_LINKS];
+        uses[..self.uses.len()].copy_from_slice(&self.uses);
+        links.flow(self.weight, self.cap, uses)
     }
 
     /// How much of a link it uses per unit of its rate.
@@ -42,16 +43,15 @@ fn plain(links: &[u32]) -> Wish {
     wish(1.0, FREE, &uses)
 }
 
-fn add_all(links: &mut Links, wishes: &[Wish]) -> Vec<FlowId> {
-    let ids = wishes.iter().map(|wish| links.add(wish.flow())).collect();
-    links.share();
-    ids
+fn rates(flows: &[Option<Flow>]) -> Vec<f64> {
+    flows.iter().flatten().map(|flow| flow.rate).collect()
 }
 
 fn shared(capacities: &[f64], wishes: &[Wish]) -> Vec<f64> {
     let mut links = Links::new(capacities);
-    let ids = add_all(&mut links, wishes);
-    ids.into_iter().map(|id| links.rate(id)).collect()
+    let mut flows: Vec<_> = wishes.iter().map(|wish| Some(wish.flow(&links))).collect();
+    links.share(&mut flows);
+    rates(&flows)
 }
 
 #[test]
@@ -111,33 +111,27 @@ fn two_private_links_and_a_common_one() {
 #[test]
 fn what_leaves_gives_back_what_it_had() {
     let mut links = Links::new(&[25.0, 25.0, 40.0]);
-    let ids = add_all(&mut links, &[plain(&[0, 2]), plain(&[1, 2])]);
-    assert_eq!(links.changed().collect::<Vec<_>>(), [(ids[0], 20.0), (ids[1], 20.0)]);
-    links.remove(ids[0]);
-    links.share();
-    assert_eq!(links.changed().collect::<Vec<_>>(), [(ids[1], 25.0)]);
-    // A flow goes and an equal one comes at once, so nothing changes for the other.
-    let again = add_all(&mut links, &[plain(&[0, 2])])[0];
-    links.remove(again);
-    let like = add_all(&mut links, &[plain(&[0, 2])])[0];
-    assert_eq!(like.index(), again.index());
-    assert_eq!(links.changed().collect::<Vec<_>>(), [(like, 20.0)]);
-    links.clear();
-    links.share();
-    assert_eq!(links.changed().len(), 0);
-    assert_eq!(add_all(&mut links, &[plain(&[2])])[0].index(), 0);
-    assert_eq!(links.changed().map(|(_, rate)| rate).collect::<Vec<_>>(), [40.0]);
+    let wishes = [plain(&[0, 2]), plain(&[1, 2])];
+    let mut flows = wishes.map(|wish| Some(wish.flow(&links)));
+    links.share(&mut flows);
+    assert_eq!(rates(&flows), [20.0, 20.0]);
+    let gone = flows[0].take();
+    links.share(&mut flows);
+    assert_eq!(rates(&flows), [25.0]);
+    flows[0] = gone;
+    links.share(&mut flows);
+    assert_eq!(rates(&flows), [20.0, 20.0]);
 }
 
 /// Decimal fractions are not exact, yet ten of these links fill up together.
 #[test]
 fn ties_leave_nobody_without_a_rate() {
     let capacities: Vec<f64> = (1..=10).map(|flows| f64::from(flows) * 0.1).collect();
-    let across: Vec<(u32, f64)> = (0..4).map(|link| (link, 1.0)).collect();
+    let across: Vec<(u32, f64)> = (0..MOST_LINKS as u32).map(|link| (link, 1.0)).collect();
     let mut wishes = vec![wish(1.0, FREE, &across)];
     for link in 0..10 {
         // With the long flow above, a link has one flow for each tenth of its capacity.
-        let others = if link < 4 { link } else { link + 1 };
+        let others = if link < MOST_LINKS as u32 { link } else { link + 1 };
         wishes.extend((0..others).map(|_| plain(&[link])));
     }
     for (index, rate) in shared(&capacities, &wishes).into_iter().enumerate() {
@@ -147,27 +141,6 @@ fn ties_leave_nobody_without_a_rate() {
     let caps = [0.1, 0.4, 0.1].map(|cap| wish(cap, cap, &[(0, 1.0)]));
     let tiny = wish(1e-20, FREE, &[(0, 1.0)]);
     assert_eq!(shared(&[0.6], &[&caps[..], &[tiny]].concat()), [0.1, 0.4, 0.1, 1e-20]);
-}
-
-#[test]
-fn others_are_left_alone() {
-    let mut links = Links::new(&[10.0, 10.0, 10.0, 100.0]);
-    // All flows use link 3, which is too wide to connect any of them.
-    let flows = [plain(&[0, 3]), plain(&[0, 3]), plain(&[1, 3]), plain(&[1, 2, 3])];
-    let ids = add_all(&mut links, &flows);
-    let touched = |links: &Links| links.changed().map(|(id, _)| id).collect::<Vec<_>>();
-    assert_eq!(touched(&links).len(), 4);
-    let before = ids.iter().map(|&id| links.rate(id).to_bits()).collect::<Vec<_>>();
-    let new = add_all(&mut links, &[plain(&[0, 3])])[0];
-    assert_eq!(touched(&links), [ids[0], ids[1], new]);
-    links.remove(new);
-    links.share();
-    assert_eq!(touched(&links), [ids[0], ids[1]]);
-    let after = ids.iter().map(|&id| links.rate(id).to_bits()).collect::<Vec<_>>();
-    assert_eq!(before, after);
-    // Link 2 connects the new flow to one on link 1, but it takes nothing from it.
-    let new = add_all(&mut links, &[wish(1.0, 4.0, &[(2, 1.0)])])[0];
-    assert_eq!(touched(&links), [new]);
 }
 
 /// The rates found by filling from scratch, as in the textbook: one stop after another, the nearest
@@ -241,130 +214,32 @@ fn any_wish(links: usize) -> impl Strategy<Value = Wish> {
     })
 }
 
-/// A flow to add, a flow to remove instead if there is one, and whether rates are computed before
-/// the next change.
-type Change = (Wish, Option<Index>, bool);
-
-const MOST_FLOWS: usize = 12;
-
-fn any_history() -> impl Strategy<Value = (Vec<f64>, Vec<Change>)> {
+fn any_flows() -> impl Strategy<Value = (Vec<f64>, Vec<Wish>)> {
     (1..=8usize).prop_flat_map(|links| {
-        let leaves = prop::option::weighted(0.4, any::<Index>());
-        let change = (any_wish(links), leaves, prop::bool::weighted(0.8));
-        (prop::collection::vec(amount(), links), prop::collection::vec(change, 1..40))
+        let wishes = prop::collection::vec(any_wish(links), 1..=12);
+        (prop::collection::vec(amount(), links), wishes)
     })
-}
-
-/// The flows that exist when rates are computed.
-#[derive(Default)]
-struct Scene {
-    present: Vec<(FlowId, Wish)>,
-    /// Flows that were added or removed since rates were last computed.
-    news: Vec<(FlowId, Wish)>,
-}
-
-impl Scene {
-    fn wishes(&self) -> Vec<Wish> {
-        self.present.iter().map(|(_, wish)| wish.clone()).collect()
-    }
-
-    /// The flows that any chain of common links connects to new or removed flows.
-    fn reachable(&self) -> Vec<FlowId> {
-        let mut found = self.news.clone();
-        let mut looked_at = 0;
-        while let Some((_, wish)) = found.get(looked_at).cloned() {
-            looked_at += 1;
-            let meets = |other: &Wish| {
-                wish.uses.iter().any(|(id, a)| *a > 0.0 && other.coefficient(id.0 as usize) > 0.0)
-            };
-            for (id, other) in &self.present {
-                if meets(other) && !found.iter().any(|(known, _)| known == id) {
-                    found.push((*id, other.clone()));
-                }
-            }
-        }
-        found.into_iter().map(|(id, _)| id).collect()
-    }
-}
-
-/// Makes the changes, and passes the scene to `see` each time that rates are computed.
-fn replay(
-    links: &mut Links,
-    changes: &[Change],
-    mut see: impl FnMut(&Links, &Scene) -> Result<(), TestCaseError>,
-) -> Result<(), TestCaseError> {
-    let mut scene = Scene::default();
-    for (wish, leaves, ask) in changes {
-        let count = scene.present.len();
-        match leaves {
-            Some(index) if count > 0 => {
-                let leaver = scene.present.remove(index.index(count));
-                links.remove(leaver.0);
-                scene.news.push(leaver);
-            }
-            _ if count < MOST_FLOWS => {
-                let new = (links.add(wish.flow()), wish.clone());
-                scene.present.push(new.clone());
-                scene.news.push(new);
-            }
-            _ => {}
-        }
-        if *ask {
-            links.share();
-            see(links, &scene)?;
-            scene.news.clear();
-        }
-    }
-    Ok(())
 }
 
 proptest! {
     #[test]
-    fn any_history_ends_as_if_filled_from_nothing((capacities, changes) in any_history()) {
-        replay(&mut Links::new(&capacities), &changes, |links, scene| {
-            let wishes = scene.wishes();
-            let rates: Vec<f64> = scene.present.iter().map(|(id, _)| links.rate(*id)).collect();
-            for (ours, plain) in rates.iter().zip(filled(&capacities, &wishes)) {
-                prop_assert!((ours - plain).abs() <= CLOSE * plain, "{ours} is not {plain}");
-            }
-            check_fair(&capacities, &wishes, &rates)
-        })?;
-    }
-
-    /// Someone who follows only the changes knows every rate, and hears of no flow that a change
-    /// could not affect.
-    #[test]
-    fn what_changed_is_said_and_no_more((capacities, changes) in any_history()) {
-        let mut known = [f64::NAN; MOST_FLOWS];
-        replay(&mut Links::new(&capacities), &changes, |links, scene| {
-            let reachable = scene.reachable();
-            for (id, rate) in links.changed() {
-                let is_new = scene.news.iter().any(|(new, _)| *new == id);
-                prop_assert!(reachable.contains(&id), "{id:?} was touched");
-                prop_assert!(is_new || known[id.index()] != rate, "{id:?} still has {rate}");
-                known[id.index()] = rate;
-            }
-            for (id, _) in &scene.present {
-                prop_assert_eq!(known[id.index()].to_bits(), links.rate(*id).to_bits());
-            }
-            Ok(())
-        })?;
+    fn any_flows_run_as_the_textbook_has_it((capacities, wishes) in any_flows()) {
+        let rates = shared(&capacities, &wishes);
+        for (ours, plain) in rates.iter().zip(filled(&capacities, &wishes)) {
+            prop_assert!((ours - plain).abs() <= CLOSE * plain, "{ours} is not {plain}");
+        }
+        check_fair(&capacities, &wishes, &rates)?;
     }
 
     #[test]
-    fn the_same_changes_give_the_same_bits((capacities, changes) in any_history()) {
+    fn what_was_shared_before_leaves_no_trace((capacities, wishes) in any_flows()) {
         let mut links = Links::new(&capacities);
-        let bits = |links: &mut Links| {
-            let mut bits = Vec::new();
-            replay(links, &changes, |links, _| {
-                bits.extend(links.changed().map(|(id, rate)| (id, rate.to_bits())));
-                Ok(())
-            })?;
-            Ok::<_, TestCaseError>(bits)
-        };
-        let first = bits(&mut links)?;
-        links.clear();
-        prop_assert_eq!(&first, &bits(&mut links)?);
-        prop_assert_eq!(&first, &bits(&mut Links::new(&capacities))?);
+        let mut flows: Vec<_> = wishes.iter().map(|wish| Some(wish.flow(&links))).collect();
+        for count in (0..=wishes.len()).rev() {
+            links.share(&mut flows[..count]);
+            let bits = |rates: Vec<f64>| rates.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            let anew = shared(&capacities, &wishes[..count]);
+            prop_assert_eq!(bits(rates(&flows[..count])), bits(anew));
+        }
     }
 }

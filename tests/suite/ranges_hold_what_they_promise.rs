@@ -7,7 +7,7 @@ use hallway::program::{Call, Program};
 use hallway::samples::{Samples, Trial};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
-use hallway::simulate::{DRAWS, forecast, forecast_all};
+use hallway::simulate::{DRAWS, Draws, Tally, forecast, forecast_all};
 use hallway::study::{assess, trial_scenarios};
 use hallway::units::{Bandwidth, Span};
 use rand::rngs::ChaCha8Rng;
@@ -25,7 +25,8 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
     for scenario in trial_scenarios(count, seed) {
         let workload = Workload::from_toml("trial", &scenario).expect("a scenario");
         let plans: Vec<_> = candidates(&workload).programs().into_iter().step_by(7).collect();
-        let forecasts = forecast_all(&plans, profile, DRAWS, profile.machine.seed);
+        let draws = Draws::new(DRAWS, profile.machine.seed);
+        let forecasts = forecast_all(&plans, profile, draws, &Tally::default());
         for (plan, forecast) in plans.iter().zip(forecasts) {
             let ratio = bias * (scatter * deviate(&mut random)).exp();
             let pass = forecast.expect("known").makespan().nanos_f64() * ratio;

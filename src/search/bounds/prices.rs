@@ -1,12 +1,13 @@
 //! What single tasks and copies take, whatever goes on beside them.
 
+use crate::cost::CompiledProgram;
 use crate::families::{Cpu, Resident, Strategy, build};
 use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::BufferId;
 use crate::scenario::{Buffer, Home, Limits, Task, Workload};
 use crate::schedule::single_copy;
-use crate::simulate::{Demand, demands};
+use crate::simulate::Demand;
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ pub(super) fn by_itself(workload: &Workload, task: &Task) -> Workload {
 /// What each launch of the tasks takes at least, with all their data on the device.
 pub(super) fn launches(workload: &Workload, profile: &Profile) -> Option<Vec<Demand>> {
     let program = build(workload, Strategy::plain(Resident, HostMemory::Pageable)).ok()?;
-    let demands = demands(&program, profile).ok()?;
+    let demands = CompiledProgram::new(&program, profile).ok()?.demands();
     let launches = program.body.iter().zip(demands).filter(|(call, _)| call.is_launch());
     Some(launches.map(|(_, demand)| demand).collect())
 }
@@ -53,12 +54,12 @@ pub(super) fn on_cpu(workload: &Workload, profile: &Profile) -> Option<f64> {
     let pageable = Home::Host(HostMemory::Pageable);
     workload.buffers.iter_mut().for_each(|buffer| buffer.home = pageable);
     let program = build(&workload, Strategy::plain(Cpu, HostMemory::Pageable)).ok()?;
-    let demands = demands(&program, profile).ok()?;
+    let demands = CompiledProgram::new(&program, profile).ok()?.demands();
     Some(demands.iter().map(|one| one.host.nanos_f64()).sum())
 }
 
 /// What a copy of pinned memory takes at least.
 pub(super) fn copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<Demand> {
     let program = single_copy(bytes, direction, HostMemory::Pinned);
-    demands(&program, profile).ok()?.into_iter().next()
+    CompiledProgram::new(&program, profile).ok()?.demands().into_iter().next()
 }

@@ -1,13 +1,11 @@
 //! Copies as flows on the links that they share.
 
-use crate::cost::{CallCost, CompiledProgram, EntryId, Work};
-use crate::simulate::links::{Flow, FlowId, Links};
+use crate::cost::{CallCost, Work};
 use crate::units::Span;
 
 /// A copy under way as a flow on its links.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CopyFlow {
-    pub id: FlowId,
     /// The longest delay that the copy gets if the other direction is busy when it starts, in
     /// nanoseconds at the copy's speed beside that direction.
     pub delay: f64,
@@ -27,22 +25,17 @@ pub(super) struct CopyFlow {
     pub in_graph: bool,
 }
 
-/// Adds the copy that an engine has just started to the links, as a flow.
-pub(super) fn start_flow(
-    links: &mut Links,
-    compiled: &CompiledProgram<'_>,
-    (entry, device): (EntryId, usize),
-) -> CopyFlow {
-    let CallCost { work, in_graph, .. } = compiled.body.cost_in(entry);
-    let (delay, beside_kernels, slowdown, [data, fixed]) = match *work {
-        Work::Copy { delay, beside_kernels, slowdown, alone, fixed, .. } => {
-            let parts = [alone.saturating_sub(fixed), fixed].map(Span::nanos_f64);
-            (delay, beside_kernels, slowdown, parts)
-        }
-        _ => (0.0, 0.0, 1.0, [0.0; 2]),
-    };
-    let uses = compiled.links.uses(device, work);
-    let id = links.add(Flow { weight: compiled.links.weight(work), cap: 1.0, uses: &uses });
-    let (delay, delayed, in_graph) = (delay / slowdown, 0.0, *in_graph);
-    CopyFlow { id, delay, delayed, beside_kernels, data, fixed, in_graph }
+impl CopyFlow {
+    /// A copy that an engine starts.
+    pub fn of(cost: &CallCost) -> Self {
+        let (delay, beside_kernels, slowdown, [data, fixed]) = match cost.work {
+            Work::Copy { delay, beside_kernels, slowdown, alone, fixed, .. } => {
+                let parts = [alone.saturating_sub(fixed), fixed].map(Span::nanos_f64);
+                (delay, beside_kernels, slowdown, parts)
+            }
+            _ => (0.0, 0.0, 1.0, [0.0; 2]),
+        };
+        let (delay, delayed, in_graph) = (delay / slowdown, 0.0, cost.in_graph);
+        Self { delay, delayed, beside_kernels, data, fixed, in_graph }
+    }
 }

@@ -1,25 +1,22 @@
 //! The host's calls, made while simulated time stands still, up to one in which the host has to
 //! wait.
 
-use super::{Event, Simulator};
-use crate::cost::{
-    Burst, CallId, CompiledCall, CompiledProgram, Entry, EntryId, NONE, Recording, Waits, Work,
-    WorkKind,
-};
-use crate::simulate::host::{Awaited, Blocked, Host};
-use crate::simulate::observer::{Cause, Observer};
-use crate::timeline::Reason;
-use crate::units::{Instant, Span};
+use super::{Event, Simulation};
+use crate::cost::{Burst, CallCost, CallId, CompiledCall, Entry, EntryId, Waits, Work, WorkKind};
+use crate::simulate::host::{Blocked, Host};
+use crate::simulate::operation::Cause;
+use crate::timeline::{Lane, Reason};
+use crate::units::Instant;
 
-impl Simulator {
+impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     /// Runs the host ahead until it has to wait for the device.
-    pub(super) fn issue<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, observer: &mut O) {
+    pub(super) fn issue(&mut self) {
         loop {
-            let burst = self.run_ahead(compiled, observer);
-            let Some(call) = compiled.body.calls.get(self.host.next as usize) else { return };
-            let mut cost = &compiled.body.costs[call.cost as usize];
+            let burst = self.run_ahead();
+            let Some(call) = self.compiled.body.calls.get(self.host.next as usize) else { return };
+            let mut cost = &self.compiled.body.costs[call.cost as usize];
             if cost.may_go_inline {
-                let drained = self.streams.is_drained(compiled, call.stream);
+                let drained = self.streams.is_drained(call.stream);
                 if !drained && self.now < self.host.reached {
                     // How much the stream still has to do when the call is made is only known at
                     // that time.
@@ -29,7 +26,7 @@ impl Simulator {
                 }
                 if drained {
                     self.streams.go_inline(call.stream);
-                    cost = &compiled.body.costs[call.cost as usize + 1];
+                    cost = &self.compiled.body.costs[call.cost as usize + 1];
                 }
             }
             self.host.enter(cost.host);
@@ -37,85 +34,90 @@ impl Simulator {
                 let delay = self.host.reached.since(Instant::START + burst.times[1]);
                 self.streams.delays.begin(self.host.next, delay);
             }
-            self.wake::<O>(compiled, self.host.next + 1);
+            self.wake(self.host.next + 1);
             if cost.waits == Waits::Staging && self.host.blocked != Blocked::Returning {
                 self.host.blocked = Blocked::Staging;
             }
-            if let Some(awaiting) = self.awaiting(compiled, call, cost.waits) {
-                self.host.blocked = awaiting;
+            if !self.has_happened() {
+                self.host.blocked = Blocked::Awaiting;
             }
             if self.host.blocked != Blocked::No {
                 return;
             }
-            self.host.leave(observer);
+            self.leave();
         }
     }
 
     /// Issues calls up to the next one that depends on what the device does, and returns the
     /// burst they form.
     #[inline]
-    fn run_ahead<O: Observer>(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        observer: &mut O,
-    ) -> Burst {
-        let burst = self.host.burst(compiled);
+    fn run_ahead(&mut self) -> Burst {
+        let burst = self.host.burst(self.compiled);
         let Host { next, reached, .. } = self.host;
         if next < burst.until {
             let delay = reached.since(Instant::START + burst.times[0]);
             self.streams.delays.begin(next, delay);
-            self.host.make(compiled, &burst, observer);
-            self.wake::<O>(compiled, burst.until);
+            self.make(&burst);
+            self.wake(burst.until);
         }
         burst
     }
 
     /// Lets streams that had nothing to do start the work of calls before `until`.
     #[inline]
-    fn wake<O: Observer>(&mut self, compiled: &CompiledProgram<'_>, until: CallId) {
-        while let Some(stream) = self.streams.next_issued(compiled, until) {
-            self.advance::<O>(compiled, stream);
+    fn wake(&mut self, until: CallId) {
+        while let Some(stream) = self.streams.next_issued(until) {
+            self.advance(stream);
         }
-        if let Some(times) = &compiled.polling {
-            self.polling.issued(compiled, times, (&self.streams, self.now));
+        if let Some(polling) = &mut self.polling {
+            polling.issued(&self.streams, self.now);
         }
     }
 
-    /// What keeps the host in a call that waits, unless that has happened.
-    pub(super) fn awaiting(
-        &self,
-        compiled: &CompiledProgram<'_>,
-        call: &CompiledCall,
-        waits: Waits,
-    ) -> Option<Blocked> {
-        let (what, wake, then) = match waits {
-            Waits::No | Waits::Staging => return None,
-            Waits::Stream(wake) => (Awaited::Stream(call.stream), wake, Span::ZERO),
-            Waits::Event(wake) => {
-                let recording = compiled.body.entries.recordings.get(call.recording as usize);
-                let recording = *recording.unwrap_or(&Recording::NEVER);
-                (Awaited::Recording(recording), wake, Span::ZERO)
+    /// Makes the calls of a burst.
+    fn make(&mut self, burst: &Burst) {
+        let reached = self.host.begin(burst);
+        while LISTENS && self.host.next < burst.until {
+            // The host made all calls of the graph with the graph's launch.
+            if self.compiled.body.cost_of(self.host.next).in_graph {
+                self.host.next += 1;
+            } else {
+                self.host.enter(self.compiled.body.host_of(self.host.next));
+                self.leave();
             }
-            Waits::Device { only, wake, then } => (Awaited::Device(only), wake, then),
-            Waits::Thread(other) => (Awaited::Thread(other), Span::ZERO, Span::ZERO),
-        };
-        (!self.has_happened(compiled, what)).then_some(Blocked::Awaiting { what, wake, then })
+        }
+        (self.host.next, self.host.reached) = (burst.until, reached);
     }
 
+    /// Goes on to the host's next call.
     #[inline]
-    fn has_happened(&self, compiled: &CompiledProgram<'_>, what: Awaited) -> bool {
-        match what {
-            Awaited::Stream(stream) => self.streams.is_drained(compiled, stream),
-            Awaited::Recording(Recording { entry: NONE, .. }) => true,
-            Awaited::Recording(Recording { entry, stream, .. }) => {
-                self.streams.is_over(stream, entry)
+    pub(super) fn leave(&mut self) {
+        let Host { next: call, entered, reached, cause, .. } = self.host;
+        if LISTENS {
+            self.note(Lane::Host, call, [entered, reached], cause);
+            self.host.cause = Cause { reason: Reason::Issue, before: call, ready: reached };
+        }
+        (self.host.blocked, self.host.next) = (Blocked::No, call + 1);
+    }
+
+    /// Whether the host need not wait, or no longer, in the call that it is in.
+    #[inline]
+    pub(super) fn has_happened(&self) -> bool {
+        let body = &self.compiled.body;
+        let CompiledCall { cost, recording, stream, .. } = body.calls[self.host.next as usize];
+        match body.costs[cost as usize].waits {
+            Waits::No | Waits::Staging => true,
+            Waits::Stream => self.streams.is_drained(stream),
+            Waits::Event => {
+                let recording = body.entries.recordings.get(recording as usize);
+                recording.is_none_or(|one| self.streams.is_over(one.stream, one.entry))
             }
-            Awaited::Device(only) => {
-                let streams = (0..).zip(&compiled.body.traits);
+            Waits::Device(only) => {
+                let streams = (0..).zip(&body.traits);
                 let mut meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
-                meant.all(|(stream, _)| self.streams.is_drained(compiled, stream))
+                meant.all(|(stream, _)| self.streams.is_drained(stream))
             }
-            Awaited::Thread(other) => {
+            Waits::Thread(other) => {
                 let other = self.threads.get(usize::from(other));
                 other.is_none_or(|other| other.next > self.host.next)
             }
@@ -124,17 +126,16 @@ impl Simulator {
 
     /// Wakes the host if it waits for something that has happened now that `ended` is over.
     #[inline(always)]
-    pub(super) fn release_host(&mut self, compiled: &CompiledProgram<'_>, ended: CallId) {
-        if let Blocked::Awaiting { what, wake, then } = self.host.blocked
-            && self.has_happened(compiled, what)
-        {
-            self.wake_host(what, (wake, then), ended);
+    pub(super) fn release_host(&mut self, ended: CallId) {
+        if self.host.blocked == Blocked::Awaiting && self.has_happened() {
+            self.wake_host(ended);
         }
     }
 
     #[cold]
-    fn wake_host(&mut self, what: Awaited, (wake, then): (Span, Span), ended: CallId) {
-        let is_thread = matches!(what, Awaited::Thread(_));
+    fn wake_host(&mut self, ended: CallId) {
+        let &CallCost { waits, wake, then, .. } = self.compiled.body.cost_of(self.host.next);
+        let is_thread = matches!(waits, Waits::Thread(_));
         // The part of the call before the wait may take longer than what it waits for.
         if !is_thread && self.now <= self.host.reached.earlier_by(then) {
             return self.return_at(self.host.reached);
@@ -146,22 +147,17 @@ impl Simulator {
 
     /// Runs an operation that occupies no engine, and releases the host when its part is done.
     #[cold]
-    pub(super) fn go_without_engine(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        (id, entry): (EntryId, &Entry),
-        work: &Work,
-    ) {
+    pub(super) fn go_without_engine(&mut self, (id, entry): (EntryId, &Entry), work: &Work) {
         let Work::Staged { direction, duration, early, .. } = *work else {
             return self.queue.schedule(self.now + work.by_itself(), Event::Ends(id));
         };
-        let since = self.streams.staged_since(compiled, (id, entry), self.now);
+        let since = self.streams.staged_since((id, entry), self.now);
         let end = self.now.max(since + duration);
         self.queue.schedule(end, Event::Ends(id));
-        let device = compiled.body.device_of(entry.stream);
+        let device = self.compiled.body.device_of(entry.stream);
         self.copies.stage((device, direction), self.now, end);
-        if self.turn_to_maker(compiled, entry.call) {
-            let cause = self.streams.cause(compiled, entry.stream);
+        if self.turn_to_maker(entry.call) {
+            let cause = self.streams.cause(entry.stream);
             if cause.reason != Reason::Issue && cause.ready > self.host.reached {
                 self.host.cause = Cause { reason: Reason::Device, ..cause };
             }

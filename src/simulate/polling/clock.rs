@@ -13,7 +13,7 @@ impl PollTimes {
     /// that time is there without any copies.
     pub(in crate::simulate) fn first_poll(
         &self,
-        copies: &Copies,
+        copies: &Copies<'_>,
         (device, kind): (usize, OperationKind),
         then: Instant,
     ) -> Span {

@@ -3,26 +3,26 @@
 //! takes.
 
 use super::{Head, Streams};
-use crate::cost::{CompiledProgram, Tie};
-use crate::simulate::engines::EngineView;
-use crate::simulate::hand_overs::Start;
-use crate::simulate::observer::{Cause, Observer};
+use crate::cost::Tie;
+use crate::simulate::hand_overs::{EngineView, Start};
+use crate::simulate::operation::Cause;
 use crate::timeline::Reason;
 use crate::units::Instant;
 
-impl Streams {
+impl Streams<'_> {
     /// When an operation may start, given everything that it has to follow. If its engine has to
     /// find that out by polling, also from when polling periods count.
     #[inline(always)]
-    pub(super) fn follow<O: Observer>(
+    pub(super) fn follow<const LISTENS: bool>(
         &mut self,
-        compiled: &CompiledProgram<'_>,
         head: &Head<'_>,
         (longer, engines): (f64, EngineView<'_>),
     ) -> (Instant, Option<Instant>) {
+        let compiled = self.compiled;
         let &Head { entry, cost, kind, is_first, arrival } = head;
         let stream = &mut self.streams[usize::from(entry.stream)];
         let mut start = Start {
+            compiled,
             kind,
             device: stream.device,
             engines,
@@ -36,18 +36,18 @@ impl Streams {
         };
         let [within, across] =
             if cost.in_graph { [Tie::Graph; 2] } else { [Tie::Stream, Tie::Event] };
-        start.follow(compiled, &stream.last, within, longer, Reason::Stream);
+        start.follow(&stream.last, within, longer, Reason::Stream);
         for event in &stream.awaited {
-            start.follow(compiled, event, across, 0.0, Reason::Event);
+            start.follow(event, across, 0.0, Reason::Event);
         }
         for wait in &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize] {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
-                start.follow(compiled, event, across, 0.0, Reason::Event);
+                start.follow(event, across, 0.0, Reason::Event);
             }
         }
         let Start { time, missed, cause, .. } = start;
         stream.awaited.clear();
-        if O::LISTENS {
+        if LISTENS {
             stream.cause = cause;
         }
         (time, missed)

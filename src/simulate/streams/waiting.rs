@@ -1,19 +1,17 @@
-//! What the heads of streams wait for in other streams, and which streams wait there.
+//! What the heads of streams wait for, and which streams wait there: recordings of other streams,
+//! records and waits that are entries of their own, and the legacy default stream, a barrier that
+//! holds back blocking streams and is held back by them.
 
 use super::Streams;
-use crate::cost::{CompiledProgram, NO_STREAM, NONE, Recording, Wait};
-use std::ops::Range;
+use crate::cost::{Entry, EntryId, NO_STREAM, NONE, Recording, Wait, WorkKind};
+use crate::simulate::operation::Ending;
+use crate::units::Instant;
 
-impl Streams {
+impl<'p> Streams<'p> {
     /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
-    pub(super) fn pass_wait(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        index: u16,
-        wait: u32,
-    ) -> bool {
-        let Wait { issued, call, ref until } = compiled.body.entries.waits[wait as usize];
+    pub(super) fn pass_wait(&mut self, index: u16, wait: u32) -> bool {
+        let Wait { issued, call, ref until } = self.compiled.body.entries.waits[wait as usize];
         let issued = self.delays.issued(call, issued);
         let mut left = issued;
         if until.entry != NONE {
@@ -31,42 +29,18 @@ impl Streams {
     }
 
     /// Has a stream examined when a recording is made.
-    #[inline(always)]
-    fn queue_up(&mut self, index: u16, until: &Recording) {
-        let first = self.streams[usize::from(until.stream)].waiter;
-        if first != NO_STREAM && self.streams[usize::from(first)].awaits.call < until.call {
-            self.queue_up_behind(first, index, until);
-            return;
-        }
-        let stream = &mut self.streams[usize::from(index)];
-        (stream.awaits, stream.next) = (*until, first);
-        self.streams[usize::from(until.stream)].waiter = index;
-    }
-
-    /// Queues a stream up for a recording when `before` waits in the list for an earlier one.
-    #[cold]
     #[inline]
-    fn queue_up_behind(&mut self, mut before: u16, index: u16, until: &Recording) {
-        let mut next = self.streams[usize::from(before)].next;
+    fn queue_up(&mut self, index: u16, until: &Recording) {
+        let (mut before, mut next) = (NO_STREAM, self.streams[usize::from(until.stream)].waiter);
         while next != NO_STREAM && self.streams[usize::from(next)].awaits.call < until.call {
-            before = next;
-            next = self.streams[usize::from(next)].next;
+            (before, next) = (next, self.streams[usize::from(next)].next);
         }
         let stream = &mut self.streams[usize::from(index)];
         (stream.awaits, stream.next) = (*until, next);
-        self.streams[usize::from(before)].next = index;
-    }
-
-    /// Passes several waits of a stream's head; returns whether all have passed.
-    #[cold]
-    #[inline]
-    pub(super) fn pass_waits(
-        &mut self,
-        compiled: &CompiledProgram<'_>,
-        index: u16,
-        mut waits: Range<u32>,
-    ) -> bool {
-        waits.all(|wait| self.pass_wait(compiled, index, wait))
+        match self.streams.get_mut(usize::from(before)) {
+            Some(before) => before.next = index,
+            None => self.streams[usize::from(until.stream)].waiter = index,
+        }
     }
 
     /// Lets the streams go on that wait for what is now over in this stream.
@@ -80,5 +54,102 @@ impl Streams {
             (self.to_do, waiter) = (waiter, next);
         }
         self.streams[usize::from(index)].waiter = waiter;
+    }
+
+    /// Lets a stream pass records and waits at its head, until the head is an operation that may
+    /// start, and returns that operation.
+    #[cold]
+    #[inline]
+    pub(super) fn advance_past(
+        &mut self,
+        index: u16,
+        mut mark: &'p Entry,
+    ) -> Option<(EntryId, &'p Entry)> {
+        loop {
+            self.pass_mark(index, mark);
+            let (id, entry) = self.head(index)?;
+            if let WorkKind::Operation(_) = entry.kind {
+                return Some((id, entry));
+            }
+            mark = entry;
+        }
+    }
+
+    #[inline]
+    fn pass_mark(&mut self, index: u16, entry: &Entry) {
+        let issued = self.issued(entry);
+        let stream = &mut self.streams[usize::from(index)];
+        stream.find(issued);
+        let waits =
+            &self.compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize];
+        let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
+        stream.awaited.extend(waits.iter().filter_map(ending));
+        stream.first_wait = entry.waits;
+        if entry.kind == WorkKind::Record {
+            self.record(index, entry, issued);
+        }
+        let waiter = self.streams[usize::from(index)].pass_head();
+        self.let_follow(index, waiter);
+    }
+
+    /// Notes what has to be followed by those who wait for a record.
+    #[inline]
+    fn record(&mut self, index: u16, entry: &Entry, issued: Instant) {
+        let stream = &mut self.streams[usize::from(index)];
+        let mut ending = stream.last;
+        if ending.time < issued {
+            ending = Ending { time: issued, call: entry.call, device: stream.device, ..ending };
+        }
+        // Whoever waits for the record also waits for what the stream itself still has to follow.
+        for other in &stream.awaited {
+            if other.time > ending.time {
+                ending = *other;
+            }
+        }
+        stream.cleared = stream.cleared.max(ending.time);
+        self.endings[stream.head as usize] = ending;
+    }
+
+    /// Marks the streams held back at the barrier to be examined again.
+    #[cold]
+    #[inline]
+    pub(super) fn let_go(&mut self) {
+        for &other in &self.compiled.body.barrier {
+            let stream = &mut self.streams[usize::from(other)];
+            if std::mem::take(&mut stream.held_back) {
+                (stream.next, self.to_do) = (self.to_do, other);
+            }
+        }
+    }
+
+    /// Whether the head of a stream has to stay behind the barrier of the legacy default stream. If
+    /// not, it has to follow what came before it across the barrier.
+    #[cold]
+    pub(super) fn holds_back(&mut self, index: u16) -> bool {
+        let stream = &self.streams[usize::from(index)];
+        let id = self.compiled.body.entry(stream.head).call;
+        if !self.delays.is_issued(id) {
+            return false;
+        }
+        let traits = |index: usize| &self.compiled.body.traits[index];
+        let mine = traits(usize::from(index));
+        let others = || {
+            let others = self.compiled.body.barrier.iter().map(|&other| usize::from(other));
+            others.filter(|&other| mine.waits_for(traits(other)))
+        };
+        let is_earlier = |other: usize| {
+            self.compiled.body.entries.list[self.streams[other].head as usize].call < id
+        };
+        let held_back = others().any(is_earlier);
+        self.streams[usize::from(index)].held_back = held_back;
+        if !held_back {
+            for other in others() {
+                let last = self.streams[other].last;
+                if last.call != NONE {
+                    self.streams[usize::from(index)].awaited.push(last);
+                }
+            }
+        }
+        held_back
     }
 }

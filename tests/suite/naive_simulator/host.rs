@@ -37,8 +37,7 @@ impl Simulator<'_> {
             launched += self.cost(node).host.nanos();
             self.issue(node, launched);
         }
-        let behind = if let Waits::Device { then, .. } = cost.waits { then.nanos() } else { 0 };
-        let time = reached.saturating_sub(behind).max(self.now);
+        let time = reached.saturating_sub(cost.then.nanos()).max(self.now);
         self.events.push((time, Event::TakesEffect(thread)));
     }
 
@@ -75,13 +74,8 @@ impl Simulator<'_> {
         if stages {
             return;
         }
-        let [wake, then] = match cost.waits {
-            Waits::Stream(wake) | Waits::Event(wake) => [wake, Span::ZERO],
-            Waits::Device { wake, then, .. } => [wake, then],
-            Waits::No | Waits::Thread(_) | Waits::Staging => [Span::ZERO; 2],
-        };
         if cost.waits != Waits::No && !self.has_happened(call) {
-            self.threads[thread].is = Host::Waits([wake.nanos(), then.nanos()]);
+            self.threads[thread].is = Host::Waits([cost.wake, cost.then].map(Span::nanos));
         } else if reached > self.now {
             self.events.push((reached, Event::Returns(thread)));
         } else {
@@ -109,7 +103,7 @@ impl Simulator<'_> {
                 let is_his = |&at: &usize| self.program.thread_of(at) == *other;
                 (0..call).filter(is_his).all(|at| self.host[at].is_some())
             }
-            (_, Waits::Device { only, .. }) => (0..self.streams.len()).all(|at| {
+            (_, Waits::Device(only)) => (0..self.streams.len()).all(|at| {
                 let DeviceId(device) = self.streams[at].traits.device;
                 only.is_some_and(|only| only.0 != device) || self.head(at).is_none()
             }),

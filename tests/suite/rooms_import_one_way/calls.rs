@@ -7,12 +7,11 @@ const MOST_FILES: usize = 6;
 
 /// The types that remember who used memory, each with the files of `src/cost` that may name them
 /// besides its own.
-const LEDGERS: [(&str, &str, &[&str]); 5] = [
-    ("Uses", "uses.rs", &["cpu_caches.rs", "device_caches.rs", "pages.rs", "written.rs", HISTORY]),
-    ("CpuCaches", "cpu_caches.rs", &[HISTORY]),
-    ("DeviceCaches", "device_caches.rs", &[HISTORY]),
+const LEDGERS: [(&str, &str, &[&str]); 4] = [
+    ("Uses", "uses.rs", &["caches.rs", "pages.rs", "written.rs", HISTORY]),
+    ("CpuCaches", "caches.rs", &[HISTORY]),
+    ("DeviceCaches", "caches.rs", &[HISTORY]),
     ("Pages", "pages.rs", &[HISTORY]),
-    ("Written", "written.rs", &[HISTORY]),
 ];
 const HISTORY: &str = "history.rs";
 

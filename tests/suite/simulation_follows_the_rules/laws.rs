@@ -15,11 +15,9 @@ use hallway::profile::Curve;
 use hallway::program::Graph;
 use hallway::scenario::Workload;
 use hallway::search::{candidates, candidates_over};
-use hallway::simulate::{Simulator, forecast, forecast_all, lower_bound};
+use hallway::simulate::{Draws, Tally, forecast, forecast_all, lower_bound};
 use hallway::timeline::Activity;
-use proptest::prelude::{
-    ProptestConfig, TestCaseError, prop, prop_assert, prop_assert_eq, proptest,
-};
+use proptest::prelude::{ProptestConfig, TestCaseError, prop_assert, prop_assert_eq, proptest};
 
 /// All candidates of a workload, with few chunks so that small workloads have chunked plans too.
 fn plans(workload: &Workload) -> Vec<Program> {
@@ -159,12 +157,11 @@ fn check_questions(workload: &Workload) {
     waiting.link.refetches[0].slowdown.knots = vec![(0.0, 1.0), (3.0, 1.37)];
     let knots = vec![(1_000.0, 900.0), (100_000.0, 300.0)];
     running.link.down_beside_kernels = Some(Curve { knots, scatter: 0.0 });
-    let mut simulator = Simulator::default();
     for machine in [quiet, machine(), polling, waiting, running] {
         for plan in plans(workload) {
             let program = CompiledProgram::new(&plan, &machine).expect("known");
-            let makespan = simulator.makespan(&program);
-            assert_eq!(makespan, simulator.timeline(&program).makespan, "{}", plan.label);
+            let makespan = program.makespan();
+            assert_eq!(makespan, program.timeline().makespan, "{}", plan.label);
             let bound = lower_bound(&plan, &machine).expect("known");
             assert!(bound <= makespan, "{}: {bound} and {makespan}", plan.label);
         }
@@ -219,19 +216,6 @@ proptest! {
     ) {
         let plan = tiny_with(kinds, body);
         check_all(&plan, &predicted(&plan))?;
-    }
-
-    #[test]
-    fn memory_of_other_plans_leaves_no_trace(bodies in prop::collection::vec(any_body(), 1..6)) {
-        let machine = machine();
-        let mut simulator = Simulator::default();
-        for body in bodies {
-            let plan = tiny(body);
-            let program = CompiledProgram::new(&plan, &machine).expect("known");
-            let alone = predicted(&plan);
-            prop_assert_eq!(simulator.makespan(&program), alone.makespan);
-            prop_assert_eq!(simulator.timeline(&program), alone);
-        }
     }
 
     #[test]
@@ -320,7 +304,8 @@ fn forecasts_depend_on_their_seed_alone() {
     let plans = plans(workload);
     let draws = |seed, threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        let all = pool.install(|| forecast_all(&plans, &machine(), 12, seed));
+        let (draws, done) = (Draws::new(12, seed), Tally::default());
+        let all = pool.install(|| forecast_all(&plans, &machine(), draws, &done));
         all.into_iter().map(|one| one.expect("known").draws).collect::<Vec<_>>()
     };
     assert_eq!(draws(1, 1), draws(1, 4));
