@@ -79,7 +79,7 @@ impl Ashore {
 
     /// Computes on the CPU what the GPU's tasks of a chunk wait for.
     pub fn prepare(&self, builder: &mut Builder<'_>, chunk: &Chunk) -> Result<(), String> {
-        self.on_cpu.before(builder, chunk, &self.partials)
+        self.on_cpu.compute(builder, chunk, &self.on_cpu.before, &self.partials)
     }
 
     /// Copies home what one chunk has left, while other streams bring more: waits for the stream
@@ -91,11 +91,11 @@ impl Ashore {
         stream: StreamId,
         chunk: &Chunk,
     ) -> Result<(), String> {
-        if !self.landings.is_empty() || self.on_cpu.has_any_behind() {
+        if !self.landings.is_empty() || !self.on_cpu.behind.is_empty() {
             builder.synchronize(stream);
             self.landings.iter().for_each(|landing| landing.bring_home(builder, chunk));
         }
-        self.on_cpu.behind(builder, chunk, &self.partials)
+        self.on_cpu.compute(builder, chunk, &self.on_cpu.behind, &self.partials)
     }
 
     /// Does on the CPU what is left to do once all streams are done: `left` are the chunks whose
@@ -106,11 +106,11 @@ impl Ashore {
         chunks: &[Chunk],
         left: &[Chunk],
     ) -> Result<(), String> {
-        if self.on_cpu.has_any_behind() {
+        if !self.on_cpu.behind.is_empty() {
             // What came home is read on, and parts come of it.
             self.empty_landings(builder, left, |_| true);
             for chunk in left {
-                self.on_cpu.behind(builder, chunk, &self.partials)?;
+                self.on_cpu.compute(builder, chunk, &self.on_cpu.behind, &self.partials)?;
             }
             Partials::combine(&self.partials, builder, chunks);
         } else {

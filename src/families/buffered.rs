@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_engine::{STREAMS, by_engine};
 use super::dealt::{Dealing, chunks_in_words};
-use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
+use super::definition::{AsGraph, Definition, Division, MOST_STREAMS, Traits, near, steps};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -16,8 +16,14 @@ pub struct Buffered {
 }
 
 impl Definition for Buffered {
-    fn name(&self) -> FamilyName {
-        FamilyName::Buffered
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            ring: Some(self.ring),
+            saves_device_memory: true,
+            as_graph: AsGraph::OnRequest,
+            ..Traits::of(FamilyName::Buffered)
+        }
     }
 
     fn smallest() -> Self {
@@ -37,10 +43,6 @@ impl Definition for Buffered {
         cut.chain(rings.map(|ring| Self { ring, ..*self })).collect()
     }
 
-    fn ring(&self) -> Option<usize> {
-        Some(self.ring)
-    }
-
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         by_engine(builder, Dealing::to_one_gpu(self.chunks), Some(self.ring))
     }
@@ -56,21 +58,5 @@ impl Definition for Buffered {
 
     fn parameters(&self) -> Option<String> {
         Some(format!("{} ring {}", self.chunks, self.ring))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn lanes(&self) -> Option<Lanes> {
-        Some(Lanes::OfEngines)
-    }
-
-    fn saves_device_memory(&self) -> bool {
-        true
-    }
-
-    fn as_graph(&self) -> AsGraph {
-        AsGraph::OnRequest
     }
 }

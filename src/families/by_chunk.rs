@@ -5,7 +5,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, chunks_of};
 use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
-use super::definition::{AsGraph, Definition, Division, Lanes, MOST_STREAMS, near, steps};
+use super::definition::{AsGraph, Definition, Division, MOST_STREAMS, Traits, Tries, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::StreamId;
@@ -31,8 +31,23 @@ pub struct ByChunk {
 }
 
 impl Definition for ByChunk {
-    fn name(&self) -> FamilyName {
-        FamilyName::ByChunk
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            // A graph has dependencies instead of streams, so of plans that differ in streams only,
+            // one is enough.
+            as_graph: match (self.streams, self.issue) {
+                (4, Issue::DepthFirst) => AsGraph::Always,
+                _ => AsGraph::OnRequest,
+            },
+            // Copies of pageable memory hold the host thread, so no order of calls makes them
+            // overlap. One chunked plan is enough to show it.
+            pageable: match (self.streams, self.issue) {
+                (2, Issue::DepthFirst) => Tries::OnceCut,
+                _ => Tries::Never,
+            },
+            ..Traits::of(FamilyName::ByChunk)
+        }
     }
 
     fn smallest() -> Self {
@@ -84,27 +99,6 @@ impl Definition for ByChunk {
             Issue::BreadthFirst => "breadth",
         };
         Some(format!("{} x{} {issue}", self.chunks, self.streams))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn lanes(&self) -> Option<Lanes> {
-        Some(Lanes::OfChunks(self.streams))
-    }
-
-    /// A graph has dependencies instead of streams, so of plans that differ in streams only, one is
-    /// enough.
-    fn as_graph(&self) -> AsGraph {
-        let is_typical = self.streams == 4 && self.issue == Issue::DepthFirst;
-        if is_typical { AsGraph::Always } else { AsGraph::OnRequest }
-    }
-
-    /// Copies of pageable memory hold the host thread, so no order of calls makes them overlap. One
-    /// chunked plan is enough to show it.
-    fn tries_pageable(&self, typical: u64) -> bool {
-        *self == Self { chunks: typical, streams: 2, issue: Issue::DepthFirst }
     }
 }
 

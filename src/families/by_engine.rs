@@ -4,7 +4,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, chunks_of};
 use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
-use super::definition::{AsGraph, Definition, Division, Lanes, near};
+use super::definition::{AsGraph, Definition, Division, Traits, near};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{DeviceId, StreamId};
@@ -24,8 +24,12 @@ pub(super) const STREAMS: &str = "There is one stream for copies in, one for ker
                                   chunk's copy in, and the copy out waits for the kernels.";
 
 impl Definition for ByEngine {
-    fn name(&self) -> FamilyName {
-        FamilyName::ByEngine
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            as_graph: AsGraph::Always,
+            ..Traits::of(FamilyName::ByEngine)
+        }
     }
 
     fn smallest() -> Self {
@@ -52,18 +56,6 @@ impl Definition for ByEngine {
 
     fn parameters(&self) -> Option<String> {
         Some(self.chunks.to_string())
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn lanes(&self) -> Option<Lanes> {
-        Some(Lanes::OfEngines)
-    }
-
-    fn as_graph(&self) -> AsGraph {
-        AsGraph::Always
     }
 }
 

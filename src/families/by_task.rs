@@ -3,7 +3,8 @@
 
 use super::builder::Builder;
 use super::dealt::chunks_in_words;
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, Traits};
+use crate::machine::Side;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -25,8 +26,14 @@ impl ByTask {
 }
 
 impl Definition for ByTask {
-    fn name(&self) -> FamilyName {
-        FamilyName::ByTask
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            devices: self.devices,
+            side: if self.with_cpu { Side::Both } else { Side::Gpu },
+            saves_device_memory: true,
+            ..Traits::of(FamilyName::ByTask)
+        }
     }
 
     fn smallest() -> Self {
@@ -70,21 +77,5 @@ impl Definition for ByTask {
         let over = if self.devices > 1 { format!(" on {}", self.devices) } else { String::new() };
         let with = if self.with_cpu { " with cpu" } else { "" };
         Some(format!("{} x{}{over}{with}", self.chunks, self.streams))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn devices(&self) -> usize {
-        self.devices
-    }
-
-    fn shares_with_cpu(&self) -> bool {
-        self.with_cpu
-    }
-
-    fn saves_device_memory(&self) -> bool {
-        true
     }
 }

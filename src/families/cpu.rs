@@ -3,8 +3,8 @@
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, cut};
 use super::crossing::Way;
-use super::definition::{Definition, Division};
-use crate::machine::{Direction, StreamId};
+use super::definition::{Definition, Division, Traits, Tries};
+use crate::machine::{Direction, Side, StreamId};
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
@@ -13,8 +13,8 @@ use crate::scenario::{FamilyName, Home, TaskId, Workload};
 pub struct Cpu;
 
 impl Definition for Cpu {
-    fn name(&self) -> FamilyName {
-        FamilyName::Cpu
+    fn traits(&self) -> Traits {
+        Traits { side: Side::Cpu, pageable: Tries::Always, ..Traits::of(FamilyName::Cpu) }
     }
 
     fn smallest() -> Self {
@@ -41,14 +41,6 @@ impl Definition for Cpu {
             );
         }
         words.into_iter().map(str::to_owned).collect()
-    }
-
-    fn is_on_cpu(&self) -> bool {
-        true
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
     }
 }
 

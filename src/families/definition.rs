@@ -1,6 +1,8 @@
 //! What a family says of itself: the file of each holds all that is known of it.
 
+use super::Family;
 use super::builder::Builder;
+use crate::machine::Side;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -25,18 +27,66 @@ pub enum AsGraph {
     Always,
 }
 
-/// What streams the calls of a plan lie in.
+/// Whether to try a plan with pageable memory, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lanes {
-    /// A chunk's copies and kernels lie in one stream, of so many.
-    OfChunks(usize),
-    /// Kernels have a stream of their own, and copies others.
-    OfEngines,
+pub enum Tries {
+    Never,
+    /// With the middle one of the numbers of chunks that are tried.
+    OnceCut,
+    Always,
+}
+
+/// What is known of a plan by its family and parameters alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Traits {
+    pub name: FamilyName,
+    /// Pieces into which each batch is cut.
+    pub chunks: u64,
+    pub devices: usize,
+    /// The number of buffers that chunks or pieces use in turn. `None`: each has its own.
+    pub ring: Option<usize>,
+    /// Who computes.
+    pub side: Side,
+    /// Whether to try it only if the scenario asks for its family by name. Plans that no runs have
+    /// been scored against yet are not chosen unasked.
+    pub is_on_request: bool,
+    /// Whether device memory for a few chunks is enough, however many there are.
+    pub saves_device_memory: bool,
+    pub as_graph: AsGraph,
+    pub pageable: Tries,
+    /// Whether to try it with pinned memory.
+    pub tries_pinned: bool,
+    /// Whether its data goes through pinned memory that it takes for itself, whatever kind the data
+    /// is in.
+    pub takes_pinned: bool,
+    /// Whether a plan of another family that comes to the same calls gives them its name if data
+    /// lives on the device.
+    pub yields_on_device: bool,
+}
+
+impl Traits {
+    /// What holds for most plans: one GPU does whole batches, in pinned memory.
+    pub const fn of(name: FamilyName) -> Self {
+        Self {
+            name,
+            chunks: 1,
+            devices: 1,
+            ring: None,
+            side: Side::Gpu,
+            is_on_request: false,
+            saves_device_memory: false,
+            as_graph: AsGraph::Never,
+            pageable: Tries::Never,
+            tries_pinned: true,
+            takes_pinned: false,
+            yields_on_device: false,
+        }
+    }
 }
 
 /// A family of plans. A value of it has the parameters of one plan.
 pub trait Definition {
-    fn name(&self) -> FamilyName;
+    fn traits(&self) -> Traits;
 
     /// The plan to name where none is sensible.
     fn smallest() -> Self
@@ -62,68 +112,6 @@ pub trait Definition {
         None
     }
 
-    /// Pieces into which each batch is cut.
-    fn chunks(&self) -> u64 {
-        1
-    }
-
-    fn devices(&self) -> usize {
-        1
-    }
-
-    /// The number of buffers that chunks or pieces use in turn. `None`: each has its own.
-    fn ring(&self) -> Option<usize> {
-        None
-    }
-
-    fn is_on_cpu(&self) -> bool {
-        false
-    }
-
-    /// What streams its calls lie in, if one GPU does everything chunk by chunk: copies each in,
-    /// goes through its tasks, and copies each out.
-    fn lanes(&self) -> Option<Lanes> {
-        None
-    }
-
-    /// Whether to try it only if the scenario asks for its family by name. Plans that no runs have
-    /// been scored against yet are not chosen unasked.
-    fn is_on_request(&self) -> bool {
-        false
-    }
-
-    /// Whether the CPU computes a part of the tasks.
-    fn shares_with_cpu(&self) -> bool {
-        self.is_on_cpu()
-    }
-
-    /// Whether device memory for a few chunks is enough, however many there are.
-    fn saves_device_memory(&self) -> bool {
-        false
-    }
-
-    fn as_graph(&self) -> AsGraph {
-        AsGraph::Never
-    }
-
-    /// Whether to try it with pageable memory, too. `typical` is the middle one of the numbers of
-    /// chunks that are tried.
-    fn tries_pageable(&self, typical: u64) -> bool {
-        let _ = typical;
-        false
-    }
-
-    /// Whether to try it with pinned memory.
-    fn tries_pinned(&self) -> bool {
-        true
-    }
-
-    /// Whether its data goes through pinned memory that it takes for itself, whatever kind the data
-    /// is in.
-    fn takes_pinned(&self) -> bool {
-        false
-    }
-
     /// Plans of the family that differ in one parameter by a step.
     fn neighbours(&self) -> Vec<Self>
     where
@@ -131,11 +119,23 @@ pub trait Definition {
     {
         Vec::new()
     }
+}
 
-    /// Whether a plan of another family that comes to the same calls gives them its name.
-    fn yields(&self, workload: &Workload) -> bool {
-        let _ = workload;
-        false
+impl Family {
+    pub fn name(&self) -> FamilyName {
+        self.traits().name
+    }
+
+    pub fn chunks(&self) -> u64 {
+        self.traits().chunks
+    }
+
+    pub fn devices(&self) -> usize {
+        self.traits().devices
+    }
+
+    pub fn is_on_cpu(&self) -> bool {
+        self.traits().side == Side::Cpu
     }
 }
 

@@ -5,8 +5,8 @@ use super::builder::{Builder, room};
 use super::by_engine::{Issued, STREAMS, issue_by_engine};
 use super::chunk::{Chunk, chunks_of};
 use super::dealt::{Dealing, chunks_in_words};
-use super::definition::{Definition, Division, near};
-use crate::machine::HostMemory;
+use super::definition::{Definition, Division, Traits, near};
+use crate::machine::{HostMemory, Side};
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
@@ -25,8 +25,13 @@ const EIGHTHS: [u64; 4] = [1, 2, 4, 6];
 const RING: usize = 3;
 
 impl Definition for Hybrid {
-    fn name(&self) -> FamilyName {
-        FamilyName::Hybrid
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            is_on_request: true,
+            side: Side::Both,
+            ..Traits::of(FamilyName::Hybrid)
+        }
     }
 
     fn smallest() -> Self {
@@ -69,18 +74,6 @@ impl Definition for Hybrid {
 
     fn parameters(&self) -> Option<String> {
         Some(format!("{} cpu {}", self.chunks, self.on_cpu))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn is_on_request(&self) -> bool {
-        true
-    }
-
-    fn shares_with_cpu(&self) -> bool {
-        true
     }
 }
 

@@ -3,7 +3,7 @@
 use super::builder::{Builder, room};
 use super::chunk::{Chunk, cut};
 use super::crossing::refuse_rows;
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, Traits};
 use super::on_cpu::OnCpu;
 use crate::machine::{HostMemory, Residence, StreamId};
 use crate::program::{BufferId, Call, CopyBy, Place, Program, Slice, Threads};
@@ -21,8 +21,8 @@ pub struct Managed {
 const MOST: Bytes = Bytes::mib(256);
 
 impl Definition for Managed {
-    fn name(&self) -> FamilyName {
-        FamilyName::Managed
+    fn traits(&self) -> Traits {
+        Traits { is_on_request: true, tries_pinned: false, ..Traits::of(FamilyName::Managed) }
     }
 
     fn smallest() -> Self {
@@ -58,18 +58,6 @@ impl Definition for Managed {
     fn parameters(&self) -> Option<String> {
         self.prefetch.then(|| "prefetch".to_owned())
     }
-
-    fn is_on_request(&self) -> bool {
-        true
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
-    }
-
-    fn tries_pinned(&self) -> bool {
-        false
-    }
 }
 
 fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> {
@@ -102,7 +90,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
         parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
     };
     for chunk in &chunks {
-        on_cpu.before(&mut builder, chunk, &[])?;
+        on_cpu.compute(&mut builder, chunk, &on_cpu.before, &[])?;
         for &id in &comes {
             for [from, to] in there(&builder, chunk, id) {
                 builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
@@ -126,7 +114,7 @@ fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> 
                 builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
             }
         }
-        on_cpu.behind(&mut builder, chunk, &[])?;
+        on_cpu.compute(&mut builder, chunk, &on_cpu.behind, &[])?;
     }
     Ok(builder.finish())
 }

@@ -40,7 +40,7 @@ pub use by_engine::ByEngine;
 pub use by_task::ByTask;
 pub use cpu::Cpu;
 pub use dealt::Spread;
-pub use definition::{AsGraph, Division, Lanes};
+pub use definition::{AsGraph, Division, Traits, Tries};
 pub use hybrid::Hybrid;
 pub use managed::Managed;
 pub use multi_gpu::{Each, MultiGpu};

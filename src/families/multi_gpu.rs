@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::by_engine::{STREAMS, by_engine};
 use super::dealt::{Dealing, Spread, chunks_in_words};
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, Traits};
 use crate::program::{BufferId, Program};
 use crate::scenario::{FamilyName, Home, Workload};
 
@@ -28,8 +28,8 @@ pub struct MultiGpu {
 }
 
 impl Definition for MultiGpu {
-    fn name(&self) -> FamilyName {
-        FamilyName::MultiGpu
+    fn traits(&self) -> Traits {
+        Traits { chunks: self.chunks, devices: self.devices, ..Traits::of(FamilyName::MultiGpu) }
     }
 
     fn smallest() -> Self {
@@ -96,14 +96,6 @@ impl Definition for MultiGpu {
         };
         let spread = if *spread == Spread::Peers { " peers" } else { "" };
         Some(format!("{chunks} on {devices} {each}{spread}"))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn devices(&self) -> usize {
-        self.devices
     }
 }
 

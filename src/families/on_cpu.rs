@@ -10,8 +10,9 @@ use crate::scenario::{Home, TaskId, Workload};
 
 /// What the CPU computes of each chunk, and the host memory for it.
 pub(super) struct OnCpu {
-    before: Vec<TaskId>,
-    behind: Vec<TaskId>,
+    /// What the GPU's tasks wait for, and what waits for them.
+    pub before: Vec<TaskId>,
+    pub behind: Vec<TaskId>,
     /// Memory for what iterations alternate with. Everything else is at home.
     slot: Option<Slot>,
 }
@@ -60,27 +61,8 @@ impl OnCpu {
         Ok(Self { before, behind, slot: Some(slot) })
     }
 
-    /// Computes what the GPU's tasks of a chunk wait for.
-    pub fn before(
-        &self,
-        builder: &mut Builder<'_>,
-        chunk: &Chunk,
-        partials: &[Partials],
-    ) -> Result<(), String> {
-        self.compute(builder, chunk, &self.before, partials)
-    }
-
-    /// Computes what waits for the GPU's tasks of a chunk: their results are there.
-    pub fn behind(
-        &self,
-        builder: &mut Builder<'_>,
-        chunk: &Chunk,
-        partials: &[Partials],
-    ) -> Result<(), String> {
-        self.compute(builder, chunk, &self.behind, partials)
-    }
-
-    fn compute(
+    /// Computes those of its tasks before the GPU's, or behind them, whose results are there then.
+    pub fn compute(
         &self,
         builder: &mut Builder<'_>,
         chunk: &Chunk,
@@ -88,10 +70,6 @@ impl OnCpu {
         partials: &[Partials],
     ) -> Result<(), String> {
         self.slot.as_ref().map_or(Ok(()), |slot| compute(builder, slot, chunk, tasks, partials))
-    }
-
-    pub fn has_any_behind(&self) -> bool {
-        !self.behind.is_empty()
     }
 }
 

@@ -1,15 +1,15 @@
 //! Small arrays packed into one transfer: the CPU copies them into one pinned block.
 
 use super::ashore::Ashore;
-use super::builder::{Builder, Location, Slot, TaskMemory, room, unpinned};
+use super::builder::{Builder, Location, Slot, room, unpinned};
 use super::chunk::{Chunk, cut};
 use super::dealt::{Dealing, copy_in, copy_out};
-use super::definition::{Definition, Division};
+use super::definition::{Definition, Division, Traits, Tries};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, CopyBy, Place, Program, Slice, Threads};
-use crate::scenario::{FamilyName, Home, TaskId, Workload};
+use crate::scenario::{FamilyName, Home, Workload};
 use crate::units::Bytes;
 
 /// Arrays of up to so many bytes go in one block, others by themselves.
@@ -25,8 +25,13 @@ const RING: usize = 4;
 const ALIGNED: u64 = 256;
 
 impl Definition for Packed {
-    fn name(&self) -> FamilyName {
-        FamilyName::Packed
+    fn traits(&self) -> Traits {
+        Traits {
+            is_on_request: true,
+            takes_pinned: true,
+            pageable: Tries::Always,
+            ..Traits::of(FamilyName::Packed)
+        }
     }
 
     fn smallest() -> Self {
@@ -68,18 +73,6 @@ impl Definition for Packed {
 
     fn parameters(&self) -> Option<String> {
         Some(format!("up to {}", self.up_to))
-    }
-
-    fn is_on_request(&self) -> bool {
-        true
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
-    }
-
-    fn takes_pinned(&self) -> bool {
-        true
     }
 }
 
@@ -253,26 +246,9 @@ impl Pack {
         slot: &Slot,
         chunk: &Chunk,
     ) -> Result<(), String> {
-        let workload = builder.workload;
-        let place = |builder: &Builder<'_>, id: BufferId| match self.offsets[id.0] {
-            Some(_) => self.location(builder, block.on_device, id),
-            None => builder.location(slot, chunk, id),
-        };
-        let of_gpu = (0..workload.tasks.len()).filter(|&task| !workload.tasks[task].on_cpu);
-        for id in of_gpu.map(TaskId) {
-            let task = workload.task(id);
-            let spare = slot.spares[id.0];
-            let memory = TaskMemory {
-                inputs: task.reads.iter().map(|&id| place(builder, id)).collect(),
-                outputs: task.writes.iter().map(|&id| place(builder, id)).collect(),
-                spare: spare.map(|spare| builder.in_slot(spare, chunk, task.output())),
-                workspace: slot.workspaces[id.0],
-            };
-            for call in builder.calls_in(memory, chunk, id, Some(stream))? {
-                builder.issue(call);
-            }
-        }
-        Ok(())
+        builder.launch_all_where(stream, slot, chunk, |builder, id| {
+            self.offsets[id.0].map(|_| self.location(builder, block.on_device, id))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::dealt::Dealing;
-use super::definition::{AsGraph, Definition, Division, Lanes};
+use super::definition::{AsGraph, Definition, Division, Traits, Tries};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -12,8 +12,12 @@ use crate::scenario::{FamilyName, Workload};
 pub struct Resident;
 
 impl Definition for Resident {
-    fn name(&self) -> FamilyName {
-        FamilyName::Resident
+    fn traits(&self) -> Traits {
+        Traits {
+            as_graph: AsGraph::Always,
+            pageable: Tries::Always,
+            ..Traits::of(FamilyName::Resident)
+        }
     }
 
     fn smallest() -> Self {
@@ -28,23 +32,11 @@ impl Definition for Resident {
         by_chunk(builder, Dealing::to_one_gpu(1), 1, Issue::DepthFirst)
     }
 
-    fn lanes(&self) -> Option<Lanes> {
-        Some(Lanes::OfChunks(1))
-    }
-
     fn in_words(&self, _: &Workload) -> Vec<String> {
         vec![
             "Everything is in one stream: inputs are copied to the GPU once, all kernels run, \
              and results are copied back once. Intermediate results stay on the GPU."
                 .to_owned(),
         ]
-    }
-
-    fn as_graph(&self) -> AsGraph {
-        AsGraph::Always
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
     }
 }

@@ -3,7 +3,7 @@
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
 use super::crossing::Way;
-use super::definition::{Definition, Division, Lanes};
+use super::definition::{Definition, Division, Traits, Tries};
 use super::on_cpu::refuse_data_on_device;
 use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Place, Program};
@@ -15,8 +15,13 @@ use std::ops::Range;
 pub struct RoundTrip;
 
 impl Definition for RoundTrip {
-    fn name(&self) -> FamilyName {
-        FamilyName::RoundTrip
+    fn traits(&self) -> Traits {
+        Traits {
+            pageable: Tries::Always,
+            // Data that stays on the device makes no round trip.
+            yields_on_device: true,
+            ..Traits::of(FamilyName::RoundTrip)
+        }
     }
 
     fn smallest() -> Self {
@@ -31,25 +36,12 @@ impl Definition for RoundTrip {
         round_trip(builder)
     }
 
-    fn lanes(&self) -> Option<Lanes> {
-        Some(Lanes::OfChunks(1))
-    }
-
     fn in_words(&self, _: &Workload) -> Vec<String> {
         vec![
             "For each task, the inputs are copied to the GPU and the result is copied back. The \
              host waits for every step, as in naive code."
                 .to_owned(),
         ]
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
-    }
-
-    /// Data that stays on the device makes no round trip.
-    fn yields(&self, workload: &Workload) -> bool {
-        workload.buffers.iter().any(|buffer| buffer.home == Home::Device)
     }
 }
 

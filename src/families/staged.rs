@@ -6,7 +6,7 @@ use super::builder::{Builder, Location, Slot, room};
 use super::chunk::{Chunk, chunks_of};
 use super::crossing::refuse_rows;
 use super::dealt::{Dealing, chunks_in_words};
-use super::definition::{Definition, Division, MOST_STREAMS, near, steps};
+use super::definition::{Definition, Division, MOST_STREAMS, Traits, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
 use crate::machine::{Direction, HostMemory, StreamId};
@@ -41,8 +41,17 @@ const RINGS: [usize; 2] = [2, 4];
 const SLOTS: usize = 2;
 
 impl Definition for Staged {
-    fn name(&self) -> FamilyName {
-        FamilyName::Staged
+    fn traits(&self) -> Traits {
+        Traits {
+            chunks: self.chunks,
+            ring: Some(self.ring),
+            is_on_request: true,
+            saves_device_memory: self.chunks > 1,
+            // Pinned data needs no staging.
+            tries_pinned: false,
+            takes_pinned: true,
+            ..Traits::of(FamilyName::Staged)
+        }
     }
 
     fn smallest() -> Self {
@@ -75,10 +84,6 @@ impl Definition for Staged {
         pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
-    fn ring(&self) -> Option<usize> {
-        Some(self.ring)
-    }
-
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         staged(builder, *self)
     }
@@ -105,31 +110,6 @@ impl Definition for Staged {
             Threads::All => "all",
         };
         Some(format!("{chunks} ring {ring} of {piece} by {by}"))
-    }
-
-    fn chunks(&self) -> u64 {
-        self.chunks
-    }
-
-    fn is_on_request(&self) -> bool {
-        true
-    }
-
-    fn saves_device_memory(&self) -> bool {
-        self.chunks > 1
-    }
-
-    fn tries_pageable(&self, _: u64) -> bool {
-        true
-    }
-
-    /// Pinned data needs no staging.
-    fn tries_pinned(&self) -> bool {
-        false
-    }
-
-    fn takes_pinned(&self) -> bool {
-        true
     }
 }
 

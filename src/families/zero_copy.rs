@@ -4,7 +4,7 @@ use super::ashore::Ashore;
 use super::builder::{Builder, room};
 use super::chunk::cut;
 use super::dealt::{copy_in, copy_out};
-use super::definition::{AsGraph, Definition, Division};
+use super::definition::{AsGraph, Definition, Division, Traits};
 use super::on_cpu::OnCpu;
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, Workload};
@@ -26,8 +26,12 @@ pub struct ZeroCopy {
 }
 
 impl Definition for ZeroCopy {
-    fn name(&self) -> FamilyName {
-        FamilyName::ZeroCopy
+    fn traits(&self) -> Traits {
+        Traits {
+            is_on_request: true,
+            as_graph: AsGraph::OnRequest,
+            ..Traits::of(FamilyName::ZeroCopy)
+        }
     }
 
     fn smallest() -> Self {
@@ -67,14 +71,6 @@ impl Definition for ZeroCopy {
             Mapped::Outputs => Some("outputs".to_owned()),
             Mapped::All => None,
         }
-    }
-
-    fn is_on_request(&self) -> bool {
-        true
-    }
-
-    fn as_graph(&self) -> AsGraph {
-        AsGraph::OnRequest
     }
 }
 

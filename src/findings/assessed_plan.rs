@@ -243,7 +243,7 @@ impl AssessedPlan {
                 .strategy
                 .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
             chunks: plan.strategy.map(|one| one.family.chunks()),
-            ring: plan.strategy.and_then(|one| one.family.ring()),
+            ring: plan.strategy.and_then(|one| one.family.traits().ring),
             streams: plan.program.streams.len(),
             gpus: plan.program.devices(),
             captured: plan.program.has_graphs(),

@@ -56,13 +56,6 @@ impl Arena {
     /// The first and the last of some stretches side by side that are free and large enough: those
     /// that have been free for longest.
     fn find(&self, bytes: u64) -> Option<(usize, usize)> {
-        // What nobody has used yet is at the end, and has been free for longest.
-        let last = self.stretches.len().checked_sub(1)?;
-        if let Content::Free { since: 0, .. } = self.stretches[last].content
-            && self.stretches[last].bytes >= bytes
-        {
-            return Some((last, last));
-        }
         let fits = |first: usize| {
             let (mut found, mut latest) = (0, 0);
             for (at, one) in self.stretches.iter().enumerate().skip(first) {

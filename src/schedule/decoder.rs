@@ -9,7 +9,7 @@ use super::graph::{ItemId, NodeId, TaskGraph};
 use super::issue::{Issue, OpId};
 use super::memory::{OnDevice, OnHost};
 use super::prices::{Prices, Processor};
-use super::streams::{Layout, Streams};
+use super::streams::{Layout, Link, Streams};
 use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};
@@ -338,7 +338,7 @@ impl<'a> Decoder<'a> {
         device: usize,
         (to, parts): (Location, Vec<Needed>),
     ) -> OpId {
-        let stream = self.streams.outward(&mut self.builder, device);
+        let stream = self.streams.for_copies(&mut self.builder, device, Link::FromDevice);
         let way = Way { from: self.on_device[device].location(id), to };
         let copy = |part| copy_of_part(stream, Direction::DeviceToHost, way, part);
         let calls = parts.iter().map(copy).collect();

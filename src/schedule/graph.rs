@@ -99,11 +99,12 @@ pub(crate) struct TaskGraph<'w> {
     pub items_in: Vec<Vec<ItemId>>,
 }
 
-/// Makes the items of a graph.
+/// Makes the nodes and the items of a graph.
 struct Items<'a> {
     workload: &'a Workload,
     parts: &'a [Part],
     chunks: &'a [Chunk],
+    nodes: Vec<Node>,
     items: Vec<Item>,
     blocks: Vec<Bytes>,
     /// The items of each buffer by what they are for.
@@ -221,6 +222,45 @@ impl Items<'_> {
         });
         next
     }
+
+    /// Adds a task on a chunk.
+    fn add(&mut self, id: TaskId, at: At) {
+        let task = self.workload.task(id);
+        let (mut operands, mut reads) = (Vec::new(), Vec::new());
+        for &read in &task.reads {
+            let found = self.read(read, at);
+            operands.push(found[0]);
+            reads.extend(found);
+        }
+        reads.sort_unstable();
+        reads.dedup();
+        let writes: Vec<ItemId> =
+            task.writes.iter().map(|&written| self.written(written, at)).collect();
+        let node = self.nodes.len();
+        reads.iter().for_each(|&read| self.items[read].readers.push(node));
+        writes.iter().for_each(|&written| self.items[written].writer = Some(node));
+        let library = task.kernel.library();
+        let alternates =
+            task.iterations > 1 && library.is_some_and(|(kernel, _)| !kernel.works_in_place());
+        let stays_home = |item: &ItemId| {
+            let item = &self.items[*item];
+            item.goes_home.is_none() || item.home == Home::Device || item.is_whole_at_home()
+        };
+        let lives_there = |item: &ItemId| self.items[*item].home == Home::Device;
+        self.nodes.push(Node {
+            task: id,
+            chunk: at.1,
+            spare: alternates.then(|| self.items[writes[0]].bytes),
+            workspace: library.and_then(|(kernel, arguments)| Grid::workspace(kernel, arguments)),
+            before: Vec::new(),
+            behind: Vec::new(),
+            may_be_on_cpu: writes.iter().all(stays_home),
+            may_be_on_others: !reads.iter().chain(&writes).any(lives_there),
+            operands,
+            reads,
+            writes,
+        });
+    }
 }
 
 impl<'w> TaskGraph<'w> {
@@ -231,20 +271,15 @@ impl<'w> TaskGraph<'w> {
     pub fn new(workload: &'w Workload, pieces: u64) -> Result<Self, String> {
         let parts = parts(workload, pieces)?;
         let chunks: Vec<Chunk> = parts.iter().flat_map(|part| part.chunks.clone()).collect();
-        let (known, joined) = (BTreeMap::new(), BTreeMap::new());
-        let (items, blocks) = (Vec::new(), Vec::new());
-        let (nodes, parts_ref) = (Vec::new(), &parts[..]);
-        let mut items =
-            Items { workload, parts: parts_ref, chunks: &chunks, items, blocks, known, joined };
-        let mut graph = Self {
+        let mut made = Items {
             workload,
-            pieces,
-            nodes,
-            parts: Vec::new(),
-            chunks: Vec::new(),
+            parts: &parts,
+            chunks: &chunks,
+            nodes: Vec::new(),
             items: Vec::new(),
             blocks: Vec::new(),
-            items_in: Vec::new(),
+            known: BTreeMap::new(),
+            joined: BTreeMap::new(),
         };
         // Writers come before readers, so that joined pieces are known when they are read.
         for id in (0..workload.tasks.len()).map(TaskId) {
@@ -252,60 +287,21 @@ impl<'w> TaskGraph<'w> {
             for (part, Part { tasks, chunks, .. }) in parts.iter().enumerate() {
                 for chunk in first..first + chunks.len() {
                     if tasks.contains(&id) {
-                        graph.add(id, (part, chunk), &mut items);
+                        made.add(id, (part, chunk));
                     }
                 }
                 first += chunks.len();
             }
         }
-        (graph.items, graph.blocks) = (items.items, items.blocks);
-        (graph.parts, graph.chunks) = (parts, chunks);
-        graph.items_in = vec![Vec::new(); graph.blocks.len()];
-        for (id, item) in graph.items.iter().enumerate() {
-            graph.items_in[item.block].push(id);
+        let Items { nodes, items, blocks, .. } = made;
+        let mut items_in = vec![Vec::new(); blocks.len()];
+        for (id, item) in items.iter().enumerate() {
+            items_in[item.block].push(id);
         }
+        let mut graph = Self { workload, pieces, parts, chunks, nodes, items, blocks, items_in };
         graph.connect();
         graph.sort();
         Ok(graph)
-    }
-
-    /// Adds a task on a chunk.
-    fn add(&mut self, id: TaskId, at: At, items: &mut Items<'_>) {
-        let task = self.workload.task(id);
-        let (mut operands, mut reads) = (Vec::new(), Vec::new());
-        for &read in &task.reads {
-            let found = items.read(read, at);
-            operands.push(found[0]);
-            reads.extend(found);
-        }
-        reads.sort_unstable();
-        reads.dedup();
-        let writes: Vec<ItemId> =
-            task.writes.iter().map(|&written| items.written(written, at)).collect();
-        let node = self.nodes.len();
-        reads.iter().for_each(|&read| items.items[read].readers.push(node));
-        writes.iter().for_each(|&written| items.items[written].writer = Some(node));
-        let library = task.kernel.library();
-        let alternates =
-            task.iterations > 1 && library.is_some_and(|(kernel, _)| !kernel.works_in_place());
-        let stays_home = |item: &ItemId| {
-            let item = &items.items[*item];
-            item.goes_home.is_none() || item.home == Home::Device || item.is_whole_at_home()
-        };
-        let lives_there = |item: &ItemId| items.items[*item].home == Home::Device;
-        self.nodes.push(Node {
-            task: id,
-            chunk: at.1,
-            spare: alternates.then(|| items.items[writes[0]].bytes),
-            workspace: library.and_then(|(kernel, arguments)| Grid::workspace(kernel, arguments)),
-            before: Vec::new(),
-            behind: Vec::new(),
-            may_be_on_cpu: writes.iter().all(stays_home),
-            may_be_on_others: !reads.iter().chain(&writes).any(lives_there),
-            operands,
-            reads,
-            writes,
-        });
     }
 
     /// Notes for each node what comes before it and what comes behind it.

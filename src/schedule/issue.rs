@@ -13,29 +13,20 @@ pub(super) type OpId = usize;
 /// For each stream, how many of its operations are known to be done.
 type Clock = Vec<usize>;
 
+/// What a stream does or, with none, the host by itself, after some operations.
 struct Op {
-    stream: StreamId,
+    stream: Option<StreamId>,
     calls: Vec<Call>,
     after: Vec<OpId>,
-}
-
-enum Entry {
-    Operation(OpId),
-    /// What the host does by itself, after some operations.
-    Host {
-        calls: Vec<Call>,
-        after: Vec<OpId>,
-    },
 }
 
 /// Calls in the order of issue.
 #[derive(Default)]
 pub(super) struct Issue {
     ops: Vec<Op>,
-    entries: Vec<Entry>,
 }
 
-/// What is waited for right before an entry: an event behind an operation, or, if nothing comes
+/// What is waited for right before an operation: an event behind an operation, or, if nothing comes
 /// behind it in its stream so far, by the host the stream itself.
 #[derive(Clone, Copy)]
 enum Awaited {
@@ -45,70 +36,56 @@ enum Awaited {
 
 impl Issue {
     pub fn push(&mut self, stream: StreamId, calls: Vec<Call>, after: Vec<OpId>) -> OpId {
-        let op = self.ops.len();
-        self.ops.push(Op { stream, calls, after });
-        self.entries.push(Entry::Operation(op));
-        op
+        self.ops.push(Op { stream: Some(stream), calls, after });
+        self.ops.len() - 1
     }
 
     pub fn on_host(&mut self, calls: Vec<Call>, after: Vec<OpId>) {
-        self.entries.push(Entry::Host { calls, after });
+        self.ops.push(Op { stream: None, calls, after });
     }
 
+    /// # Panics
+    /// If the host does it.
     pub fn stream_of(&self, op: OpId) -> StreamId {
-        self.ops[op].stream
+        self.ops[op].stream.expect("what is waited for is in a stream")
     }
 
     /// Issues all calls, with the waits between them, and waits for all streams in the end.
     pub fn issue(self, builder: &mut Builder<'_>) {
         let streams = builder.program.streams.len();
-        let (waits, last) = Order::new(streams, self.ops.len()).follow(&self);
+        let (waits, last) = Order::new(streams, self.ops.len()).follow(&self.ops);
         let mut awaited = vec![false; self.ops.len()];
         for wait in waits.iter().flatten() {
             if let Awaited::Event(op) = wait {
                 awaited[*op] = true;
             }
         }
-        let mut events: Vec<Option<EventId>> = vec![None; self.ops.len()];
-        let Self { ops, entries } = self;
-        let mut ops: Vec<Option<Op>> = ops.into_iter().map(Some).collect();
-        for (entry, waits) in entries.into_iter().zip(waits) {
-            match entry {
-                Entry::Operation(id) => {
-                    let Op { stream, calls, .. } = ops[id].take().expect("issued once");
-                    for wait in waits {
-                        let Awaited::Event(op) = wait else { continue };
-                        let event = events[op].expect("recorded behind the operation");
-                        builder.wait(stream, event);
-                    }
-                    calls.into_iter().for_each(|call| builder.issue(call));
-                    events[id] = awaited[id].then(|| builder.record(stream));
-                }
-                Entry::Host { calls, .. } => {
-                    for wait in waits {
-                        match wait {
-                            Awaited::Stream(stream) => builder.synchronize(stream),
-                            Awaited::Event(op) => {
-                                let event = events[op].expect("recorded behind the operation");
-                                builder.synchronize_event(event);
-                            }
-                        }
-                    }
-                    calls.into_iter().for_each(|call| builder.issue(call));
+        let mut events: Vec<Option<EventId>> = Vec::with_capacity(self.ops.len());
+        for ((Op { stream, calls, .. }, waits), is_awaited) in
+            self.ops.into_iter().zip(waits).zip(awaited)
+        {
+            let event = |op: OpId| events[op].expect("recorded behind the operation");
+            for wait in waits {
+                match (wait, stream) {
+                    (Awaited::Event(op), Some(stream)) => builder.wait(stream, event(op)),
+                    (Awaited::Event(op), None) => builder.synchronize_event(event(op)),
+                    (Awaited::Stream(stream), _) => builder.synchronize(stream),
                 }
             }
+            calls.into_iter().for_each(|call| builder.issue(call));
+            events.push(stream.filter(|_| is_awaited).map(|stream| builder.record(stream)));
         }
         last.into_iter().for_each(|stream| builder.synchronize(stream));
     }
 }
 
-/// Walks through the entries and knows what each comes after.
+/// Walks through the operations and knows what each comes after.
 struct Order {
     /// One of each stream and, last, the host's.
     clocks: Vec<Clock>,
     /// What is known to be done once an operation is.
     done: Vec<Clock>,
-    /// The stream of each operation and its number there, from 1.
+    /// The stream of each operation and its number there, from 1; nothing of the host's.
     numbers: Vec<(usize, usize)>,
 }
 
@@ -118,33 +95,32 @@ impl Order {
         Self { clocks, done: Vec::with_capacity(ops), numbers: Vec::with_capacity(ops) }
     }
 
-    /// What to wait for before each entry, and the streams to wait for in the end.
-    fn follow(mut self, issue: &Issue) -> (Vec<Vec<Awaited>>, Vec<StreamId>) {
+    /// What to wait for before each operation, and the streams to wait for in the end.
+    fn follow(mut self, ops: &[Op]) -> (Vec<Vec<Awaited>>, Vec<StreamId>) {
         let host = self.clocks.len() - 1;
-        let mut waits = Vec::with_capacity(issue.entries.len());
-        for entry in &issue.entries {
-            waits.push(match entry {
-                Entry::Operation(id) => {
-                    let Op { stream, after, .. } = &issue.ops[*id];
-                    self.learn(stream.0, host);
-                    let missing = self.missing(stream.0, after);
-                    for &op in &missing {
-                        join(&mut self.clocks[stream.0], &self.done[op]);
-                    }
-                    let clock = &mut self.clocks[stream.0];
-                    clock[stream.0] += 1;
-                    self.numbers.push((stream.0, clock[stream.0]));
-                    self.done.push(clock.clone());
-                    missing.into_iter().map(Awaited::Event).collect()
-                }
-                Entry::Host { after, .. } => {
-                    let missing = self.missing(host, after);
-                    for &op in &missing {
-                        join(&mut self.clocks[host], &self.done[op]);
-                    }
-                    missing.into_iter().map(|op| self.by_host(op)).collect::<Vec<_>>()
-                }
-            });
+        let mut waits = Vec::with_capacity(ops.len());
+        for Op { stream, after, .. } in ops {
+            let lane = stream.map_or(host, |stream| stream.0);
+            if stream.is_some() {
+                self.learn(lane, host);
+            }
+            let missing = self.missing(lane, after);
+            for &op in &missing {
+                join(&mut self.clocks[lane], &self.done[op]);
+            }
+            let clock = &mut self.clocks[lane];
+            let mut number = 0;
+            if stream.is_some() {
+                clock[lane] += 1;
+                number = clock[lane];
+            }
+            self.numbers.push((lane, number));
+            self.done.push(clock.clone());
+            let awaited = |op| match stream {
+                Some(_) => Awaited::Event(op),
+                None => self.by_host(op),
+            };
+            waits.push(missing.into_iter().map(awaited).collect());
         }
         let last = self.unfinished();
         (waits, last)

@@ -9,6 +9,7 @@
 
 use super::graph::{ItemId, NodeId, TaskGraph};
 use super::prices::{Prices, Processor};
+use super::streams::Link;
 use crate::machine::{DeviceId, Direction};
 use crate::scenario::Home;
 use crate::units::{Instant, Span};
@@ -44,7 +45,8 @@ pub(super) fn list(
         let candidates = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
         let &on = candidates.min_by_key(|&&on| {
             // The processor that has had nothing to do for longest, if several end alike.
-            let busy = state.calendar(Resource::Processor(on)).0.last().map(|&(_, end)| end);
+            let busy =
+                state.calendars[Resource::Processor(on).place()].0.last().map(|&(_, end)| end);
             state.tried(node, on, |state, end| match choice {
                 Choice::EarliestFinish => (end, end, busy),
                 Choice::LookAhead => (state.children_end(node, processors).max(end), end, busy),
@@ -120,15 +122,36 @@ impl Calendar {
 #[derive(Debug, Clone, Copy)]
 enum Resource {
     Processor(Processor),
-    /// A device's link: to it (0), from it (1), on to other devices (2).
-    Link(usize, usize),
+    Link(usize, Link),
+}
+
+impl Resource {
+    /// Its place among the calendars: the CPU, and four for each device.
+    const fn place(self) -> usize {
+        match self {
+            Self::Processor(on) => match on {
+                Processor::Cpu => 0,
+                Processor::Gpu(device) => 1 + 4 * device.0,
+            },
+            Self::Link(device, link) => 2 + 4 * device + link as usize,
+        }
+    }
+}
+
+/// Where an item may be: in the memory of the host, and of each device.
+const HOST: usize = 0;
+
+const fn memory_of(on: Processor) -> usize {
+    match on {
+        Processor::Cpu => HOST,
+        Processor::Gpu(device) => 1 + device.0,
+    }
 }
 
 /// Something that placing a node has changed, as it was before.
 enum Change {
     Taken(Resource, usize),
-    OnHost(ItemId, Option<Instant>),
-    OnDevice(usize, ItemId, Option<Instant>),
+    Moved { memory: usize, item: ItemId, since: Option<Instant> },
     End(NodeId),
 }
 
@@ -136,12 +159,9 @@ enum Change {
 struct State<'a> {
     graph: &'a TaskGraph<'a>,
     prices: &'a Prices,
-    cpu: Calendar,
-    gpus: Vec<Calendar>,
-    links: Vec<[Calendar; 3]>,
-    /// For each item, since when it is on the host and on each device.
-    on_host: Vec<Option<Instant>>,
-    on_device: Vec<Vec<Option<Instant>>>,
+    calendars: Vec<Calendar>,
+    /// For each memory and item, since when it is there.
+    there: Vec<Vec<Option<Instant>>>,
     /// When each node ends.
     ends: Vec<Option<Instant>>,
     changes: Vec<Change>,
@@ -149,18 +169,15 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(graph: &'a TaskGraph<'a>, prices: &'a Prices) -> Self {
-        let items = graph.items.iter();
-        let at = |is_there: bool| is_there.then_some(Instant::START);
-        let on_host = items.clone().map(|item| at(item.is_input && item.home != Home::Device));
-        let on_first = items.map(|item| at(item.is_input && item.home == Home::Device));
-        let mut on_device = vec![vec![None; graph.items.len()]; prices.devices];
-        on_device[0] = on_first.collect();
+        let mut there = vec![vec![None; graph.items.len()]; 1 + prices.devices];
+        for (id, item) in graph.items.iter().enumerate().filter(|(_, item)| item.is_input) {
+            let first = memory_of(Processor::Gpu(DeviceId::FIRST));
+            let home = if item.home == Home::Device { first } else { HOST };
+            there[home][id] = Some(Instant::START);
+        }
         Self {
-            cpu: Calendar::default(),
-            gpus: vec![Calendar::default(); prices.devices],
-            links: vec![[(); 3].map(|()| Calendar::default()); prices.devices],
-            on_host: on_host.collect(),
-            on_device,
+            calendars: vec![Calendar::default(); 1 + 4 * prices.devices],
+            there,
             ends: vec![None; graph.nodes.len()],
             changes: Vec::new(),
             graph,
@@ -186,37 +203,23 @@ impl<'a> State<'a> {
         for change in self.changes.split_off(before).into_iter().rev() {
             match change {
                 Change::Taken(resource, at) => {
-                    self.calendar(resource).0.remove(at);
+                    self.calendars[resource.place()].0.remove(at);
                 }
-                Change::OnHost(item, since) => self.on_host[item] = since,
-                Change::OnDevice(device, item, since) => self.on_device[device][item] = since,
+                Change::Moved { memory, item, since } => self.there[memory][item] = since,
                 Change::End(node) => self.ends[node] = None,
             }
         }
     }
 
-    fn calendar(&mut self, resource: Resource) -> &mut Calendar {
-        match resource {
-            Resource::Processor(Processor::Cpu) => &mut self.cpu,
-            Resource::Processor(Processor::Gpu(device)) => &mut self.gpus[device.0],
-            Resource::Link(device, way) => &mut self.links[device][way],
-        }
-    }
-
     fn take(&mut self, resource: Resource, ready: Instant, length: Span) -> (Instant, Instant) {
-        let (at, taken) = self.calendar(resource).take(ready, length);
+        let (at, taken) = self.calendars[resource.place()].take(ready, length);
         self.changes.extend(at.map(|at| Change::Taken(resource, at)));
         taken
     }
 
-    fn set_on_host(&mut self, item: ItemId, since: Option<Instant>) {
-        let before = std::mem::replace(&mut self.on_host[item], since);
-        self.changes.push(Change::OnHost(item, before));
-    }
-
-    fn set_on_device(&mut self, device: usize, item: ItemId, since: Option<Instant>) {
-        let before = std::mem::replace(&mut self.on_device[device][item], since);
-        self.changes.push(Change::OnDevice(device, item, before));
+    fn set(&mut self, memory: usize, item: ItemId, since: Option<Instant>) {
+        let since = std::mem::replace(&mut self.there[memory][item], since);
+        self.changes.push(Change::Moved { memory, item, since });
     }
 
     /// Places a node and the copies that it needs. Returns when it starts, and when its results are
@@ -228,10 +231,7 @@ impl<'a> State<'a> {
             ready = ready.max(self.ends[before].unwrap_or(Instant::START));
         }
         for &read in &node.reads {
-            ready = ready.max(match on {
-                Processor::Cpu => self.bring_to_host(read),
-                Processor::Gpu(device) => self.bring_to_device(read, device.0),
-            });
+            ready = ready.max(self.bring(read, on));
         }
         let length = self.prices.of(self.graph, id, on).unwrap_or_default();
         let (start, end) = self.take(Resource::Processor(on), ready, length);
@@ -239,57 +239,46 @@ impl<'a> State<'a> {
         self.changes.push(Change::End(id));
         let mut home = end;
         for &written in &node.writes {
-            self.set_on_host(written, (on == Processor::Cpu).then_some(end));
-            for device in 0..self.on_device.len() {
-                let is_here = on == Processor::Gpu(DeviceId(device));
-                self.set_on_device(device, written, is_here.then_some(end));
+            for memory in 0..self.there.len() {
+                self.set(memory, written, (memory == memory_of(on)).then_some(end));
             }
             let item = &self.graph.items[written];
             if item.goes_home.is_some() {
-                home = home.max(match item.home {
-                    Home::Device => self.bring_to_device(written, DeviceId::FIRST.0),
-                    _ => self.bring_to_host(written),
-                });
+                let on_device = item.home == Home::Device;
+                let at = if on_device { Processor::Gpu(DeviceId::FIRST) } else { Processor::Cpu };
+                home = home.max(self.bring(written, at));
             }
         }
         (start, home)
     }
 
-    fn bring_to_host(&mut self, item: ItemId) -> Instant {
-        if let Some(there) = self.on_host[item] {
+    /// When an item is in the memory of a processor.
+    fn bring(&mut self, item: ItemId, on: Processor) -> Instant {
+        if let Some(there) = self.there[memory_of(on)][item] {
             return there;
         }
-        let Some(device) = self.device_with(item) else { return Instant::START };
-        let ready = self.on_device[device][item].unwrap_or(Instant::START);
-        let length = self.prices.copy(item, Direction::DeviceToHost);
-        let (_, end) = self.take(Resource::Link(device, 1), ready, length);
-        self.set_on_host(item, Some(end));
-        end
-    }
-
-    fn bring_to_device(&mut self, item: ItemId, device: usize) -> Instant {
-        if let Some(there) = self.on_device[device][item] {
-            return there;
-        }
-        let other = self.device_with(item).filter(|_| self.prices.goes_by_peers(item));
-        let (_, end) = match other {
-            Some(other) => {
-                let ready = self.on_device[other][item].unwrap_or(Instant::START);
-                let length = self.prices.peer_copy(item).unwrap_or_default();
-                self.take(Resource::Link(other, 2), ready, length)
+        let mut devices = 0..self.prices.devices;
+        let has_it = |&device: &usize| self.there[1 + device][item].is_some();
+        let from = devices.find(has_it);
+        let (link, ready, length) = match (on, from) {
+            (Processor::Cpu, None) => return Instant::START,
+            (Processor::Cpu, Some(from)) => {
+                let length = self.prices.copy(item, Direction::DeviceToHost);
+                (Resource::Link(from, Link::FromDevice), self.there[1 + from][item], length)
             }
-            None => {
-                let ready = self.bring_to_host(item);
+            (Processor::Gpu(_), Some(from)) if self.prices.goes_by_peers(item) => {
+                let length = self.prices.peer_copy(item).unwrap_or_default();
+                (Resource::Link(from, Link::ToOtherDevices), self.there[1 + from][item], length)
+            }
+            (Processor::Gpu(device), _) => {
+                let ready = self.bring(item, Processor::Cpu);
                 let length = self.prices.copy(item, Direction::HostToDevice);
-                self.take(Resource::Link(device, 0), ready, length)
+                (Resource::Link(device.0, Link::ToDevice), Some(ready), length)
             }
         };
-        self.set_on_device(device, item, Some(end));
+        let (_, end) = self.take(link, ready.unwrap_or(Instant::START), length);
+        self.set(memory_of(on), item, Some(end));
         end
-    }
-
-    fn device_with(&self, item: ItemId) -> Option<usize> {
-        self.on_device.iter().position(|there| there[item].is_some())
     }
 
     /// When the nodes right behind one end, each where it ends first, if what else they wait for is

@@ -25,7 +25,8 @@ mod random;
 mod starts;
 mod streams;
 
+pub(crate) use graph::TaskGraph;
 pub use plans::{Choice, Scheduled, schedule};
 pub use prices::Processor;
-pub(crate) use prices::single_copy;
+pub(crate) use prices::{Alone, alone, copy_alone};
 pub use random::random_schedule;

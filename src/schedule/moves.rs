@@ -6,6 +6,7 @@ use super::graph::{BlockId, Item, ItemId};
 use super::issue::OpId;
 use super::memory::Placed;
 use super::prices::Processor;
+use super::streams::Link;
 use crate::families::{Location, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
@@ -35,7 +36,8 @@ impl Decoder<'_> {
         let peer = others.into_iter().find(|&other| self.on_device[other].is_valid(id));
         let op = match peer.filter(|_| self.prices.goes_by_peers(id)) {
             Some(other) => {
-                let stream = self.streams.onward(&mut self.builder, other);
+                let stream =
+                    self.streams.for_copies(&mut self.builder, other, Link::ToOtherDevices);
                 let from = self.on_device[other].location(id).slice(&range);
                 after.extend(self.on_device[other].ready(id));
                 let call = Call::copy(CopyBy::Stream(stream, Route::ToPeer), from, there);
@@ -48,7 +50,7 @@ impl Decoder<'_> {
                 after.extend(self.on_host.ready(id));
                 let (from, to) = (self.host_location(id), self.on_device[device].location(id));
                 let way = Way { from, to };
-                let stream = self.streams.inward(&mut self.builder, device);
+                let stream = self.streams.for_copies(&mut self.builder, device, Link::ToDevice);
                 let parts = self.graph.comes_in(id).into_iter();
                 let copy = |part: Needed| copy_of_part(stream, Direction::HostToDevice, way, &part);
                 self.issue.push(stream, parts.map(copy).collect(), after)

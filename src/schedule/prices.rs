@@ -10,6 +10,7 @@ use crate::program::{
     Allocation, AllocationId, Call, CopyBy, Place, Program, Route, Slice, StreamTraits,
 };
 use crate::scenario::{Needed, Task};
+use crate::simulate::Demand;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
 use std::slice;
@@ -44,16 +45,9 @@ impl Prices {
         (memory, devices, with_cpu): (HostMemory, usize, bool),
     ) -> Self {
         let of = Pricing { graph, profile, memory };
-        let mut known = BTreeMap::new();
-        let mut both = |node: &Node| {
-            let sizes: Vec<Bytes> = node.items().iter().map(|&id| graph.items[id].bytes).collect();
-            *known.entry((node.task, sizes)).or_insert_with(|| {
-                [Processor::Cpu, Processor::Gpu(DeviceId::FIRST)].map(|on| of.node(node, on))
-            })
-        };
         let (mut cpu, mut gpu) = (Vec::new(), Vec::new());
-        for node in &graph.nodes {
-            let [on_cpu, on_gpu] = both(node);
+        for (node, alone) in graph.nodes.iter().zip(alone(graph, profile)) {
+            let [on_cpu, on_gpu] = alone.map(|alone| alone.map(|alone| alone.time));
             let is_kept = graph.workload.task(node.task).on_cpu;
             cpu.push(on_cpu.filter(|_| node.may_be_on_cpu && (with_cpu || is_kept)));
             gpu.push(on_gpu.filter(|_| !is_kept));
@@ -110,6 +104,28 @@ impl Prices {
     }
 }
 
+/// What a node takes by itself, with its data at hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Alone {
+    /// From start to end.
+    pub time: Span,
+    /// Nanoseconds of a whole GPU: a kernel may need only part of it.
+    pub load: f64,
+}
+
+/// What each node takes on the CPU, with all its threads, and on a GPU; nothing where nobody knows.
+pub(crate) fn alone(graph: &TaskGraph<'_>, profile: &Profile) -> Vec<[Option<Alone>; 2]> {
+    let of = Pricing { graph, profile, memory: HostMemory::Pinned };
+    let mut known = BTreeMap::new();
+    let both = |node: &Node| {
+        let sizes: Vec<Bytes> = node.items().iter().map(|&id| graph.items[id].bytes).collect();
+        *known.entry((node.task, sizes)).or_insert_with(|| {
+            [Processor::Cpu, Processor::Gpu(DeviceId::FIRST)].map(|on| of.node(node, on))
+        })
+    };
+    graph.nodes.iter().map(both).collect()
+}
+
 /// Looks up single prices.
 struct Pricing<'a> {
     graph: &'a TaskGraph<'a>,
@@ -136,7 +152,7 @@ impl Pricing<'_> {
         [all, sum(self.graph.comes_in(id)), goes]
     }
 
-    fn node(&self, node: &Node, on: Processor) -> Option<Span> {
+    fn node(&self, node: &Node, on: Processor) -> Option<Alone> {
         let mut builder = self.builder(slice::from_ref(self.graph.workload.task(node.task)));
         let (place, stream) = match on {
             Processor::Cpu => (Place::Host(HostMemory::Pageable), None),
@@ -165,11 +181,16 @@ impl Pricing<'_> {
         let chunk = &self.graph.chunks[node.chunk];
         let calls = builder.calls_in(memory, chunk, node.task, stream).ok()?;
         calls.into_iter().for_each(|call| builder.issue(call));
-        self.sum(&builder.program, usize::from(stream.is_some()))
+        let demands = self.demands(&builder.program)?;
+        let time = |one: &Demand| if stream.is_some() { one.alone } else { one.host };
+        Some(Alone {
+            time: demands.iter().map(time).sum(),
+            load: demands.iter().map(|one| one.load).sum(),
+        })
     }
 
     fn copy(&self, bytes: Bytes, direction: Direction) -> Span {
-        self.sum(&single_copy(bytes, direction, self.memory), 1).unwrap_or_default()
+        copy_alone(bytes, direction, self.memory, self.profile).unwrap_or_default()
     }
 
     fn peer_copy(&self, bytes: Bytes) -> Option<Span> {
@@ -181,19 +202,28 @@ impl Pricing<'_> {
             Slice { allocation, offset: Bytes::ZERO, length: bytes }
         });
         builder.issue(Call::copy(CopyBy::Stream(streams[0], Route::ToPeer), from, to));
-        self.sum(&builder.program, 1)
+        Some(self.demands(&builder.program)?.iter().map(|one| one.alone).sum())
     }
 
-    /// The sum over all calls of what they take on the host (0) or on a device (1), if the profile
-    /// knows it.
-    fn sum(&self, program: &Program, side: usize) -> Option<Span> {
-        let times = CompiledProgram::new(program, self.profile).ok()?.times_alone();
-        Some(times.into_iter().map(|both| both[side]).sum())
+    fn demands(&self, program: &Program) -> Option<Vec<Demand>> {
+        Some(CompiledProgram::new(program, self.profile).ok()?.demands())
     }
 }
 
+/// What a copy takes by itself of its link. `None` if the profile does not know it.
+pub(crate) fn copy_alone(
+    bytes: Bytes,
+    direction: Direction,
+    memory: HostMemory,
+    profile: &Profile,
+) -> Option<Span> {
+    let program = single_copy(bytes, direction, memory);
+    let demands = CompiledProgram::new(&program, profile).ok()?.demands();
+    Some(demands.iter().map(|one| one.alone).sum())
+}
+
 /// A program of nothing but one copy, of host memory of a kind.
-pub(crate) fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory) -> Program {
+fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory) -> Program {
     let [ashore, there] =
         [0, 1].map(|at| Slice { allocation: AllocationId(at), offset: Bytes::ZERO, length: bytes });
     let (from, to) = match direction {

@@ -6,11 +6,18 @@ use crate::machine::{DeviceId, StreamId};
 /// The streams of one device, made when they are first used.
 #[derive(Default)]
 struct Of {
-    inward: Option<StreamId>,
-    outward: Option<StreamId>,
-    onward: Option<StreamId>,
+    /// For copies, by their way.
+    copies: [Option<StreamId>; 3],
     /// Each with the time of its last kernel.
     kernels: Vec<(StreamId, usize)>,
+}
+
+/// Where copies go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Link {
+    ToDevice,
+    FromDevice,
+    ToOtherDevices,
 }
 
 /// How work is dealt over the streams of a device.
@@ -54,32 +61,15 @@ impl Streams {
         &mut self.of[device]
     }
 
-    /// The stream for copies to a device.
-    pub fn inward(&mut self, builder: &mut Builder<'_>, device: usize) -> StreamId {
-        if !self.layout.apart[0] {
-            return self.first_for_kernels(builder, device);
-        }
-        let make = || builder.stream_on(DeviceId(device));
-        *self.of(device).inward.get_or_insert_with(make)
-    }
-
-    /// The stream for copies from a device to the host.
-    pub fn outward(&mut self, builder: &mut Builder<'_>, device: usize) -> StreamId {
-        if !self.layout.apart[1] {
-            return self.first_for_kernels(builder, device);
-        }
-        let make = || builder.stream_on(DeviceId(device));
-        *self.of(device).outward.get_or_insert_with(make)
-    }
-
-    /// The stream for copies from a device to others.
-    pub fn onward(&mut self, builder: &mut Builder<'_>, device: usize) -> StreamId {
-        let make = || builder.stream_on(DeviceId(device));
-        *self.of(device).onward.get_or_insert_with(make)
-    }
-
-    fn first_for_kernels(&mut self, builder: &mut Builder<'_>, device: usize) -> StreamId {
+    /// The stream for a device's copies.
+    pub fn for_copies(&mut self, builder: &mut Builder<'_>, device: usize, link: Link) -> StreamId {
+        let [to, from] = self.layout.apart;
+        let is_apart = [to, from, true][link as usize];
         let of = self.of(device);
+        if is_apart {
+            let make = || builder.stream_on(DeviceId(device));
+            return *of.copies[link as usize].get_or_insert_with(make);
+        }
         if of.kernels.is_empty() {
             of.kernels.push((builder.stream_on(DeviceId(device)), 0));
         }

@@ -1,6 +1,6 @@
 //! At which sizes the GPU wins.
 
-use super::race::{Until, race_until};
+use super::fastest::Fastest;
 use super::scaling::{largest, scaled};
 use super::turns::{Contest, Lead, Scale, Wins, drawn_lead, turns, wins};
 use crate::profile::Profile;
@@ -50,66 +50,44 @@ pub fn break_even_counted(
     let mut tried: Vec<u64> = powers.chain([largest(workload)]).collect();
     tried.sort_unstable();
     tried.dedup();
-    let mut sizes = BySize { workload, profile, draws, done, known: Vec::new() };
+    let fastest =
+        |elements: f64| Some(Fastest::of(&scaled(workload, elements as u64)?, profile, done));
+    let new = |elements: f64| fastest(elements).map_or(Lead::Unknown, |fastest| fastest.lead());
     let tried = tried.into_par_iter().map(|elements| elements as f64);
-    let all: Vec<(f64, Lead)> = tried.map(|elements| (elements, sizes.lead(elements))).collect();
-    sizes.known = all.into_iter().take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
-    let (smallest, largest) = (sizes.known.first()?.0, sizes.known.last()?.0);
+    let all: Vec<(f64, Lead)> = tried.map(|elements| (elements, new(elements))).collect();
+    let known: Vec<_> = all.into_iter().take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
+    let lead = |elements: f64| {
+        let known = known.iter().find(|(at, _)| *at == elements);
+        known.map_or_else(|| new(elements), |(_, lead)| *lead)
+    };
+    let range = |elements: f64| {
+        let programs = fastest(elements)?.programs()?;
+        let calls: usize = programs.iter().map(|program| program.body.len()).sum();
+        let count = draws.count.min((DRAWN_FREELY / calls.max(1)).max(FEW));
+        drawn_lead(&programs, profile, Draws { count, ..draws }, done)
+    };
+    // About the size from which on a lead is the wanted one.
+    let start_of = |wanted: Lead| {
+        let at = known.iter().position(|(_, lead)| *lead == wanted)?;
+        let Some(before) = at.checked_sub(1) else { return Some(known[0].0 as u64) };
+        let ends = (known[before].0, known[at].0);
+        let (_, start) = WHOLE.narrowed(ends, |size| Some(lead(size) != wanted))?;
+        Some(start as u64)
+    };
+    let (smallest, largest) = (known.first()?.0, known.last()?.0);
     let of = |&(elements, lead): &(f64, Lead)| Some((elements, lead.known()?));
-    let leads = sizes.known.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let leads = known.iter().map(of).collect::<Option<Vec<_>>>()?;
     let values: Vec<f64> = leads.iter().map(|(elements, _)| *elements).collect();
-    let turns = turns(&values, 0..values.len(), WHOLE, &sizes);
+    let contest = Contest { lead: &lead, range: &range };
     Some(BreakEven {
-        gpu_wins: wins(&leads, &turns),
+        gpu_wins: wins(&leads, &turns(&values, 0..values.len(), WHOLE, contest)),
         tried: [smallest as u64, largest as u64],
-        too_large_for_gpu: sizes.start_of(Lead::Of(f64::NEG_INFINITY)),
-        too_large_for_cpu: sizes.start_of(Lead::Of(f64::INFINITY)),
+        too_large_for_gpu: start_of(Lead::Of(f64::NEG_INFINITY)),
+        too_large_for_cpu: start_of(Lead::Of(f64::INFINITY)),
     })
 }
 
 const WHOLE: Scale = Scale { is_whole: true };
-
-/// The plans of both sides at every size.
-struct BySize<'a> {
-    workload: &'a Workload,
-    profile: &'a Profile,
-    draws: Draws,
-    done: &'a Tally,
-    /// Leads that were found before.
-    known: Vec<(f64, Lead)>,
-}
-
-impl BySize<'_> {
-    /// About the size from which on a lead is this one.
-    fn start_of(&self, wanted: Lead) -> Option<u64> {
-        let at = self.known.iter().position(|(_, lead)| *lead == wanted)?;
-        let Some(before) = at.checked_sub(1) else { return Some(self.known[0].0 as u64) };
-        let ends = (self.known[before].0, self.known[at].0);
-        let (_, start) = WHOLE.narrowed(ends, |size| Some(self.lead(size) != wanted))?;
-        Some(start as u64)
-    }
-}
-
-impl Contest for BySize<'_> {
-    /// A clear lead may be any larger than the one returned, or smaller, as long as it stays clear.
-    fn lead(&self, elements: f64) -> Lead {
-        if let Some((_, lead)) = self.known.iter().find(|(at, _)| *at == elements) {
-            return *lead;
-        }
-        let Some(scaled) = scaled(self.workload, elements as u64) else { return Lead::Unknown };
-        race_until(&scaled, self.profile, self.done, Until::LeadIsClear).lead()
-    }
-
-    fn range(&self, elements: f64) -> Option<(f64, f64)> {
-        let scaled = scaled(self.workload, elements as u64)?;
-        let race = race_until(&scaled, self.profile, self.done, Until::BestAreKnown);
-        let programs = race.programs()?;
-        let calls: usize = programs.iter().map(|program| program.body.len()).sum();
-        let most = (DRAWN_FREELY / calls.max(1)).max(FEW);
-        let draws = Draws { count: self.draws.count.min(most), ..self.draws };
-        drawn_lead(&programs, self.profile, draws, self.done)
-    }
-}
 
 /// A range near a turn comes from fewer draws, if not less than the second number, where these many
 /// calls are not enough.

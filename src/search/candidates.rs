@@ -1,6 +1,6 @@
 //! Which plans to try for a workload.
 
-use crate::families::{AsGraph, Division, Family, Refusal, Strategy, build};
+use crate::families::{AsGraph, Division, Family, Refusal, Strategy, Tries, build};
 use crate::machine::{HostMemory, Side};
 use crate::program::{Call, Process, Program};
 use crate::scenario::{FamilyName, Home, PlanMemory, Task, Workload};
@@ -36,7 +36,7 @@ impl Plan {
 
     /// Whether the CPU computes all of the work, or a share of it.
     pub fn uses_cpu(&self) -> bool {
-        let shares = |strategy: Strategy| strategy.family.shares_with_cpu();
+        let shares = |strategy: Strategy| strategy.family.traits().side != Side::Gpu;
         self.program.computes_on_cpu() || self.strategy.is_some_and(shares)
     }
 
@@ -45,11 +45,10 @@ impl Plan {
     pub fn side(&self) -> Side {
         let program = &self.program;
         match self.strategy {
-            Some(strategy) if strategy.is_on_cpu() => Side::Cpu,
-            Some(strategy) if strategy.family.shares_with_cpu() => Side::Both,
+            Some(strategy) => strategy.family.traits().side,
             None if !program.needs_device() => Side::Cpu,
             None if program.body.iter().any(Call::is_compute) => Side::Both,
-            Some(_) | None => Side::Gpu,
+            None => Side::Gpu,
         }
     }
 
@@ -88,27 +87,44 @@ impl Candidates {
         Self { plans, listed: 0, refused, cpu_threads, keeps_tasks_on_cpu, process }
     }
 
-    /// Builds the plans of families.
-    fn list(&mut self, workload: &Workload, gpus: &[usize]) {
-        let strategies = strategies(workload, gpus);
-        self.refused.extend(untried(workload, &strategies, gpus));
-        let build = |strategy: Strategy| {
-            let program = build(workload, strategy)?;
+    /// The programs that the scenario spells out.
+    pub(super) fn spelled_out(workload: &Workload) -> Self {
+        let programs = workload.programs.iter().cloned();
+        let plans = programs.map(|program| Plan { strategy: None, program }).collect();
+        Self { plans, ..Self::none(workload) }
+    }
+
+    /// Adds the plans of strategies, or the reason why one has none.
+    pub(super) fn add(
+        &mut self,
+        workload: &Workload,
+        strategies: Vec<Strategy>,
+        make: fn(&Workload, Strategy) -> Result<Program, Refusal>,
+    ) {
+        let plan = |strategy: Strategy| {
+            let program = make(workload, strategy)?;
             Ok(Plan { strategy: Some(strategy), program })
         };
-        let built: Vec<Result<Plan, Refusal>> = strategies.into_par_iter().map(build).collect();
-        for plan in built {
+        let made: Vec<Result<Plan, Refusal>> = strategies.into_par_iter().map(plan).collect();
+        for plan in made {
             match plan {
                 // For small workloads, some strategies come to the same calls.
-                Ok(plan)
-                    if self
-                        .plans
-                        .iter()
-                        .any(|other| same_program(&other.program, &plan.program)) => {}
+                Ok(plan) if self.has(&plan.program) => {}
                 Ok(plan) => self.plans.push(plan),
                 Err(refusal) => self.refused.push(refusal),
             }
         }
+    }
+
+    /// Whether a plan has the same program, maybe with another label.
+    pub(super) fn has(&self, program: &Program) -> bool {
+        self.plans.iter().any(|plan| {
+            // Most differ in their memory, if not in the number of their calls.
+            let (one, other) = (&plan.program, program);
+            one.allocations == other.allocations
+                && one.setup == other.setup
+                && one.body == other.body
+        })
     }
 
     /// Leaves out plans that were found with a profile and are not known to somebody: which there
@@ -131,11 +147,11 @@ pub fn candidates(workload: &Workload) -> Candidates {
 
 /// Builds what [`candidates`] does and plans over several GPUs, for each number in `gpus`.
 pub fn candidates_over(workload: &Workload, gpus: &[usize]) -> Candidates {
-    let mut found = Candidates::none(workload);
-    let spelled_out = workload.programs.iter();
-    found.plans.extend(spelled_out.map(|one| Plan { strategy: None, program: one.clone() }));
+    let mut found = Candidates::spelled_out(workload);
     if !workload.tasks.is_empty() {
-        found.list(workload, gpus);
+        let strategies = strategies(workload, gpus);
+        found.refused = untried(workload, &strategies, gpus);
+        found.add(workload, strategies, build);
     }
     found.listed = found.plans.len();
     found
@@ -174,12 +190,6 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
     Family::all().into_iter().filter(is_missing).map(refusal).collect()
 }
 
-/// Whether two programs differ in their label alone, if at all.
-pub(super) fn same_program(one: &Program, other: &Program) -> bool {
-    // Most differ in their memory, if not in the number of their calls.
-    one.allocations == other.allocations && one.setup == other.setup && one.body == other.body
-}
-
 /// Numbers of chunks to try: those that the scenario names, or else sensible ones.
 pub(super) fn chunk_counts(workload: &Workload) -> Vec<u64> {
     let chosen = &workload.plans.chunks;
@@ -206,9 +216,9 @@ pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     let (chunks, asked) = (chunk_counts(workload), &workload.plans.families);
     // Asking for graphs alone does not ask for those of families that are tried on request.
     let is_due = |strategy: &Strategy| {
-        !strategy.family.is_on_request() || asked.contains(&strategy.family.name())
+        !strategy.family.traits().is_on_request || asked.contains(&strategy.family.name())
     };
-    let is_asked_for = |strategy: &Strategy| match strategy.family.as_graph() {
+    let is_asked_for = |strategy: &Strategy| match strategy.family.traits().as_graph {
         AsGraph::Always if strategy.graph && asked.is_empty() => true,
         _ if asked.is_empty() => !strategy.graph,
         _ => asked.contains(&strategy.family_name()),
@@ -219,18 +229,19 @@ pub(super) fn strategies(workload: &Workload, gpus: &[usize]) -> Vec<Strategy> {
     });
     let divisions = std::iter::once(Division::Whole).chain(cut).chain(over_gpus);
     let typical = typical_of(&chunks);
+    let is_there = workload.buffers.iter().any(|buffer| buffer.home == Home::Device);
     let mut strategies = Vec::new();
     for division in divisions {
         let mut families = Family::choices(workload, division);
         // If two strategies come to the same calls, the first gives its name to the plan.
-        families.sort_by_key(|family| family.yields(workload));
+        families.sort_by_key(|family| is_there && family.traits().yields_on_device);
         for family in families {
             for (memory, each_pass) in memories(workload, family, typical) {
                 strategies.push(Strategy { family, memory, graph: false, each_pass });
                 if each_pass || memory == HostMemory::WriteCombined {
                     continue;
                 }
-                if family.as_graph() != AsGraph::Never && memory == HostMemory::Pinned {
+                if family.traits().as_graph != AsGraph::Never && memory == HostMemory::Pinned {
                     strategies.push(Strategy { family, memory, graph: true, each_pass: false });
                 }
             }
@@ -249,7 +260,7 @@ fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<(HostMemor
     if asked.memory.is_empty() {
         return plain(usual);
     }
-    if family.takes_pinned() && !asked.may_pin() {
+    if family.traits().takes_pinned && !asked.may_pin() {
         return Vec::new();
     }
     if family.is_on_cpu() {
@@ -262,13 +273,13 @@ fn memories(workload: &Workload, family: Family, typical: u64) -> Vec<(HostMemor
             kinds.into_iter().filter(|(_, is_due)| *is_due).map(|(kind, _)| kind).collect(),
         );
     }
-    if !family.tries_pinned() {
+    if !family.traits().tries_pinned {
         return plain(usual);
     }
     let has_pageable =
         workload.buffers.iter().any(|one| one.home == Home::Host(HostMemory::Pageable));
     let tries_pageable =
-        family.tries_pageable(typical) || !has_pageable || asked.families.contains(&family.name());
+        tries_pageable(family, typical) || !has_pageable || asked.families.contains(&family.name());
     let held = |memory: &PlanMemory| match memory {
         PlanMemory::Pageable => (HostMemory::Pageable, false),
         PlanMemory::Pinned => (HostMemory::Pinned, false),
@@ -286,11 +297,19 @@ fn usual_memories(workload: &Workload, family: Family, typical: u64) -> Vec<Host
     if family.is_on_cpu() && !has(Home::Device) {
         // Pinned memory is of use to the CPU only if data has to be copied from the device.
         vec![HostMemory::Pageable]
-    } else if !family.tries_pinned() {
+    } else if !family.traits().tries_pinned {
         vec![HostMemory::Pageable]
-    } else if family.tries_pageable(typical) && !has_pinned {
+    } else if tries_pageable(family, typical) && !has_pinned {
         vec![HostMemory::Pageable, HostMemory::Pinned]
     } else {
         vec![HostMemory::Pinned]
+    }
+}
+
+fn tries_pageable(family: Family, typical: u64) -> bool {
+    match family.traits().pageable {
+        Tries::Never => false,
+        Tries::OnceCut => family.chunks() == typical,
+        Tries::Always => true,
     }
 }

@@ -10,7 +10,7 @@ pub fn on_request(workload: &Workload) -> Vec<FamilyName> {
     if workload.tasks.is_empty() || !workload.plans.families.is_empty() {
         return Vec::new();
     }
-    let names = Family::all().into_iter().filter(|family| family.is_on_request());
+    let names = Family::all().into_iter().filter(|family| family.traits().is_on_request);
     let has_plans = |name: &FamilyName| {
         let mut asking = workload.clone();
         asking.plans.families = vec![*name];

@@ -8,7 +8,6 @@ use crate::cost::{
     Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
     unpinned,
 };
-use crate::families::Strategy;
 use crate::machine::HostMemory;
 use crate::profile::{Profile, Unknown};
 use crate::program::{Process, Program};
@@ -42,12 +41,31 @@ pub struct Ranked {
 }
 
 impl Ranked {
+    fn new(plan: Plan, forecast: Forecast, process: &Process, profile: &Profile) -> Self {
+        let program = &plan.program;
+        let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
+        // Other plans take next to nothing: what a reduction leaves in parts.
+        let takes = plan.strategy.is_some_and(|one| {
+            one.family.traits().is_on_request || one.memory == HostMemory::WriteCombined
+        });
+        Self {
+            setup: setup_time(program, profile),
+            first_use: first_use(program, process, profile),
+            pinning: pinning(program, profile),
+            taken: takes.then(|| taken(program, profile)).flatten(),
+            unpinned: other.and_then(|other| makespan(&other, profile).ok()),
+            // The bound is of the machine without scatter, the forecast of the middle draw.
+            bound: forecast.bound.min(forecast.makespan()),
+            gains: None,
+            plan,
+            forecast,
+        }
+    }
+
     /// From how many passes on pinning, with unpinning at the end, takes less time than it saves,
     /// if it ever does.
     pub fn pinning_pays_from(&self) -> Option<u64> {
-        let costs = self.pinning.as_ref()?.costs()?.nanos();
-        let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
-        Some(costs.checked_div(saved)? + 1)
+        self.pays_from(self.pinning.as_ref()?.costs()?)
     }
 
     /// From how many passes on memory that set-up takes, and pins, costs less time than it saves,
@@ -55,9 +73,12 @@ impl Ranked {
     pub fn taking_pays_from(&self) -> Option<u64> {
         let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), Pinning::costs)?;
         let taken = self.taken.as_ref()?;
-        let costs = (taken.costs? + taken.gives_back.unwrap_or_default() + pinning).nanos();
+        self.pays_from(taken.costs? + taken.gives_back.unwrap_or_default() + pinning)
+    }
+
+    fn pays_from(&self, costs: Span) -> Option<u64> {
         let saved = self.unpinned?.nanos().checked_sub(self.makespan().nanos())?;
-        Some(costs.checked_div(saved)? + 1)
+        Some(costs.nanos().checked_div(saved)? + 1)
     }
 
     /// What bounds a pass, if that was looked for.
@@ -102,14 +123,16 @@ impl Ranked {
 
     /// The share of draws in which one run is faster than the other's.
     pub fn is_faster_in(&self, other: &Self) -> f64 {
-        let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
-        pairs().filter(|(mine, theirs)| mine < theirs).count() as f64
-            / pairs().count().max(1) as f64
+        self.share_faster(other, [Span::ZERO; 2], 1)
     }
 
     /// The share of draws in which a program of `runs` is faster than the other.
     pub fn program_is_faster_in(&self, other: &Self, runs: u64) -> f64 {
-        let [mine, theirs] = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
+        let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
+        self.share_faster(other, before, runs)
+    }
+
+    fn share_faster(&self, other: &Self, [mine, theirs]: [Span; 2], runs: u64) -> f64 {
         let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
         let faster = pairs().filter(|&(&a, &b)| mine + a * runs < theirs + b * runs).count();
         faster as f64 / pairs().count().max(1) as f64
@@ -257,34 +280,6 @@ impl Candidates {
     }
 }
 
-/// What a plan costs besides its passes, and what its passes would take without pinning.
-struct Priced {
-    setup: Result<Span, Unknown>,
-    first_use: FirstUse,
-    pinning: Option<Pinning>,
-    taken: Option<Taken>,
-    unpinned: Option<Span>,
-}
-
-impl Priced {
-    fn of(plan: &Plan, process: &Process, profile: &Profile) -> Self {
-        let program = &plan.program;
-        let other = plan.strategy.is_none().then(|| unpinned(program)).flatten();
-        let unpinned = other.and_then(|other| makespan(&other, profile).ok());
-        // Other plans take next to nothing: what a reduction leaves in parts.
-        let takes =
-            |one: Strategy| one.family.is_on_request() || one.memory == HostMemory::WriteCombined;
-        let takes = plan.strategy.is_some_and(takes);
-        Self {
-            setup: setup_time(program, profile),
-            first_use: first_use(program, process, profile),
-            pinning: pinning(program, profile),
-            taken: takes.then(|| taken(program, profile)).flatten(),
-            unpinned,
-        }
-    }
-}
-
 /// By how much longer than the fastest of its side a plan takes that has lost.
 const LOST: f64 = 0.03;
 
@@ -351,11 +346,9 @@ pub fn rank_counted(
     let programs: Vec<&Program> = plans.iter().map(|plan| &plan.program).collect();
     let lost = |draws: &[&[Span]]| have_lost(&plans, draws);
     let forecasts = forecast_finalists(&programs, profile, draws, done, lost);
-    let process = &ranking.process;
-    let priced = plans.par_iter().map(|plan| Priced::of(plan, process, profile));
-    let priced: Vec<Priced> = priced.collect();
     let calibrated = profile.machine.cpu_threads;
-    for ((plan, forecast), priced) in plans.into_iter().zip(forecasts).zip(priced) {
+    let mut known = Vec::new();
+    for (plan, forecast) in plans.into_iter().zip(forecasts) {
         let uses_cpu = keeps_tasks_on_cpu || plan.uses_cpu();
         if let (Some(threads), true) = (other_threads, uses_cpu) {
             let what = format!("CPU kernels on {threads} threads from times on {calibrated}");
@@ -363,22 +356,7 @@ pub fn rank_counted(
             continue;
         }
         match forecast {
-            Ok(forecast) => {
-                // The bound is of the machine without scatter, the forecast of the middle draw.
-                let bound = forecast.bound.min(forecast.makespan());
-                let Priced { setup, first_use, pinning, taken, unpinned } = priced;
-                ranking.plans.push(Ranked {
-                    plan,
-                    forecast,
-                    setup,
-                    first_use,
-                    pinning,
-                    taken,
-                    unpinned,
-                    bound,
-                    gains: None,
-                });
-            }
+            Ok(forecast) => known.push((plan, forecast)),
             Err(CompileError::Unknown(unknown)) => ranking.unknown.push((plan, unknown)),
             Err(CompileError::DoesNotFit(error)) => {
                 ranking.refused.push(Refused {
@@ -391,6 +369,10 @@ pub fn rank_counted(
             }
         }
     }
+    let process = &ranking.process;
+    let ranked = known.into_par_iter();
+    let ranked = ranked.map(|(plan, forecast)| Ranked::new(plan, forecast, process, profile));
+    ranking.plans = ranked.collect();
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
     set_unpinned(&mut ranking.plans);
     ranking.find_bounds(profile, draws.count);

@@ -3,14 +3,11 @@
 //! Families propose plans with a few numbers of chunks, streams and buffers, the same for every
 //! machine. With a profile, these are where a search begins. It goes on from the fastest plan whose
 //! neighbours nobody has looked at to those: plans that differ from it in one parameter by a step.
-//! It ends when all plans about as fast as the fastest have been gone on from. What cannot beat the
-//! fastest plan by its [bound](super::bounds) is not even built.
+//! It ends when all plans about as fast as the fastest have been gone on from.
 
-use super::bounds::Bounds;
-use super::candidates::{Candidates, Plan, same_program};
+use super::candidates::{Candidates, Plan};
 use crate::families::{Strategy, build, draft};
 use crate::profile::Profile;
-use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 use crate::simulate::makespan;
 use crate::units::Span;
@@ -45,12 +42,9 @@ pub(super) fn refine(workload: &Workload, profile: &Profile, found: &mut Candida
             .get(&family)
             .is_some_and(|(before, _)| time.nanos_f64() <= GAIN * before.nanos_f64());
         // In one piece, plans of several families may come to the same.
-        let is_new = |program: &Program| {
-            !found.plans.iter().any(|other| same_program(&other.program, program))
-        };
         if is_better
             && let Ok(program) = build(workload, strategy)
-            && is_new(&program)
+            && !found.has(&program)
         {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
@@ -61,8 +55,7 @@ pub(super) fn refine(workload: &Workload, profile: &Profile, found: &mut Candida
 struct Search<'a> {
     workload: &'a Workload,
     profile: &'a Profile,
-    bounds: Bounds<'a>,
-    /// The time of each plan that was looked at; `None` if it has none, or cannot be the fastest.
+    /// The time of each plan that was looked at; `None` if it has none.
     known: BTreeMap<Strategy, Option<Span>>,
     /// Plans with a time that the search has not gone on from.
     open: BTreeSet<(Span, Strategy)>,
@@ -75,7 +68,6 @@ impl<'a> Search<'a> {
         Self {
             workload,
             profile,
-            bounds: Bounds::new(workload, profile),
             known: BTreeMap::new(),
             open: BTreeSet::new(),
             fastest: Span::from_nanos(u64::MAX),
@@ -142,23 +134,14 @@ impl<'a> Search<'a> {
         next
     }
 
-    /// Finds the times of plans that nobody has looked at, if they may be the fastest.
+    /// Finds the times of plans that nobody has looked at.
     fn look_at(&mut self, near: BTreeSet<Strategy>) {
         let (workload, profile) = (self.workload, self.profile);
-        let mut new = Vec::new();
-        for strategy in near {
-            if self.known.contains_key(&strategy) {
-                continue;
-            }
-            self.known.insert(strategy, None);
-            if self.bounds.of(strategy) < self.fastest {
-                new.push(strategy);
-            }
-        }
-        let timed = new.into_par_iter().filter_map(|strategy| {
-            let program = draft(workload, strategy).ok()?;
-            let time = makespan(&program, profile).ok();
-            Some((strategy, time, program.body.len()))
+        let new = near.into_iter().filter(|strategy| !self.known.contains_key(strategy));
+        let timed = new.collect::<Vec<_>>().into_par_iter().map(|strategy| {
+            let program = draft(workload, strategy).ok();
+            let time = program.as_ref().and_then(|program| makespan(program, profile).ok());
+            (strategy, time, program.map_or(0, |program| program.body.len()))
         });
         let timed: Vec<_> = timed.collect();
         for (strategy, time, calls) in timed {

@@ -62,7 +62,7 @@ fn way_out(workload: &Workload, lacks: &DoesNotFit) -> Option<String> {
         return whole.kernel.can_be_cut().then_some(way_out);
     }
     let asked = &workload.plans.families;
-    let saving = Family::all().into_iter().filter(|family| family.saves_device_memory());
+    let saving = Family::all().into_iter().filter(|family| family.traits().saves_device_memory);
     let saving: Vec<FamilyName> = saving.map(|family| family.name()).collect();
     if asked.is_empty() || asked.iter().any(|name| saving.contains(name)) {
         return None;

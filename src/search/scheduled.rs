@@ -1,6 +1,6 @@
 //! Plans by task, beside those of families.
 
-use super::candidates::{Candidates, Plan, chunk_counts, same_program, typical_of};
+use super::candidates::{Candidates, Plan, chunk_counts, typical_of};
 use crate::profile::Profile;
 use crate::scenario::{FamilyName, Workload};
 use crate::schedule::{Choice, schedule};
@@ -24,7 +24,7 @@ pub(super) fn add_schedules_quickly(
     workload: &Workload,
     profile: &Profile,
 ) {
-    let typical = typical_chunks(workload);
+    let typical = typical_of(&chunk_counts(workload));
     let typical = counts(workload).into_iter().filter(|&one| one <= typical).max().unwrap_or(1);
     add(found, workload, profile, (vec![typical], 0));
 }
@@ -45,11 +45,6 @@ pub(super) fn add_schedules_cut_into(
 /// scored yet of plans that share the work with the CPU.
 fn shares_with_cpu(workload: &Workload) -> bool {
     workload.plans.families.contains(&FamilyName::ByTask)
-}
-
-/// The middle one of the numbers of chunks to try.
-pub(super) fn typical_chunks(workload: &Workload) -> u64 {
-    typical_of(&chunk_counts(workload))
 }
 
 /// Numbers of chunks to try.
@@ -85,10 +80,8 @@ fn add(
     for (strategy, program) in scheduled.plans {
         // Kinds of host memory are searched one by one. Where none is used, their plans share a
         // name, and may still differ in the order of their tasks.
-        let is_known = |other: &Plan| {
-            other.program.label == program.label || same_program(&other.program, &program)
-        };
-        if !found.plans.iter().any(is_known) {
+        let has_name = found.plans.iter().any(|other| other.program.label == program.label);
+        if !has_name && !found.has(&program) {
             found.plans.push(Plan { strategy: Some(strategy), program });
         }
     }

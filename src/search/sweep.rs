@@ -1,12 +1,11 @@
 //! The answers for many values of one number, and the values at which they turn.
 
-use super::finalists::{fastest_of, rank_finalists};
+use super::fastest::{Fastest, rank_finalists};
 use super::for_machine::candidates_for;
 use super::ranking::{Ranked, Ranking, rank_counted};
 use super::turns::{Contest, Lead, Scale, Turn, Wins, drawn_lead, lead_of, turns, wins};
 use crate::families::Strategy;
 use crate::profile::Profile;
-use crate::program::Program;
 use crate::scenario::Workload;
 use crate::simulate::{Draws, Tally};
 use crate::units::Span;
@@ -103,7 +102,9 @@ impl Sweep<'_> {
             swept
         });
         let all: Vec<Swept> = all.collect();
-        (all, turns(&self.values, own, Scale { is_whole: self.is_whole }, &found))
+        let (lead, range) = (|at: f64| found.lead(at), |at: f64| found.range(at));
+        let contest = Contest { lead: &lead, range: &range };
+        (all, turns(&self.values, own, Scale { is_whole: self.is_whole }, contest))
     }
 }
 
@@ -148,9 +149,7 @@ impl Found<'_> {
         let rank = || rank_counted(candidates_for(&workload, profile), profile, draws, done);
         Some(swept(before.unwrap_or_else(|| Arc::new(rank()))))
     }
-}
 
-impl Found<'_> {
     /// The strategies that may win at the values to try on both sides of this one, if it is none
     /// of those and passes are asked about. Between the two, they are near the best.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
@@ -170,30 +169,25 @@ impl Found<'_> {
         });
         Some(strategies.collect())
     }
-}
 
-impl Found<'_> {
     /// The fastest of both sides between two values to try.
-    fn fastest(&self, value: f64, near: &BTreeSet<Strategy>) -> Option<[(Span, Program); 2]> {
-        let workload = (self.of.workload)(value)?;
-        let [cpu, gpu] = fastest_of((&workload, near), self.of.profile, self.of.done);
-        Some([cpu?, gpu?])
+    fn fastest(&self, value: f64, near: &BTreeSet<Strategy>) -> Option<Fastest> {
+        let Sweep { workload, profile, done, .. } = *self.of;
+        Some(Fastest::of_strategies(&workload(value)?, near, profile, done))
     }
-}
 
-impl Contest for Found<'_> {
     fn lead(&self, at: f64) -> Lead {
         let lead = match self.between(at) {
-            None => return self.at(at).map_or(Lead::Unknown, |found| found.lead()),
-            Some(near) => self.fastest(at, &near).map(|sides| lead_of(sides.map(|(time, _)| time))),
+            None => self.at(at).map(|found| found.lead()),
+            Some(near) => self.fastest(at, &near).map(|fastest| fastest.lead()),
         };
-        lead.map_or(Lead::Unknown, Lead::Of)
+        lead.unwrap_or(Lead::Unknown)
     }
 
     fn range(&self, at: f64) -> Option<(f64, f64)> {
         let Some(near) = self.between(at) else { return self.at(at)?.range() };
         let Sweep { profile, draws, done, .. } = *self.of;
-        let programs = self.fastest(at, &near)?.map(|(_, program)| program);
+        let programs = self.fastest(at, &near)?.programs()?;
         drawn_lead(&programs, profile, draws, done)
     }
 }

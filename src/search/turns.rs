@@ -102,12 +102,12 @@ pub(super) fn drawn_lead(
 }
 
 /// The plans of both sides at every value.
-pub(super) trait Contest {
+#[derive(Clone, Copy)]
+pub(super) struct Contest<'a> {
     /// Who leads, by the predicted times.
-    fn lead(&self, at: f64) -> Lead;
-
+    pub lead: &'a (dyn Fn(f64) -> Lead + Sync),
     /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
-    fn range(&self, at: f64) -> Option<(f64, f64)>;
+    pub range: &'a (dyn Fn(f64) -> Option<(f64, f64)> + Sync),
 }
 
 /// A lead of less than this share does not change the winner: near a tie it would change at every
@@ -149,30 +149,26 @@ pub(super) fn turns(
     values: &[f64],
     own: Range<usize>,
     scale: Scale,
-    contest: &(impl Contest + Sync),
+    contest: Contest<'_>,
 ) -> Vec<Turn> {
     let pairs = own.into_par_iter().filter(|place| place + 1 < values.len());
     pairs.filter_map(|place| turn(values, place, scale, contest)).collect()
 }
 
-fn turn(
-    values: &[f64],
-    place: usize,
-    scale: Scale,
-    contest: &(impl Contest + Sync),
-) -> Option<Turn> {
-    let [before, after] = [place, place + 1].map(|place| contest.lead(values[place]).known());
+fn turn(values: &[f64], place: usize, scale: Scale, contest: Contest<'_>) -> Option<Turn> {
+    let Contest { lead, range } = contest;
+    let [before, after] = [place, place + 1].map(|place| lead(values[place]).known());
     let (before, after) = (before?, after?);
     let gpu_wins = after > 0.0;
     if (before > 0.0) == gpu_wins {
         return None;
     }
-    let old_leads = |at: f64| contest.lead(at).known().map(|lead| (lead > 0.0) != gpu_wins);
+    let old_leads = |at: f64| lead(at).known().map(|lead| (lead > 0.0) != gpu_wins);
     let (last, at) = scale.narrowed((values[place], values[place + 1]), old_leads)?;
     // Whether the range leaves no doubt that the old winner leads, or the new one.
     let is_settled = |at: f64, is_new: bool| {
         let is_gpu = is_new == gpu_wins;
-        contest.range(at).map(|(low, high)| if is_gpu { low > 0.0 } else { high < 0.0 })
+        range(at).map(|(low, high)| if is_gpu { low > 0.0 } else { high < 0.0 })
     };
     // The range of a time that is not known has no end; of memory that is too small, none either.
     let is_certain = before.is_infinite() || after.is_infinite();

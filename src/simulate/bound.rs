@@ -13,8 +13,6 @@ use crate::units::{Instant, Span};
 pub struct Demand {
     /// Time of the host thread.
     pub host: Span,
-    /// Time before a kernel holds the multiprocessors.
-    pub gap: Span,
     /// Time on an engine or on the multiprocessors, from start to end.
     pub alone: Span,
     /// Nanoseconds of the whole engine or of all multiprocessors: a kernel may need only part, and
@@ -31,21 +29,13 @@ pub fn lower_bound(program: &Program, profile: &Profile) -> Result<Span, Compile
 }
 
 impl CompiledProgram<'_> {
-    /// For each call of the body, how long it takes by itself on the host, and what it starts on a
-    /// device.
-    pub fn times_alone(&self) -> Vec<[Span; 2]> {
-        let multiprocessors = self.profile.machine.multiprocessors;
-        let costs = self.body.calls.iter().map(|call| &self.body.costs[call.cost as usize]);
-        costs.map(|cost| [cost.host, demand(&cost.work, multiprocessors).2]).collect()
-    }
-
     /// What each call of the body takes at least.
     pub fn demands(&self) -> Vec<Demand> {
         let multiprocessors = self.profile.machine.multiprocessors;
         let of = |cost: &CallCost| {
-            let (_, gap, alone, _) = demand(&cost.work, multiprocessors);
+            let (.., alone, _) = demand(&cost.work, multiprocessors);
             let load = work_of(&cost.work, alone, multiprocessors);
-            Demand { host: cost.host, gap, alone, load }
+            Demand { host: cost.host, alone, load }
         };
         let calls = self.body.calls.iter().map(|call| {
             let cost = &self.body.costs[call.cost as usize];
@@ -57,7 +47,6 @@ impl CompiledProgram<'_> {
             Demand {
                 host: usual.host.min(inline.host),
                 alone: usual.alone.min(inline.alone),
-                gap: Span::ZERO,
                 load: 0.0,
             }
         });

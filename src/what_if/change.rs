@@ -63,62 +63,41 @@ pub enum SetupPrice {
     Module,
 }
 
-impl SetupPrice {
-    const ALL: [(&str, Self); 7] = [
-        ("pin", Self::Pin),
-        ("allocate", Self::Allocate),
-        ("streams", Self::Streams),
-        ("events", Self::Events),
-        ("graphs", Self::Graphs),
-        ("context", Self::Context),
-        ("module", Self::Module),
-    ];
-}
+/// The names of all that can be scaled, but for single kernels: `kernel.NAME`.
+static KNOBS: [(&str, Knob); 15] = [
+    ("link", Knob::Link),
+    ("h2d", Knob::CopyIn),
+    ("d2h", Knob::CopyOut),
+    ("multiprocessors", Knob::Multiprocessors),
+    ("threads", Knob::Threads),
+    ("kernels", Knob::Kernels),
+    ("launch", Knob::Launch),
+    ("setup", Knob::Setup(SetupPrice::All)),
+    ("setup.pin", Knob::Setup(SetupPrice::Pin)),
+    ("setup.allocate", Knob::Setup(SetupPrice::Allocate)),
+    ("setup.streams", Knob::Setup(SetupPrice::Streams)),
+    ("setup.events", Knob::Setup(SetupPrice::Events)),
+    ("setup.graphs", Knob::Setup(SetupPrice::Graphs)),
+    ("setup.context", Knob::Setup(SetupPrice::Context)),
+    ("setup.module", Knob::Setup(SetupPrice::Module)),
+];
 
 impl fmt::Display for Knob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Link => "link",
-            Self::CopyIn => "h2d",
-            Self::CopyOut => "d2h",
-            Self::Multiprocessors => "multiprocessors",
-            Self::Threads => "threads",
-            Self::Kernels => "kernels",
-            Self::Kernel(name) => return write!(f, "kernel.{name}"),
-            Self::Launch => "launch",
-            Self::Setup(SetupPrice::All) => "setup",
-            Self::Setup(price) => {
-                let name = SetupPrice::ALL.iter().find(|(_, one)| one == price);
-                return write!(f, "setup.{}", name.map_or("", |(name, _)| name));
-            }
-        })
+        if let Self::Kernel(name) = self {
+            return write!(f, "kernel.{name}");
+        }
+        let (name, _) = KNOBS.iter().find(|(_, knob)| knob == self).expect("all have a name");
+        f.write_str(name)
     }
 }
 
-/// Everything that can be changed, for messages.
-const KNOBS: &str = "link, h2d, d2h, multiprocessors, threads, kernels, kernel.NAME, launch, \
-                     setup, setup.pin, setup.allocate, setup.streams, setup.events, \
-                     setup.graphs, setup.context, setup.module, memory, process or gpus";
-
 impl Knob {
     fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "link" => Self::Link,
-            "h2d" => Self::CopyIn,
-            "d2h" => Self::CopyOut,
-            "multiprocessors" => Self::Multiprocessors,
-            "threads" => Self::Threads,
-            "kernels" => Self::Kernels,
-            "launch" => Self::Launch,
-            "setup" => Self::Setup(SetupPrice::All),
-            _ => match name.split_once('.')? {
-                ("kernel", kernel) if !kernel.is_empty() => Self::Kernel(kernel.to_owned()),
-                ("setup", price) => {
-                    Self::Setup(SetupPrice::ALL.iter().find(|(one, _)| *one == price)?.1)
-                }
-                _ => return None,
-            },
-        })
+        match name.strip_prefix("kernel.") {
+            Some(kernel) => (!kernel.is_empty()).then(|| Self::Kernel(kernel.to_owned())),
+            None => Some(KNOBS.iter().find(|(one, _)| *one == name)?.1.clone()),
+        }
     }
 
     /// Whether it says how much there is of something, and not how long it takes.
@@ -189,8 +168,13 @@ impl FromStr for Change {
             },
             "link" if value.starts_with("gen") => value.parse().map(Self::Link),
             _ => {
-                let knob = Knob::named(name)
-                    .ok_or_else(|| format!("`{name}` cannot be changed: use {KNOBS}"))?;
+                let knob = Knob::named(name).ok_or_else(|| {
+                    let knobs = KNOBS.each_ref().map(|(name, _)| *name).join(", ");
+                    format!(
+                        "`{name}` cannot be changed: use {knobs}, kernel.NAME, memory, process \
+                         or gpus"
+                    )
+                })?;
                 knob.change(value)
             }
         }

@@ -1,16 +1,11 @@
-//! Times that no plan and no schedule goes below, from what single tasks and copies take at least.
+//! Times that no schedule goes below, from what single tasks and copies take at least.
 //!
 //! Invariant: a bound is never above the time of what it bounds. Prices are taken not to fall with
 //! the size, and what goes on beside a task or a copy is left out.
 
-mod intervals;
 mod load;
 mod path;
-mod plan;
-mod prices;
 mod tasks;
 mod work;
 
-pub(super) use plan::Bounds;
-pub use plan::plan_bound;
 pub use tasks::task_bound;

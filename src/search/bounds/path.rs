@@ -4,7 +4,7 @@ use super::work::{Node, Work};
 use crate::scenario::Home;
 
 /// The CPU, and any GPU.
-pub(super) const SIDES: [usize; 2] = [CPU, GPU];
+const SIDES: [usize; 2] = [CPU, GPU];
 pub(super) const CPU: usize = 0;
 pub(super) const GPU: usize = 1;
 
@@ -12,9 +12,9 @@ pub(super) const GPU: usize = 1;
 /// and the least time behind it. Infinite where it cannot be. A kernel that uses the host's memory
 /// where it is ends after all of that has crossed the link, in front of the kernel or during it.
 pub(super) struct Paths {
-    pub head: Vec<[f64; 2]>,
-    pub takes: Vec<[f64; 2]>,
-    pub tail: Vec<[f64; 2]>,
+    head: Vec<[f64; 2]>,
+    takes: Vec<[f64; 2]>,
+    tail: Vec<[f64; 2]>,
     /// For each task, what has to cross the link until it ends, and from when it begins, if it is
     /// on a GPU.
     crossing: Vec<[f64; 2]>,
@@ -58,7 +58,8 @@ impl Paths {
 
     fn head_of(&self, work: &Work, node: usize, side: usize) -> f64 {
         let of = &work.nodes[node];
-        let begins = work.together(of.takes.iter().map(|&data| work.brings(of, data, side)));
+        let begins =
+            work.together(of.takes.iter().map(|&data| work.between_home(of, data, side, 0)));
         let before = of.before.iter().map(|&(before, data)| {
             let ends = |other: usize| {
                 let moves = work.moves((before, node), data, other, side);
@@ -71,7 +72,8 @@ impl Paths {
 
     fn tail_of(&self, work: &Work, node: usize, side: usize) -> f64 {
         let of = &work.nodes[node];
-        let ends = work.together(of.leaves.iter().map(|&data| work.takes_home(of, data, side)));
+        let ends =
+            work.together(of.leaves.iter().map(|&data| work.between_home(of, data, side, 1)));
         let behind = of.behind.iter().map(|&(behind, data)| {
             let rest = |other: usize| {
                 let moves = work.moves((node, behind), data, side, other);
@@ -112,18 +114,12 @@ impl Work {
         if in_place { 0.0 } else { self.data[data].copy[way] }
     }
 
-    fn brings(&self, node: &Node, data: usize, side: usize) -> f64 {
+    /// What has to pass between data's home and a task on a side: before the task (0), or behind it
+    /// (1).
+    fn between_home(&self, node: &Node, data: usize, side: usize, end: usize) -> f64 {
         match (self.data[data].home, side) {
-            (Home::Host(_), GPU) => self.crossing(node, data, 0),
-            (Home::Device, CPU) => self.crossing(node, data, 1),
-            _ => 0.0,
-        }
-    }
-
-    fn takes_home(&self, node: &Node, data: usize, side: usize) -> f64 {
-        match (self.data[data].home, side) {
-            (Home::Host(_), GPU) => self.crossing(node, data, 1),
-            (Home::Device, CPU) => self.crossing(node, data, 0),
+            (Home::Host(_), GPU) => self.crossing(node, data, end),
+            (Home::Device, CPU) => self.crossing(node, data, 1 - end),
             _ => 0.0,
         }
     }

@@ -15,7 +15,7 @@ const STEPS: usize = 10;
 /// does not know what one of the tasks takes on either side, or how long data takes to a GPU that
 /// may need them, or there is no task.
 ///
-/// It is the largest of three bounds:
+/// It is the larger of two bounds:
 ///
 /// - *Path.* A task begins after those that it waits for. On a GPU, what lives on the host has to
 ///   arrive first, and results have to leave; on the CPU, likewise what lives on the device. For
@@ -30,9 +30,6 @@ const STEPS: usize = 10;
 ///   every schedule is a solution: the share of each task on GPUs, and how much of each buffer
 ///   crosses because of that. Kernels that run side by side share a GPU: each counts for the part
 ///   of the multiprocessors that it needs, for as long as it needs it by itself.
-/// - *Intervals.* In every interval of a schedule that ends within some time, the processors do at
-///   least what tasks cannot do outside of it. A time at which that is more than they can is too
-///   short.
 ///
 /// What a task takes is its price by itself, with its data at hand, and nothing for calls, waits,
 /// hand-overs and what others take from it. Of a task that can be cut, it is the least for each
@@ -44,8 +41,7 @@ pub fn task_bound(workload: &Workload, profile: &Profile) -> Option<Span> {
     if !least.is_finite() {
         return None;
     }
-    let is_too_short =
-        |time: f64| !work.may_end_within(&paths, time) || work.least_load(&paths, time) > time;
+    let is_too_short = |time: f64| work.least_load(&paths, time) > time;
     let (mut short, mut enough) = (least, least);
     while is_too_short(enough) {
         (short, enough) = (enough, enough * 1.25 + 1.0);

@@ -1,12 +1,11 @@
 //! What the tasks of a workload take at least, and what has to move between host and device.
 
-use super::super::scaling::{largest, scaled};
-use super::prices::{by_itself, copy, launches, on_cpu};
-use crate::machine::Direction;
+use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::BufferId;
-use crate::scenario::{Home, Task, TaskId, Workload};
-use crate::units::Bytes;
+use crate::scenario::{Home, TaskId, Workload};
+use crate::schedule::{Alone, TaskGraph, alone, copy_alone};
+use crate::units::{Bytes, Span};
 
 /// Pieces down to a 64th are looked at: smaller ones cost more for each element, since every launch
 /// and every copy has a fixed part.
@@ -69,15 +68,14 @@ impl Work {
             copy: ways.map(Option::unwrap_or_default),
             arrivals: if buffer.shared { 1.0 } else { workload.batches as f64 },
         });
+        let least = least(workload, profile);
         let mut nodes = Vec::new();
         for (index, task) in workload.tasks.iter().enumerate() {
-            let sizes = pieces(workload, task);
-            let cpu = least(&sizes, |piece| Some([on_cpu(piece, profile)?; 2]));
-            let cpu = cpu.map(|[host, _]| host);
-            let gpu = least(&sizes, |piece| on_gpu(piece, profile));
+            let [cpu, gpu] = least[index];
             if cpu.is_none() && gpu.is_none() {
                 return None;
             }
+            let cpu = cpu.map(|[time, _]| time);
             let gpu = gpu.map(|[alone, load]| OnGpu { alone, load });
             let (takes, leaves) = ends(workload, TaskId(index));
             let is_lost = |ids: &[usize], way: usize| ids.iter().any(|&id| ways[id][way].is_none());
@@ -119,39 +117,29 @@ fn ends(workload: &Workload, id: TaskId) -> (Vec<usize>, Vec<usize>) {
     (takes, task.writes.iter().filter(lives).map(|write| write.0).collect())
 }
 
-/// A task by itself at some sizes, each with how many such pieces make the whole. If it can be cut
-/// but not be made smaller by rule, nothing is known of its pieces, but whether a side can do it
-/// is: the whole counts for no time.
-fn pieces(workload: &Workload, task: &Task) -> Vec<(Workload, f64)> {
-    let alone = by_itself(workload, task);
-    if !task.splittable {
-        return vec![(alone, 1.0)];
+/// The least time that each task takes of the CPU and of a GPU, from start to end, and the least
+/// load, whichever way it is cut.
+fn least(workload: &Workload, profile: &Profile) -> Vec<[Option<[f64; 2]>; 2]> {
+    let workload = Workload { batches: 1, ..workload.clone() };
+    let mut least: Vec<[Option<[f64; 2]>; 2]> = vec![[None; 2]; workload.tasks.len()];
+    for pieces in (0..=HALVINGS).map(|halvings| 1 << halvings) {
+        let Ok(graph) = TaskGraph::new(&workload, pieces) else { continue };
+        let mut sums = vec![[Some([0.0; 2]); 2]; workload.tasks.len()];
+        for (node, alone) in graph.nodes.iter().zip(alone(&graph, profile)) {
+            for (sum, alone) in sums[node.task.0].iter_mut().zip(alone) {
+                *sum = sum.zip(alone).map(|([time, load], Alone { time: more, load: further })| {
+                    [time + more.nanos_f64(), load + further]
+                });
+            }
+        }
+        for (known, sum) in least.iter_mut().flatten().zip(sums.into_iter().flatten()) {
+            *known = match (*known, sum) {
+                (Some([time, load]), Some([t, l])) => Some([f64::min(time, t), f64::min(load, l)]),
+                (known, sum) => known.or(sum),
+            };
+        }
     }
-    let whole = largest(&alone);
-    let sizes = (0..=HALVINGS).filter_map(|halvings| {
-        let piece = scaled(&alone, (whole >> halvings).max(1))?;
-        let share = largest(&piece) as f64 / whole as f64;
-        Some((piece, 1.0 / share))
-    });
-    let sizes: Vec<(Workload, f64)> = sizes.collect();
-    if sizes.is_empty() { vec![(alone, 0.0)] } else { sizes }
-}
-
-/// The time that launches take one after the other, and their load of a whole GPU.
-fn on_gpu(workload: &Workload, profile: &Profile) -> Option<[f64; 2]> {
-    let launches = launches(workload, profile)?;
-    let alone = launches.iter().map(|one| one.alone.nanos_f64()).sum();
-    Some([alone, launches.iter().map(|one| one.load).sum()])
-}
-
-/// The least that a task takes from start to end, and of all of a side, whichever way it is cut.
-fn least(
-    sizes: &[(Workload, f64)],
-    price: impl Fn(&Workload) -> Option<[f64; 2]>,
-) -> Option<[f64; 2]> {
-    let mut found = sizes.iter().map(|(piece, times)| Some(price(piece)?.map(|one| one * times)));
-    let first = found.next()??;
-    Some(found.flatten().fold(first, |[alone, load], [a, l]| [alone.min(a), load.min(l)]))
+    least
 }
 
 /// The least time in which so many bytes cross the link, in pieces or as one: by a copy of pinned
@@ -161,7 +149,8 @@ fn least_copy(bytes: Bytes, direction: Direction, profile: &Profile) -> Option<f
     let times = (0..=HALVINGS).map(|halvings| {
         let piece = Bytes::new((bytes.get() >> halvings).max(1));
         let times = bytes.as_f64() / piece.as_f64();
-        let copied = copy(piece, direction, profile).map(|one| one.alone.nanos_f64());
+        let copied = copy_alone(piece, direction, HostMemory::Pinned, profile);
+        let copied = copied.map(Span::nanos_f64);
         let [read, written] = match direction {
             Direction::HostToDevice => [piece, Bytes::ZERO],
             Direction::DeviceToHost => [Bytes::ZERO, piece],
