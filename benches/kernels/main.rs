@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench kernels`. Without a GPU, only the CPU's side.
 
-use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Launch, Stream};
+use hallway::gpu::{AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, DeviceMemory, GpuError};
 use hallway::host::{Operand, PageMemory, Team};
 use hallway::kernels::{Arguments, Grid, Kernel};
 use hallway::units::Bytes;
@@ -84,9 +84,9 @@ const REPEATS: u32 = 20;
 
 /// Device time of one of many in a row.
 fn kernel(device: &Device, (kernel, extent, elements): Case) -> Result<f64, GpuError> {
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let memory = |bytes: Bytes| {
-        let memory = DeviceMemory::new(device, bytes)?;
+        let memory = device.allocate(bytes)?;
         // SAFETY: the memory is there until after the wait at the end.
         unsafe { stream.clear(memory.address(), bytes)? };
         Ok::<_, GpuError>(memory)
@@ -99,9 +99,9 @@ fn kernel(device: &Device, (kernel, extent, elements): Case) -> Result<f64, GpuE
     let addresses: Vec<u64> = inputs.iter().map(DeviceMemory::address).collect();
     let sizes = (elements, inputs[0].bytes().as_f32_count(), 0);
     let to = (output.address(), workspace.address());
-    let launch = Launch::new(device, (kernel, arguments(extent)), &addresses, to, sizes)?;
+    let launch = device.kernel((kernel, arguments(extent)), &addresses, to, sizes)?;
     stream.prepare(&launch)?;
-    let [start, end] = [Event::timing(device)?, Event::timing(device)?];
+    let [start, end] = [device.timing_event()?, device.timing_event()?];
     let mut best = f64::INFINITY;
     for _ in 0..5 {
         stream.record(&start)?;

@@ -1,6 +1,6 @@
 //! In what state the device is between measurements.
 
-use crate::gpu::{Monitor, Reading};
+use crate::gpu::Monitor;
 use crate::samples::{Condition, Quantity};
 use std::time::{Duration, Instant};
 
@@ -19,13 +19,13 @@ const SHARE: u32 = 100;
 
 impl Watch {
     pub fn new(monitor: Option<Monitor>) -> Self {
-        let usual = monitor.as_ref().map(|monitor| condition(monitor.read())).unwrap_or_default();
+        let usual = monitor.as_ref().map(Monitor::read).unwrap_or_default();
         Self { monitor, usual, started: Instant::now(), spent: Duration::ZERO }
     }
 
     /// The whole state at this moment; `None` without NVML.
     pub fn condition(&self) -> Option<Condition> {
-        self.monitor.as_ref().map(|monitor| condition(monitor.read()))
+        self.monitor.as_ref().map(Monitor::read)
     }
 
     /// Why the measurement that has just ended was disturbed, if it was. Work of the host
@@ -37,20 +37,8 @@ impl Watch {
             return None;
         }
         let start = Instant::now();
-        let now = condition(monitor.glance());
+        let now = monitor.glance();
         self.spent += start.elapsed();
         now.disturbance(&self.usual)
-    }
-}
-
-fn condition(reading: Reading) -> Condition {
-    Condition {
-        sm_mhz: reading.sm_mhz,
-        memory_mhz: reading.memory_mhz,
-        temperature: reading.temperature,
-        power_state: reading.power_state,
-        pcie_generation: reading.pcie_generation,
-        pcie_width: reading.pcie_width,
-        throttled: reading.throttled.into_iter().map(str::to_owned).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::clocked;
 use super::new_process::FirstTimes;
-use crate::gpu::{Device, DeviceMemory, GpuError, NewModule, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, NewModule};
 use crate::kernels::{Arguments, Kernel};
 use crate::units::{Bytes, Span};
 
@@ -17,8 +17,8 @@ pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
     let (device, context) = timed(|| Device::open(gpu))?;
     let image = if image.is_empty() { device.module_image()? } else { image };
     let (module, load) = timed(|| NewModule::load(&device, &image))?;
-    let stream = Stream::new(&device)?;
-    let memory = DeviceMemory::new(&device, Bytes::mib(1))?;
+    let stream = device.stream(0)?;
+    let memory = device.allocate(Bytes::mib(1))?;
     let [from, to] = [memory.address(), memory.address() + memory.bytes().get() / 2];
     let launch = |kernel: Kernel| {
         clocked::<Device, _, _>(|| {

@@ -2,7 +2,7 @@
 
 use super::error::CalibrateError;
 use super::own_kernels::{OwnJob, fill, measure_own, random_words, rows_of_launches};
-use crate::gpu::{Device, DeviceMemory, Launch, Stream};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, DeviceMemory};
 use crate::host::{Operand, PageMemory, Team};
 use crate::kernels::{Grid, Shape, Variant};
 use crate::samples::{Measurement, OwnRun, Quantity, Stop};
@@ -109,10 +109,10 @@ pub fn measure_library(
 fn on_device(device: &Device, job: &LibraryJob) -> Result<Vec<Measurement>, CalibrateError> {
     let arguments = job.variant.arguments();
     let (inputs, output) = job.lengths(job.elements);
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let random = random_words()?;
     let array = |&elements: &u64| -> Result<DeviceMemory, CalibrateError> {
-        let array = DeviceMemory::new(device, Bytes::of_f32(elements))?;
+        let array = device.allocate(Bytes::of_f32(elements))?;
         fill(&stream, &array, &random)?;
         Ok(array)
     };
@@ -126,7 +126,7 @@ fn on_device(device: &Device, job: &LibraryJob) -> Result<Vec<Measurement>, Cali
     let addresses: Vec<u64> = inputs.iter().map(DeviceMemory::address).collect();
     let of = (job.variant.kernel, arguments);
     let into = (output.address(), workspace.address());
-    let launch = Launch::new(device, of, &addresses, into, (job.elements, job.elements, 0))?;
+    let launch = device.kernel(of, &addresses, into, (job.elements, job.elements, 0))?;
     // The arrays are as large as the launch says, and outlive it, as all launches are waited for.
     let times = rows_of_launches(device, &launch)?;
     let measurement = |(times, count)| Measurement::new(job.quantity(), count, times, Stop::Stable);

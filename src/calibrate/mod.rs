@@ -52,6 +52,6 @@ pub use multi_gpu::MOST_DEVICES;
 pub use new_process::{FirstTimes, NewProcess, first_uses};
 pub use own_kernels::{OwnJob, measure_own};
 pub use provenance::provenance;
-pub use run::{Progress, calibrate};
+pub use run::calibrate;
 pub use schedule::Schedule;
 pub use transfers::managed_bytes;

@@ -9,14 +9,15 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How many times a new process takes.
 const STEPS: usize = SetupStep::IN_NEW_PROCESS.len();
 
-/// How to start a process that calls [`first_times`](super::first_times) with what it finds on its
-/// standard input, and prints the answer as a line of JSON.
+/// How to start a process that ends by itself, such as one that calls
+/// [`first_times`](super::first_times) with what it finds on its standard input, and prints the
+/// answer as a line of JSON.
 #[derive(Debug, Clone)]
 pub struct NewProcess {
     pub program: PathBuf,
@@ -53,7 +54,18 @@ pub fn first_uses(process: &NewProcess, count: usize) -> Result<Vec<Measurement>
 impl NewProcess {
     /// Starts one, hands it the kernel library and waits for its times.
     fn times(&self, image: &str) -> Result<FirstTimes, String> {
+        let (said, _) = self.run(image)?;
+        serde_json::from_str(said.trim()).map_err(|error| format!("reported no times ({error})"))
+    }
+
+    /// Starts one, hands it its standard input and waits for its end. Returns what it said, and the
+    /// time from its start to its end.
+    ///
+    /// # Errors
+    /// If it cannot be started, fails or does not end: what happened, as the end of a sentence.
+    pub fn run(&self, given: &str) -> Result<(String, Duration), String> {
         let name = self.program.display();
+        let start = Instant::now();
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .stdin(Stdio::piped())
@@ -63,32 +75,33 @@ impl NewProcess {
             .map_err(|error| format!("cannot be started from {name}: {error}"))?;
         let (input, output, errors) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let image = image.to_owned();
+        let given = given.to_owned();
         let handing = std::thread::spawn(move || {
             // A process that is gone already says so at its end.
-            input.map(|mut input| input.write_all(image.as_bytes()))
+            input.map(|mut input| input.write_all(given.as_bytes()))
         });
         let (said, complained) = (heard(output), heard(errors));
-        let ended = self.wait(&mut child);
+        // Of one that was ended, a process of its own may still hold the pipes.
+        let status = self.wait(&mut child)?;
+        let took = start.elapsed();
         // Once the process is gone, so are the other ends of its pipes.
         let _ = handing.join();
         let [said, complained] = [said, complained].map(|thread| thread.join().unwrap_or_default());
-        ended.map_err(|why| match complained.lines().last() {
-            Some(last) => format!("{why}: {last}"),
-            None => why,
-        })?;
-        serde_json::from_str(said.trim()).map_err(|error| format!("reported no times ({error})"))
+        match complained.lines().last() {
+            _ if status.success() => Ok((said, took)),
+            Some(last) => Err(format!("failed with {status}: {last}")),
+            None => Err(format!("failed with {status}")),
+        }
     }
 
     /// Waits for its end; ends it when patience does.
-    fn wait(&self, child: &mut Child) -> Result<(), String> {
+    fn wait(&self, child: &mut Child) -> Result<ExitStatus, String> {
         let start = Instant::now();
         loop {
             match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("failed with {status}")),
+                Ok(Some(status)) => return Ok(status),
                 Ok(None) if start.elapsed() < self.patience => {
-                    std::thread::sleep(Duration::from_millis(1));
+                    std::thread::sleep(Duration::from_micros(200));
                 }
                 Ok(None) => {
                     let _ = child.kill();

@@ -4,7 +4,10 @@
 //! starts it watches the clock.
 
 use super::error::CalibrateError;
-use crate::gpu::{Blocker, Device, DeviceMemory, Event, GpuError, Launch, Stream};
+use crate::gpu::{
+    AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, DeviceMemory, Event, GpuError,
+    Launch, Stream,
+};
 use crate::host::Team;
 use crate::kernels::{Geometry, GpuSide, OwnKernel, Parameter, ProductType};
 use crate::samples::{Measurement, OwnRun, Quantity, Stop};
@@ -62,7 +65,7 @@ pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, Ca
     let reads: Vec<u64> = job.reads.iter().map(address).collect();
     let writes: Vec<u64> = job.writes.iter().map(address).collect();
     let how = (job.geometry, &job.parameters[..]);
-    let launch = Launch::own(device, &job.kernel, how, [&reads, &writes], job.shape)?;
+    let launch = device.own_kernel(&job.kernel, how, [&reads, &writes], job.shape)?;
     let [registers_per_thread, shared_bytes_per_block] = launch.takes()?;
     let quantity = Quantity::Own(OwnRun::Kernel {
         name: job.kernel.name.clone(),
@@ -84,9 +87,9 @@ pub(super) fn rows_of_launches(
     device: &Device,
     launch: &Launch,
 ) -> Result<[(Vec<Span>, u64); 2], CalibrateError> {
-    let streams = (0..STREAMS).map(|_| Stream::new(device)).collect::<Result<Vec<_>, _>>()?;
-    let marks = [Event::timing(device)?, Event::timing(device)?];
-    let mut blocker = Blocker::new(device)?;
+    let streams = (0..STREAMS).map(|_| device.stream(0)).collect::<Result<Vec<_>, _>>()?;
+    let marks = [device.timing_event()?, device.timing_event()?];
+    let mut blocker = device.blocker()?;
     let mut lasts = Span::ZERO;
     for stream in &streams {
         stream.prepare(launch)?;
@@ -142,10 +145,10 @@ fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateE
     if matches!(job.kernel.gpu, GpuSide::Product(ProductType::Bf16)) {
         random.iter_mut().for_each(|pair| *pair = of_bf16(*pair));
     }
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let mut arrays = Vec::new();
     for &bytes in &job.memory {
-        let array = DeviceMemory::new(device, bytes)?;
+        let array = device.allocate(bytes)?;
         fill(&stream, &array, &random)?;
         arrays.push(array);
     }

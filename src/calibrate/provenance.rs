@@ -1,9 +1,9 @@
 //! The machine under a calibration.
 
 use super::error::CalibrateError;
-use crate::gpu::{Device, Monitor};
-use crate::host::{PagePolicy, Team, page_policy};
-use crate::samples::{CalibrationExtent, HostPages, Provenance};
+use crate::gpu::{AnyDevice, Device, Monitor};
+use crate::host::{Team, page_policy};
+use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 
 /// Describes the machine for a calibration of `devices` of its GPUs.
@@ -39,7 +39,7 @@ pub fn provenance(
         gpu_uuid: monitor.as_ref().and_then(Monitor::uuid),
         compute_capability: gpu.compute_capability,
         multiprocessors: gpu.multiprocessors,
-        host_pages: Some(host_pages()),
+        host_pages: Some(page_policy()),
         multiprocessor: gpu.multiprocessor,
         device_memory_bytes: gpu.memory,
         host_memory_bytes: cpu.memory,
@@ -64,9 +64,4 @@ pub fn provenance(
         devices,
         peer_access,
     })
-}
-
-fn host_pages() -> HostPages {
-    let PagePolicy { bytes, huge, defrag, allocator } = page_policy();
-    HostPages { bytes, huge, defrag, allocator }
 }

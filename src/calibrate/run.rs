@@ -16,36 +16,30 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Told how far a calibration has come, and asked whether to go on.
-pub trait Progress {
-    /// `done` of `total` probes are measured, over all passes. Breaking ends the calibration after
-    /// the current probe.
-    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()>;
-}
-
 /// About how long a chain lasts whose repetitions are chosen by its duration.
 const CHAIN: Span = Span::from_millis(2);
 
 /// Measures whatever `pass` of the schedule is not in the samples yet, and writes each measurement
-/// as it comes. All passes before it must be complete.
+/// as it comes. All passes before it must be complete. `along` hears how many probes of how many
+/// are measured, over all passes; if it breaks, the calibration ends after the current probe.
 ///
 /// # Errors
 /// If the samples belong to another calibration, a device fails, the samples cannot be written, or
-/// `progress` breaks. What was written until then stays usable.
+/// `along` breaks. What was written until then stays usable.
 pub fn calibrate<D: AnyDevice, W: Write>(
     device: &D,
     team: &Team,
     (schedule, pass): (&Schedule<D>, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
-    progress: &mut dyn Progress,
+    along: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<Samples, CalibrateError> {
     let (mut done, _) = schedule.done(&samples.measurements)?;
     let total = schedule.probes_until(schedule.passes());
     let probes = &schedule.passes[pass];
     let left = &probes[done.saturating_sub(schedule.probes_until(pass)).min(probes.len())..];
     let mut go_on = |done: usize| {
-        let is_over = progress.advance(done, total).is_break();
+        let is_over = along(done, total).is_break();
         if is_over { Err(CalibrateError::Interrupted { done, total }) } else { Ok(()) }
     };
     if left.is_empty() {

@@ -7,21 +7,21 @@ use super::new_process;
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, in_folder};
+use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
 use crate::compare::DriftAnswer;
-use crate::gpu::{Device, supports};
+use crate::gpu::{AnyDevice, Device, supports};
 use crate::host::Team;
 use crate::kernels::Kernel;
 use crate::machine::MOST_CPU_THREADS;
 use crate::profile::Profile;
-use crate::report;
+use crate::report::{self, ProblemKind};
 use crate::samples::{CalibrationExtent, Provenance, Samples};
 use crate::study::{Calibration, CalibrationError, Phase, drifts};
 use crate::units::Bytes;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -113,13 +113,13 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     for error in Kernel::ALL.into_iter().filter_map(|kernel| supports(kernel).err()) {
         let _ = writeln!(std::io::stderr(), "hallway: skipping a kernel: {error}");
     }
-    let mut shown = Shown::new().map_err(Failure::machine)?;
+    let mut shown = Shown::new().map_err(Failure::of_machine)?;
     let calibrated = calibration.run(&mut |phase| shown.phase(phase));
     drop(shown);
     let (samples, profile) = calibrated.map_err(|error| match failed(error) {
-        Failure::Machine(report) if has_measurements(&growing) => {
+        Failure { kind: ProblemKind::Machine, report } if has_measurements(&growing) => {
             let how = going_on(arguments, &growing);
-            Failure::Machine(miette!(
+            Failure::machine(miette!(
                 help = format!("the measurements taken so far are kept\n{how}"),
                 "{report}"
             ))
@@ -138,7 +138,7 @@ fn plain(error: CalibrateError) -> Failure {
 /// The failure of a calibration, with what to say if the user interrupted it.
 fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
     let refused = |help: &str, error: &CalibrationError| {
-        Failure::Input(miette!(help = help.to_owned(), "{error}"))
+        Failure::input(miette!(help = help.to_owned(), "{error}"))
     };
     match error {
         CalibrationError::NothingToResume { .. } => refused(
@@ -156,10 +156,10 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
         CalibrationError::Samples(error) => error.into(),
         CalibrationError::Measuring(CalibrateError::Gpu(error)) => error.into(),
         CalibrationError::Measuring(error @ CalibrateError::Interrupted { .. }) => {
-            Failure::Interrupted(interrupted(&error))
+            Failure::interrupted(&interrupted(&error))
         }
         CalibrationError::Trial(error) => error.into(),
-        other => Failure::machine(other),
+        other => Failure::of_machine(other),
     }
 }
 
@@ -174,7 +174,7 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     let here = provenance(&device, &team, there.seed, there.extent, gpus).map_err(plain)?;
     let (hallway_version, managed_bytes) = (there.hallway_version.clone(), there.managed_bytes);
     let here = Provenance { hallway_version, managed_bytes, ..here };
-    let mut shown = Shown::new().map_err(Failure::machine)?;
+    let mut shown = Shown::new().map_err(Failure::of_machine)?;
     let drifts = drifts(&before, &here, (&device, &team), &mut |phase| shown.phase(phase));
     drop(shown);
     let no_result =
@@ -230,7 +230,7 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
             device.nth(gpus - 1)?;
             Ok(gpus)
         }
-        Some(gpus) => Err(Failure::Input(miette!(
+        Some(gpus) => Err(Failure::input(miette!(
             help = format!("write a number from 1 to {MOST_DEVICES}"),
             "--gpus {gpus}: cannot calibrate this many GPUs together"
         ))),
@@ -243,47 +243,42 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     let most = MOST_CPU_THREADS;
     match threads {
         Some(threads) if !(1..=most).contains(&(threads as u64)) => {
-            Err(Failure::Input(miette::miette!(
+            Err(Failure::input(miette::miette!(
                 help = "write a number in this range, or drop --threads to use all threads",
                 "--threads {threads}: must be between 1 and {most}"
             )))
         }
-        other => Team::new(other.unwrap_or(available)).map_err(Failure::machine),
+        other => Team::new(other.unwrap_or(available)).map_err(Failure::of_machine),
     }
 }
 
 /// Shows how far a calibration has come, and notices when the user interrupts.
 struct Shown {
-    measuring: ProgressBar,
+    measuring: Option<Progress>,
     fitting: Option<FittingShown>,
     is_stopped: Arc<AtomicBool>,
 }
 
 impl Shown {
     fn new() -> std::io::Result<Self> {
-        let measuring = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("calibrating {wide_bar} {pos}/{len}, {eta} left");
-        measuring.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Ok(Self { measuring, fitting: None, is_stopped: interrupts()? })
+        Ok(Self { measuring: None, fitting: None, is_stopped: interrupts()? })
     }
 
     fn phase(&mut self, phase: Phase) -> ControlFlow<()> {
         if let Phase::Measuring { done, total } = phase {
-            self.measuring.set_length(total as u64);
-            self.measuring.set_position(done as u64);
+            let bar = self.measuring.get_or_insert_with(|| {
+                let bar = Progress::over_stages(1);
+                bar.begin("calibrating", total as u64);
+                bar
+            });
+            bar.tally().add((done as u64).saturating_sub(bar.tally().done()));
         } else {
-            self.measuring.finish_and_clear();
+            self.measuring = None;
             self.fitting.get_or_insert_with(FittingShown::new).phase(phase);
         }
         match self.is_stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        self.measuring.finish_and_clear();
     }
 }

@@ -29,8 +29,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<Outcome, Failure> {
         let kind = if is_folder { FileKind::Profile } else { kind(path) };
         let mut errors = Vec::new();
         for report in mistakes(path, kind) {
-            let help = report.help().map(|help| help.to_string());
-            errors.push(Problem::new(2, ProblemKind::Input, &report.to_string(), help));
+            errors.push(Problem::new(ProblemKind::Input, &report));
             if arguments.format == Format::Table {
                 let _ = writeln!(std::io::stderr(), "{}", drawn(&report));
             }

@@ -2,8 +2,9 @@
 
 use super::profiles::deliver;
 use super::{Arguments, Failure, Outcome};
-use clap::{Args, CommandFactory, ValueEnum};
-use clap_complete::{Shell as Known, generate};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
 
 /// Shown below the arguments.
 const HOW: &str = "\
@@ -18,25 +19,14 @@ For every session, write the script to where your shell looks for completions, s
 #[derive(Debug, Args)]
 #[command(after_help = HOW)]
 pub(super) struct CompletionsArguments {
-    #[arg(value_enum)]
+    #[arg(value_parser = PossibleValuesParser::new(["bash", "zsh", "fish"])
+        .try_map(|name| name.parse::<Shell>()))]
     shell: Shell,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-}
-
 pub(super) fn run(arguments: &CompletionsArguments) -> Result<Outcome, Failure> {
-    let shell = match arguments.shell {
-        Shell::Bash => Known::Bash,
-        Shell::Zsh => Known::Zsh,
-        Shell::Fish => Known::Fish,
-    };
     let mut script = Vec::new();
-    generate(shell, &mut Arguments::command(), "hallway", &mut script);
+    generate(arguments.shell, &mut Arguments::command(), "hallway", &mut script);
     deliver(&String::from_utf8_lossy(&script), None)?;
     Ok(Outcome::Done)
 }

@@ -3,7 +3,7 @@
 use super::profiles::{CALIBRATIONS, deliver, newest};
 use super::{Failure, Format, Outcome};
 use crate::calibrate::HOST_MEMORY;
-use crate::gpu::{CudaLibrary, Device, GpuError, Monitor};
+use crate::gpu::{AnyDevice, CudaLibrary, Device, GpuError, Monitor};
 use crate::host;
 use crate::profile::Profile;
 use crate::report::{Diagnosis, Finding, GpuFound, date};

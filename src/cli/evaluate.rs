@@ -15,7 +15,9 @@ use crate::findings::{Assessment, InBrief};
 use crate::kernels::Kernel;
 use crate::report::{Evaluation, Rows, trace};
 use crate::scenario::Workload;
-use crate::search::{Ranking, break_even_counted, deciding_times, shortages, task_bound};
+use crate::search::{
+    Ranking, break_even_counted, candidates_for, deciding_times, shortages, task_bound,
+};
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
@@ -111,7 +113,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         return swept(arguments, asked);
     }
     if arguments.format == AnswerFormat::Csv {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "add --sweep, or use --format json",
             "--format csv only works with --sweep"
         )));
@@ -196,7 +198,8 @@ pub(super) fn evaluated(
     workload: &Workload,
     questions: &Questions<'_>,
 ) -> Result<(Assessment, Ranking), Failure> {
-    let ranking = predictor.ranking_before(workload, BREAK_EVEN);
+    let candidates = candidates_for(workload, &predictor.found.profile);
+    let ranking = predictor.ranking_of(workload, candidates, BREAK_EVEN);
     let runs = questions.runs.unwrap_or(workload.runs);
     check_runs_count(workload, &ranking, runs)?;
     let Predictor { found, draws, progress } = predictor;

@@ -88,7 +88,7 @@ fn explained(
         Some(Ok(timeline)) if arguments.times => Timed::Listed(timeline),
         Some(Ok(timeline)) => Timed::Divided(timeline),
         Some(Err(error)) if arguments.times => {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "leave out --times, or name another profile",
                 "`{}` cannot be predicted: {error}",
                 plan.name()
@@ -128,7 +128,7 @@ fn chosen(
     let progress = Progress::over_stages(1);
     let ranking = predicting.predictor(found, &progress).ranking(workload);
     let Some(best) = ranking.winner() else {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",
             "no plan of `{}` can be predicted",
             workload.name
@@ -144,7 +144,7 @@ fn chosen(
 /// The plan of this name. What comes after a comma may be left out where that is clear.
 fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Failure> {
     if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "`hallway evaluate --all` lists the available plans",
             "`{}` has no plan `{name}`: {}",
             workload.name,
@@ -158,7 +158,7 @@ fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Fai
     let only = shortened.next().filter(|_| shortened.next().is_none());
     exact.or(only).and_then(|at| found.plans.into_iter().nth(at)).ok_or_else(|| {
         let near = nearest(name, &names).join("`, `");
-        Failure::Input(miette::miette!(
+        Failure::input(miette::miette!(
             help = format!("similar names: `{near}`; `hallway evaluate --all` lists all plans"),
             "`{}` has no plan `{name}`",
             workload.name

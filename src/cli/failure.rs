@@ -7,26 +7,16 @@ use crate::report::{Drawn, Failed, Problem, ProblemKind};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::study::TrialError;
-use miette::{Diagnostic, LabeledSpan, MietteDiagnostic, SourceCode, miette};
+use miette::{Diagnostic, LabeledSpan, MietteDiagnostic, Report, SourceCode, miette};
 use std::ffi::OsString;
 use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind, IsTerminal};
 
 /// A failure that ends a command: its exit code goes by its kind.
 #[derive(Debug)]
-pub(super) enum Failure {
-    Input(miette::Report),
-    /// The input is right, and there is no answer to it.
-    Unanswered(miette::Report),
-    /// The arguments are wrong, and JSON was asked for. In words, clap says so itself.
-    Usage {
-        message: String,
-        help: Option<String>,
-    },
-    NoGpu(String),
-    Machine(miette::Report),
-    /// By the user, with what to say about it.
-    Interrupted(String),
+pub(super) struct Failure {
+    pub kind: ProblemKind,
+    pub report: Report,
 }
 
 /// How failures are told.
@@ -48,62 +38,57 @@ impl FailureFormat {
 }
 
 impl Failure {
-    /// What clap says of the arguments.
+    pub const fn new(kind: ProblemKind, report: Report) -> Self {
+        Self { kind, report }
+    }
+
+    pub const fn input(report: Report) -> Self {
+        Self::new(ProblemKind::Input, report)
+    }
+
+    pub const fn machine(report: Report) -> Self {
+        Self::new(ProblemKind::Machine, report)
+    }
+
+    /// By the user, with what to say about it.
+    pub fn interrupted(message: &str) -> Self {
+        Self::new(ProblemKind::Interrupted, Report::msg(message.to_owned()))
+    }
+
+    /// What clap says of the arguments, where JSON was asked for. In words, clap says so itself.
     pub fn usage(error: &clap::Error) -> Self {
         let text = error.to_string();
         let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
-        let help = help.trim();
-        let help = (!help.is_empty()).then(|| help.to_owned());
-        Self::Usage { message: message.trim().to_owned(), help }
-    }
-
-    /// The exit code.
-    pub const fn code(&self) -> u8 {
-        match self {
-            Self::Unanswered(_) => 1,
-            Self::Input(_) | Self::Usage { .. } => 2,
-            Self::NoGpu(_) => 3,
-            Self::Machine(_) => 4,
-            // As the shell has it for programs that an interrupt ends: 128 and its number.
-            Self::Interrupted(_) => 130,
-        }
+        let mut shown = MietteDiagnostic::new(message.trim());
+        shown.help = Some(help.trim().to_owned()).filter(|help| !help.is_empty());
+        Self::new(ProblemKind::Usage, Report::new(shown))
     }
 
     /// What to write to standard error.
     pub fn shown(&self, format: FailureFormat) -> String {
-        match (format, self) {
-            (FailureFormat::Json, _) => Failed { error: self.problem() }.json(),
-            (
-                FailureFormat::Words,
-                Self::Input(report) | Self::Unanswered(report) | Self::Machine(report),
-            ) => drawn(report),
-            (FailureFormat::Words, Self::Usage { message, .. } | Self::Interrupted(message)) => {
-                without_controls(message)
+        let Self { kind, report } = self;
+        match (format, kind) {
+            (FailureFormat::Json, _) => Failed { error: Problem::new(*kind, report) }.json(),
+            (_, ProblemKind::Usage | ProblemKind::Interrupted) => {
+                without_controls(&report.to_string())
             }
-            (FailureFormat::Words, Self::NoGpu(why)) => {
-                format!("hallway: this command needs a GPU: {why}")
+            (_, ProblemKind::NoGpu) => format!("hallway: this command needs a GPU: {report}"),
+            (_, ProblemKind::Input | ProblemKind::Unanswered | ProblemKind::Machine) => {
+                drawn(report)
             }
         }
     }
 
-    fn problem(&self) -> Problem {
-        let (kind, message, help) = match self {
-            Self::Input(report) => (ProblemKind::Input, report.to_string(), help(report)),
-            Self::Unanswered(report) => (ProblemKind::Unanswered, report.to_string(), help(report)),
-            Self::Usage { message, help } => (ProblemKind::Usage, message.clone(), help.clone()),
-            Self::NoGpu(why) => (ProblemKind::NoGpu, why.clone(), None),
-            Self::Machine(report) => (ProblemKind::Machine, report.to_string(), help(report)),
-            Self::Interrupted(message) => (ProblemKind::Interrupted, message.clone(), None),
-        };
-        Problem::new(self.code(), kind, &message, help)
-    }
-
     /// With the help that the error gives; its causes are in its message already.
-    pub fn input(error: &impl Diagnostic) -> Self {
+    pub fn of_input(error: &impl Diagnostic) -> Self {
         let mut shown = MietteDiagnostic::new(error.to_string());
         shown.help = error.help().map(|help| help.to_string());
-        Self::Input(miette::Report::new(shown))
+        Self::input(Report::new(shown))
+    }
+
+    pub fn no_gpu(why: impl Display) -> Self {
+        Self::new(ProblemKind::NoGpu, Report::msg(why.to_string()))
     }
 
     /// A place that cannot be written is the user's to choose; one that is full is the machine's.
@@ -113,19 +98,19 @@ impl Failure {
             "cannot write {path}: {error}"
         );
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Machine(report),
-            _ => Self::Input(report),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::machine(report),
+            _ => Self::input(report),
         }
     }
 
-    pub fn machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::Machine(miette::Report::msg(error.to_string()))
+    pub fn of_machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::machine(Report::msg(error.to_string()))
     }
 }
 
 impl From<crate::gpu::GpuError> for Failure {
     fn from(error: crate::gpu::GpuError) -> Self {
-        if error.is_absence() { Self::NoGpu(error.to_string()) } else { Self::machine(error) }
+        if error.is_absence() { Self::no_gpu(error) } else { Self::of_machine(error) }
     }
 }
 
@@ -133,7 +118,7 @@ impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
         match &error {
             ProfileError::Write { path, source } => Self::unwritten(path, source),
-            other => Self::input(other),
+            other => Self::of_input(other),
         }
     }
 }
@@ -142,14 +127,14 @@ impl From<RunsError> for Failure {
     fn from(error: RunsError) -> Self {
         match &error {
             RunsError::Write { path, source } => Self::unwritten(path, source),
-            other => Self::input(other),
+            other => Self::of_input(other),
         }
     }
 }
 
 impl From<SamplesError> for Failure {
     fn from(error: SamplesError) -> Self {
-        Self::input(&error)
+        Self::of_input(&error)
     }
 }
 
@@ -157,17 +142,13 @@ impl From<TrialError> for Failure {
     fn from(error: TrialError) -> Self {
         match error.source {
             ExecuteError::Gpu(error) => Self::from(error),
-            _ => Self::machine(error),
+            _ => Self::of_machine(error),
         }
     }
 }
 
-fn help(report: &miette::Report) -> Option<String> {
-    report.help().map(|help| help.to_string())
-}
-
 /// For standard error: coloured only where that is a terminal whose user did not refuse.
-pub(super) fn drawn(report: &miette::Report) -> String {
+pub(super) fn drawn(report: &Report) -> String {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;

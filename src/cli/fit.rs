@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let shown = FittingShown::new();
     let profile = fit_and_assess(&samples, &likes, &mut |phase| shown.phase(phase));
     drop(shown);
-    let profile = profile.map_err(|error| Failure::Input(miette::miette!("{error}")))?;
+    let profile = profile.map_err(|error| Failure::input(miette::miette!("{error}")))?;
     profile.save(output)?;
     fitted(output, &samples, &profile)?;
     Ok(Outcome::Done)

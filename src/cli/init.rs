@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let path = arguments.path.clone().unwrap_or_else(default);
     let taken = path.symlink_metadata().is_ok();
     if taken && (!arguments.force || path.is_dir()) {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "name another file, or overwrite this one with --force",
             "{} already exists",
             path.display()

@@ -30,7 +30,7 @@ pub(super) struct MergeArguments {
 
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     if let Some(missing) = arguments.parts.iter().find(|path| !path.exists()) {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "pass folders of runs, or files of a sweep",
             "{} does not exist",
             missing.display()
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         return merge_sweeps(arguments);
     }
     if of_sweeps > 0 {
-        return Err(Failure::Input(miette::miette!(
+        return Err(Failure::input(miette::miette!(
             help = "pass folders of runs, or files of a sweep",
             "some of the parts are files and some are folders"
         )));
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
 fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     let MergeArguments { parts, output, format } = arguments;
     let refused = |path: &Path, why: String, help: &str| {
-        Failure::Input(miette::miette!(help = help.to_owned(), "{}: {why}", path.display()))
+        Failure::input(miette::miette!(help = help.to_owned(), "{}: {why}", path.display()))
     };
     check_outputs(parts.iter().map(PathBuf::as_path), [output.as_path()])?;
     let mut merged: Option<SweepReport> = None;
@@ -116,7 +116,7 @@ fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
                     merged.insert(set.scenario.clone(), (set, path));
                 }
                 Some((before, first)) => before.merge(set).map_err(|why| {
-                    Failure::Input(miette::miette!(
+                    Failure::input(miette::miette!(
                         help = "pass each part once, and only parts of the same `verify`",
                         "{} and {} cannot be merged: {why}",
                         first.display(),
@@ -142,7 +142,7 @@ fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
 /// The files of runs in a folder. None may be growing still.
 fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let refused = |why: String, help: &str| {
-        Failure::Input(miette::miette!(help = help.to_owned(), "{}: {why}", folder.display()))
+        Failure::input(miette::miette!(help = help.to_owned(), "{}: {why}", folder.display()))
     };
     let entries = std::fs::read_dir(folder)
         .map_err(|error| refused(error.to_string(), "pass folders of runs"))?;

@@ -194,7 +194,7 @@ pub fn main() -> ExitCode {
         Err(failure) => {
             // Whoever closed the other end does not want to know; the code still says it.
             let _ = writeln!(std::io::stderr(), "{}", failure.shown(format));
-            failure.code()
+            failure.kind.code()
         }
     };
     ExitCode::from(code)

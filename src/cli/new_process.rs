@@ -41,8 +41,8 @@ pub(super) fn measured(gpu: usize, extent: CalibrationExtent) -> Result<Vec<Meas
 pub(super) fn measure(arguments: &NewProcessArguments) -> Result<Outcome, Failure> {
     let mut image = String::new();
     let input = std::io::stdin().lock();
-    input.take(LARGEST_IMAGE).read_to_string(&mut image).map_err(Failure::machine)?;
+    input.take(LARGEST_IMAGE).read_to_string(&mut image).map_err(Failure::of_machine)?;
     let times = first_times(arguments.gpu, image)?;
-    let line = serde_json::to_string(&times).map_err(Failure::machine)?;
+    let line = serde_json::to_string(&times).map_err(Failure::of_machine)?;
     deliver(&(line + "\n"), None).map(|()| Outcome::Done)
 }

@@ -19,7 +19,7 @@ pub(super) fn check_outputs<'p>(
         files::check_writable(output).map_err(unwritten)?;
         let Some(file) = file(output) else { continue };
         let refused = |of_what: &str, other: &Path| {
-            Failure::Input(miette::miette!(
+            Failure::input(miette::miette!(
                 help = "choose another path for the output, or move the other file",
                 "{} would overwrite {of_what}: {}",
                 output.display(),

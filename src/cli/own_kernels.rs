@@ -6,7 +6,7 @@
 use super::outputs::check_outputs;
 use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, newest};
 use super::{Failure, Outcome};
-use crate::calibrate::ScenarioJob;
+use crate::calibrate::{NewProcess, ScenarioJob};
 use crate::files;
 use crate::gpu::Device;
 use crate::profile::Profile;
@@ -17,6 +17,7 @@ use crate::units::Span;
 use clap::{Args, ValueHint};
 use miette::miette;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -175,7 +176,7 @@ fn measure_kernels(
                     measured.extend(found);
                     continue;
                 }
-                Ok(Answer::NoGpu(why)) => return Err(Failure::NoGpu(why)),
+                Ok(Answer::NoGpu(why)) => return Err(Failure::no_gpu(why)),
                 Ok(Answer::Failed(why)) => failed(job, &why),
                 Err(RecvTimeoutError::Timeout) => endless(job, timeout),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -190,20 +191,20 @@ fn measure_kernels(
 }
 
 fn child() -> Result<Guarded, Failure> {
-    let this = std::env::current_exe().map_err(Failure::machine)?;
+    let this = std::env::current_exe().map_err(Failure::of_machine)?;
     let child = Command::new(this)
         .arg(MEASURE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    child.map(Guarded).map_err(Failure::machine)
+    child.map(Guarded).map_err(Failure::of_machine)
 }
 
 /// Says that a kernel does not end.
 fn endless(job: &ScenarioJob, timeout: Duration) -> Failure {
     let (name, seconds) = (job.name(), timeout.as_secs());
-    Failure::Machine(miette!(
+    Failure::machine(miette!(
         help = "look for an endless loop, launch less work, or raise --timeout",
         "{name} did not finish within {seconds} s"
     ))
@@ -222,7 +223,7 @@ fn failed(job: &ScenarioJob, why: &str) -> Failure {
     } else {
         "compare `block`, `grid`, `shared` and `parameters` with the code"
     };
-    Failure::Machine(miette!(help = help, "{name} failed: {why}"))
+    Failure::machine(miette!(help = help, "{name} failed: {why}"))
 }
 
 /// A profile is only added to on its own machine.
@@ -232,7 +233,7 @@ fn check_machine(gpu: usize, found: &LoadedProfile) -> Result<(), Failure> {
     if here == *there {
         return Ok(());
     }
-    Err(Failure::Input(miette!(
+    Err(Failure::input(miette!(
         help = "name a profile of this machine with --profile, or run `hallway calibrate` first",
         "{} was measured on {there}, but this GPU is {here}",
         found.path.display()
@@ -245,7 +246,7 @@ struct Guarded(Child);
 impl Guarded {
     /// Hands the child its request, and reads its answers as they come.
     fn answers(&mut self, request: &Request) -> Result<Receiver<Answer>, Failure> {
-        let request = serde_json::to_vec(request).map_err(Failure::machine)?;
+        let request = serde_json::to_vec(request).map_err(Failure::of_machine)?;
         let (send, receive) = channel();
         let (input, output) = (self.0.stdin.take(), self.0.stdout.take());
         std::thread::spawn(move || {
@@ -286,9 +287,9 @@ impl Drop for Guarded {
 /// The child's side: measures what its standard input asks for.
 pub(super) fn measure() -> Result<Outcome, Failure> {
     let request: Request =
-        serde_json::from_reader(std::io::stdin().lock()).map_err(Failure::machine)?;
+        serde_json::from_reader(std::io::stdin().lock()).map_err(Failure::of_machine)?;
     let answer = |answer: &Answer| {
-        let line = serde_json::to_string(answer).map_err(Failure::machine)?;
+        let line = serde_json::to_string(answer).map_err(Failure::of_machine)?;
         deliver(&(line + "\n"), None)
     };
     let device = match Device::open(request.gpu) {
@@ -312,44 +313,22 @@ pub(super) fn measure() -> Result<Outcome, Failure> {
 fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
     let failed = |why: &str| {
         let (command, name) = (job.command.join(" "), &job.name);
-        Failure::Machine(miette!(
+        Failure::machine(miette!(
             help = "run the command by itself; it must exit with 0",
             "the CPU version of `{name}`, `{command}`, {why}"
         ))
     };
+    let process = NewProcess {
+        program: PathBuf::from(&job.command[0]),
+        arguments: job.command[1..].iter().map(OsString::from).collect(),
+        patience: timeout,
+    };
     let mut times = Vec::new();
     let all = Instant::now();
     while times.is_empty() || (times.len() < RUNS && all.elapsed() < PATIENCE) {
-        let start = Instant::now();
-        let child = Command::new(&job.command[0])
-            .args(&job.command[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child =
-            Guarded(child.map_err(|error| failed(&format!("could not be started: {error}")))?);
-        let output = child.0.stdout.take();
-        let reading = std::thread::spawn(move || {
-            let mut text = String::new();
-            output.map(|mut output| output.read_to_string(&mut text)).transpose().map(|_| text)
-        });
-        let status = loop {
-            match child.0.try_wait().map_err(|error| failed(&error.to_string()))? {
-                Some(status) => break status,
-                None if start.elapsed() > timeout => {
-                    return Err(failed(&format!("did not finish within {} s", timeout.as_secs())));
-                }
-                None => std::thread::sleep(Duration::from_micros(200)),
-            }
-        };
-        let took: Span = start.elapsed().into();
-        if !status.success() {
-            return Err(failed(&format!("failed with {status}")));
-        }
-        let text = reading.join().ok().and_then(Result::ok).unwrap_or_default();
+        let (text, took) = process.run("").map_err(|why| failed(&why))?;
         let said = text.lines().last().and_then(|line| line.trim().parse::<Span>().ok());
-        times.push(said.unwrap_or(took));
+        times.push(said.unwrap_or(took.into()));
     }
     Ok(job.measured(times))
 }

@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::sweep::{Asked, sweep};
 use super::{Failure, Outcome, Predicting};
 use crate::report::{
-    Gantt, Measured, Origin, bandwidth, chunks, drawn_sweep, gantt, plans,
+    Gantt, Measured, Origin, Sweeping, bandwidth, chunks, drawn_sweep, gantt, plans,
     predicted_against_measured,
 };
 use crate::runs::RunSet;
@@ -35,24 +35,20 @@ pub(super) struct PlotArguments {
 const ERRORS: &str = "predicted-against-measured.svg";
 const BANDWIDTH: &str = "bandwidth.svg";
 
-/// File name of the picture of a plan's timeline.
-fn timeline_of(workload: &Workload) -> String {
-    format!("{}-gantt.svg", workload.name)
-}
+/// What the name of a scenario's picture ends with: of a plan's timeline, of plans side by side,
+/// and of plans over their numbers of chunks.
+const TIMELINE: &str = "gantt";
+const PLANS: &str = "plans";
+const CHUNKS: &str = "chunks";
 
-/// File name of the picture of plans side by side.
-fn plans_of(workload: &Workload) -> String {
-    format!("{}-plans.svg", workload.name)
-}
-
-/// File name of the picture of plans over their numbers of chunks.
-fn chunks_of(workload: &Workload) -> String {
-    format!("{}-chunks.svg", workload.name)
+/// File name of a picture of a scenario.
+fn picture_of(scenario: &str, what: &str) -> String {
+    format!("{scenario}-{what}.svg")
 }
 
 /// File name of the picture of a sweep.
-fn sweep_of(scenario: &str, key: &str) -> String {
-    format!("{scenario}-sweep-{key}.svg")
+fn sweep_of(one: &Sweeping) -> String {
+    picture_of(&one.scenario, &format!("sweep-{}", one.key))
 }
 
 /// A scenario with its predictions and, where there are any, its runs.
@@ -68,9 +64,10 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let samples = found.samples();
     let runs: Vec<PathBuf> = workloads.iter().map(|workload| found.runs_of(workload)).collect();
     let inputs = runs.iter().chain([&samples]).map(PathBuf::as_path);
-    let timelines = workloads.iter().map(timeline_of);
-    let others = workloads.iter().flat_map(|one| [plans_of(one), chunks_of(one)]);
-    let made = timelines.chain(others).chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
+    let of_scenario =
+        |one: &Workload| [TIMELINE, PLANS, CHUNKS].map(|what| picture_of(&one.name, what));
+    let made = workloads.iter().flat_map(of_scenario);
+    let made = made.chain([ERRORS.to_owned(), BANDWIDTH.to_owned()]);
     let made: Vec<PathBuf> = made.map(|name| arguments.output.join(name)).collect();
     let inputs = arguments.predicting.inputs([&found], &workloads).chain(inputs);
     let inputs: Vec<&Path> = inputs.collect();
@@ -79,7 +76,7 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         Some(asked) => sweep(&arguments.predicting, &found, asked, None)?.sweeps,
         None => Vec::new(),
     };
-    let of_sweeps = swept.iter().map(|one| sweep_of(&one.scenario, &one.key));
+    let of_sweeps = swept.iter().map(sweep_of);
     let of_sweeps: Vec<PathBuf> = of_sweeps.map(|name| arguments.output.join(name)).collect();
     check_outputs(inputs, of_sweeps.iter().map(PathBuf::as_path))?;
     let origin = found.origin();
@@ -99,17 +96,15 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
                 .note(&format!("{name}: no plan could be predicted; `hallway evaluate` says why"));
             continue;
         };
-        pictures.insert(timeline_of(&subject.workload), picture);
+        pictures.insert(picture_of(name, TIMELINE), picture);
         let of = (name.as_str(), question.as_str(), subject.workload.runs);
-        pictures.insert(
-            plans_of(&subject.workload),
-            plans(of, &subject.ranking, subject.runs.as_ref(), &origin),
-        );
+        let picture = plans(of, &subject.ranking, subject.runs.as_ref(), &origin);
+        pictures.insert(picture_of(name, PLANS), picture);
         let cut = chunks((name, question), &subject.ranking, &origin);
-        pictures.extend(cut.map(|picture| (chunks_of(&subject.workload), picture)));
+        pictures.extend(cut.map(|picture| (picture_of(name, CHUNKS), picture)));
     }
     for one in &swept {
-        pictures.insert(sweep_of(&one.scenario, &one.key), drawn_sweep(one, &origin));
+        pictures.insert(sweep_of(one), drawn_sweep(one, &origin));
     }
     let with_runs = subjects.iter().filter_map(|subject| {
         Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))
@@ -123,7 +118,8 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
         pictures.insert(BANDWIDTH.to_owned(), bandwidth(&found.profile, samples));
     }
     drop(progress);
-    let is_drawn = |subject: &Subject| pictures.contains_key(&timeline_of(&subject.workload));
+    let is_drawn =
+        |subject: &Subject| pictures.contains_key(&picture_of(&subject.workload.name, TIMELINE));
     let is_complete = subjects.iter().all(is_drawn);
     let mut written = String::new();
     for (name, picture) in &pictures {

@@ -5,7 +5,7 @@ use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
 use crate::report;
-use crate::report::{Origin, UnsteadyLink, ranges_held};
+use crate::report::{Origin, ProblemKind, UnsteadyLink, ranges_held};
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
@@ -56,7 +56,7 @@ impl LoadedProfile {
 
     /// Where runs of a scenario on this machine are kept.
     pub fn runs_of(&self, workload: &Workload) -> PathBuf {
-        self.runs().join(format!("{}.json", workload.name))
+        runs_in(&self.runs(), workload)
     }
 
     /// The runs that an earlier `verify` kept, if there are any.
@@ -76,7 +76,7 @@ impl LoadedProfile {
     /// The runs of a scenario in a file.
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "run `hallway verify` on the profile's machine, without --recorded",
                 "no runs of `{}` next to the profile: {} does not exist",
                 workload.name,
@@ -85,7 +85,7 @@ impl LoadedProfile {
         }
         let runs = RunSet::load(path)?;
         if runs.scenario != workload.name {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "move the file and run `hallway verify` on the profile's machine",
                 "{} contains runs of `{}`, not of `{}`",
                 path.display(),
@@ -101,7 +101,7 @@ impl LoadedProfile {
         if runs.calibration_unix_time == self.profile.machine.unix_time {
             return Ok(());
         }
-        Err(Failure::Input(miette::miette!(
+        Err(Failure::input(miette::miette!(
             help = "run `hallway verify` again on this profile's machine",
             "the runs of `{}` were made with another calibration than {}",
             runs.scenario,
@@ -113,7 +113,7 @@ impl LoadedProfile {
     pub fn own_samples(&self) -> Result<Samples, Failure> {
         let path = self.samples();
         let refused = |why: &str| {
-            Failure::Input(miette::miette!(
+            Failure::input(miette::miette!(
                 help = "keep the profile next to its samples, where `hallway calibrate` wrote it",
                 "{why} {}",
                 path.display()
@@ -136,6 +136,11 @@ impl LoadedProfile {
     }
 }
 
+/// Where runs of a scenario are kept in a folder of runs.
+pub(super) fn runs_in(folder: &Path, workload: &Workload) -> PathBuf {
+    folder.join(format!("{}.json", workload.name))
+}
+
 /// Runs are of the scenario's plans, by what was done and by name: the scenario may have changed
 /// since, or a hand may have changed the file.
 pub(super) fn check_runs(
@@ -152,7 +157,7 @@ pub(super) fn check_runs(
         is_known = true;
         let name = plan.name();
         if run.plan != name {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "correct the name in the file of runs, or run `hallway verify` again",
                 "{}: the run named `{}` is a run of `{name}`",
                 workload.name,
@@ -164,7 +169,7 @@ pub(super) fn check_runs(
     if is_known {
         return Ok(());
     }
-    Err(Failure::Input(miette::miette!(
+    Err(Failure::input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine, or give the scenario another \
                 `name`",
         "`{}` has changed since its plans were run: none of the runs matches a current plan",
@@ -181,12 +186,15 @@ pub(super) fn check_runs_count(
 ) -> Result<(), Failure> {
     let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
     let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
-    Err(Failure::Unanswered(miette::miette!(
-        help = "use fewer runs, with `--runs` or `runs` in the scenario",
-        "{}: {runs} runs of `{}` at {pass} each take more than the limit of {most}",
-        workload.name,
-        long.plan.name()
-    )))
+    Err(Failure::new(
+        ProblemKind::Unanswered,
+        miette::miette!(
+            help = "use fewer runs, with `--runs` or `runs` in the scenario",
+            "{}: {runs} runs of `{}` at {pass} each take more than the limit of {most}",
+            workload.name,
+            long.plan.name()
+        ),
+    ))
 }
 
 /// What was timed are calls of the plan.
@@ -198,7 +206,7 @@ fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Fa
         std::iter::once(one.call).chain(after)
     });
     let Some(call) = named.max().filter(|&call| call >= calls) else { return Ok(()) };
-    Err(Failure::Input(miette::miette!(
+    Err(Failure::input(miette::miette!(
         help = "run `hallway verify` again on the profile's machine",
         "{}: `traces` refers to call {call} of `{}`, which only has calls 0 to {}",
         workload.name,
@@ -218,7 +226,7 @@ impl Predicting {
         match self.profile.as_slice() {
             [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
-            [_, ..] => Err(Failure::Input(miette::miette!(
+            [_, ..] => Err(Failure::input(miette::miette!(
                 help = "name one profile; only `hallway evaluate` compares machines",
                 "this command takes one profile, but {} were given",
                 self.profile.len()
@@ -276,7 +284,7 @@ impl Predicting {
         let mut places = BTreeMap::new();
         for ((_, workload), path) in sources.iter().zip(&self.scenarios) {
             if let Some(first) = places.insert(&workload.name, path) {
-                return Err(Failure::Input(miette::miette!(
+                return Err(Failure::input(miette::miette!(
                     help = "change the `name` in one of them, or run the command separately for \
                             each",
                     "two scenarios are named `{}`: {} and {}",
@@ -301,21 +309,12 @@ pub(super) struct Predictor<'p> {
 impl Predictor<'_> {
     /// Predicts and ranks the plans of a workload, as the next stage.
     pub fn ranking(&self, workload: &Workload) -> Ranking {
-        self.ranking_before(workload, 0)
+        self.ranking_of(workload, candidates_for(workload, &self.found.profile), 0)
     }
 
-    /// Like [`ranking`](Self::ranking), for a stage in which each plan is simulated `more` times
-    /// once all are ranked.
-    pub fn ranking_before(&self, workload: &Workload, more: u64) -> Ranking {
-        self.rank(workload, candidates_for(workload, &self.found.profile), more)
-    }
-
-    /// Like [`ranking`](Self::ranking), of these plans.
-    pub fn ranking_of(&self, workload: &Workload, candidates: Candidates) -> Ranking {
-        self.rank(workload, candidates, 0)
-    }
-
-    fn rank(&self, workload: &Workload, candidates: Candidates, more: u64) -> Ranking {
+    /// Like [`ranking`](Self::ranking), of these plans, for a stage in which each of them is
+    /// simulated `more` times once all are ranked.
+    pub fn ranking_of(&self, workload: &Workload, candidates: Candidates, more: u64) -> Ranking {
         self.progress.begin(&workload.name, u64::MAX);
         let calls: u64 = candidates.plans.iter().map(|plan| plan.program.body.len() as u64).sum();
         // One more for its timeline.
@@ -338,7 +337,7 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
         // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(|error| {
-            Failure::Machine(miette::miette!("cannot write to standard output: {error}"))
+            Failure::machine(miette::miette!("cannot write to standard output: {error}"))
         }),
     }
 }
@@ -360,13 +359,13 @@ fn source(path: &Path) -> Result<(Source, Workload), Failure> {
         if is_profile {
             mixed_up(path, "profile", "scenario")
         } else {
-            Failure::Input(error.into())
+            Failure::input(error.into())
         }
     })
 }
 
 fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
-    Failure::Input(miette::miette!(
+    Failure::input(miette::miette!(
         help = "pass scenarios as arguments and the profile with --profile",
         "{} is a {is}, not a {not}",
         path.display()
@@ -376,7 +375,7 @@ fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
 /// The profile with the latest calibration date in the folders of a folder.
 pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
-        Failure::Input(miette::miette!(
+        Failure::input(miette::miette!(
             help = "name a profile with --profile, change to a directory that has one, or run \
                  `hallway calibrate`",
             "no profile found: no {}/*/profile.toml in this directory",

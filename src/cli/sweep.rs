@@ -112,7 +112,7 @@ impl Written {
         if self.unit.is_none() || self.unit == measure {
             return Ok(self.value);
         }
-        Err(Failure::Input(match measure {
+        Err(Failure::input(match measure {
             Some(Measure::Bytes) => miette::miette!(
                 help = "write bytes, such as `64 KiB`",
                 "`{key}` is in bytes, but `{}` is a time",
@@ -132,129 +132,87 @@ impl Written {
     }
 }
 
-/// What is varied in a scenario.
-enum Varied<'s> {
-    /// All buffers together, by the elements of the largest.
-    Elements,
-    Key(&'s Key),
-}
-
 /// A scenario whose sweep has been checked.
 pub(super) struct Subject {
     source: Source,
     workload: Workload,
-    asked: Asked,
+    /// What is varied; `None` for all buffers together, by the elements of the largest.
+    key: Option<Key>,
     values: Vec<f64>,
 }
+
+/// The key that stands for the elements of all buffers.
+const ELEMENTS: &str = "elements";
 
 impl Subject {
     /// Reads a scenario, and checks that it has every value.
     pub fn new(source: Source, workload: Workload, asked: &Asked) -> Result<Self, Failure> {
-        let mut subject = Self { source, workload, asked: asked.clone(), values: Vec::new() };
-        let varied = subject.varied()?;
-        let (is_whole, measure) = match varied {
-            Varied::Elements => (true, None),
-            Varied::Key(key) => (key.is_whole(), Some(key.measure)),
+        let key = match asked.key.as_str() {
+            ELEMENTS => None,
+            key => Some(found(&source, &workload, key)?),
         };
+        let mut subject = Self { source, workload, key, values: Vec::new() };
+        let measure = subject.key.as_ref().map(|key| key.measure);
         let value = |written: &Written| written.as_measured(&asked.key, measure);
-        let values = match &asked.values {
+        subject.values = match &asked.values {
             Values::Range { ends: [from, to], points } => {
-                values_between(value(from)?, value(to)?, *points, is_whole)
+                values_between(value(from)?, value(to)?, *points, subject.is_whole())
             }
             Values::List(list) => list.iter().map(value).collect::<Result<_, _>>()?,
         };
-        for &value in &values {
-            subject.workload_at(&varied, value)?;
+        for &value in &subject.values {
+            subject.workload_at(value)?;
         }
-        subject.values = values;
         Ok(subject)
     }
 
-    fn varied(&self) -> Result<Varied<'_>, Failure> {
-        let asked = &self.asked.key;
-        if asked == "elements" {
-            return Ok(Varied::Elements);
+    fn is_whole(&self) -> bool {
+        self.key.as_ref().is_none_or(Key::is_whole)
+    }
+
+    fn workload_at(&self, value: f64) -> Result<Workload, Failure> {
+        if let Some(key) = &self.key {
+            let workload = self.source.with_value(key, value);
+            return workload.map_err(|error| Failure::input(error.into()));
         }
-        let keys = self.source.keys();
-        let is_path = |key: &&Key| key.to_string() == *asked;
-        let called: Vec<&Key> = keys.iter().filter(|key| key.is_called(asked)).collect();
-        let found = keys.iter().find(is_path).or(match called[..] {
-            [only] => Some(only),
-            _ => None,
-        });
-        found.map(Varied::Key).ok_or_else(|| {
-            let listed = |keys: &mut dyn Iterator<Item = String>| {
-                keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
-            };
-            let all = keys.iter().map(ToString::to_string);
-            let name = &self.workload.name;
-            Failure::Input(match called.len() {
-                0 => {
-                    let mut all = std::iter::once("elements".to_owned()).chain(all);
-                    miette::miette!(
-                        help = format!("available numbers: {}", listed(&mut all)),
-                        "the scenario `{name}` has no number `{asked}` to sweep"
-                    )
-                }
-                _ => miette::miette!(
-                    help = "write a longer part of its path",
-                    "`{asked}` is ambiguous in the scenario `{name}`: it matches {}",
-                    listed(&mut called.iter().map(ToString::to_string))
-                ),
+        if value.fract() != 0.0 {
+            return Err(Failure::input(miette::miette!(
+                help = "use a whole number of elements",
+                "`{}` cannot have {value} elements",
+                self.workload.name
+            )));
+        }
+        scaled(&self.workload, value as u64).ok_or_else(|| {
+            let can_be_scaled = scaled(&self.workload, 1).is_some();
+            Failure::input(if can_be_scaled {
+                miette::miette!(
+                    help = "use fewer elements",
+                    "with {value} elements, the batches of all buffers of `{}` together \
+                     exceed any memory",
+                    self.workload.name
+                )
+            } else {
+                miette::miette!(
+                    help = "sweep the `elements` of one buffer by its path, or another number",
+                    "the buffers of `{}` cannot be scaled together: it has no tasks, a task \
+                     iterates over a buffer of fixed size, or one of its own kernels cannot be \
+                     split",
+                    self.workload.name
+                )
             })
         })
     }
 
-    fn workload_at(&self, varied: &Varied<'_>, value: f64) -> Result<Workload, Failure> {
-        match varied {
-            Varied::Elements if value.fract() != 0.0 => Err(Failure::Input(miette::miette!(
-                help = "use a whole number of elements",
-                "`{}` cannot have {value} elements",
-                self.workload.name
-            ))),
-            Varied::Elements => scaled(&self.workload, value as u64).ok_or_else(|| {
-                let can_be_scaled = scaled(&self.workload, 1).is_some();
-                Failure::Input(if can_be_scaled {
-                    miette::miette!(
-                        help = "use fewer elements",
-                        "with {value} elements, the batches of all buffers of `{}` together \
-                         exceed any memory",
-                        self.workload.name
-                    )
-                } else {
-                    miette::miette!(
-                        help = "sweep the `elements` of one buffer by its path, or another number",
-                        "the buffers of `{}` cannot be scaled together: it has no tasks, a task \
-                     iterates over a buffer of fixed size, or one of its own kernels cannot be \
-                     split",
-                        self.workload.name
-                    )
-                })
-            }),
-            Varied::Key(key) => {
-                self.source.with_value(key, value).map_err(|error| Failure::Input(error.into()))
-            }
-        }
-    }
-
     /// Predicts the values of a part, or all.
-    pub fn sweep(
-        &self,
-        predictor: Predictor<'_>,
-        shard: Option<Shard>,
-    ) -> Result<Sweeping, Failure> {
+    pub fn sweep(&self, predictor: Predictor<'_>, shard: Option<Shard>) -> Sweeping {
         let Predictor { found, draws, progress } = predictor;
-        let varied = self.varied()?;
-        let workload_at = |value: f64| self.workload_at(&varied, value).ok();
-        let (is_whole, key) = match &varied {
-            Varied::Elements => (true, "elements".to_owned()),
-            Varied::Key(key) => (key.is_whole(), key.to_string()),
-        };
+        let workload_at = |value: f64| self.workload_at(value).ok();
+        let key = self.key.as_ref().map_or(ELEMENTS.to_owned(), Key::to_string);
         let of_programs = key == "runs";
         let sweep = Sweep {
             workload: &workload_at,
             values: self.values.clone(),
-            is_whole,
+            is_whole: self.is_whole(),
             of_programs,
             profile: &found.profile,
             draws,
@@ -267,14 +225,14 @@ impl Subject {
         let (points, turns) = sweep.run(own, &|| progress.tally().add(1));
         let points = points.iter().map(SweptPoint::new).collect();
         let largest = largest_scaled(&self.workload);
-        let (unit, counted, here, row) = match &varied {
-            Varied::Elements => (
+        let (unit, counted, here, row) = match &self.key {
+            None => (
                 Unit::Number,
                 largest.map(|buffer| format!("elements of `{}`", buffer.name)),
                 largest.map(|buffer| buffer.elements as f64),
                 Some(self.workload.grain()).filter(|grain| *grain > 1),
             ),
-            Varied::Key(key) => {
+            Some(key) => {
                 let unit = match key.measure {
                     Measure::Bytes => Unit::Bytes,
                     Measure::Time => Unit::Nanoseconds,
@@ -301,7 +259,7 @@ impl Subject {
             turns,
             gpu_wins: Vec::new(),
         };
-        Ok(sweeping.concluded())
+        sweeping.concluded()
     }
 
     /// The scenario's own value.
@@ -312,6 +270,34 @@ impl Subject {
             _ => key.here,
         }
     }
+}
+
+/// The number of a scenario with this path, or with this last part of one if only one has it.
+fn found(source: &Source, workload: &Workload, asked: &str) -> Result<Key, Failure> {
+    let keys = source.keys();
+    let called: Vec<&Key> = keys.iter().filter(|key| key.is_called(asked)).collect();
+    let exact = keys.iter().find(|key| key.to_string() == asked);
+    let found = exact.or(if let [only] = called[..] { Some(only) } else { None });
+    found.cloned().ok_or_else(|| {
+        let listed = |keys: &mut dyn Iterator<Item = String>| {
+            keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+        };
+        let name = &workload.name;
+        Failure::input(if called.is_empty() {
+            let all = keys.iter().map(ToString::to_string);
+            let mut all = std::iter::once(ELEMENTS.to_owned()).chain(all);
+            miette::miette!(
+                help = format!("available numbers: {}", listed(&mut all)),
+                "the scenario `{name}` has no number `{asked}` to sweep"
+            )
+        } else {
+            miette::miette!(
+                help = "write a longer part of its path",
+                "`{asked}` is ambiguous in the scenario `{name}`: it matches {}",
+                listed(&mut called.iter().map(ToString::to_string))
+            )
+        })
+    })
 }
 
 /// Sweeps all scenarios.
@@ -326,8 +312,7 @@ pub(super) fn sweep(
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     let progress = Progress::over_stages(subjects.len());
     let predictor = predicting.predictor(found, &progress);
-    let sweeps = subjects.iter().map(|one| one.sweep(predictor, shard));
-    let sweeps = sweeps.collect::<Result<Vec<_>, _>>()?;
+    let sweeps = subjects.iter().map(|one| one.sweep(predictor, shard)).collect();
     let parts =
         shard.map(|shard| Parts { numbers: BTreeSet::from([shard.number()]), of: shard.parts() });
     let profile = serde_json::to_value(&found.profile).expect("a profile is plain data");

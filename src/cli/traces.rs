@@ -14,7 +14,7 @@ pub(super) fn named<'r>(
 ) -> Result<&'r Ranked, Failure> {
     let found = ranking.plans.iter().find(|ranked| ranked.plan.name() == name);
     found.ok_or_else(|| {
-        Failure::Input(miette::miette!(
+        Failure::input(miette::miette!(
             help = "`hallway evaluate --all` lists all plans; put the whole name in quotes",
             "`{}` has no predicted plan named `{name}`",
             workload.name
@@ -38,7 +38,7 @@ pub(super) fn traced(
             let found = on_gpu().find(|ranked| timed(ranked).is_some());
             let found = found.or(ranking.best_on_gpu()).or(ranking.winner());
             found.ok_or_else(|| {
-                Failure::Input(miette::miette!(
+                Failure::input(miette::miette!(
                     help = "`hallway evaluate` says why not",
                     "no plan of `{}` can be predicted, so there is nothing to trace",
                     workload.name

@@ -3,7 +3,7 @@
 use super::calibrate::team;
 use super::interrupts::interrupts;
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, runs_in, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
 use super::traces::traced;
@@ -21,7 +21,7 @@ use crate::study::{
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Shown below the arguments.
@@ -121,7 +121,8 @@ const RERUNS: usize = 3;
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let subjects = Subjects::new(arguments, &found)?;
-    let paths: Vec<PathBuf> = subjects.all.iter().map(|(one, _)| subjects.runs_of(one)).collect();
+    let paths: Vec<PathBuf> =
+        subjects.all.iter().map(|(one, _)| runs_in(&subjects.folder, one)).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
     let workloads = subjects.all.iter().map(|(workload, _)| workload);
     let inputs = arguments.predicting.inputs([&found], workloads);
@@ -144,7 +145,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     // Runs tell how wide ranges have to be, so what they are scored on does not know of runs.
     let predictor = Predictor { draws: arguments.predicting.draws(), ..predictor };
     let predict = |(workload, plans)| {
-        let ranking = predictor.ranking_of(&workload, plans);
+        let ranking = predictor.ranking_of(&workload, plans, 0);
         Predicted { workload, ranking }
     };
     let predicted: Vec<Predicted> = subjects.all.into_iter().map(predict).collect();
@@ -153,7 +154,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let mut jobs = Job::all(&predicted, (&found.profile, &digest), arguments.which(), runs_of);
     let sets = if arguments.recorded {
         let is_meant = |one: &&Predicted| {
-            arguments.shard.is_none() || jobs.iter().any(|job| *job.workload() == one.workload)
+            arguments.shard.is_none() || jobs.iter().any(|job| *job.workload == one.workload)
         };
         let meant = predicted.iter().filter(is_meant).map(|one| &one.workload);
         meant.map(|workload| found.saved_runs_at(workload, &runs_of(workload))).collect()
@@ -220,17 +221,13 @@ impl Subjects {
         Ok(Self { all, folder: in_part(folder), texts })
     }
 
-    fn runs_of(&self, workload: &Workload) -> PathBuf {
-        runs_in(&self.folder, workload)
-    }
-
     /// Refuses a plan that no scenario has before minutes are spent on the others.
     fn check_names(&self, names: &[String]) -> Result<(), Failure> {
         let plans = || self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
         let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
         match names.iter().find(unknown) {
             None => Ok(()),
-            Some(name) => Err(Failure::Input(miette::miette!(
+            Some(name) => Err(Failure::input(miette::miette!(
                 help = "`hallway evaluate --all` lists all plans; put the whole name in quotes",
                 "no scenario has a plan named `{name}`"
             ))),
@@ -243,10 +240,6 @@ impl Subjects {
         let is_needed = plans.any(|plan| plan.program.needs_device());
         Ok(is_needed.then(|| Device::open(number)).transpose()?)
     }
-}
-
-fn runs_in(folder: &Path, workload: &Workload) -> PathBuf {
-    folder.join(format!("{}.json", workload.name))
 }
 
 impl VerifyArguments {
@@ -287,13 +280,13 @@ fn run_all(
         let there: usize = jobs.iter_mut().map(Job::resume).sum::<Result<_, _>>()?;
         eprintln!("Resuming: {there} of {all} runs are done");
     }
-    let is_stopped = interrupts().map_err(Failure::machine)?;
+    let is_stopped = interrupts().map_err(Failure::of_machine)?;
     let progress = Progress::over_stages(1);
     progress.begin("running", runner.left(jobs) as u64);
     runner
         .run(jobs, &mut |event| {
             match event {
-                Event::Begins { .. } => {}
+                Event::Begins => {}
                 Event::Kept => progress.tally().add(1),
                 Event::LeftOut { scenario, error } => {
                     progress.note(&format!("{scenario}: skipped: {error}"));
@@ -317,13 +310,13 @@ impl From<StudyError> for Failure {
             StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
                 error.into()
             }
-            StudyError::Execute { .. } => Self::Machine(miette::miette!(help = KEPT, "{error}")),
-            StudyError::CannotResume { .. } => Self::Input(miette::miette!(
+            StudyError::Execute { .. } => Self::machine(miette::miette!(help = KEPT, "{error}")),
+            StudyError::CannotResume { .. } => Self::input(miette::miette!(
                 help = "use the same profile, scenarios, seed and draws as before, or drop \
                         --resume to run all plans again",
                 "{error}"
             )),
-            StudyError::Interrupted => Self::Interrupted(format!("hallway: interrupted; {KEPT}")),
+            StudyError::Interrupted => Self::interrupted(&format!("hallway: interrupted; {KEPT}")),
         }
     }
 }

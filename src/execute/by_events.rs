@@ -28,11 +28,11 @@ pub(super) fn timeline<D: AnyDevice>(
     program: &Program,
     (body, made): (&[Ready<'_, D>], &[usize]),
     handles: &Handles<D>,
-    mut make: impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
-    let graphs = marked_graphs(program, body, handles, &marks, &mut make)?;
+    let graphs = marked_graphs(program, body, handles, &marks, make)?;
     let origins = origins(device, program, handles)?;
     let clock = D::now();
     let now = || Instant::START + (D::now() - clock).into();
@@ -42,7 +42,7 @@ pub(super) fn timeline<D: AnyDevice>(
             // SAFETY: the graph accesses the memory of the plan's own graph, which is
             // alive; the pass waits for it.
             Some((stream, graph)) => unsafe { handles.streams[*stream].replay(graph)? },
-            None => marked(&body[index], handles, marks.get(&index), D::Stream::record, &mut make)?,
+            None => marked(&body[index], handles, marks.get(&index), D::Stream::record, make)?,
         }
         activities.push(Activity { lane: Lane::Host, call: index, start, end: now(), cause: None });
     }
@@ -81,12 +81,12 @@ fn marked<D: AnyDevice>(
     handles: &Handles<D>,
     marks: Option<&Marks<D>>,
     mark: fn(&D::Stream, &D::Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<(), ExecuteError> {
     if let Some(Marks { stream, before, .. }) = marks {
         mark(&handles.streams[stream.0], before)?;
     }
-    make(call, handles)?;
+    make(call)?;
     if let Some(Marks { stream, after, .. }) = marks {
         mark(&handles.streams[stream.0], after)?;
     }
@@ -100,7 +100,7 @@ fn marked_graphs<D: AnyDevice>(
     body: &[Ready<'_, D>],
     handles: &Handles<D>,
     marks: &BTreeMap<usize, Marks<D>>,
-    make: &mut impl FnMut(&Ready<'_, D>, &Handles<D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<BTreeMap<usize, (usize, D::ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
     for mut graph in program.graphs() {

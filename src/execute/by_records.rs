@@ -18,7 +18,7 @@ type Made = (usize, Range<u64>);
 pub(super) fn timeline<D: AnyDevice>(
     program: &Program,
     (body, made): (&[Ready<'_, D>], &[usize]),
-    mut make: impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<Option<Timeline>, ExecuteError> {
     let Some(recorder) = D::recorder() else {
         return Ok(None);

@@ -282,7 +282,8 @@ impl Interpreter {
             // New memory holds anything, and what is freed is lost.
             (Some((_, MemoryChange::Pin | MemoryChange::Unpin)), ..) => {}
             (Some((id, _)), ..) => self.memory[id.0].fill(f32::NAN),
-            (_, Some(step), ..) => self.run_kernel(step, team),
+            (_, Some(Step::Library(step)), ..) => self.compute(step, team),
+            (_, Some(Step::Own(step)), ..) => self.stand_in(step),
             (.., Some(from), Some(to)) => self.copy([*from, *to], rows),
             (.., None, Some(cleared)) => self.bytes_mut(cleared).fill(0),
             // The rest changes no memory.
@@ -290,19 +291,13 @@ impl Interpreter {
         }
     }
 
-    fn run_kernel(&mut self, step: &Step, team: &Team) {
-        match step {
-            Step::Library(step) => self.compute(step, team),
-            Step::Own(step) => self.stand_in(step),
-        }
-    }
-
     fn compute(&mut self, step: &LibraryStep, team: &Team) {
-        let inputs: Vec<Vec<f32>> = step.inputs.iter().map(|s| self.read(s).to_vec()).collect();
+        let values = |slice| bytemuck::cast_slice(self.bytes(slice)).to_vec();
+        let inputs: Vec<Vec<f32>> = step.inputs.iter().map(values).collect();
         let operands: Vec<Operand<'_>> = inputs.iter().map(|v| Operand::Array(v)).collect();
         // Twins treat elements in front of an aligned one apart, which rounds otherwise: here, all
         // memory counts as aligned alike.
-        let output = self.write(&step.output);
+        let output: &mut [f32] = bytemuck::cast_slice_mut(self.bytes_mut(&step.output));
         let mut aligned = vec![0.0; output.len() + ALIGNED];
         let first = aligned.as_ptr().align_offset(4 * ALIGNED).min(ALIGNED);
         let aligned = &mut aligned[first..][..output.len()];
@@ -329,16 +324,6 @@ impl Interpreter {
             let values = self.bytes(&read).to_vec();
             self.bytes_mut(&written).copy_from_slice(&values);
         }
-    }
-
-    /// What a kernel reads.
-    fn read(&self, slice: &Slice) -> &[f32] {
-        bytemuck::cast_slice(self.bytes(slice))
-    }
-
-    /// What a kernel writes.
-    fn write(&mut self, slice: &Slice) -> &mut [f32] {
-        bytemuck::cast_slice_mut(self.bytes_mut(slice))
     }
 
     fn bytes(&self, slice: &Slice) -> &[u8] {

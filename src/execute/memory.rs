@@ -5,7 +5,7 @@ use super::error::ExecuteError;
 use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream, GpuError};
 use crate::host::PageMemory;
 use crate::machine::{HostMemory, Residence};
-use crate::program::{Allocation, AllocationId, Place, Program, Slice};
+use crate::program::{Allocation, AllocationId, MemoryChange, Place, Program, Slice};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -74,7 +74,12 @@ impl<D: AnyDevice> Memories<D> {
             };
             let values = contents.of(id);
             memories.push(match workload.buffer(id).home {
-                Home::Device => device_memory(need(device)?, allocation, values)?,
+                Home::Device => {
+                    let (device, bytes) = (need(device)?, room(allocation));
+                    let memory = device.allocate(bytes)?;
+                    write(device, (memory.address(), bytes), 0, values)?;
+                    Memory::Device(memory)
+                }
                 Home::Host(home)
                     if program.needs_device() && (home.is_pinned() || is_combined(allocation)) =>
                 {
@@ -135,51 +140,48 @@ impl<D: AnyDevice> Memories<D> {
         Ok(())
     }
 
-    /// Takes memory inside a pass: nobody touches it, unless the driver does.
-    pub fn take(
+    /// Takes memory, gives it back, renews it or pins it, as a call of a pass does.
+    pub fn change(
         &mut self,
-        device: Option<&D>,
-        index: usize,
-        allocation: &Allocation,
+        (index, allocation): (usize, &Allocation),
+        change: MemoryChange,
+        (device, stream): (Option<&D>, Option<&D::Stream>),
     ) -> Result<(), ExecuteError> {
-        if allocation.place == Place::Host(HostMemory::Pageable) {
-            self.0[index] = Memory::Pageable(PageMemory::new(allocation.bytes)?);
-            return Ok(());
-        }
-        self.allocate(device, index, allocation)
-    }
-
-    pub fn free(&mut self, index: usize) {
-        self.0[index] = Memory::None;
-    }
-
-    pub fn take_in_stream(
-        &mut self,
-        stream: &D::Stream,
-        index: usize,
-        allocation: &Allocation,
-    ) -> Result<(), ExecuteError> {
-        self.0[index] = Memory::Pooled(stream.allocate(room(allocation))?);
-        Ok(())
-    }
-
-    pub fn free_in_stream(&mut self, stream: &D::Stream, index: usize) -> Result<(), ExecuteError> {
-        if let Memory::Pooled(memory) = std::mem::replace(&mut self.0[index], Memory::None) {
-            stream.free(memory)?;
-        }
-        Ok(())
-    }
-
-    /// Releases the page-lock of memory that is pinned where it is.
-    pub fn unpin(&mut self, index: usize) {
-        let memory = std::mem::replace(&mut self.0[index], Memory::None);
-        self.0[index] = match memory {
-            Memory::Registered { _registration: registration, pages, .. } => {
-                drop(registration);
-                Memory::Pageable(pages)
+        let is_pageable = allocation.place == Place::Host(HostMemory::Pageable);
+        let memory = &mut self.0[index];
+        match (change, stream) {
+            (MemoryChange::Allocate, Some(stream)) => {
+                *memory = Memory::Pooled(stream.allocate(room(allocation))?);
             }
-            other => other,
-        };
+            // Nobody touches it, unless the driver does.
+            (MemoryChange::Allocate, None) if is_pageable => {
+                *memory = Memory::Pageable(PageMemory::new(allocation.bytes)?);
+            }
+            (MemoryChange::Allocate, None) => self.allocate(device, index, allocation)?,
+            (MemoryChange::Free, None) => *memory = Memory::None,
+            (MemoryChange::Free, Some(stream)) => {
+                if let Memory::Pooled(memory) = std::mem::replace(memory, Memory::None) {
+                    stream.free(memory)?;
+                }
+            }
+            (MemoryChange::Pin, _) => self.pin(device, index)?,
+            (MemoryChange::Unpin, _) => {
+                *memory = match std::mem::replace(memory, Memory::None) {
+                    Memory::Registered { _registration: registration, pages, .. } => {
+                        drop(registration);
+                        Memory::Pageable(pages)
+                    }
+                    other => other,
+                };
+            }
+            // New, untouched pages.
+            (MemoryChange::Renew, _) => {
+                if let Memory::Pageable(pages) = memory {
+                    pages.renew()?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Where an allocation is, for the device if it has it, and otherwise for the host.
@@ -190,7 +192,7 @@ impl<D: AnyDevice> Memories<D> {
     }
 
     /// Pins memory that is allocated already.
-    pub fn pin(&mut self, device: Option<&D>, index: usize) -> Result<(), ExecuteError> {
+    fn pin(&mut self, device: Option<&D>, index: usize) -> Result<(), ExecuteError> {
         let memory = std::mem::replace(&mut self.0[index], Memory::None);
         self.0[index] = match memory {
             Memory::Pageable(mut pages) => {
@@ -202,14 +204,6 @@ impl<D: AnyDevice> Memories<D> {
             }
             other => other,
         };
-        Ok(())
-    }
-
-    /// Gives a pageable allocation new, untouched pages.
-    pub fn renew(&mut self, index: usize) -> Result<(), ExecuteError> {
-        if let Memory::Pageable(pages) = &mut self.0[index] {
-            pages.renew()?;
-        }
         Ok(())
     }
 
@@ -306,17 +300,6 @@ fn is_combined(allocation: &Allocation) -> bool {
 /// What an allocation takes: contents are set and read in whole `f32` values.
 fn room(allocation: &Allocation) -> Bytes {
     Bytes::of_f32(allocation.bytes.in_f32s() as u64)
-}
-
-fn device_memory<D: AnyDevice>(
-    device: &D,
-    allocation: &Allocation,
-    values: &[f32],
-) -> Result<Memory<D>, ExecuteError> {
-    let size = room(allocation);
-    let memory = device.allocate(size)?;
-    write(device, (memory.address(), size), 0, values)?;
-    Ok(Memory::Device(memory))
 }
 
 /// Copies values to the device, to the elements from `start` on.

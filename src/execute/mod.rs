@@ -6,15 +6,14 @@
 
 mod by_events;
 mod by_records;
+mod copies;
 mod data;
 mod effort;
 mod error;
 mod executor;
 mod handles;
 mod interleave;
-mod local_copies;
 mod memory;
-mod memory_changes;
 mod movable;
 mod one_stream;
 mod outputs;

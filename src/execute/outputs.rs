@@ -16,8 +16,9 @@ const MOST_MANAGED: Bytes = Bytes::mib(256);
 /// What cannot be done.
 pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
     outputs(workload, program)?;
-    check_kernels(program)?;
-    check_threads(program)?;
+    if let Some(problem) = only_predicted(program) {
+        return Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem });
+    }
     let homes = check_homes(workload, program).err();
     let managed = program.bytes_in(Place::Host(HostMemory::Managed));
     let managed = (managed > MOST_MANAGED)
@@ -29,34 +30,24 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), 
     }
 }
 
-/// Checks that every kernel can be run: of some, only what they cost is known.
-///
-/// # Errors
-/// The first that cannot.
-fn check_kernels(program: &Program) -> Result<(), ExecuteError> {
+/// Why a program cannot be run, but only predicted: of some kernels, only what they cost is known,
+/// and one host thread makes all calls of a run.
+fn only_predicted(program: &Program) -> Option<String> {
     let unknown = program.own_steps().find_map(|(step, on_cpu)| {
         let kernel = program.own_kernel(step);
         (on_cpu || !kernel.runs()).then_some((&kernel.name, on_cpu))
     });
-    let Some((name, on_cpu)) = unknown else { return Ok(()) };
-    let problem = match on_cpu {
-        true => format!("runs `{name}` on the CPU, but hallway has no CPU code for it"),
-        false => format!("launches `{name}`, but the scenario has only its cost, not its code"),
-    };
-    Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
-}
-
-/// Checks that one host thread makes all calls.
-///
-/// # Errors
-/// If there are several.
-fn check_threads(program: &Program) -> Result<(), ExecuteError> {
     let threads = program.thread_count();
-    if threads == 1 {
-        return Ok(());
+    match unknown {
+        Some((name, true)) => {
+            Some(format!("runs `{name}` on the CPU, but hallway has no CPU code for it"))
+        }
+        Some((name, false)) => {
+            Some(format!("launches `{name}`, but the scenario has only its cost, not its code"))
+        }
+        None if threads == 1 => None,
+        None => Some(format!("uses {threads} host threads, but hallway runs programs with one")),
     }
-    let problem = format!("uses {threads} host threads, but hallway runs programs with one");
-    Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem })
 }
 
 /// Checks that buffers are where the workload has them, or are pinned by a call.

@@ -1,81 +1,48 @@
 //! A plan's body with every name resolved to an address or a handle, so that running it
 //! is one driver call after another.
 
+use super::copies::PreparedCopy;
 use super::error::ExecuteError;
 use super::handles::Handles;
-use super::local_copies::LocalCopy;
 use super::memory::{Memories, need};
-use super::memory_changes::MemoryCall;
 use crate::gpu::{AnyDevice, AnyEvent, AnyStream};
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel};
-use crate::machine::{DeviceId, Direction, Residence};
+use crate::machine::{DeviceId, Residence};
 use crate::program::{
-    Awaited, Call, CopyBy, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Route, Slice,
+    Allocation, Awaited, Call, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Slice,
     Step,
 };
 use crate::units::Bytes;
 use std::time::Duration;
 
-/// One call with its handles and addresses, ready to be made.
+/// One call with its handles and addresses, ready to be made. A stream and an event are given by
+/// their places among the handles. The graph of a replay is `None` until its calls have been
+/// captured.
 pub(super) enum Prepared<'d, D: AnyDevice> {
     Use(&'d D),
-    Clear {
-        stream: usize,
-        target: u64,
-        bytes: Bytes,
-    },
-    CopyIn {
-        stream: usize,
-        from: *const f32,
-        to: u64,
-        bytes: Bytes,
-    },
-    CopyOut {
-        stream: usize,
-        from: u64,
-        to: *mut f32,
-        bytes: Bytes,
-    },
-    Prefetch {
-        stream: usize,
-        target: Slice,
-        to: Residence,
-    },
-    CopyToPeer {
-        stream: usize,
-        from: u64,
-        to: (&'d D, u64),
-        bytes: Bytes,
-    },
-    Launch {
-        stream: usize,
-        launch: D::Launch,
-    },
-    Record {
-        stream: usize,
-        event: usize,
-    },
-    Wait {
-        stream: usize,
-        event: usize,
-    },
-    /// Launches a graph. It is `None` until the graph's calls have been captured.
-    Replay {
-        stream: usize,
-        graph: Option<D::ExecutableGraph>,
-    },
-    Synchronize {
-        stream: usize,
-    },
-    SynchronizeEvent {
-        event: usize,
-    },
+    Clear { stream: usize, target: u64, bytes: Bytes },
+    Copy(PreparedCopy<'d, D>),
+    Prefetch { stream: usize, target: Slice, to: Residence },
+    Launch { stream: usize, launch: D::Launch },
+    Record { stream: usize, event: usize },
+    Wait { stream: usize, event: usize },
+    Replay { stream: usize, graph: Option<D::ExecutableGraph> },
+    Synchronize { stream: usize },
+    SynchronizeEvent { event: usize },
     SynchronizeDevice(&'d D),
     Memory(MemoryCall<'d, D>),
-    Local(LocalCopy),
     Work(Duration),
     Compute(Computation),
+}
+
+/// A call that takes memory, gives it back, renews it or pins it.
+pub(super) struct MemoryCall<'d, D> {
+    index: usize,
+    allocation: &'d Allocation,
+    device: Option<&'d D>,
+    stream: Option<usize>,
+    change: MemoryChange,
 }
 
 /// A step on the CPU, with the addresses and lengths of its operands.
@@ -141,8 +108,10 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
         (device, handles): (Option<&'d D>, &Handles<D>),
         memories: &mut Memories<D>,
     ) -> Result<Self, ExecuteError> {
-        if let Some(change) = MemoryCall::of(program, call, device) {
-            return Ok(Self::Memory(change));
+        if let Some((id, change)) = call.memory_change() {
+            let (allocation, stream) = (program.allocation(id), call.stream().map(|one| one.0));
+            let call = MemoryCall { index: id.0, allocation, device, stream, change };
+            return Ok(Self::Memory(call));
         }
         match call.awaited() {
             Some(Awaited::Stream(stream)) => return Ok(Self::Synchronize { stream: stream.0 }),
@@ -158,26 +127,7 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
                 target: memories.on_device(target),
                 bytes: target.length,
             },
-            Call::Copy { by: CopyBy::Stream(stream, route), from, to, rows: None } => {
-                let (stream, bytes) = (stream.0, from.length);
-                match route {
-                    Route::Crossing(Direction::HostToDevice) => {
-                        let (from, to) = (memories.on_host(from), memories.on_device(to));
-                        Self::CopyIn { stream, from, to, bytes }
-                    }
-                    Route::Crossing(Direction::DeviceToHost) => {
-                        let (from, to) = (memories.on_device(from), memories.on_host(to));
-                        Self::CopyOut { stream, from, to, bytes }
-                    }
-                    Route::ToPeer => {
-                        let [_, DeviceId(there)] = program.peers_of(from, to);
-                        let to = (need(device)?.nth(there)?, memories.on_device(to));
-                        Self::CopyToPeer { stream, from: memories.on_device(from), to, bytes }
-                    }
-                    Route::OnDevice => Self::Local(LocalCopy::new(call, memories)),
-                }
-            }
-            Call::Copy { .. } => Self::Local(LocalCopy::new(call, memories)),
+            Call::Copy { .. } => Self::Copy(PreparedCopy::new((program, call), device, memories)?),
             Call::Prefetch { stream, target, to } => {
                 Self::Prefetch { stream: stream.0, target: *target, to: *to }
             }
@@ -216,15 +166,7 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
         // with a wait for everything that it has issued.
         unsafe {
             match self {
-                Self::CopyIn { stream: s, from, to, bytes } => {
-                    stream(s).copy_in(*from, *to, *bytes)?;
-                }
-                Self::CopyOut { stream: s, from, to, bytes } => {
-                    stream(s).copy_out(*from, *to, *bytes)?;
-                }
-                Self::CopyToPeer { stream: s, from, to, bytes } => {
-                    stream(s).copy_to_peer(*from, *to, *bytes)?;
-                }
+                Self::Copy(copy) => copy.make(handles, team)?,
                 Self::Prefetch { stream: s, target, to } => {
                     memories.prefetch(stream(s), target, *to)?;
                 }
@@ -248,8 +190,10 @@ impl<'d, D: AnyDevice> Prepared<'d, D> {
                 Self::Compute(computation) => computation.run(team),
                 Self::SynchronizeEvent { event } => handles.events[*event].synchronize()?,
                 Self::SynchronizeDevice(device) => device.synchronize()?,
-                Self::Memory(change) => change.make(handles, memories)?,
-                Self::Local(copy) => copy.make(handles, team)?,
+                Self::Memory(MemoryCall { index, allocation, device, stream: s, change }) => {
+                    let s = s.as_ref().map(stream);
+                    memories.change((*index, *allocation), *change, (*device, s))?;
+                }
             }
         }
         Ok(())

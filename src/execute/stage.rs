@@ -184,17 +184,13 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
-        let Self { executor, program, body, made, handles, memories, .. } = &mut self;
-        let make = |call: &Ready<'_, D>| call.make(handles, memories, executor.team);
-        let recorded = by_records::timeline(program, (body, made), make)?;
-        let timeline = match recorded {
+        let Self { executor, program, ref body, ref made, ref handles, ref mut memories, .. } =
+            self;
+        let (device, calls) = (executor.device, (&body[..], &made[..]));
+        let mut make = |call: &Ready<'_, D>| call.make(handles, memories, executor.team);
+        let timeline = match by_records::timeline(program, calls, &mut make)? {
             Some(timeline) => timeline,
-            None => {
-                let make = |call: &Ready<'_, D>, handles: &Handles<D>| {
-                    call.make(handles, memories, executor.team)
-                };
-                by_events::timeline(executor.device, program, (body, made), handles, make)?
-            }
+            None => by_events::timeline(device, program, calls, handles, &mut make)?,
         };
         Ok(Trace { identity: program.identity(), timeline })
     }

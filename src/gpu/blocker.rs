@@ -5,6 +5,7 @@ use super::error::{GpuError, check};
 use super::launch::start;
 use super::memory::PinnedMemory;
 use super::stream::Stream;
+use super::vendor::{AnyBlocker, AnyMemory};
 use crate::kernels::Grid;
 use crate::units::Bytes;
 use cudarc::driver::sys;
@@ -61,11 +62,8 @@ impl Blocker {
     pub const TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Creates the flag and looks up the kernel; nothing is held yet.
-    ///
-    /// # Errors
-    /// If the kernel library cannot be compiled or memory cannot be pinned.
-    pub fn new(device: &Device) -> Result<Self, GpuError> {
-        let flag = PinnedMemory::new(device, Bytes::new(64))?;
+    pub(super) fn new(device: &Device) -> Result<Self, GpuError> {
+        let flag = PinnedMemory::new(Bytes::new(64), 0)?;
         let function = device.module()?.blocker;
         let context = device.context();
         let blocker = Self { context, flag, function, epoch: 0, held_since: Instant::now() };
@@ -79,14 +77,17 @@ impl Blocker {
         unsafe { &*self.flag.as_mut_ptr().cast::<AtomicU32>() }
     }
 
-    /// Makes everything issued to the stream from now on wait for the release.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn hold(&mut self, stream: &Stream) -> Result<(), GpuError> {
+    /// Releases the held stream, without waiting for anything.
+    pub fn release(&self) {
+        self.word().store(self.epoch, Ordering::SeqCst);
+    }
+}
+
+impl AnyBlocker<Device> for Blocker {
+    fn hold(&mut self, stream: &Stream) -> Result<(), GpuError> {
         self.epoch += 1;
         self.held_since = Instant::now();
-        let mut flag = self.flag.as_mut_ptr() as u64;
+        let mut flag = self.flag.address();
         let mut epoch = self.epoch;
         let mut timeout = Self::TIMEOUT.as_nanos() as u64;
         let mut arguments: [*mut c_void; 3] =
@@ -97,12 +98,7 @@ impl Blocker {
         unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
     }
 
-    /// Releases the stream and waits until all of `streams` are done.
-    ///
-    /// # Errors
-    /// [`GpuError::HeldTooLong`] if the kernel may have given up before the release,
-    /// [`GpuError::Timeout`] if a stream does not finish, or what the driver reports.
-    pub fn end(&self, streams: &[&Stream]) -> Result<(), GpuError> {
+    fn end(&self, streams: &[&Stream]) -> Result<(), GpuError> {
         let held = self.held_since.elapsed();
         self.release();
         streams.iter().try_for_each(|stream| Self::finish(stream))?;
@@ -113,16 +109,7 @@ impl Blocker {
         }
     }
 
-    /// Releases the held stream, without waiting for anything.
-    pub fn release(&self) {
-        self.word().store(self.epoch, Ordering::SeqCst);
-    }
-
-    /// Waits for a stream, but not for ever. For use where the device might hang.
-    ///
-    /// # Errors
-    /// [`GpuError::Timeout`], or what the driver reports.
-    pub fn finish(stream: &Stream) -> Result<(), GpuError> {
+    fn finish(stream: &Stream) -> Result<(), GpuError> {
         let start = Instant::now();
         let limit = Self::TIMEOUT * 10;
         while !stream.is_done()? {

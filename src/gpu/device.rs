@@ -1,17 +1,25 @@
-//! Finding, opening and describing a GPU.
+//! A GPU: finding and opening it, and what it makes.
 
+use super::blocker::Blocker;
 use super::error::{GpuError, check};
+use super::graph::{ExecutableGraph, Graph};
+use super::launch::{Code, Launch, Work, supports};
+use super::libraries::BlasApi;
+use super::memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
 use super::module::Module;
-use super::own::OwnFunction;
-use crate::kernels::{Code, OwnKernel};
-use crate::machine::MultiprocessorLimits;
+use super::monitor::Monitor;
+use super::own::{OwnCode, OwnFunction};
+use super::records::Recorder;
+use super::setup::{ExtraContext, ExtraModule};
+use super::stream::{Event, Stream};
+use super::vendor::AnyDevice;
+use crate::kernels::{self, Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::path::Path;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// One GPU with its primary context.
 ///
@@ -50,24 +58,6 @@ impl Context {
     }
 }
 
-/// What the driver and the operating system tell about a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Description {
-    pub name: String,
-    /// The newest CUDA version that the driver supports, such as `13.0`.
-    pub cuda: String,
-    /// The driver's version, such as `580.159.03`; `None` where the system does not tell.
-    pub driver: Option<String>,
-    pub compute_capability: String,
-    pub multiprocessors: u32,
-    pub multiprocessor: MultiprocessorLimits,
-    pub memory: Bytes,
-    pub copy_engines: u32,
-    /// Speed and width of the PCIe link, such as `32.0 GT/s PCIe x16`; `None` where the
-    /// system does not tell.
-    pub link: Option<String>,
-}
-
 impl Device {
     /// Opens GPU `ordinal` and makes its primary context current on the calling thread.
     ///
@@ -102,50 +92,13 @@ impl Device {
         Ok(Self { handle, context, others, module, own, not_send: std::marker::PhantomData })
     }
 
-    /// GPU `index`, where 0 is this one and the others follow in the driver's order. It
-    /// is opened if need be; the current context stays current.
-    ///
-    /// # Errors
-    /// If there are not that many GPUs, or the driver refuses the context.
-    pub fn nth(&self, index: usize) -> Result<&Self, GpuError> {
-        let Some(place) = index.checked_sub(1) else { return Ok(self) };
-        let count = self.visible();
-        let Some((ordinal, other)) = self.others.get(place) else {
-            return Err(GpuError::TooFewDevices { wanted: index + 1, count });
-        };
-        if let Some(other) = other.get() {
-            return Ok(other);
-        }
-        let opened = Self::retain(*ordinal, Vec::new())?;
-        Ok(other.get_or_init(|| opened))
-    }
-
     /// How many GPUs are visible, this one included.
     pub fn visible(&self) -> usize {
         self.others.len() + 1
     }
 
-    /// Makes this GPU's context current on the calling thread.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn make_current(&self) -> Result<(), GpuError> {
-        // SAFETY: the context is retained as long as the device lives.
-        check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context.0) })
-    }
-
     pub(super) fn context(&self) -> Context {
         self.context
-    }
-
-    /// Blocks the host thread until everything issued to the device so far is done.
-    ///
-    /// # Errors
-    /// If the driver reports that any of it failed.
-    pub fn synchronize(&self) -> Result<(), GpuError> {
-        // SAFETY: the context is alive, and current while the call is made.
-        let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
-        self.context.within(wait)
     }
 
     /// Whether this GPU can access the other's memory directly (peer access).
@@ -158,22 +111,6 @@ impl Device {
         let result = unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle) };
         check("cuDeviceCanAccessPeer", result)?;
         Ok(can != 0)
-    }
-
-    /// Enables peer access to the other GPU's memory if the hardware can do it. Copies
-    /// between the two then bypass host memory.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn enable_access(&self, other: &Self) -> Result<(), GpuError> {
-        if !self.reaches(other)? {
-            return Ok(());
-        }
-        // SAFETY: the other's context is retained as long as the other device lives.
-        self.context.within(|| match unsafe { sys::cuCtxEnablePeerAccess(other.context.0, 0) } {
-            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
-            result => check("cuCtxEnablePeerAccess", result),
-        })
     }
 
     /// How many GPUs the driver shows.
@@ -199,53 +136,8 @@ impl Device {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// Asks the driver and the operating system about the device.
-    ///
-    /// # Errors
-    /// If the driver does not answer.
-    pub fn describe(&self) -> Result<Description, GpuError> {
-        let mut name = [0; 256];
-        let mut version = 0;
-        let mut memory = 0;
-        // SAFETY: the handle is valid, and the buffers are as long as stated.
-        let name = unsafe {
-            check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), 256, self.handle))?;
-            check("cuDriverGetVersion", sys::cuDriverGetVersion(&raw mut version))?;
-            check("cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&raw mut memory, self.handle))?;
-            CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
-        };
-        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        Ok(Description {
-            name,
-            cuda: format!("{}.{}", version / 1000, version % 1000 / 10),
-            driver: driver_version(),
-            compute_capability: format!("{major}.{minor}"),
-            multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-            multiprocessor: self.multiprocessor()?,
-            memory: Bytes::new(memory as u64),
-            copy_engines: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)?,
-            link: self.link(),
-        })
-    }
-
     pub(super) fn handle(&self) -> sys::CUdevice {
         self.handle
-    }
-
-    fn multiprocessor(&self) -> Result<MultiprocessorLimits, GpuError> {
-        use Attribute::{
-            CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR as BLOCKS,
-            CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
-            CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR as SHARED_BYTES,
-            CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR as THREADS,
-        };
-        Ok(MultiprocessorLimits {
-            threads: self.attribute(THREADS)?,
-            blocks: self.attribute(BLOCKS)?,
-            registers: self.attribute(REGISTERS)?,
-            shared_bytes: self.attribute(SHARED_BYTES)?,
-        })
     }
 
     pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
@@ -254,20 +146,6 @@ impl Device {
         let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) };
         check("cuDeviceGetAttribute", result)?;
         Ok(u32::try_from(value).unwrap_or(0))
-    }
-
-    /// How much device memory is free now.
-    ///
-    /// # Errors
-    /// If the driver does not answer.
-    pub fn free_memory(&self) -> Result<Bytes, GpuError> {
-        let (mut free, mut total) = (0, 0);
-        self.context.within(|| {
-            // SAFETY: a context is current, and both words are written on success.
-            let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
-            check("cuMemGetInfo", result)
-        })?;
-        Ok(Bytes::new(free as u64))
     }
 
     /// The kernel library, compiled at its first use.
@@ -298,7 +176,11 @@ impl Device {
     }
 
     /// A user's kernel, loaded at its first use.
-    pub(super) fn own(&self, kernel: &OwnKernel, code: &Code) -> Result<Rc<OwnFunction>, GpuError> {
+    pub(super) fn own(
+        &self,
+        kernel: &OwnKernel,
+        code: &kernels::Code,
+    ) -> Result<Rc<OwnFunction>, GpuError> {
         let digest = kernel.digest();
         if let Some(found) = self.own.borrow().get(&digest) {
             return Ok(Rc::clone(found));
@@ -309,23 +191,210 @@ impl Device {
         self.own.borrow_mut().insert(digest, Rc::clone(&loaded));
         Ok(loaded)
     }
+}
 
-    /// PCI domain, bus, device and function, such as `0000:18:00.0`.
-    pub(super) fn pci_bus_id(&self) -> Option<String> {
-        let mut id = [0; 32];
-        // SAFETY: the buffer is as long as stated.
-        let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle) };
-        check("cuDeviceGetPCIBusId", result).ok()?;
-        // SAFETY: the driver wrote a zero-terminated string into the buffer.
-        Some(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase())
+impl AnyDevice for Device {
+    type Stream = Stream;
+    type Event = Event;
+    type DeviceMemory = DeviceMemory;
+    type PinnedMemory = PinnedMemory;
+    type ManagedMemory = ManagedMemory;
+    type PooledMemory = PooledMemory;
+    type Registration = Registration;
+    type Launch = Launch;
+    type Graph = Graph;
+    type ExecutableGraph = ExecutableGraph;
+    type Recorder = Recorder;
+    type Blocker = Blocker;
+    type ExtraContext = ExtraContext;
+    type ExtraModule = ExtraModule;
+
+    #[inline]
+    fn now() -> Instant {
+        Instant::now()
     }
 
-    /// The PCIe link as the operating system sees it. A virtual machine may hide it.
-    fn link(&self) -> Option<String> {
-        let folder = Path::new("/sys/bus/pci/devices").join(self.pci_bus_id()?);
-        let read = |name| std::fs::read_to_string(folder.join(name)).ok();
-        let (speed, width) = (read("current_link_speed")?, read("current_link_width")?);
-        Some(format!("{} x{}", speed.trim(), width.trim()))
+    fn supports(kernel: Kernel) -> bool {
+        supports(kernel).is_ok()
+    }
+
+    fn monitor(&self) -> Option<Monitor> {
+        Monitor::new(self)
+    }
+
+    fn recorder() -> Option<&'static Recorder> {
+        Recorder::find()
+    }
+
+    /// The others follow in the driver's order. One is opened if need be; the current context stays
+    /// current.
+    fn nth(&self, index: usize) -> Result<&Self, GpuError> {
+        let Some(place) = index.checked_sub(1) else { return Ok(self) };
+        let count = self.visible();
+        let Some((ordinal, other)) = self.others.get(place) else {
+            return Err(GpuError::TooFewDevices { wanted: index + 1, count });
+        };
+        if let Some(other) = other.get() {
+            return Ok(other);
+        }
+        let opened = Self::retain(*ordinal, Vec::new())?;
+        Ok(other.get_or_init(|| opened))
+    }
+
+    fn make_current(&self) -> Result<(), GpuError> {
+        // SAFETY: the context is retained as long as the device lives.
+        check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.context.0) })
+    }
+
+    fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the context is alive, and current while the call is made.
+        let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
+        self.context.within(wait)
+    }
+
+    fn enable_access(&self, other: &Self) -> Result<(), GpuError> {
+        if !self.reaches(other)? {
+            return Ok(());
+        }
+        // SAFETY: the other's context is retained as long as the other device lives.
+        self.context.within(|| match unsafe { sys::cuCtxEnablePeerAccess(other.context.0, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => check("cuCtxEnablePeerAccess", result),
+        })
+    }
+
+    fn free_memory(&self) -> Result<Bytes, GpuError> {
+        let (mut free, mut total) = (0, 0);
+        self.context.within(|| {
+            // SAFETY: a context is current, and both words are written on success.
+            let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            check("cuMemGetInfo", result)
+        })?;
+        Ok(Bytes::new(free as u64))
+    }
+
+    fn keep_pool(&self) -> Result<(), GpuError> {
+        let mut pool = std::ptr::null_mut();
+        let mut all = u64::MAX;
+        let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the handle is valid, `pool` is written on success, and the attribute is a 64-bit
+        // number that the driver reads during the call.
+        unsafe {
+            let found = sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.handle);
+            check("cuDeviceGetDefaultMemPool", found)?;
+            let set = sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut all).cast());
+            check("cuMemPoolSetAttribute", set)
+        }
+    }
+
+    fn has_pools(&self) -> Result<bool, GpuError> {
+        Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0)
+    }
+
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError> {
+        let mode = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
+        Ok(mode == sys::CUcomputemode::CU_COMPUTEMODE_DEFAULT as u32)
+    }
+
+    fn another_context(&self) -> Result<ExtraContext, GpuError> {
+        ExtraContext::new(self)
+    }
+
+    fn load_again(&self) -> Result<ExtraModule, GpuError> {
+        Ok(ExtraModule { _module: self.module()?.load_again()? })
+    }
+
+    fn blocker(&self) -> Result<Blocker, GpuError> {
+        Blocker::new(self)
+    }
+
+    fn legacy_default_stream(&self) -> Stream {
+        Stream::legacy_default(self)
+    }
+
+    fn blocking_stream(&self, priority: i32) -> Result<Stream, GpuError> {
+        Stream::new(self, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
+    }
+
+    fn stream(&self, priority: i32) -> Result<Stream, GpuError> {
+        Stream::new(self, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
+    }
+
+    fn ordering_event(&self) -> Result<Event, GpuError> {
+        Event::new(self, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn timing_event(&self) -> Result<Event, GpuError> {
+        Event::new(self, sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    fn allocate(&self, bytes: Bytes) -> Result<DeviceMemory, GpuError> {
+        DeviceMemory::new(self, bytes)
+    }
+
+    fn allocate_pinned(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+        PinnedMemory::new(bytes, 0)
+    }
+
+    fn allocate_write_combined(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+        PinnedMemory::new(bytes, sys::CU_MEMHOSTALLOC_WRITECOMBINED)
+    }
+
+    fn allocate_managed(&self, bytes: Bytes) -> Result<ManagedMemory, GpuError> {
+        ManagedMemory::new(self, bytes)
+    }
+
+    unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> Result<Registration, GpuError> {
+        // SAFETY: the caller promises what this call needs.
+        unsafe { Registration::new(address, bytes) }
+    }
+
+    fn kernel(
+        &self,
+        (kernel, arguments): (Kernel, Arguments),
+        inputs: &[u64],
+        output_and_workspace: (u64, u64),
+        counts: (u64, u64, u64),
+    ) -> Result<Launch, GpuError> {
+        supports(kernel)?;
+        let work = Work::new(inputs, output_and_workspace, counts, &arguments);
+        let code = match kernel.library() {
+            Some(call) => Code::Library(call, work),
+            None => {
+                let mut functions = self.module()?.functions.iter();
+                let found = functions.find(|&&(one, _)| one == kernel);
+                let &(_, function) =
+                    found.expect("every kernel that no library provides is in the source");
+                Code::Ours { function, grid: Grid::of(kernel, &arguments, counts.0), work }
+            }
+        };
+        Ok(Launch(code))
+    }
+
+    fn own_kernel(
+        &self,
+        kernel: &OwnKernel,
+        (geometry, parameters): (Option<Geometry>, &[Parameter]),
+        [reads, writes]: [&[u64]; 2],
+        shape: Option<[u64; 3]>,
+    ) -> Result<Launch, GpuError> {
+        let code = match (&kernel.gpu, geometry, shape) {
+            (GpuSide::Code(code), Some(geometry), _) => {
+                let function = self.own(kernel, code)?;
+                let memory = [reads, writes];
+                let code = || OwnCode::new(function, geometry, parameters, memory);
+                Code::Own(self.context.within(code)?)
+            }
+            (GpuSide::Product(of), _, Some(shape)) => {
+                BlasApi::get()?;
+                Code::Product(*of, shape, [reads[0], reads[1], writes[0]])
+            }
+            _ => {
+                let problem = "only its cost is known".to_owned();
+                return Err(GpuError::OwnLaunch { kernel: kernel.name.clone(), problem });
+            }
+        };
+        Ok(Launch(code))
     }
 }
 
@@ -341,13 +410,4 @@ impl Drop for Device {
         // it any more.
         unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.handle) };
     }
-}
-
-/// The version of the driver's kernel module. Only Linux tells it.
-fn driver_version() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
-    let words = text.lines().next()?.split_whitespace();
-    let looks_like_version =
-        |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
-    words.into_iter().find(looks_like_version).map(str::to_owned)
 }

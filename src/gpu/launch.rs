@@ -1,12 +1,9 @@
 //! Launches of kernels: of our own library and of NVIDIA's.
 
-use super::device::Device;
 use super::error::{GpuError, check};
-use super::libraries::{Blas, FftPlan};
+use super::libraries::{Blas, BlasApi, FftApi, FftPlan};
 use super::own::OwnCode;
-use crate::kernels::{
-    Arguments, Geometry, GpuSide, Grid, Kernel, Library, OwnKernel, Parameter, ProductType,
-};
+use crate::kernels::{Arguments, Grid, Kernel, Library, ProductType};
 use cudarc::driver::sys;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,7 +13,7 @@ use std::ffi::c_void;
 /// there.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Work {
+pub(super) struct Work {
     x: u64,
     y: u64,
     z: u64,
@@ -29,14 +26,26 @@ struct Work {
     extent: u32,
 }
 
+impl Work {
+    pub fn new(
+        inputs: &[u64],
+        (out, workspace): (u64, u64),
+        (count, input_count, lead): (u64, u64, u64),
+        &Arguments { a, extent }: &Arguments,
+    ) -> Self {
+        let [x, y, z] = [0, 1, 2].map(|at| inputs.get(at).copied().unwrap_or(0));
+        Self { x, y, z, out, workspace, count, input_count, lead, a, extent }
+    }
+}
+
 /// Whether this machine has the library that a kernel needs besides a driver and NVRTC.
 ///
 /// # Errors
 /// [`GpuError::NoLibrary`] if it has not.
 pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
     match kernel.library() {
-        Some(Library::Cublas) => Blas::find(),
-        Some(Library::Cufft) => FftPlan::find(),
+        Some(Library::Cublas) => BlasApi::get().map(|_| ()),
+        Some(Library::Cufft) => FftApi::get().map(|_| ()),
         None => Ok(()),
     }
 }
@@ -70,65 +79,18 @@ impl StreamLibraries {
 }
 
 /// A kernel with its arguments and grid, ready to be launched any number of times.
-pub struct Launch {
-    code: Code,
-}
+pub struct Launch(pub(super) Code);
 
-enum Code {
-    Ours {
-        function: sys::CUfunction,
-        grid: Grid,
-        work: Work,
-    },
+/// `Own` is a user's kernel. A product is one by cuBLAS: its type, its rows, inner elements and
+/// columns, and the addresses of the factors and of the result.
+pub(super) enum Code {
+    Ours { function: sys::CUfunction, grid: Grid, work: Work },
     Library(Library, Work),
-    /// A user's kernel.
     Own(OwnCode),
-    /// A product by cuBLAS: its type, its rows, inner elements and columns, and the addresses of
-    /// the factors and of the result.
     Product(ProductType, [u64; 3], [u64; 3]),
 }
 
 impl Launch {
-    /// `inputs` and `output` are device addresses, and `workspace` is that of a
-    /// reduction's workspace. `count` is the number of elements worked on, `input_count`
-    /// that of each input; `lead` is defined at [`crate::host::Team::run`].
-    ///
-    /// # Errors
-    /// If the kernel library cannot be compiled; [`GpuError::NoLibrary`] if the kernel's
-    /// library is missing.
-    pub fn new(
-        device: &Device,
-        (kernel, arguments): (Kernel, Arguments),
-        inputs: &[u64],
-        (output, workspace): (u64, u64),
-        (count, input_count, lead): (u64, u64, u64),
-    ) -> Result<Self, GpuError> {
-        supports(kernel)?;
-        let work = Work {
-            x: inputs[0],
-            y: inputs.get(1).copied().unwrap_or(0),
-            z: inputs.get(2).copied().unwrap_or(0),
-            out: output,
-            workspace,
-            count,
-            input_count,
-            lead,
-            a: arguments.a,
-            extent: arguments.extent,
-        };
-        let code = match kernel.library() {
-            Some(call) => Code::Library(call, work),
-            None => {
-                let mut functions = device.module()?.functions.iter();
-                let found = functions.find(|&&(one, _)| one == kernel);
-                let &(_, function) =
-                    found.expect("every kernel that no library provides is in the source");
-                Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work }
-            }
-        };
-        Ok(Self { code })
-    }
-
     /// A launch of a function that is this kernel. It has one input and no workspace.
     pub(super) fn of_function(
         function: sys::CUfunction,
@@ -136,50 +98,8 @@ impl Launch {
         (input, output): (u64, u64),
         count: u64,
     ) -> Self {
-        let work = Work {
-            x: input,
-            y: 0,
-            z: 0,
-            out: output,
-            workspace: 0,
-            count,
-            input_count: count,
-            lead: 0,
-            a: arguments.a,
-            extent: arguments.extent,
-        };
-        Self { code: Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work } }
-    }
-
-    /// A launch of a kernel that is not of the library. `reads` and `writes` are device addresses;
-    /// `shape` is that of a product: rows, inner elements and columns.
-    ///
-    /// # Errors
-    /// If the kernel cannot be compiled, loaded or launched so, or cuBLAS is missing.
-    pub fn own(
-        device: &Device,
-        kernel: &OwnKernel,
-        (geometry, parameters): (Option<Geometry>, &[Parameter]),
-        [reads, writes]: [&[u64]; 2],
-        shape: Option<[u64; 3]>,
-    ) -> Result<Self, GpuError> {
-        let code = match (&kernel.gpu, geometry, shape) {
-            (GpuSide::Code(code), Some(geometry), _) => {
-                let function = device.own(kernel, code)?;
-                let memory = [reads, writes];
-                let code = || OwnCode::new(function, geometry, parameters, memory);
-                Code::Own(device.context().within(code)?)
-            }
-            (GpuSide::Product(of), _, Some(shape)) => {
-                Blas::find()?;
-                Code::Product(*of, shape, [reads[0], reads[1], writes[0]])
-            }
-            _ => {
-                let problem = "only its cost is known".to_owned();
-                return Err(GpuError::OwnLaunch { kernel: kernel.name.clone(), problem });
-            }
-        };
-        Ok(Self { code })
+        let work = Work::new(&[input], (output, 0), (count, count, 0), &arguments);
+        Self(Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work })
     }
 
     /// Registers of a thread, and shared memory that the code declares, of a user's kernel.
@@ -187,7 +107,7 @@ impl Launch {
     /// # Errors
     /// If the driver does not answer.
     pub fn takes(&self) -> Result<[u32; 2], GpuError> {
-        match &self.code {
+        match &self.0 {
             Code::Own(own) => own.takes(),
             _ => Ok([0; 2]),
         }
@@ -200,7 +120,7 @@ impl Launch {
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
     ) -> Result<(), GpuError> {
-        match &self.code {
+        match &self.0 {
             Code::Ours { .. } | Code::Own(_) => Ok(()),
             Code::Library(Library::Cublas, _) | Code::Product(..) => {
                 libraries.blas(stream).map(|_| ())
@@ -221,7 +141,7 @@ impl Launch {
         // SAFETY: the caller promises that the memory is valid. Our kernels take one
         // `struct Work`, which the driver copies.
         unsafe {
-            match &self.code {
+            match &self.0 {
                 Code::Ours { function, grid, work } => {
                     let mut arguments = [(&raw const *work).cast_mut().cast::<c_void>()];
                     start(*function, grid, stream, &mut arguments)

@@ -43,7 +43,7 @@ type BlasHandle = *mut c_void;
 
 /// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
 /// Function Reference" and "`cublas<t>gemm()`").
-struct BlasApi {
+pub(super) struct BlasApi {
     create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
     destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
     set_stream: unsafe extern "C" fn(BlasHandle, CUstream) -> c_int,
@@ -91,7 +91,9 @@ type GemmEx = unsafe extern "C" fn(
 ) -> c_int;
 
 impl BlasApi {
-    fn get() -> Result<&'static Self, GpuError> {
+    /// # Errors
+    /// [`GpuError::NoLibrary`] if the library is not there.
+    pub fn get() -> Result<&'static Self, GpuError> {
         static FOUND: OnceLock<Option<BlasApi>> = OnceLock::new();
         let found = FOUND.get_or_init(Self::load).as_ref();
         found.ok_or(GpuError::NoLibrary { library: "cuBLAS", file: "libcublas", kernel: "matmul" })
@@ -119,14 +121,6 @@ pub(super) struct Blas {
 }
 
 impl Blas {
-    /// Checks that cuBLAS is there.
-    ///
-    /// # Errors
-    /// [`GpuError::NoLibrary`] if it is not.
-    pub fn find() -> Result<(), GpuError> {
-        BlasApi::get().map(|_| ())
-    }
-
     /// Creates a handle for a stream.
     ///
     /// # Errors
@@ -243,7 +237,7 @@ impl Drop for Blas {
 type FftHandle = c_int;
 
 /// The functions of cuFFT that hallway uses (cuFFT documentation, "cuFFT API Reference").
-struct FftApi {
+pub(super) struct FftApi {
     plan_many: PlanMany,
     set_stream: unsafe extern "C" fn(FftHandle, CUstream) -> c_int,
     exec: unsafe extern "C" fn(FftHandle, *mut c_void, *mut c_void, c_int) -> c_int,
@@ -265,7 +259,9 @@ type PlanMany = unsafe extern "C" fn(
 ) -> c_int;
 
 impl FftApi {
-    fn get() -> Result<&'static Self, GpuError> {
+    /// # Errors
+    /// [`GpuError::NoLibrary`] if the library is not there.
+    pub fn get() -> Result<&'static Self, GpuError> {
         static FOUND: OnceLock<Option<FftApi>> = OnceLock::new();
         let found = FOUND.get_or_init(Self::load).as_ref();
         found.ok_or(GpuError::NoLibrary { library: "cuFFT", file: "libcufft", kernel: "fft" })
@@ -292,14 +288,6 @@ pub(super) struct FftPlan {
 }
 
 impl FftPlan {
-    /// Checks that cuFFT is there.
-    ///
-    /// # Errors
-    /// [`GpuError::NoLibrary`] if it is not.
-    pub fn find() -> Result<(), GpuError> {
-        FftApi::get().map(|_| ())
-    }
-
     /// Plans transforms of `signals` contiguous signals of `length` complex points each.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
-//! Device memory and pinned host memory, freed when dropped.
+//! Device memory, pinned host memory and managed memory, freed when dropped.
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
+use super::vendor::{AnyMemory, AnyRegistration};
 use crate::units::Bytes;
-use cudarc::driver::sys;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::ffi::c_void;
 
 /// Device memory of `cuMemAlloc`, not of a stream-ordered pool.
@@ -14,11 +15,7 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// Allocates memory on a device.
-    ///
-    /// # Errors
-    /// If the device has too little free memory.
-    pub fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
         let (context, mut address) = (device.context(), 0);
         context.within(|| {
             // SAFETY: a context is current, and `address` is written on success.
@@ -28,20 +25,44 @@ impl DeviceMemory {
         Ok(Self { context, address, bytes })
     }
 
-    /// The address on the device.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
     /// The size that was asked for.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
 }
 
+impl AnyMemory for DeviceMemory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         // SAFETY: the address was allocated in `new` and is freed only here.
+        let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
+        // Dropping cannot report an error.
+        let _ = self.context.within(free);
+    }
+}
+
+/// Device memory of `cuMemAllocAsync`, from the device's default pool. A stream gives it back in
+/// its order; dropping it waits for the device.
+pub struct PooledMemory {
+    pub(super) context: Context,
+    pub(super) address: u64,
+}
+
+impl AnyMemory for PooledMemory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for PooledMemory {
+    fn drop(&mut self) {
+        // SAFETY: a stream allocated the address, and it is freed only once: a stream forgets what
+        // it has freed.
         let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
         // Dropping cannot report an error.
         let _ = self.context.within(free);
@@ -57,26 +78,9 @@ pub struct PinnedMemory {
 }
 
 impl PinnedMemory {
-    /// Allocates memory that the CPU caches like any other.
-    ///
-    /// # Errors
-    /// If the system refuses to lock that much memory.
-    pub fn new(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
-        Self::with_flags(bytes, sys::CU_MEMHOSTALLOC_DEVICEMAP)
-    }
-
-    /// Allocates write-combined memory, which bypasses the CPU's caches. The CPU writes
-    /// it quickly, a whole cache line at a time, but reads it so slowly that it should
-    /// not.
-    ///
-    /// # Errors
-    /// If the system refuses to lock that much memory.
-    pub fn write_combined(_device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
-        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_WRITECOMBINED;
-        Self::with_flags(bytes, flags)
-    }
-
-    fn with_flags(bytes: Bytes, flags: u32) -> Result<Self, GpuError> {
+    /// `flags` are those besides the one that maps the memory.
+    pub(super) fn new(bytes: Bytes, flags: u32) -> Result<Self, GpuError> {
+        let flags = flags | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         let mut address = std::ptr::null_mut();
         let size = bytes.as_usize().max(4);
         // SAFETY: a context is current, and `address` is written on success.
@@ -85,9 +89,62 @@ impl PinnedMemory {
         Ok(Self { address, bytes })
     }
 
-    /// The address on the host, which devices can use as well.
-    pub fn as_mut_ptr(&self) -> *mut f32 {
-        self.address.cast()
+    /// The size that was asked for.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+}
+
+impl AnyMemory for PinnedMemory {
+    fn address(&self) -> u64 {
+        self.address as u64
+    }
+}
+
+impl Drop for PinnedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the address was allocated in `new` and is freed only here.
+        unsafe { sys::cuMemFreeHost(self.address) };
+    }
+}
+
+/// Managed memory of `cuMemAllocManaged`, freed when dropped: one address for host and device,
+/// whose pages migrate between them.
+pub struct ManagedMemory {
+    pub(super) address: u64,
+    bytes: Bytes,
+    pub(super) device: sys::CUdevice,
+}
+
+impl ManagedMemory {
+    /// Allocates managed memory that both sides can use at once.
+    pub(super) fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+        Self::check(device)?;
+        let mut address = 0;
+        let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+        // SAFETY: a context is current, and `address` is written on success.
+        let result =
+            unsafe { sys::cuMemAllocManaged(&raw mut address, bytes.as_usize().max(4), flags) };
+        check("cuMemAllocManaged", result)?;
+        Ok(Self { address, bytes, device: device.handle() })
+    }
+
+    /// Checks that this device migrates pages of managed memory on demand, fault by
+    /// fault, and can prefetch them ("concurrent managed access").
+    ///
+    /// # Errors
+    /// [`GpuError::NoManagedMemory`] if it does not; otherwise what the driver says.
+    pub fn check(device: &Device) -> Result<(), GpuError> {
+        let needed = [
+            Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
+            Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+        ];
+        for attribute in needed {
+            if device.attribute(attribute)? == 0 {
+                return Err(GpuError::NoManagedMemory);
+            }
+        }
+        Ok(())
     }
 
     /// The size that was asked for.
@@ -96,10 +153,16 @@ impl PinnedMemory {
     }
 }
 
-impl Drop for PinnedMemory {
+impl AnyMemory for ManagedMemory {
+    fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for ManagedMemory {
     fn drop(&mut self) {
-        // SAFETY: the address was allocated in `with_flags` and is freed only here.
-        unsafe { sys::cuMemFreeHost(self.address) };
+        // SAFETY: the address was allocated in `new` and is freed only here.
+        unsafe { sys::cuMemFree_v2(self.address) };
     }
 }
 
@@ -110,27 +173,20 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Pins `bytes` from `address` on.
-    ///
     /// # Safety
     /// The `bytes` from `address` on must stay mapped as long as the value lives.
-    ///
-    /// # Errors
-    /// If the system refuses to lock that much memory.
-    pub unsafe fn new(_device: &Device, address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
-        let address = address.cast();
+    pub(super) unsafe fn new(address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
         const FLAGS: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+        let address = address.cast();
         // SAFETY: a context is current, and the caller promises that the range is mapped.
         let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), FLAGS) };
         check("cuMemHostRegister", result)?;
         Ok(Self { address })
     }
+}
 
-    /// The address for kernels on the current device.
-    ///
-    /// # Errors
-    /// If the device cannot use memory that others have allocated.
-    pub fn device_address(&self) -> Result<u64, GpuError> {
+impl AnyRegistration for Registration {
+    fn device_address(&self) -> Result<u64, GpuError> {
         let mut address = 0;
         // SAFETY: the memory is registered and mapped, and `address` is written on success.
         let result =

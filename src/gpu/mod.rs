@@ -7,18 +7,16 @@
 //! times in floating-point milliseconds; they become a [`crate::units::Span`] here.
 
 mod blocker;
-mod cuda;
+mod description;
 mod device;
 mod error;
 mod graph;
 mod launch;
 mod libraries;
-mod managed;
 mod memory;
 mod module;
 mod monitor;
 mod own;
-mod pool;
 mod records;
 mod rows;
 mod setup;
@@ -27,14 +25,13 @@ mod survey;
 mod vendor;
 
 pub use blocker::Blocker;
-pub use device::{Description, Device};
+pub use description::Description;
+pub use device::Device;
 pub use error::GpuError;
 pub use graph::{ExecutableGraph, Graph};
 pub use launch::{Launch, supports};
-pub use managed::ManagedMemory;
-pub use memory::{DeviceMemory, PinnedMemory, Registration};
-pub use monitor::{Affinity, Monitor, Reading};
-pub use pool::PooledMemory;
+pub use memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
+pub use monitor::{Affinity, Monitor};
 pub use records::{Record, Recorder, Work};
 pub use rows::{RowShape, RowSide};
 pub use setup::{ExtraContext, ExtraModule, NewModule};

@@ -6,6 +6,7 @@
 
 use super::device::Device;
 use super::libraries::open;
+use crate::machine::Condition;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong, c_ulonglong, c_void};
 
@@ -29,21 +30,6 @@ pub struct Monitor {
     // These two are called again and again, so they are looked up once.
     clock: NumberOf,
     reasons: Option<Reasons>,
-}
-
-/// A device's state at one moment. What NVML does not tell is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
-    pub sm_mhz: Option<u32>,
-    pub memory_mhz: Option<u32>,
-    /// Degrees Celsius.
-    pub temperature: Option<u32>,
-    /// `P` state, from 0 (full speed) to 15.
-    pub power_state: Option<u32>,
-    pub pcie_generation: Option<u32>,
-    pub pcie_width: Option<u32>,
-    /// Names of what holds the clocks down, as in `THROTTLES`.
-    pub throttled: Vec<&'static str>,
 }
 
 /// The host's CPUs and NUMA nodes nearest to the device, as lists such as `0-15,32-47`.
@@ -154,8 +140,8 @@ impl Monitor {
     }
 
     /// Reads the whole state.
-    pub fn read(&self) -> Reading {
-        Reading {
+    pub fn read(&self) -> Condition {
+        Condition {
             memory_mhz: self.clock(MEMORY),
             temperature: self.number_of(b"nvmlDeviceGetTemperature\0", ON_DIE),
             // 32 means unknown.
@@ -170,14 +156,14 @@ impl Monitor {
 
     /// Reads only the multiprocessor clock and what holds it down. This is cheap enough
     /// to do between measurements.
-    pub fn glance(&self) -> Reading {
+    pub fn glance(&self) -> Condition {
         let mut bits: c_ulonglong = 0;
         // SAFETY: the handle is NVML's, and `bits` is written on success.
         let told =
             self.reasons.is_some_and(|ask| unsafe { ask(self.device, &raw mut bits) == SUCCESS });
         let held = THROTTLES.iter().filter(|(bit, _)| told && bits & bit != 0);
-        let throttled = held.map(|&(_, name)| name).collect();
-        Reading { sm_mhz: self.clock(SM), throttled, ..Reading::default() }
+        let throttled = held.map(|&(_, name)| name.to_owned()).collect();
+        Condition { sm_mhz: self.clock(SM), throttled, ..Condition::default() }
     }
 
     /// The CPUs and NUMA nodes nearest to the device.
@@ -202,28 +188,29 @@ impl Monitor {
     }
 
     fn clock(&self, which: c_uint) -> Option<u32> {
-        let mut megahertz = 0;
-        // SAFETY: the handle is NVML's, and `megahertz` is written on success.
-        let result = unsafe { (self.clock)(self.device, which, &raw mut megahertz) };
-        (result == SUCCESS).then_some(megahertz)
+        // SAFETY: the handle is NVML's, and the word is written on success.
+        number(|value| unsafe { (self.clock)(self.device, which, value) })
     }
 
     fn number(&self, name: &[u8]) -> Option<u32> {
-        let mut value = 0;
-        // SAFETY: functions of these names have this type; the handle is NVML's, and
-        // `value` is written on success.
-        let result = unsafe { self.library.get::<Number>(name).ok()?(self.device, &raw mut value) };
-        (result == SUCCESS).then_some(value)
+        // SAFETY: functions of these names have this type.
+        let ask = unsafe { self.library.get::<Number>(name).ok()? };
+        // SAFETY: the handle is NVML's, and the word is written on success.
+        number(|value| unsafe { ask(self.device, value) })
     }
 
     fn number_of(&self, name: &[u8], kind: c_uint) -> Option<u32> {
-        let mut value = 0;
-        // SAFETY: functions of these names have this type; the handle is NVML's, and
-        // `value` is written on success.
-        let result =
-            unsafe { self.library.get::<NumberOf>(name).ok()?(self.device, kind, &raw mut value) };
-        (result == SUCCESS).then_some(value)
+        // SAFETY: functions of these names have this type.
+        let ask = unsafe { self.library.get::<NumberOf>(name).ok()? };
+        // SAFETY: the handle is NVML's, and the word is written on success.
+        number(|value| unsafe { ask(self.device, kind, value) })
     }
+}
+
+/// The number that `ask` writes.
+fn number(ask: impl FnOnce(*mut c_uint) -> c_int) -> Option<u32> {
+    let mut value = 0;
+    (ask(&raw mut value) == SUCCESS).then_some(value)
 }
 
 /// Formats the set bits of a mask as a list of ranges; `None` if no bit is set.

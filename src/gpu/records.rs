@@ -10,6 +10,7 @@
 
 use super::error::GpuError;
 use super::libraries::open;
+use super::vendor::AnyRecorder;
 use crate::machine::Direction;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
@@ -109,23 +110,17 @@ impl Recorder {
         // SAFETY: both functions may be called from any thread at any time.
         (unsafe { register(request, complete) } == 0).then_some(found)
     }
+}
 
-    /// Nanoseconds on the clock of all records.
-    ///
-    /// # Errors
-    /// If CUPTI does not say.
-    pub fn now(&self) -> Result<u64, GpuError> {
+impl AnyRecorder for Recorder {
+    fn now(&self) -> Result<u64, GpuError> {
         let mut now = 0;
         // SAFETY: `now` is written on success.
         check("cuptiGetTimestamp", unsafe { (self.timestamp)(&raw mut now) })?;
         Ok(now)
     }
 
-    /// Records what all devices do while `work` runs, which must wait for what it issues.
-    ///
-    /// # Errors
-    /// If CUPTI cannot record, perhaps because another profiler does, or `work` fails.
-    pub fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError> {
+    fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError> {
         let _enabled = Enabled::new(self)?;
         let result = work();
         // SAFETY: the callbacks are there until the process ends.

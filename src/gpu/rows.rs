@@ -1,7 +1,5 @@
 //! Copies of rows that lie apart.
 
-use super::error::{GpuError, check};
-use super::stream::Stream;
 use crate::units::Bytes;
 use cudarc::driver::sys;
 
@@ -21,22 +19,11 @@ pub struct RowShape {
     pub pitch: [Bytes; 2],
 }
 
-impl Stream {
-    /// Copies rows.
-    ///
-    /// # Safety
-    /// All rows must be valid until the stream has executed the copy, and those that are read must
-    /// not overlap those that are written.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn copy_rows(
-        &self,
-        from: RowSide,
-        to: RowSide,
-        RowShape { row, count, pitch }: RowShape,
-    ) -> Result<(), GpuError> {
+impl RowShape {
+    /// The copy as the driver takes it.
+    pub(super) fn copy(self, from: RowSide, to: RowSide) -> sys::CUDA_MEMCPY2D {
         use sys::CUmemorytype::{CU_MEMORYTYPE_DEVICE as DEVICE, CU_MEMORYTYPE_HOST as HOST};
+        let Self { row, count, pitch } = self;
         let [from_pitch, to_pitch] = pitch.map(Bytes::as_usize);
         let nothing = std::ptr::null_mut::<std::ffi::c_void>();
         let parts = |side| match side {
@@ -45,7 +32,7 @@ impl Stream {
         };
         let (from_type, from_host, from_device) = parts(from);
         let (to_type, to_host, to_device) = parts(to);
-        let copy = sys::CUDA_MEMCPY2D {
+        sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
             srcY: 0,
             srcMemoryType: from_type,
@@ -62,9 +49,6 @@ impl Stream {
             dstPitch: to_pitch,
             WidthInBytes: row.as_usize(),
             Height: count as usize,
-        };
-        // SAFETY: the stream is alive, and the driver has read `copy` when the call returns; the
-        // caller promises that the rows are valid.
-        check("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.raw()) })
+        }
     }
 }

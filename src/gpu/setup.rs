@@ -5,28 +5,15 @@ use super::error::{GpuError, check};
 use super::launch::Launch;
 use super::module::Module;
 use crate::kernels::{Arguments, Kernel};
-use cudarc::driver::sys::{self, CUdevice_attribute};
+use cudarc::driver::sys;
 
 /// A second context on a device, besides its primary one. It is current on the calling
 /// thread from its creation until it is dropped.
 pub struct ExtraContext(sys::CUcontext);
 
 impl ExtraContext {
-    /// Whether the device accepts more than one context. In exclusive compute mode it
-    /// does not.
-    ///
-    /// # Errors
-    /// If the driver does not answer.
-    pub fn is_allowed(device: &Device) -> Result<bool, GpuError> {
-        let mode = device.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
-        Ok(mode == sys::CUcomputemode::CU_COMPUTEMODE_DEFAULT as u32)
-    }
-
     /// Creates a context and makes it current.
-    ///
-    /// # Errors
-    /// If the device accepts no further context; see [`ExtraContext::is_allowed`].
-    pub fn new(device: &Device) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device) -> Result<Self, GpuError> {
         let mut context = std::ptr::null_mut();
         // SAFETY: the device handle is valid, and `context` is written on success.
         let result = unsafe { sys::cuCtxCreate_v2(&raw mut context, 0, device.handle()) };
@@ -45,19 +32,9 @@ impl Drop for ExtraContext {
     }
 }
 
-/// A second copy of the kernel library in the current context.
+/// A second copy of the kernel library in the current context, with every kernel looked up.
 pub struct ExtraModule {
-    _module: Module,
-}
-
-impl ExtraModule {
-    /// Loads the PTX that NVRTC compiled for the device, and looks up every kernel in it.
-    ///
-    /// # Errors
-    /// If the kernel library cannot be compiled, or the driver refuses to load it.
-    pub fn new(device: &Device) -> Result<Self, GpuError> {
-        Ok(Self { _module: device.module()?.load_again()? })
-    }
+    pub(super) _module: Module,
 }
 
 /// The kernel library as a process meets it for the first time: no kernel of it is looked up

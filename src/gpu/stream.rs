@@ -2,7 +2,12 @@
 
 use super::device::{Context, Device};
 use super::error::{GpuError, check};
+use super::graph::{ExecutableGraph, Graph};
 use super::launch::{Launch, StreamLibraries};
+use super::memory::{ManagedMemory, PooledMemory};
+use super::rows::{RowShape, RowSide};
+use super::vendor::{AnyEvent, AnyStream};
+use crate::machine::Residence;
 use crate::units::{Bytes, Span};
 use cudarc::driver::sys;
 use std::cell::RefCell;
@@ -18,40 +23,15 @@ pub struct Stream {
 /// there, so the bindings lack it.
 const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
 
+/// `CU_DEVICE_CPU` of cuda.h. It is a macro there, so the bindings lack it.
+const CPU: sys::CUdevice = -1;
+
 impl Stream {
-    /// A non-blocking stream: it does not wait for the legacy default stream.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn new(device: &Device) -> Result<Self, GpuError> {
-        Self::with_priority(device, 0)
-    }
-
-    /// A non-blocking stream. Of two waiting kernels, blocks of the one whose stream has
-    /// the lower `priority` are dispatched first. The driver clamps numbers outside the
-    /// device's range.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn with_priority(device: &Device, priority: i32) -> Result<Self, GpuError> {
-        Self::create(device, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
-    }
-
-    /// A blocking stream: it waits for the legacy default stream, and that waits for it.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn blocking(device: &Device, priority: i32) -> Result<Self, GpuError> {
-        Self::create(device, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
-    }
-
-    /// The legacy default stream. Each context has one; which one a call means depends on
-    /// the context that is current at the call.
-    pub fn legacy_default(device: &Device) -> Self {
+    pub(super) fn legacy_default(device: &Device) -> Self {
         Self::of(device, LEGACY_DEFAULT)
     }
 
-    fn create(
+    pub(super) fn new(
         device: &Device,
         flags: sys::CUstream_flags,
         priority: i32,
@@ -75,132 +55,6 @@ impl Stream {
         self.raw
     }
 
-    pub(super) fn context(&self) -> Context {
-        self.context
-    }
-
-    /// Copies host memory to the device.
-    ///
-    /// # Safety
-    /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
-        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.raw) };
-        check("cuMemcpyHtoDAsync", result)
-    }
-
-    /// Copies device memory to the host.
-    ///
-    /// # Safety
-    /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.raw) };
-        check("cuMemcpyDtoHAsync", result)
-    }
-
-    /// Copies device memory to another place on the same device.
-    ///
-    /// # Safety
-    /// Both ranges must be valid until the stream has executed the copy, and must not
-    /// overlap.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, n.as_usize(), self.raw) };
-        check("cuMemcpyDtoDAsync", result)
-    }
-
-    /// Copies memory of the stream's device to memory of another device.
-    ///
-    /// # Safety
-    /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn copy_to_peer(
-        &self,
-        from: u64,
-        (device, to): (&Device, u64),
-        n: Bytes,
-    ) -> Result<(), GpuError> {
-        let (theirs, mine) = (device.context().raw(), self.context.raw());
-        // SAFETY: stream and contexts are alive; the caller promises that the ranges are valid.
-        let result =
-            unsafe { sys::cuMemcpyPeerAsync(to, theirs, from, mine, n.as_usize(), self.raw) };
-        check("cuMemcpyPeerAsync", result)
-    }
-
-    /// Zeroes device memory.
-    ///
-    /// # Safety
-    /// The range must be valid until the stream has executed the call.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
-        // SAFETY: the stream is alive; the caller promises that the range is valid.
-        let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.raw) };
-        check("cuMemsetD8Async", result)
-    }
-
-    /// Launches a kernel.
-    ///
-    /// # Safety
-    /// The memory that the launch names must be valid until the stream has executed it.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
-        // SAFETY: the caller promises that the memory is valid; the driver copies the
-        // arguments.
-        unsafe { launch.start(self.raw, &mut self.libraries.borrow_mut()) }
-    }
-
-    /// Creates what a library needs for such a launch in this stream, so that it counts
-    /// as set-up. Otherwise the first launch would create it.
-    ///
-    /// # Errors
-    /// If the library is missing or has too little memory left.
-    pub fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
-        self.context.within(|| launch.prepare(self.raw, &mut self.libraries.borrow_mut()))
-    }
-
-    /// Records an event in the stream.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub fn record(&self, event: &Event) -> Result<(), GpuError> {
-        // SAFETY: both handles are alive.
-        check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.raw) })
-    }
-
-    /// Makes later work in the stream wait for an event.
-    ///
-    /// # Errors
-    /// If the driver refuses, or reports an earlier failure.
-    pub fn wait(&self, event: &Event) -> Result<(), GpuError> {
-        // SAFETY: both handles are alive.
-        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.0, 0) })
-    }
-
-    /// Blocks the host thread until everything issued to the stream so far is done.
-    ///
-    /// # Errors
-    /// If the driver reports that any of it failed.
-    pub fn synchronize(&self) -> Result<(), GpuError> {
-        // SAFETY: the handle is alive.
-        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
-    }
-
     /// Whether everything issued so far is done.
     ///
     /// # Errors
@@ -214,6 +68,151 @@ impl Stream {
     }
 }
 
+impl AnyStream<Device> for Stream {
+    unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.raw) };
+        check("cuMemcpyHtoDAsync", result)
+    }
+
+    unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.raw) };
+        check("cuMemcpyDtoHAsync", result)
+    }
+
+    unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the ranges are valid.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, n.as_usize(), self.raw) };
+        check("cuMemcpyDtoDAsync", result)
+    }
+
+    unsafe fn copy_to_peer(
+        &self,
+        from: u64,
+        (device, to): (&Device, u64),
+        n: Bytes,
+    ) -> Result<(), GpuError> {
+        let (theirs, mine) = (device.context().raw(), self.context.raw());
+        // SAFETY: stream and contexts are alive; the caller promises that the ranges are valid.
+        let result =
+            unsafe { sys::cuMemcpyPeerAsync(to, theirs, from, mine, n.as_usize(), self.raw) };
+        check("cuMemcpyPeerAsync", result)
+    }
+
+    unsafe fn copy_rows(
+        &self,
+        from: RowSide,
+        to: RowSide,
+        shape: RowShape,
+    ) -> Result<(), GpuError> {
+        let copy = shape.copy(from, to);
+        // SAFETY: the stream is alive, and the driver has read `copy` when the call returns; the
+        // caller promises that the rows are valid.
+        check("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.raw) })
+    }
+
+    unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
+        // SAFETY: the stream is alive; the caller promises that the range is valid.
+        let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.raw) };
+        check("cuMemsetD8Async", result)
+    }
+
+    fn prefetch(
+        &self,
+        memory: &ManagedMemory,
+        (from, bytes): (Bytes, Bytes),
+        to: Residence,
+    ) -> Result<(), GpuError> {
+        assert!(from + bytes <= memory.bytes(), "a prefetch of more than there is");
+        let target = match to {
+            Residence::Host => CPU,
+            Residence::Device => memory.device,
+        };
+        let start = memory.address + from.get();
+        // This is the function of CUDA 12.0, which later drivers keep. Its second version
+        // adds only the choice of a NUMA node of the host.
+        // SAFETY: the range lies in this allocation, and the stream is alive.
+        let result = unsafe { sys::cuMemPrefetchAsync(start, bytes.as_usize(), target, self.raw) };
+        check("cuMemPrefetchAsync", result)
+    }
+
+    fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
+        self.context.within(|| launch.prepare(self.raw, &mut self.libraries.borrow_mut()))
+    }
+
+    unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
+        // SAFETY: the caller promises that the memory is valid; the driver copies the
+        // arguments.
+        unsafe { launch.start(self.raw, &mut self.libraries.borrow_mut()) }
+    }
+
+    fn allocate(&self, bytes: Bytes) -> Result<PooledMemory, GpuError> {
+        let mut address = 0;
+        let size = bytes.as_usize().max(4);
+        // SAFETY: the stream is alive, and `address` is written on success.
+        let result = unsafe { sys::cuMemAllocAsync(&raw mut address, size, self.raw) };
+        check("cuMemAllocAsync", result)?;
+        Ok(PooledMemory { context: self.context, address })
+    }
+
+    fn free(&self, memory: PooledMemory) -> Result<(), GpuError> {
+        // SAFETY: the memory was allocated in `allocate`; it is forgotten, so that it is freed
+        // once.
+        let result = unsafe { sys::cuMemFreeAsync(memory.address, self.raw) };
+        std::mem::forget(memory);
+        check("cuMemFreeAsync", result)
+    }
+
+    fn record(&self, event: &Event) -> Result<(), GpuError> {
+        // SAFETY: both handles are alive.
+        check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.raw) })
+    }
+
+    fn wait(&self, event: &Event) -> Result<(), GpuError> {
+        // SAFETY: both handles are alive.
+        check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.0, 0) })
+    }
+
+    fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the handle is alive.
+        check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
+    }
+
+    fn capture<E: From<GpuError>>(
+        &self,
+        issue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Graph, E> {
+        // Relaxed, because libraries may make calls at their first use that stricter
+        // modes forbid.
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the stream is alive.
+        check("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.raw, mode) })?;
+        let issued = issue();
+        let mut graph = std::ptr::null_mut();
+        // SAFETY: the stream is alive, and `graph` is written; it is null after a
+        // failure.
+        let ended = unsafe { sys::cuStreamEndCapture(self.raw, &raw mut graph) };
+        let graph = Graph(graph);
+        issued?;
+        check("cuStreamEndCapture", ended)?;
+        Ok(graph)
+    }
+
+    unsafe fn replay(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
+        // SAFETY: both handles are alive; the caller promises that the nodes' memory is
+        // valid.
+        check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.raw) })
+    }
+
+    fn mark(&self, event: &Event) -> Result<(), GpuError> {
+        let flags = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
+        // SAFETY: both handles are alive.
+        let result = unsafe { sys::cuEventRecordWithFlags(event.0, self.raw, flags) };
+        check("cuEventRecordWithFlags", result)
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
         let end = || {
@@ -222,7 +221,7 @@ impl Drop for Stream {
             if self.raw == LEGACY_DEFAULT {
                 return Ok(());
             }
-            // SAFETY: the stream was created in `create` and is destroyed only here.
+            // SAFETY: the stream was created in `new` and is destroyed only here.
             check("cuStreamDestroy", unsafe { sys::cuStreamDestroy_v2(self.raw) })
         };
         // Dropping cannot report an error.
@@ -234,23 +233,7 @@ impl Drop for Stream {
 pub struct Event(sys::CUevent);
 
 impl Event {
-    /// An event that only orders work and has no time stamp.
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn ordering(device: &Device) -> Result<Self, GpuError> {
-        Self::new(device, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
-    }
-
-    /// An event with a time stamp, for [`Event::since`].
-    ///
-    /// # Errors
-    /// If the driver refuses.
-    pub fn timing(device: &Device) -> Result<Self, GpuError> {
-        Self::new(device, sys::CUevent_flags::CU_EVENT_DEFAULT)
-    }
-
-    fn new(device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
         let mut event = std::ptr::null_mut();
         device.context().within(|| {
             // SAFETY: a context is current, and `event` is written on success.
@@ -259,25 +242,15 @@ impl Event {
         })?;
         Ok(Self(event))
     }
+}
 
-    pub(super) fn raw(&self) -> sys::CUevent {
-        self.0
-    }
-
-    /// Blocks the host thread until the latest record of the event has happened.
-    ///
-    /// # Errors
-    /// If the driver reports that work before it failed.
-    pub fn synchronize(&self) -> Result<(), GpuError> {
+impl AnyEvent for Event {
+    fn synchronize(&self) -> Result<(), GpuError> {
         // SAFETY: the handle is alive.
         check("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
     }
 
-    /// The time from `earlier` to this event; zero if this one came first.
-    ///
-    /// # Errors
-    /// If either event has no time stamp or has not happened yet.
-    pub fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
+    fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both handles are alive.
         let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, earlier.0, self.0) };

@@ -1,8 +1,13 @@
-//! What a vendor's device must do, so that plans run on it: one family of traits. `cuda.rs`
-//! implements it for CUDA, and the tests implement it for a pretend device with a virtual clock.
+//! What a vendor's device must do, so that plans run on it: one family of traits. The other files
+//! of this room implement it for CUDA, and the tests implement it for a pretend device with a
+//! virtual clock.
 //!
 //! Everything is generic over these traits and nothing is dispatched at run time: a call in a
 //! timed loop compiles to what a call of the vendor's own type compiles to.
+//!
+//! An error is what the driver says: it refuses the call, has too little memory left, or reports
+//! that work before the call failed. Where a call fails for another reason, its description says
+//! so.
 
 use super::error::GpuError;
 use super::monitor::Monitor;
@@ -59,106 +64,68 @@ pub trait AnyDevice: Sized + 'static {
     /// If there are not that many GPUs, or one cannot be opened.
     fn nth(&self, index: usize) -> Result<&Self, GpuError>;
     /// Makes the calling thread's next calls go to this device.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn make_current(&self) -> Result<(), GpuError>;
     /// Blocks the host thread until the device has nothing left to do.
-    ///
-    /// # Errors
-    /// If the driver reports that work before it failed.
     fn synchronize(&self) -> Result<(), GpuError>;
     /// Lets copies to and from another device bypass host memory, if they can.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn enable_access(&self, other: &Self) -> Result<(), GpuError>;
-    /// # Errors
-    /// If the driver does not answer.
     fn free_memory(&self) -> Result<Bytes, GpuError>;
-    /// Makes the default pool keep what is freed.
+    /// Makes the default pool keep what is freed for later allocations, as frameworks do. Otherwise
+    /// it goes back to the system at the next synchronisation.
     ///
     /// # Errors
     /// If the device has no pools.
     fn keep_pool(&self) -> Result<(), GpuError>;
 
     /// Whether the device allocates in the order of streams.
-    ///
-    /// # Errors
-    /// If the driver does not answer.
     fn has_pools(&self) -> Result<bool, GpuError>;
-    /// Whether a process may have a second context of its own on the device.
-    ///
-    /// # Errors
-    /// If the driver does not answer.
+    /// Whether a process may have a second context of its own on the device. In exclusive compute
+    /// mode it may not.
     fn may_have_more_contexts(&self) -> Result<bool, GpuError>;
-    /// Makes another context, which lives as long as the value.
-    ///
-    /// # Errors
-    /// If the driver refuses.
+    /// Makes another context, which lives as long as the value and is current until then.
     fn another_context(&self) -> Result<Self::ExtraContext, GpuError>;
     /// Loads the library's kernels once more.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn load_again(&self) -> Result<Self::ExtraModule, GpuError>;
     /// What holds streams back.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn blocker(&self) -> Result<Self::Blocker, GpuError>;
 
+    /// Each context has one; which one a call means depends on the context that is current then.
     fn legacy_default_stream(&self) -> Self::Stream;
     /// A stream that waits for the legacy default stream, and the other way round.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn blocking_stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
-    /// A stream that the legacy default stream does not concern.
-    ///
-    /// # Errors
-    /// If the driver refuses.
+    /// A stream that the legacy default stream does not concern. Of two waiting kernels, blocks of
+    /// the one whose stream has the lower `priority` are dispatched first. The driver clamps
+    /// numbers outside the device's range.
     fn stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
     /// An event without a time stamp.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn ordering_event(&self) -> Result<Self::Event, GpuError>;
-    /// # Errors
-    /// If the driver refuses.
     fn timing_event(&self) -> Result<Self::Event, GpuError>;
 
-    /// # Errors
-    /// If the device has too little free memory.
     fn allocate(&self, bytes: Bytes) -> Result<Self::DeviceMemory, GpuError>;
-    /// # Errors
-    /// If the system refuses to lock that much memory.
     fn allocate_pinned(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
-    /// Pinned memory that bypasses the CPU's caches.
-    ///
-    /// # Errors
-    /// If the system refuses to lock that much memory.
+    /// Pinned memory that bypasses the CPU's caches. The CPU writes it quickly, a whole cache line
+    /// at a time, but reads it so slowly that it should not.
     fn allocate_write_combined(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
     /// # Errors
-    /// If the device has no managed memory, or too little is free.
+    /// [`GpuError::NoManagedMemory`] if the device does not migrate pages on demand.
     fn allocate_managed(&self, bytes: Bytes) -> Result<Self::ManagedMemory, GpuError>;
     /// Pins memory where it is.
     ///
     /// # Safety
     /// The `bytes` from `address` on must stay mapped as long as the value lives.
-    ///
-    /// # Errors
-    /// If the system refuses to lock that much memory.
     unsafe fn register(
         &self,
         address: *mut f32,
         bytes: Bytes,
     ) -> Result<Self::Registration, GpuError>;
 
-    /// A launch of a kernel of the library; see [`super::Launch::new`].
+    /// A launch of a kernel of the library. `inputs` and the output are device addresses, and the
+    /// workspace is a reduction's. The counts are those of the elements worked on, of each input's
+    /// elements, and the `lead` that is defined at [`crate::host::Team::run`].
     ///
     /// # Errors
-    /// If the kernel cannot be had.
+    /// If the kernel library cannot be compiled; [`GpuError::NoLibrary`] if the kernel's library is
+    /// missing.
     fn kernel(
         &self,
         kernel: (Kernel, Arguments),
@@ -166,10 +133,11 @@ pub trait AnyDevice: Sized + 'static {
         output_and_workspace: (u64, u64),
         counts: (u64, u64, u64),
     ) -> Result<Self::Launch, GpuError>;
-    /// A launch of a user's kernel; see [`super::Launch::own`].
+    /// A launch of a kernel that is not of the library, on device addresses. `shape` is that of a
+    /// product: rows, inner elements and columns.
     ///
     /// # Errors
-    /// If the kernel cannot be had or not be launched so.
+    /// If the kernel cannot be compiled, loaded or launched so, or the vendor's library is missing.
     fn own_kernel(
         &self,
         kernel: &OwnKernel,
@@ -183,101 +151,66 @@ pub trait AnyDevice: Sized + 'static {
 pub trait AnyStream<D: AnyDevice> {
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> Result<(), GpuError>;
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> Result<(), GpuError>;
     /// # Safety
-    /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses.
+    /// Both ranges must be valid until the stream has executed the copy, and must not overlap.
     unsafe fn copy_on_device(&self, from: u64, to: u64, bytes: Bytes) -> Result<(), GpuError>;
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn copy_to_peer(&self, from: u64, to: (&D, u64), bytes: Bytes) -> Result<(), GpuError>;
     /// # Safety
     /// All rows must be valid until the stream has executed the copy, and those that are read must
     /// not overlap those that are written.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn copy_rows(&self, from: RowSide, to: RowSide, shape: RowShape)
     -> Result<(), GpuError>;
     /// Sets bytes to zero.
     ///
     /// # Safety
     /// The range must be valid until the stream has executed the call.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError>;
     /// Moves pages of managed memory to one side: `range` is the offset and the length.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn prefetch(
         &self,
         memory: &D::ManagedMemory,
         range: (Bytes, Bytes),
         to: Residence,
     ) -> Result<(), GpuError>;
-    /// Makes what a launch in this stream needs, so that launching takes no longer the first time.
-    ///
-    /// # Errors
-    /// If a library refuses.
+    /// Makes what a library needs for such a launch in this stream, so that it counts as set-up.
+    /// Otherwise the first launch would make it.
     fn prepare(&self, launch: &D::Launch) -> Result<(), GpuError>;
     /// # Safety
     /// The memory that the launch names must be valid until the stream has executed it.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn launch(&self, launch: &D::Launch) -> Result<(), GpuError>;
-    /// # Errors
-    /// If the driver refuses.
+    /// Takes memory that work behind the call in the stream may use.
     fn allocate(&self, bytes: Bytes) -> Result<D::PooledMemory, GpuError>;
-    /// # Errors
-    /// If the driver refuses.
+    /// Gives memory back when the stream has done all work before the call.
     fn free(&self, memory: D::PooledMemory) -> Result<(), GpuError>;
-    /// # Errors
-    /// If the driver refuses.
     fn record(&self, event: &D::Event) -> Result<(), GpuError>;
     /// Makes later work of this stream wait for the event's latest record.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn wait(&self, event: &D::Event) -> Result<(), GpuError>;
     /// Blocks the host thread until the stream has done everything.
-    ///
-    /// # Errors
-    /// If the driver reports that work before it failed.
     fn synchronize(&self) -> Result<(), GpuError>;
-    /// Captures what `issue` puts into this stream, and into those that it makes wait for it.
+    /// Captures what `issue` puts into this stream, and into those that it makes wait for it. The
+    /// work is recorded and not executed.
     ///
     /// # Errors
-    /// What `issue` returns, or if some call cannot be captured.
+    /// What `issue` returns; or if some call cannot be captured, or this stream was not made to
+    /// wait for all the others again.
     fn capture<E: From<GpuError>>(
         &self,
         issue: impl FnOnce() -> Result<(), E>,
     ) -> Result<D::Graph, E>;
-    /// Launches a graph.
+    /// Launches a graph. It starts after everything issued to the stream before, and what is issued
+    /// to the stream later starts after the whole graph.
     ///
     /// # Safety
     /// The memory that the graph's nodes access must stay valid until the stream has executed it.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     unsafe fn replay(&self, graph: &D::ExecutableGraph) -> Result<(), GpuError>;
-    /// During capture, adds a node that records `event` at every launch.
+    /// During capture, adds a node that records `event` at every launch: [`AnyStream::record`] adds
+    /// no node then, and only orders others.
     ///
     /// # Errors
     /// If the stream is not being captured.
@@ -287,11 +220,8 @@ pub trait AnyStream<D: AnyDevice> {
 /// A point in a stream.
 pub trait AnyEvent: Sized {
     /// Blocks the host thread until the latest record of the event has happened.
-    ///
-    /// # Errors
-    /// If the driver reports that work before it failed.
     fn synchronize(&self) -> Result<(), GpuError>;
-    /// The time from `earlier` to this event.
+    /// The time from `earlier` to this event; zero if this one came first.
     ///
     /// # Errors
     /// If either event has no time stamp or has not happened yet.
@@ -301,19 +231,17 @@ pub trait AnyEvent: Sized {
 /// Holds a stream until it is released; see [`super::Blocker`].
 pub trait AnyBlocker<D: AnyDevice> {
     /// Makes everything issued to the stream from now on wait for the release.
-    ///
-    /// # Errors
-    /// If the driver refuses.
     fn hold(&mut self, stream: &D::Stream) -> Result<(), GpuError>;
     /// Releases the stream and waits until all of `streams` are done.
     ///
     /// # Errors
-    /// If the stream was held for too long, or does not finish.
+    /// [`GpuError::HeldTooLong`] if the hold may have ended before the release, or
+    /// [`GpuError::Timeout`] if a stream does not finish.
     fn end(&self, streams: &[&D::Stream]) -> Result<(), GpuError>;
-    /// Waits for a stream, but not for ever.
+    /// Waits for a stream, but not for ever. For use where the device might hang.
     ///
     /// # Errors
-    /// If the stream does not finish.
+    /// [`GpuError::Timeout`] if the stream does not finish.
     fn finish(stream: &D::Stream) -> Result<(), GpuError>;
 }
 
@@ -338,8 +266,6 @@ pub trait AnyRegistration {
 
 /// Work that was captured from streams.
 pub trait AnyGraph<D: AnyDevice> {
-    /// # Errors
-    /// If the driver refuses.
     fn instantiate(&self) -> Result<D::ExecutableGraph, GpuError>;
 }
 

@@ -9,16 +9,14 @@
 //! same time each run if the core does nothing else.
 
 use std::hint::black_box;
-#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Pins the thread that made it to one CPU as long as it lives, and moves it to a quieter
 /// one when asked to. Threads started meanwhile inherit the affinity, so a
-/// [`super::Team`] must be created before. Where the system has no affinity call, the
-/// thread stays free.
+/// [`super::Team`] must be created before. Where the system refuses,
+/// the thread stays free.
 pub struct OneCpu {
-    #[cfg(target_os = "linux")]
     before: Option<libc::cpu_set_t>,
     /// CPUs that the thread may run on. `at` is the index of its current one.
     cpus: Vec<usize>,
@@ -82,7 +80,6 @@ impl OneCpu {
         (0..3).map(|_| arithmetic()).min().unwrap_or_default()
     }
 
-    #[cfg(target_os = "linux")]
     fn free() -> Self {
         /// The affinity that the program was started with. A second value that is made
         /// while another one lives gets this choice, and not the one CPU of the other.
@@ -94,11 +91,6 @@ impl OneCpu {
             |&cpu: &usize| allowed.is_some_and(|set| unsafe { libc::CPU_ISSET(cpu, &set) });
         let cpus = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
         Self { before, cpus, at: 0, pace: Duration::MAX }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn free() -> Self {
-        Self { cpus: Vec::new(), at: 0, pace: Duration::MAX }
     }
 }
 
@@ -150,7 +142,6 @@ fn arithmetic() -> Duration {
 }
 
 /// The CPUs that the calling thread may run on.
-#[cfg(target_os = "linux")]
 fn current() -> Option<libc::cpu_set_t> {
     // SAFETY: the set is plain data, and the call writes no more than `size` bytes of it.
     unsafe {
@@ -160,7 +151,6 @@ fn current() -> Option<libc::cpu_set_t> {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn move_to(cpu: usize) {
     // SAFETY: the set is plain data, and the call only reads it. `CPU_SET` checks its
     // index.
@@ -171,12 +161,8 @@ fn move_to(cpu: usize) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn move_to(_: usize) {}
-
 impl Drop for OneCpu {
     fn drop(&mut self) {
-        #[cfg(target_os = "linux")]
         if let Some(before) = &self.before {
             // SAFETY: the set came from the system, and the call only reads it.
             unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), before) };
@@ -217,7 +203,6 @@ mod tests {
         assert!(cpu.pace > Duration::ZERO);
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_nested_one_cpu_is_as_free_and_restores_the_affinity() {
         let outer = OneCpu::quietest();

@@ -28,20 +28,20 @@ pub fn describe() -> CpuDescription {
 }
 
 fn model() -> Option<String> {
-    let facts = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let (_, name) = facts
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(key, _)| key.trim() == "model name")?;
-    Some(name.trim().to_owned())
+    fact("/proc/cpuinfo", "model name")
 }
 
 /// A line of `/proc/meminfo`, whose "kB" are kibibytes (`proc_meminfo(5)`).
 fn memory(line: &str) -> Option<Bytes> {
-    let facts = fs::read_to_string("/proc/meminfo").ok()?;
-    let (_, value) =
-        facts.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| *key == line)?;
-    Some(Bytes::kib(value.trim().strip_suffix("kB")?.trim().parse().ok()?))
+    let kilobytes = fact("/proc/meminfo", line)?;
+    Some(Bytes::kib(kilobytes.strip_suffix("kB")?.trim().parse().ok()?))
+}
+
+/// The first value of this key in a file of keys and values.
+fn fact(file: &str, key: &str) -> Option<String> {
+    let facts = fs::read_to_string(file).ok()?;
+    let mut facts = facts.lines().filter_map(|line| line.split_once(':'));
+    facts.find(|(known, _)| known.trim() == key).map(|(_, value)| value.trim().to_owned())
 }
 
 /// Host memory that can be allocated without swapping anything out, where the system

@@ -26,7 +26,7 @@ mod vector;
 
 pub use affinity::OneCpu;
 pub use cpu::{CpuDescription, available_memory, describe};
-pub use page_policy::{PagePolicy, page_policy};
+pub use page_policy::page_policy;
 pub use pages::PageMemory;
 pub use place::{governor, locked_limit, nodes_of_process, numbers};
 pub use team::{Operand, Team};

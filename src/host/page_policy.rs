@@ -1,25 +1,12 @@
 //! How the operating system and the C library give pages of memory to a process.
 
+use crate::machine::HostPages;
 use crate::units::Bytes;
 use std::fs;
 
-/// What decides how much the first touch of memory costs, and which memory is new.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PagePolicy {
-    /// Size of an ordinary page.
-    pub bytes: Bytes,
-    /// When large ranges get huge pages: `always`, `madvise` or `never`, where the system tells.
-    pub huge: Option<String>,
-    /// Whether whoever touches memory waits until huge pages are free, where the system tells.
-    pub defrag: Option<String>,
-    /// From how many bytes on the C library's allocator maps new pages for each allocation, and
-    /// how many unused ones it keeps.
-    pub allocator: String,
-}
-
 /// The policy of this machine for this process.
-pub fn page_policy() -> PagePolicy {
-    PagePolicy {
+pub fn page_policy() -> HostPages {
+    HostPages {
         bytes: page_bytes(),
         huge: chosen("enabled"),
         defrag: chosen("defrag"),
@@ -27,16 +14,10 @@ pub fn page_policy() -> PagePolicy {
     }
 }
 
-#[cfg(unix)]
 fn page_bytes() -> Bytes {
     // SAFETY: the call only asks.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).ok().filter(|&bytes| bytes > 0).map_or(Bytes::kib(4), Bytes::new)
-}
-
-#[cfg(not(unix))]
-const fn page_bytes() -> Bytes {
-    Bytes::kib(4)
 }
 
 /// The word in brackets in a file such as `always [madvise] never` (the kernel's

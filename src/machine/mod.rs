@@ -3,8 +3,12 @@
 //!
 //! Invariant: nothing here knows of programs, or of how anything is measured.
 
+mod condition;
+mod host_pages;
 mod link;
 
+pub use condition::Condition;
+pub use host_pages::HostPages;
 pub use link::{NvLinks, PcieLink};
 
 use crate::units::Bytes;

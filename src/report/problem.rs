@@ -47,6 +47,20 @@ pub enum ProblemKind {
     Interrupted,
 }
 
+impl ProblemKind {
+    /// The exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Unanswered => 1,
+            Self::Input | Self::Usage => 2,
+            Self::NoGpu => 3,
+            Self::Machine => 4,
+            // As the shell has it for programs that an interrupt ends: 128 and its number.
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -68,12 +82,13 @@ impl Failed {
 
 impl Problem {
     /// A message of ours that is about a file begins with `file:line:column: ` or `file:line: `.
-    pub fn new(code: u8, kind: ProblemKind, message: &str, help: Option<String>) -> Self {
-        let (place, message) = match FilePosition::before(message) {
+    pub fn new(kind: ProblemKind, report: &miette::Report) -> Self {
+        let (whole, help) = (report.to_string(), report.help().map(|help| help.to_string()));
+        let (place, message) = match FilePosition::before(&whole) {
             Some((place, rest)) => (Some(place), rest),
-            None => (None, message),
+            None => (None, whole.as_str()),
         };
-        Self { code, kind, message: message.to_owned(), help, place }
+        Self { code: kind.code(), kind, message: message.to_owned(), help, place }
     }
 }
 
@@ -104,7 +119,8 @@ mod tests {
     #[test]
     fn a_message_is_parted_from_its_place() {
         let found = |message| {
-            let Problem { place, message, .. } = Problem::new(2, ProblemKind::Input, message, None);
+            let report = miette::Report::msg(message);
+            let Problem { place, message, .. } = Problem::new(ProblemKind::Input, &report);
             (place.map(|place| (place.file, place.line, place.column)), message)
         };
         let (place, message) = found("my: dir/a.toml:3:14: `x` is 1:2: no");

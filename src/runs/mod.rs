@@ -8,6 +8,7 @@ mod partial;
 pub use partial::PartialRuns;
 
 use crate::files::{self, Place};
+use crate::stats::{median, relative_spread};
 use crate::timeline::{Activity, Timeline};
 use crate::units::Span;
 use miette::Diagnostic;
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Version of the file format.
+/// Version of the file formats, of complete runs and of those that are not complete yet.
 const FORMAT: u32 = 1;
 /// Bytes of a file of runs: a thousand times what `verify` writes of a scenario.
 const LARGEST: u64 = 256 << 20;
@@ -59,16 +60,18 @@ impl Run {
         self.worst_error = self.worst_error.max(other.worst_error);
     }
 
+    fn passes(&self) -> Vec<f64> {
+        self.passes_ns.iter().map(|span| span.nanos_f64()).collect()
+    }
+
     /// The median pass.
     pub fn makespan(&self) -> Span {
-        let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
-        Span::from_nanos_f64(crate::stats::median(&passes).unwrap_or(0.0))
+        Span::from_nanos_f64(median(&self.passes()).unwrap_or(0.0))
     }
 
     /// Robust relative spread of the passes; `None` for a single pass.
     pub fn spread(&self) -> Option<f64> {
-        let passes: Vec<f64> = self.passes_ns.iter().map(|span| span.nanos_f64()).collect();
-        crate::stats::relative_spread(&passes).filter(|_| passes.len() > 1)
+        relative_spread(&self.passes()).filter(|_| self.passes_ns.len() > 1)
     }
 }
 
@@ -153,18 +156,7 @@ impl RunSet {
     /// If the file cannot be read, is not a file of runs of this format, or has a run that cannot
     /// have been one.
     pub fn load(path: &Path) -> Result<Self, RunsError> {
-        let name = path.display().to_string();
-        let read = |source| RunsError::Read { path: name.clone(), source };
-        let text = files::read(path, LARGEST).map_err(read)?;
-        let Versioned { hallway_runs: found } = decoded(&name, &text)?;
-        if found != FORMAT {
-            return Err(RunsError::Format { path: name, found });
-        }
-        let set: Self = decoded(&name, &text)?;
-        match set.problem() {
-            Some(problem) => Err(RunsError::Content { path: name, problem }),
-            None => Ok(set),
-        }
+        loaded(path, |file: Versioned| file.hallway_runs, |set| set)
     }
 
     /// What is wrong with runs whose every value is of the right type.
@@ -207,11 +199,7 @@ impl RunSet {
     /// # Errors
     /// If the folder or the file cannot be written; an old file stays as it was.
     pub fn save(&self, path: &Path) -> Result<(), RunsError> {
-        let name = path.display().to_string();
-        let write = |source| RunsError::Write { path: name.clone(), source };
-        let mut text = serde_json::to_string(self).expect("runs are plain data");
-        text.push('\n');
-        files::write_whole(path, text.as_bytes()).map_err(write)
+        saved(self, path)
     }
 
     /// Adds a run, to those of the same plan if there are any.
@@ -268,6 +256,33 @@ impl RunSet {
     pub fn trace_of(&self, identity: &str) -> Option<&Trace> {
         self.traces.iter().find(|trace| trace.identity == identity)
     }
+}
+
+/// Reads a file of runs, complete or not: `version` finds the number of its format in what every
+/// version has, and `set` the runs.
+fn loaded<V: DeserializeOwned, T: DeserializeOwned>(
+    path: &Path,
+    version: fn(V) -> u32,
+    set: fn(&T) -> &RunSet,
+) -> Result<T, RunsError> {
+    let name = path.display().to_string();
+    let read = |source| RunsError::Read { path: name.clone(), source };
+    let text = files::read(path, LARGEST).map_err(read)?;
+    let found = version(decoded(&name, &text)?);
+    if found != FORMAT {
+        return Err(RunsError::Format { path: name, found });
+    }
+    let runs: T = decoded(&name, &text)?;
+    match set(&runs).problem() {
+        Some(problem) => Err(RunsError::Content { path: name, problem }),
+        None => Ok(runs),
+    }
+}
+
+fn saved(runs: &impl Serialize, path: &Path) -> Result<(), RunsError> {
+    let text = serde_json::to_string(runs).expect("runs are plain data") + "\n";
+    let write = |source| RunsError::Write { path: path.display().to_string(), source };
+    files::write_whole(path, text.as_bytes()).map_err(write)
 }
 
 /// What a text has, or where it stops making sense.

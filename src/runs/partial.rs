@@ -1,14 +1,10 @@
 //! Runs of a scenario that are not complete yet.
 
-use super::{RunSet, RunsError, decoded};
-use crate::files;
+use super::{FORMAT, RunSet, RunsError, loaded, saved};
 use crate::runs::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Version of the file format.
-const FORMAT: u32 = 1;
 
 /// The runs of a scenario so far, with what it takes to go on. It is written after every run, so
 /// that whatever ends the process costs one run.
@@ -51,26 +47,13 @@ impl PartialRuns {
     /// # Errors
     /// If the file cannot be read, or does not hold such runs.
     pub fn load(path: &Path) -> Result<Self, RunsError> {
-        let name = path.display().to_string();
-        let read = |source| RunsError::Read { path: name.clone(), source };
-        let text = files::read(path, super::LARGEST).map_err(read)?;
-        let Versioned { hallway_partial_runs: found } = decoded(&name, &text)?;
-        if found != FORMAT {
-            return Err(RunsError::Format { path: name, found });
-        }
-        let partial: Self = decoded(&name, &text)?;
-        match partial.set.problem() {
-            Some(problem) => Err(RunsError::Content { path: name, problem }),
-            None => Ok(partial),
-        }
+        let version = |file: Versioned| file.hallway_partial_runs;
+        loaded(path, version, |partial: &Self| &partial.set)
     }
 
     /// # Errors
     /// If the folder or the file cannot be written; an old file stays as it was.
     pub fn save(&self, path: &Path) -> Result<(), RunsError> {
-        let name = path.display().to_string();
-        let text = serde_json::to_string(self).expect("runs are plain data") + "\n";
-        let write = |source| RunsError::Write { path: name, source };
-        files::write_whole(path, text.as_bytes()).map_err(write)
+        saved(self, path)
     }
 }

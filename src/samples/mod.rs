@@ -11,7 +11,6 @@
 mod caches;
 mod calls;
 mod chains;
-mod condition;
 mod contention;
 mod copies;
 mod definition;
@@ -42,7 +41,6 @@ pub use caches::{
 };
 pub use calls::{IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, TURNS, TimedCall};
 pub use chains::{CYCLES, LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};
-pub use condition::Condition;
 pub use contention::{Load, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side};
 pub use copies::{ROTATED, is_of_rate};
 pub use definition::{Definition, Doer, Work};
@@ -53,7 +51,7 @@ pub use host_copies::FAR;
 pub use memory::{MemoryWork, WaitPart};
 pub use own_kernels::OwnRun;
 pub use polling::MEANWHILE;
-pub use provenance::{CalibrationExtent, HostPages, Provenance};
+pub use provenance::{CalibrationExtent, Provenance};
 pub use quantity::Quantity;
 pub use round_trips::{LATE, TRIP_ELEMENTS, TripPart};
 pub use rows::{GAP, MANY_ROWS, RowPath};
@@ -62,6 +60,8 @@ pub use table::table_template;
 pub use transfers::TransferPath;
 pub use trial::Trial;
 pub use twins::{Handing, Taker};
+
+pub use crate::machine::{Condition, HostPages};
 
 use crate::units::Span;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The machine under a calibration, and how much of it was measured.
 
 use crate::files::{code_point, unprintable};
-use crate::machine::{Capacities, MOST_CPU_THREADS, MultiprocessorLimits};
+use crate::machine::{Capacities, HostPages, MOST_CPU_THREADS, MultiprocessorLimits};
 use crate::units::Bytes;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -68,25 +68,6 @@ pub struct Provenance {
     /// What each multiprocessor holds at once, as the driver says.
     #[serde(default)]
     pub multiprocessor: MultiprocessorLimits,
-}
-
-/// How the system gives pages of memory to processes: it decides what the first touch of memory
-/// costs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HostPages {
-    /// Size of an ordinary page.
-    pub bytes: Bytes,
-    /// When large ranges get huge pages: `always`, `madvise` or `never` (Linux,
-    /// `transparent_hugepage/enabled`), where the system tells.
-    pub huge: Option<String>,
-    /// Whether whoever touches memory waits until huge pages are free (`transparent_hugepage/
-    /// defrag`), where the system tells.
-    pub defrag: Option<String>,
-    /// From how many bytes on the C library's allocator takes new pages for each allocation, and
-    /// gives them back: what the environment sets, or the library's default. (hallway's own buffers
-    /// always get new pages.)
-    pub allocator: String,
 }
 
 /// The number of GPUs in files of early versions.

@@ -42,17 +42,9 @@ struct Scored {
 
 /// Predicts the trials among the samples and sums up how far off the predictions are. `None` if
 /// there are no trials. Where `passes` has the profile of each of two passes, margins come from
-/// predicting with one pass what the trials took in the other.
+/// predicting with one pass what the trials took in the other. `along` hears how many trials are
+/// predicted, whenever there are more.
 pub fn assess(
-    profile: &Profile,
-    passes: Option<&[Profile; 2]>,
-    samples: &Samples,
-) -> Option<Accuracy> {
-    assess_along(profile, passes, samples, &mut |_| {})
-}
-
-/// Like [`assess`]. Tells how many trials are predicted, whenever there are more.
-pub(super) fn assess_along(
     profile: &Profile,
     passes: Option<&[Profile; 2]>,
     samples: &Samples,

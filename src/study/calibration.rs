@@ -1,8 +1,8 @@
 //! Calibrate a machine, fit a profile to what was measured, and assess it on trials.
 
-use super::accuracy::assess_along;
-use super::trials::{Round, TrialError, Trials};
-use crate::calibrate::{CalibrateError, Progress, Schedule, calibrate};
+use super::accuracy::assess;
+use super::trials::{TrialError, Trials};
+use crate::calibrate::{CalibrateError, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
 use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
@@ -12,7 +12,7 @@ use crate::profile::{Accuracy, Profile, ProfileError};
 use crate::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SamplesError};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// How far a calibration has come.
@@ -146,11 +146,23 @@ impl<'a> Calibration<'a> {
         for pass in 0..schedule.passes() {
             samples = trials.round(|round| {
                 let probes = schedule.probes_until(pass)..schedule.probes_until(pass + 1);
-                let along = Measuring(&mut *along);
-                let mut along = WithTrials { along, round, probes, failed: None };
+                let mut failed = None;
+                // A shared machine changes from minute to minute: spread out over the probes of the
+                // pass, trials meet it in the same conditions as measurements.
+                let mut with_trials = |done: usize, total: usize| {
+                    let measured = done.clamp(probes.start, probes.end) - probes.start;
+                    while round.is_behind((measured, probes.len())) {
+                        along(Phase::Measuring { done, total })?;
+                        if let Err(error) = round.step() {
+                            failed = Some(error);
+                            return ControlFlow::Break(());
+                        }
+                    }
+                    along(Phase::Measuring { done, total })
+                };
                 let part = (&schedule, pass);
-                let measured = calibrate(device, team, part, samples, recorder, &mut along);
-                match along.failed {
+                let measured = calibrate(device, team, part, samples, recorder, &mut with_trials);
+                match failed {
                     Some(error) => Err(CalibrationError::from(error)),
                     None => measured.map_err(CalibrationError::from),
                 }
@@ -206,7 +218,7 @@ pub fn fit_and_assess(
     let passes = fit_passes(samples);
     let total = samples.trials.len();
     along(Phase::PredictingTrials { done: 0, total });
-    let accuracy = assess_along(&profile, passes.as_ref(), samples, &mut |done| {
+    let accuracy = assess(&profile, passes.as_ref(), samples, &mut |done| {
         along(Phase::PredictingTrials { done, total });
     });
     along(Phase::FindingIntervals);
@@ -228,46 +240,12 @@ pub fn drifts(
 ) -> Result<Vec<(Quantity, Drift)>, CalibrateError> {
     let (empty, schedule) = (Samples::none(now.clone()), Schedule::telling(now));
     let mut recorder = Recorder::new(std::io::sink(), &empty)?;
-    let mut along = Measuring(along);
-    let now = calibrate(device, team, (&schedule, 0), empty, &mut recorder, &mut along)?;
+    let along = &mut |done, total| along(Phase::Measuring { done, total });
+    let now = calibrate(device, team, (&schedule, 0), empty, &mut recorder, along)?;
     let quantities: BTreeSet<&Quantity> = now.measurements.iter().map(|m| &m.quantity).collect();
     let drift = |quantity: &Quantity| {
         let drift = Drift::between(&times_of(before, quantity), &times_of(&now, quantity))?;
         Some((quantity.clone(), drift))
     };
     Ok(quantities.into_iter().filter_map(drift).collect())
-}
-
-/// Passes on how far measuring has come.
-struct Measuring<'a>(&'a mut dyn FnMut(Phase) -> ControlFlow<()>);
-
-impl Progress for Measuring<'_> {
-    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
-        (self.0)(Phase::Measuring { done, total })
-    }
-}
-
-/// A calibration pass with trials run in between. A shared machine changes from minute to minute:
-/// spread out like this, measurements and trials meet it in the same conditions.
-struct WithTrials<'a, 's> {
-    along: Measuring<'a>,
-    round: &'a mut Round<'s>,
-    /// The probes of this pass, counted over all passes.
-    probes: Range<usize>,
-    failed: Option<TrialError>,
-}
-
-impl Progress for WithTrials<'_, '_> {
-    fn advance(&mut self, done: usize, total: usize) -> ControlFlow<()> {
-        let Range { start, end } = self.probes;
-        let share = (done.clamp(start, end) - start, end - start);
-        while self.round.is_behind(share) {
-            self.along.advance(done, total)?;
-            if let Err(error) = self.round.step() {
-                self.failed = Some(error);
-                return ControlFlow::Break(());
-            }
-        }
-        self.along.advance(done, total)
-    }
 }

@@ -16,7 +16,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The contents of buffers that are held at once, so that plans of many workloads can be mixed.
 /// Above this, some workloads are run before others; a larger one is run by itself.
@@ -38,22 +38,24 @@ pub enum StudyError {
 /// What a runner tells while it works. The answer says whether to go on.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// A run begins, of so many that are left with it.
-    Begins { left: usize },
+    Begins,
     /// A run is on the disk.
     Kept,
     /// A plan does not fit into the memory that is free now.
-    LeftOut { scenario: &'e str, error: &'e ExecuteError },
+    LeftOut {
+        scenario: &'e str,
+        error: &'e ExecuteError,
+    },
 }
 
 /// The plans to run of one workload.
 #[derive(Debug)]
 pub struct Job<'p> {
-    workload: &'p Workload,
+    pub workload: &'p Workload,
     /// Each with its identity.
     programs: Vec<(&'p Program, String)>,
     /// Where the runs go when there are all. They grow beside it.
-    path: PathBuf,
+    pub path: PathBuf,
     kept: PartialRuns,
     ranking: &'p Ranking,
     /// Whether another process runs the other plans.
@@ -81,17 +83,8 @@ impl<'p> Job<'p> {
         jobs.map(job).collect()
     }
 
-    pub fn workload(&self) -> &'p Workload {
-        self.workload
-    }
-
     pub fn programs(&self) -> impl Iterator<Item = &'p Program> {
         self.programs.iter().map(|(program, _)| *program)
-    }
-
-    /// Where the runs go.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Takes up what an interrupted process kept, if it kept anything. Returns the number of runs.
@@ -229,8 +222,7 @@ impl<D: AnyDevice> Runner<'_, D> {
         group.retain(|&(job, plan)| jobs[job].lacks(&jobs[job].programs[plan].1, round));
         let mut executors: BTreeMap<usize, Executor<'_, D>> = BTreeMap::new();
         for (job, plan) in group {
-            let left = self.left(jobs);
-            stops(along(Event::Begins { left }))?;
+            stops(along(Event::Begins))?;
             let (workload, program) = (jobs[job].workload, jobs[job].programs[plan].0);
             let executor = executors
                 .entry(job)
@@ -278,7 +270,7 @@ impl<D: AnyDevice> Runner<'_, D> {
         let RunSet { scenario, calibration_unix_time, .. } = &job.kept.set;
         let mut reruns = RunSet::new(scenario, *calibration_unix_time);
         for (program, _) in turns {
-            stops(along(Event::Begins { left: 0 }))?;
+            stops(along(Event::Begins))?;
             let run = executor.run(program, self.effort);
             reruns.add(run.map_err(|source| job.failure(program, source))?);
         }
@@ -315,7 +307,7 @@ impl<D: AnyDevice> Runner<'_, D> {
         }
         let executor = Executor::new(self.device, self.team, job.workload, self.contents);
         for program in meant {
-            stops(along(Event::Begins { left: 0 }))?;
+            stops(along(Event::Begins))?;
             let trace = executor.trace(program).map_err(|source| job.failure(program, source))?;
             job.kept.set.traces.push(trace);
         }

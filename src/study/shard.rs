@@ -1,7 +1,6 @@
 //! A part of the plans, for one of several processes.
 
 use hmac_sha256::Hash;
-use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -64,11 +63,5 @@ impl FromStr for Shard {
         shard.ok_or_else(|| {
             "write the part's number and the number of parts, such as 3/16".to_owned()
         })
-    }
-}
-
-impl fmt::Display for Shard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
     }
 }

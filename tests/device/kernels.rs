@@ -1,7 +1,7 @@
 //! Every kernel on the device computes what its CPU twin does.
 
 use super::{download, on_a_gpu, random, upload};
-use hallway::gpu::{Device, DeviceMemory, GpuError, Launch, Stream};
+use hallway::gpu::{AnyDevice, AnyMemory, AnyStream, Device, DeviceMemory, GpuError};
 use hallway::host::{Operand, Team};
 use hallway::kernels::{Arguments, Kernel, Shape};
 
@@ -13,14 +13,13 @@ fn map_on_device(
     inputs: &[Vec<f32>],
     (count, lead): (usize, usize),
 ) -> Result<Vec<f32>, GpuError> {
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let arrays = inputs.iter().map(|input| upload(device, &stream, input));
     let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     let output = upload(device, &stream, &vec![f32::NAN; count])?;
     let addresses: Vec<u64> = arrays.iter().map(DeviceMemory::address).collect();
     let sizes = (count as u64, inputs[0].len() as u64, lead as u64);
-    let launch =
-        Launch::new(device, (kernel, arguments), &addresses, (output.address(), 0), sizes)?;
+    let launch = device.kernel((kernel, arguments), &addresses, (output.address(), 0), sizes)?;
     // SAFETY: the arrays have the stated sizes and live until the download is done.
     unsafe { stream.launch(&launch)? };
     download(&stream, &output, count)
@@ -128,7 +127,7 @@ fn transforms_equal_their_twins() {
 fn a_sum_equals_its_twin_and_can_be_repeated() {
     on_a_gpu("a_sum_equals_its_twin_and_can_be_repeated", |device| {
         let team = Team::new(2).expect("two threads");
-        let stream = Stream::new(device)?;
+        let stream = device.stream(0)?;
         // The workspace is cleared once: each launch leaves the counter in it at zero.
         let workspace = upload(device, &stream, &[0.0; 2048])?;
         for count in [1, 2, 255, 1025, 100_003, 3_000_017] {
@@ -142,7 +141,7 @@ fn a_sum_equals_its_twin_and_can_be_repeated() {
                 let addresses = (output.address(), workspace.address());
                 let kernel = (Kernel::Sum, Arguments::default());
                 let sizes = (count as u64, count as u64, 0);
-                let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
+                let launch = device.kernel(kernel, &[input.address()], addresses, sizes)?;
                 // SAFETY: the arrays have the stated sizes and live until the download is
                 // done.
                 unsafe { stream.launch(&launch)? };
@@ -159,7 +158,7 @@ fn a_sum_equals_its_twin_and_can_be_repeated() {
 fn a_histogram_equals_its_twin_and_can_be_repeated() {
     on_a_gpu("a_histogram_equals_its_twin_and_can_be_repeated", |device| {
         let team = Team::new(2).expect("two threads");
-        let stream = Stream::new(device)?;
+        let stream = device.stream(0)?;
         for (count, bins) in [(1, 1), (255, 3), (100_003, 256), (3_000_017, 4096)] {
             let arguments = Arguments { extent: bins, ..Arguments::default() };
             // The workspace is cleared once: each launch leaves zeros in it.
@@ -174,7 +173,7 @@ fn a_histogram_equals_its_twin_and_can_be_repeated() {
                 let addresses = (output.address(), workspace.address());
                 let kernel = (Kernel::Histogram, arguments);
                 let sizes = (count as u64, count as u64, 0);
-                let launch = Launch::new(device, kernel, &[input.address()], addresses, sizes)?;
+                let launch = device.kernel(kernel, &[input.address()], addresses, sizes)?;
                 // SAFETY: the arrays have the stated sizes and live until the download is
                 // done.
                 unsafe { stream.launch(&launch)? };

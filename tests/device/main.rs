@@ -12,7 +12,8 @@ mod worse_machine;
 
 use hallway::execute::{Effort, Executor};
 use hallway::gpu::{
-    Blocker, Device, DeviceMemory, Event, GpuError, PinnedMemory, Registration, Stream,
+    AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Blocker, Device, DeviceMemory, GpuError,
+    Stream,
 };
 use hallway::host::{PageMemory, Team};
 use hallway::scenario::Workload;
@@ -47,7 +48,7 @@ fn random(count: usize, seed: u64) -> Vec<f32> {
 /// Allocates an array on the device with these values.
 fn upload(device: &Device, stream: &Stream, values: &[f32]) -> Result<DeviceMemory, GpuError> {
     let bytes = Bytes::of_f32(values.len() as u64);
-    let memory = DeviceMemory::new(device, bytes)?;
+    let memory = device.allocate(bytes)?;
     // SAFETY: both sides hold that many bytes until the copy has been waited for.
     unsafe { stream.copy_in(values.as_ptr(), memory.address(), bytes)? };
     stream.synchronize()?;
@@ -86,8 +87,8 @@ unsafe fn round_trip(
     }
     target.fill(0);
     let bytes = Bytes::of_f32(count as u64);
-    let stream = Stream::new(device)?;
-    let memory = DeviceMemory::new(device, bytes)?;
+    let stream = device.stream(0)?;
+    let memory = device.allocate(bytes)?;
     // SAFETY: all three hold that many bytes until the copies have been waited for.
     unsafe {
         stream.copy_in(from, memory.address(), bytes)?;
@@ -103,7 +104,7 @@ fn a_round_trip_through_pinned_memory_keeps_every_bit() {
     on_a_gpu("a_round_trip_through_pinned_memory_keeps_every_bit", |device| {
         for count in [1, 3, 1023, 1_048_577] {
             let bytes = Bytes::of_f32(count as u64);
-            let (from, to) = (PinnedMemory::new(device, bytes)?, PinnedMemory::new(device, bytes)?);
+            let (from, to) = (device.allocate_pinned(bytes)?, device.allocate_pinned(bytes)?);
             // SAFETY: both were allocated with that size.
             unsafe { round_trip(device, (from.as_mut_ptr(), to.as_mut_ptr()), count)? };
         }
@@ -121,8 +122,8 @@ fn a_round_trip_through_registered_memory_keeps_every_bit() {
         // SAFETY: the registrations are dropped before the pages, which were created
         // first.
         let _registrations = unsafe {
-            let from = Registration::new(device, from.as_mut_ptr(), bytes)?;
-            (from, Registration::new(device, to.as_mut_ptr(), bytes)?)
+            let from = device.register(from.as_mut_ptr(), bytes)?;
+            (from, device.register(to.as_mut_ptr(), bytes)?)
         };
         // SAFETY: both were allocated with that size.
         unsafe { round_trip(device, (from.as_mut_ptr(), to.as_mut_ptr()), count) }
@@ -133,9 +134,9 @@ fn a_round_trip_through_registered_memory_keeps_every_bit() {
 fn events_measure_a_known_delay() {
     on_a_gpu("events_measure_a_known_delay", |device| {
         let delay = Duration::from_millis(2);
-        let stream = Stream::new(device)?;
-        let (before, after) = (Event::timing(device)?, Event::timing(device)?);
-        let mut blocker = Blocker::new(device)?;
+        let stream = device.stream(0)?;
+        let (before, after) = (device.timing_event()?, device.timing_event()?);
+        let mut blocker = device.blocker()?;
         // Two rounds: in the first one the driver loads what it needs at a first use.
         for _ in 0..2 {
             let start = Instant::now();

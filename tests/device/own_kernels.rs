@@ -3,7 +3,7 @@
 use super::{download, on_a_gpu, random, upload};
 use hallway::calibrate::{LibraryJob, OwnJob, ScenarioJob, measure_own};
 use hallway::execute::{Effort, Executor};
-use hallway::gpu::{Device, GpuError, Launch, Stream};
+use hallway::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError};
 use hallway::host::Team;
 use hallway::kernels::{
     Code, CpuSide, Geometry, GpuSide, Image, Kernel, OwnKernel, Parameter, ProductType, Variant,
@@ -32,7 +32,7 @@ const LINE: Geometry = Geometry { grid: [4, 1, 1], block: [256, 1, 1], shared_by
 
 fn triad(kernel: &OwnKernel, device: &Device) -> Result<(), GpuError> {
     let (x, y) = (random(1000, 1), random(1000, 2));
-    let stream = Stream::new(device)?;
+    let stream = device.stream(0)?;
     let [dx, dy] = [upload(device, &stream, &x)?, upload(device, &stream, &y)?];
     let out = upload(device, &stream, &vec![0.0; 1000])?;
     let parameters = [
@@ -43,7 +43,7 @@ fn triad(kernel: &OwnKernel, device: &Device) -> Result<(), GpuError> {
         Parameter::F32(0.5),
     ];
     let memory = [&[dx.address(), dy.address()][..], &[out.address()]];
-    let launch = Launch::own(device, kernel, (Some(LINE), &parameters), memory, None)?;
+    let launch = device.own_kernel(kernel, (Some(LINE), &parameters), memory, None)?;
     let [registers, _] = launch.takes()?;
     assert!((1..=255).contains(&registers), "{registers} registers");
     // SAFETY: the arrays are as long as the launch is told.
@@ -77,7 +77,7 @@ fn ptx_a_cubin_and_source_compute_the_same() {
 fn code_that_cannot_be_loaded_says_where_and_why() {
     on_a_gpu("code_that_cannot_be_loaded_says_where_and_why", |device| {
         let error = |kernel: &OwnKernel, geometry| {
-            let made = Launch::own(device, kernel, (Some(geometry), &[]), [&[], &[]], None);
+            let made = device.own_kernel(kernel, (Some(geometry), &[]), [&[], &[]], None);
             made.err().expect("it cannot").to_string()
         };
         let missing = source("__global__ void k() {\n  int i = nothing;\n}\n", "k");

@@ -4,8 +4,8 @@
 use super::{download, on_a_gpu, random, upload};
 use hallway::calibrate::managed_bytes;
 use hallway::gpu::{
-    Blocker, Device, DeviceMemory, Event, ExtraContext, ExtraModule, GpuError, Launch,
-    ManagedMemory, Monitor, PinnedMemory, Stream,
+    AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Blocker, Device, GpuError, Launch,
+    Monitor,
 };
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Residence;
@@ -21,7 +21,7 @@ fn doubled(device: &Device, from: u64, to: u64) -> Result<Launch, GpuError> {
     let mut arguments = variant.arguments();
     arguments.a = 2.0;
     let count = COUNT as u64;
-    Launch::new(device, (variant.kernel, arguments), &[from], (to, 0), (count, count, 0))
+    device.kernel((variant.kernel, arguments), &[from], (to, 0), (count, count, 0))
 }
 
 fn is_double(values: &[f32], of: &[f32]) -> bool {
@@ -40,9 +40,9 @@ unsafe fn values_of(memory: *const f32) -> Vec<f32> {
 #[test]
 fn a_copy_on_the_device_keeps_every_value() {
     on_a_gpu("a_copy_on_the_device_keeps_every_value", |device| {
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 1));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 1));
         let from = upload(device, &stream, &values)?;
-        let to = DeviceMemory::new(device, from.bytes())?;
+        let to = device.allocate(from.bytes())?;
         // SAFETY: both hold that many bytes until the copies have been waited for.
         unsafe { stream.copy_on_device(from.address(), to.address(), from.bytes())? };
         assert_eq!(download(&stream, &to, COUNT)?, values);
@@ -53,10 +53,10 @@ fn a_copy_on_the_device_keeps_every_value() {
 #[test]
 fn write_combined_memory_arrives_as_it_was_written() {
     on_a_gpu("write_combined_memory_arrives_as_it_was_written", |device| {
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 2));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 2));
         let bytes = Bytes::of_f32(COUNT as u64);
-        let from = PinnedMemory::write_combined(device, bytes)?;
-        let to = DeviceMemory::new(device, bytes)?;
+        let from = device.allocate_write_combined(bytes)?;
+        let to = device.allocate(bytes)?;
         // SAFETY: all three hold that many values until the copies have been waited for.
         unsafe {
             from.as_mut_ptr().copy_from_nonoverlapping(values.as_ptr(), COUNT);
@@ -70,9 +70,9 @@ fn write_combined_memory_arrives_as_it_was_written() {
 #[test]
 fn kernels_read_and_write_pinned_memory_in_place() {
     on_a_gpu("kernels_read_and_write_pinned_memory_in_place", |device| {
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 3));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 3));
         let bytes = Bytes::of_f32(COUNT as u64);
-        let (from, to) = (PinnedMemory::new(device, bytes)?, PinnedMemory::new(device, bytes)?);
+        let (from, to) = (device.allocate_pinned(bytes)?, device.allocate_pinned(bytes)?);
         let launch = doubled(device, from.as_mut_ptr() as u64, to.as_mut_ptr() as u64)?;
         // SAFETY: both hold that many values, and nobody else uses them until the kernel
         // has been waited for.
@@ -93,9 +93,9 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
         let most = managed_bytes(device)?;
         assert!(most >= Bytes::mib(1) && most <= Bytes::mib(256), "{most}");
         assert!(most <= device.free_memory()?);
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 4));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 4));
         let bytes = Bytes::of_f32(COUNT as u64);
-        let (from, to) = (ManagedMemory::new(device, bytes)?, ManagedMemory::new(device, bytes)?);
+        let (from, to) = (device.allocate_managed(bytes)?, device.allocate_managed(bytes)?);
         assert_eq!((from.bytes(), to.bytes()), (bytes, bytes));
         let launch = doubled(device, from.address(), to.address())?;
         for residence in [None, Some(Residence::Host), Some(Residence::Device)] {
@@ -104,10 +104,10 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
             let found = unsafe {
                 (from.address() as *mut f32).copy_from_nonoverlapping(values.as_ptr(), COUNT);
                 if let Some(to) = residence {
-                    from.prefetch(&stream, (Bytes::ZERO, bytes), to)?;
+                    stream.prefetch(&from, (Bytes::ZERO, bytes), to)?;
                 }
                 stream.launch(&launch)?;
-                to.prefetch(&stream, (Bytes::ZERO, bytes), Residence::Host)?;
+                stream.prefetch(&to, (Bytes::ZERO, bytes), Residence::Host)?;
                 stream.synchronize()?;
                 values_of(to.address() as *const f32)
             };
@@ -120,13 +120,13 @@ fn managed_memory_is_the_same_wherever_its_pages_are() {
 #[test]
 fn extra_contexts_and_modules_leave_everything_as_it_was() {
     on_a_gpu("extra_contexts_and_modules_leave_everything_as_it_was", |device| {
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 5));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 5));
         let from = upload(device, &stream, &values)?;
-        let to = DeviceMemory::new(device, from.bytes())?;
-        if ExtraContext::is_allowed(device)? {
-            drop(ExtraContext::new(device)?);
+        let to = device.allocate(from.bytes())?;
+        if device.may_have_more_contexts()? {
+            drop(device.another_context()?);
         }
-        drop(ExtraModule::new(device)?);
+        drop(device.load_again()?);
         // The first context is current again, and the first module still runs.
         let launch = doubled(device, from.address(), to.address())?;
         // SAFETY: both hold that many values until the kernel has been waited for.
@@ -139,9 +139,9 @@ fn extra_contexts_and_modules_leave_everything_as_it_was() {
 #[test]
 fn a_hold_that_nobody_releases_ends_by_itself_and_is_reported() {
     on_a_gpu("a_hold_that_nobody_releases_ends_by_itself_and_is_reported", |device| {
-        let stream = Stream::new(device)?;
-        let (before, after) = (Event::timing(device)?, Event::timing(device)?);
-        let mut blocker = Blocker::new(device)?;
+        let stream = device.stream(0)?;
+        let (before, after) = (device.timing_event()?, device.timing_event()?);
+        let mut blocker = device.blocker()?;
         stream.record(&before)?;
         blocker.hold(&stream)?;
         stream.record(&after)?;

@@ -4,7 +4,7 @@
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
 use hallway::families::{ByChunk, ByEngine, Family, Issue, Resident, Strategy, build};
-use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Graph, Recorder, Stream};
+use hallway::gpu::{AnyDevice, AnyGraph, AnyMemory, AnyStream, Device, GpuError, Recorder};
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
@@ -137,11 +137,11 @@ fn nodes_of_a_graph_wait_for_what_they_depend_on_and_for_nothing_else() {
 fn a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind() {
     on_a_gpu("a_capture_that_is_not_joined_is_an_error_and_leaves_nothing_behind", |device| {
         let bytes = Bytes::mib(1);
-        let memory = DeviceMemory::new(device, bytes)?;
-        let (origin, other) = (Stream::new(device)?, Stream::new(device)?);
-        let (fork, join) = (Event::ordering(device)?, Event::ordering(device)?);
+        let memory = device.allocate(bytes)?;
+        let (origin, other) = (device.stream(0)?, device.stream(0)?);
+        let (fork, join) = (device.ordering_event()?, device.ordering_event()?);
         let clear = |joined: bool| {
-            Graph::capture(&origin, || {
+            origin.capture(|| {
                 origin.record(&fork)?;
                 other.wait(&fork)?;
                 // SAFETY: the memory outlives the graph, which is waited for.

@@ -4,7 +4,7 @@
 use super::calibration::{run, said};
 use super::{WORKLOADS, download, on_a_gpu, random, upload};
 use hallway::execute::{Effort, Executor};
-use hallway::gpu::{Blocker, Device, DeviceMemory, Event, GpuError, Stream};
+use hallway::gpu::{AnyBlocker, AnyDevice, AnyMemory, AnyStream, Blocker, Device, GpuError};
 use hallway::host::Team;
 use hallway::profile::Profile;
 use hallway::samples::Samples;
@@ -38,16 +38,16 @@ fn a_copy_to_another_gpu_and_back_keeps_every_bit() {
             for count in [1, 1023, 1_048_577] {
                 let (values, bytes) = (random(count, 7), Bytes::of_f32(count as u64));
                 first.make_current()?;
-                let stream = Stream::new(first)?;
+                let stream = first.stream(0)?;
                 let from = upload(first, &stream, &values)?;
-                let there = DeviceMemory::new(second, bytes)?;
+                let there = second.allocate(bytes)?;
                 let back = upload(first, &stream, &vec![0.0; count])?;
                 // SAFETY: all three hold that many bytes until the copies have been
                 // waited for.
                 unsafe { stream.copy_to_peer(from.address(), (second, there.address()), bytes)? };
                 stream.synchronize()?;
                 second.make_current()?;
-                let theirs = Stream::new(second)?;
+                let theirs = second.stream(0)?;
                 assert_eq!(download(&theirs, &there, count)?, values);
                 // SAFETY: all three hold that many bytes until the copies have been
                 // waited for.
@@ -64,8 +64,8 @@ fn a_copy_to_another_gpu_and_back_keeps_every_bit() {
 #[test]
 fn a_stream_waits_for_an_event_of_another_gpu() {
     on_two_gpus("a_stream_waits_for_an_event_of_another_gpu", |first, second| {
-        let (stream, event) = (Stream::new(first)?, Event::ordering(first)?);
-        let (theirs, mut blocker) = (Stream::new(second)?, Blocker::new(first)?);
+        let (stream, event) = (first.stream(0)?, first.ordering_event()?);
+        let (theirs, mut blocker) = (second.stream(0)?, first.blocker()?);
         blocker.hold(&stream)?;
         stream.record(&event)?;
         second.make_current()?;

@@ -2,7 +2,7 @@
 
 use super::{on_a_gpu, random};
 use hallway::execute::{Effort, Executor};
-use hallway::gpu::{DeviceMemory, PinnedMemory, RowShape, RowSide, Stream};
+use hallway::gpu::{AnyDevice, AnyMemory, AnyStream, RowShape, RowSide};
 use hallway::host::Team;
 use hallway::scenario::Workload;
 use hallway::units::Bytes;
@@ -11,11 +11,11 @@ use hallway::units::Bytes;
 fn rows_arrive_side_by_side() {
     on_a_gpu("rows_arrive_side_by_side", |device| {
         const COUNT: usize = 64 * 48;
-        let (stream, values) = (Stream::new(device)?, random(COUNT, 3));
+        let (stream, values) = (device.stream(0)?, random(COUNT, 3));
         let [from, to] =
-            [COUNT, 64 * 16].map(|count| PinnedMemory::new(device, Bytes::of_f32(count as u64)));
+            [COUNT, 64 * 16].map(|count| device.allocate_pinned(Bytes::of_f32(count as u64)));
         let (from, to) = (from?, to?);
-        let there = DeviceMemory::new(device, to.bytes())?;
+        let there = device.allocate(to.bytes())?;
         let [row, pitch] = [16, 48].map(Bytes::of_f32);
         let shape = RowShape { row, count: 64, pitch: [pitch, row] };
         let second = RowSide::Host(from.as_mut_ptr().wrapping_add(16));

@@ -3,7 +3,7 @@
 
 use super::on_a_gpu;
 use hallway::execute::{Effort, Executor};
-use hallway::gpu::{Device, DeviceMemory, Event, GpuError, Launch, PinnedMemory, Stream};
+use hallway::gpu::{AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, GpuError, Stream};
 use hallway::host::Team;
 use hallway::kernels::{Code, CpuSide, Geometry, GpuSide, Image, OwnKernel, Parameter};
 use hallway::machine::Side;
@@ -115,8 +115,8 @@ fn interfere(
     started: &mpsc::Sender<()>,
 ) -> Result<(), GpuError> {
     let device = Device::open(0)?;
-    let out = DeviceMemory::new(&device, Bytes::new(64))?;
-    let host = PinnedMemory::new(&device, Bytes::mib(64))?;
+    let out = device.allocate(Bytes::new(64))?;
+    let host = device.allocate_pinned(Bytes::mib(64))?;
     let lasts = Parameter::U64(LASTS.as_nanos() as u64);
     let from = [host.as_mut_ptr() as u64];
     let (entry, blocks, parameters) = match kind {
@@ -131,15 +131,15 @@ fn interfere(
     };
     let geometry = Geometry { grid: [blocks, 1, 1], block: [1024, 1, 1], shared_bytes: 0 };
     let memory = [&from[..], &[out.address()]];
-    let launch = Launch::own(&device, &kernel(entry), (Some(geometry), &parameters), memory, None)?;
+    let launch = device.own_kernel(&kernel(entry), (Some(geometry), &parameters), memory, None)?;
     if matches!(kind, Interference::Holder(_)) {
         let [registers, _] = launch.takes()?;
         assert!(registers > 56, "{registers} registers leave room for other blocks");
     }
     // One launch waits behind the other, in another stream: so whether it is over can be asked.
     // Whoever waits asleep takes no CPU from the plans.
-    let streams = [Stream::new(&device)?, Stream::new(&device)?];
-    let over = [Event::ordering(&device)?, Event::ordering(&device)?];
+    let streams = [device.stream(0)?, device.stream(0)?];
+    let over = [device.ordering_event()?, device.ordering_event()?];
     for turn in 0.. {
         let (this, other) = (turn % 2, (turn + 1) % 2);
         if turn > 0 {
@@ -179,9 +179,9 @@ fn beside<T>(kind: Option<Interference>, work: impl FnOnce() -> T) -> T {
 fn copy_rates(device: &Device) -> Result<[f64; 2], GpuError> {
     const COPIES: usize = 8;
     let bytes = Bytes::mib(64);
-    let (host, memory) = (PinnedMemory::new(device, bytes)?, DeviceMemory::new(device, bytes)?);
-    let stream = Stream::new(device)?;
-    let (start, end) = (Event::timing(device)?, Event::timing(device)?);
+    let (host, memory) = (device.allocate_pinned(bytes)?, device.allocate(bytes)?);
+    let stream = device.stream(0)?;
+    let (start, end) = (device.timing_event()?, device.timing_event()?);
     let rate = |down: bool| {
         let mut times = Vec::new();
         for _ in 0..5 {

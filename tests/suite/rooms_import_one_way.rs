@@ -64,7 +64,7 @@ const ROOMS: [(&str, &[&str]); 27] = [
         ],
     ),
     ("gpu", &["units", "machine", "kernels"]),
-    ("host", &["units", "kernels"]),
+    ("host", &["units", "machine", "kernels"]),
     ("calibrate", &["units", "stats", "machine", "kernels", "samples", "gpu", "host"]),
     (
         "execute",

@@ -164,7 +164,7 @@ fn shards_have_every_plan_once_and_are_equally_large() {
     let identities = |shard| {
         let jobs = jobs(&all, shard, Path::new("nowhere"));
         let of = |job: &Job<'_>| -> Vec<(String, String)> {
-            let name = &job.workload().name;
+            let name = &job.workload.name;
             job.programs().map(|program| (name.clone(), program.identity())).collect()
         };
         jobs.iter().flat_map(of).collect::<Vec<_>>()
@@ -348,12 +348,12 @@ fn two_shards_merged_score_as_the_whole() {
             path,
         ) {
             let mine: BTreeSet<String> = job.programs().map(|one| one.identity()).collect();
-            let mut set = whole(&job.workload().name);
+            let mut set = whole(&job.workload.name);
             set.runs.retain(|run| mine.contains(&run.identity));
             set.reruns.retain(|run| mine.contains(&run.identity));
             set.traces.retain(|trace| mine.contains(&trace.identity));
             assert!(!set.runs.is_empty());
-            set.save(job.path()).expect("written");
+            set.save(&job.path).expect("written");
         }
     }
     std::fs::copy(calibration.join("profile.toml"), folder.path().join("profile.toml"))

@@ -48,7 +48,7 @@ pub(super) fn check_limits(asked: &[FailIf]) -> Result<(), Failure> {
     if shares < 2 {
         return Ok(());
     }
-    Err(Failure::Input(miette::miette!(
+    Err(Failure::input(miette::miette!(
         help = "keep one of them",
         "--fail-if has `slower=` {shares} times"
     )))
@@ -64,7 +64,7 @@ pub(super) fn baseline(arguments: &EvaluateArguments) -> Result<Option<Baseline>
 
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let refused = |problem: String| {
-        Failure::Input(miette::miette!(
+        Failure::input(miette::miette!(
             help = "write one with `hallway evaluate SCENARIO... --format json --output FILE`",
             "{} cannot be used as a baseline: {problem}",
             path.display()

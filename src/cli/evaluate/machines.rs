@@ -81,7 +81,7 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
         ("--within", arguments.within.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Failure::Input(miette::miette!(
+        Some((option, _)) => Err(Failure::input(miette::miette!(
             help = "pass a single profile and no --price, or drop the option",
             "{option} works for a single machine, not for a comparison of machines"
         ))),
@@ -93,7 +93,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
     let mut places: BTreeMap<String, &Path> = BTreeMap::new();
     for one in found {
         if let Some(other) = places.insert(name(&one.path), &one.path) {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "give each profile a folder with a distinct name",
                 "two machines are named `{}`: {} and {}",
                 name(&one.path),
@@ -104,7 +104,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
     }
     for (place, Price { machine, .. }) in prices.iter().enumerate() {
         if prices[..place].iter().any(|before| before.machine == *machine) {
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "give each machine one price",
                 "--price: `{machine}` has two prices"
             )));
@@ -112,7 +112,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
         let is_known = |one: &LoadedProfile| is_it(machine, one);
         if !found.iter().any(is_known) {
             let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            return Err(Failure::Input(miette::miette!(
+            return Err(Failure::input(miette::miette!(
                 help = "name a machine by its profile's folder or by its GPU",
                 "--price: no machine is named `{machine}`; the machines are {}",
                 names.join(", ")

@@ -26,7 +26,7 @@ fn varied(
     variation: &Variation,
 ) -> Result<Varied, Failure> {
     vary(&found.profile, workload, variation).map_err(|problem| {
-        Failure::Input(miette::miette!("--what-if {variation}, `{}`: {problem}", workload.name))
+        Failure::input(miette::miette!("--what-if {variation}, `{}`: {problem}", workload.name))
     })
 }
 

@@ -204,7 +204,7 @@ fn a_command_that_fails_or_never_ends_is_named() {
     for (command, told) in [
         ("[\"sh\", \"-c\", \"exit 3\"]", "failed with exit status: 3"),
         ("[\"sleep\", \"60\"]", "did not finish within 1 s"),
-        ("[\"./no-such-program\"]", "could not be started:"),
+        ("[\"./no-such-program\"]", "cannot be started from ./no-such-program:"),
     ] {
         let folder = folder(&told.replace([' ', ':'], "-"));
         let scenario = folder.join("w.toml");

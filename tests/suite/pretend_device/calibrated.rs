@@ -4,7 +4,7 @@
 use super::device::PretendDevice;
 use super::truths::Truths;
 use crate::machines::machine;
-use hallway::calibrate::{Progress, Schedule, calibrate};
+use hallway::calibrate::{Schedule, calibrate};
 use hallway::fit::fit;
 use hallway::host::Team;
 use hallway::kernels::{Kernel, Variant};
@@ -15,14 +15,6 @@ use hallway::samples::{
 };
 use hallway::units::Bytes;
 use std::ops::ControlFlow;
-
-struct ToTheEnd;
-
-impl Progress for ToTheEnd {
-    fn advance(&mut self, _: usize, _: usize) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
 
 /// What the device has truths for.
 fn has_truth(quantity: &Quantity) -> bool {
@@ -69,7 +61,8 @@ pub fn calibrated(truths: &Truths) -> Profile {
     let samples = Samples::none(machine);
     let mut recorder = Recorder::new(std::io::sink(), &samples).expect("nothing to write to");
     let part = (&schedule, 0);
-    let samples = calibrate(&device, &team, part, samples, &mut recorder, &mut ToTheEnd);
+    let to_the_end = &mut |_, _| ControlFlow::Continue(());
+    let samples = calibrate(&device, &team, part, samples, &mut recorder, to_the_end);
     fit(&samples.expect("the device has all of it")).expect("there are samples")
 }
 
