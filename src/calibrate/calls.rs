@@ -12,62 +12,63 @@ use crate::units::{Bytes, Span};
 use std::time::Duration;
 
 /// The probes of calls.
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     use TimedCall::{
         AllocateInStream, Clear, CopyIn, CopyOnDevice, CopyOut, CopyRows, FreeInStream, Launch,
         LaunchAndRecord, Multiply, Synchronize, Transform, WaitAndLaunch,
     };
-    let calls = [Launch, CopyIn, CopyOut, Clear, LaunchAndRecord, WaitAndLaunch, Synchronize];
-    let is_supported = |call: &TimedCall| {
-        call.of_library().is_some_and(|(variant, _)| D::supports(variant.kernel))
-    };
-    let calls = calls.into_iter().chain([Multiply, Transform].into_iter().filter(is_supported));
-    let spelled = [CopyOnDevice, CopyRows, AllocateInStream, FreeInStream].map(spelled);
+    let calls = [
+        Launch,
+        CopyIn,
+        CopyOut,
+        Clear,
+        LaunchAndRecord,
+        WaitAndLaunch,
+        Synchronize,
+        Multiply,
+        Transform,
+    ];
+    // Calls that only spelled-out programs make.
+    let spelled = [CopyOnDevice, CopyRows, AllocateInStream, FreeInStream];
+    let spelled = spelled.map(|one| call(one).visits(2).limit(0.3, 5).telling(false));
     let others = spelled.into_iter().chain([in_turn(), beside_copies()]);
-    calls.map(call).chain(others).collect()
-}
-
-/// Calls that only spelled-out programs make.
-fn spelled<D: AnyDevice>(one: TimedCall) -> Probe<D> {
-    let probe = call(one).visits(2).limit(0.3, 5).telling(false);
-    let in_pool = matches!(one, TimedCall::AllocateInStream | TimedCall::FreeInStream);
-    if in_pool { probe.only_if(D::has_pools) } else { probe }
+    calls.map(call).into_iter().chain(others).collect()
 }
 
 /// Calls of one kind, back to back.
-pub(super) fn call<D: AnyDevice>(call: TimedCall) -> Probe<D> {
-    let what = Quantity::Call { call };
-    let probe = Probe::new(what, Counts::Of(32), move |context, count| context.call(call, count));
+pub(super) fn call(call: TimedCall) -> Probe {
+    let probe = Probe::new(Quantity::Call { call }, Counts::Of(32));
     let probe = probe.visits(5).quickly_twice().warm_up(WarmUp::Calls).telling(true);
     if call.of_library().is_some() { probe.streams(Streams::First) } else { probe }
 }
 
-fn in_turn<D: AnyDevice>() -> Probe<D> {
+fn in_turn() -> Probe {
     let of = |one_stream, calls: &[(TimedCall, usize)]| -> Vec<Quantity> {
         let calls = calls.iter().map(|&(call, _)| Some(call)).chain([None]);
         calls.map(|call| Quantity::CallInTurn { call, one_stream }).collect()
     };
     let what = [of(false, &IN_TURN), of(true, &IN_ONE_STREAM)].concat();
-    let sample = |context: &mut MeasurementContext<'_, D>, count| context.calls_in_turn(count);
-    let probe = Probe::together(what, Counts::Of(TURNS), sample);
     // Calls differ by a tenth from visit to visit, and all calls of a plan come from here. With 5
     // visits a pass, a launch took 3.48 us and 3.94 us, within minutes.
-    probe.visits(48).quickly_twice().warm_up(WarmUp::Calls).streams(Streams::Same)
+    let probe = Probe::together(what, Counts::Of(TURNS)).visits(48).quickly_twice();
+    probe.warm_up(WarmUp::Calls).streams(Streams::Same)
 }
 
-fn beside_copies<D: AnyDevice>() -> Probe<D> {
+fn beside_copies() -> Probe {
     let copies = [None, Some(Direction::HostToDevice), Some(Direction::DeviceToHost)];
-    let what = copies.map(|copy| Quantity::LaunchBeside { copy }).to_vec();
-    let sample = |context: &mut MeasurementContext<'_, D>, count| context.launches_beside(count);
-    let probe = Probe::together(what, Counts::Of(32), sample);
+    let what = copies.map(|copy| Quantity::LaunchBeside { copy });
     // This is a difference of a tenth of what is measured. With 5 visits a pass, launches took
     // 0.26 us and 0.72 us longer beside copies, within minutes.
-    probe.visits(16).quickly_twice().warm_up(WarmUp::Calls).streams(Streams::Same)
+    let probe = Probe::together(what, Counts::Of(32)).visits(16).quickly_twice();
+    probe.warm_up(WarmUp::Calls).streams(Streams::Same)
 }
 
 /// Rows of a copy whose call is timed.
 const FEW_ROWS: RowShape =
     RowShape { row: Bytes::new(64), count: 16, pitch: [Bytes::new(128), Bytes::new(64)] };
+
+/// What is allocated in a stream.
+const POOLED: Bytes = Bytes::mib(1);
 
 /// A copy of this size lasts longer than a few dozen calls, at up to 400 GB/s.
 const BESIDE: Bytes = Bytes::mib(64);
@@ -211,6 +212,33 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             sum += clocked::<D, _, _>(|| stream.synchronize())?;
         }
         Ok(sum)
+    }
+
+    /// Host time of `count` allocations in a held stream, or of giving as many back there.
+    fn pooled(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
+        self.device.keep_pool()?;
+        let stream = &self.streams[0];
+        let take = || (0..count).map(|_| stream.allocate(POOLED)).collect::<Result<Vec<_>, _>>();
+        // The pool grows now: to grow, it might wait for a stream that is held.
+        take()?.into_iter().try_for_each(|memory| stream.free(memory))?;
+        stream.synchronize()?;
+        let mut memory = Vec::new();
+        if call == TimedCall::FreeInStream {
+            memory = take()?;
+            stream.synchronize()?;
+        }
+        self.blocker.hold(stream)?;
+        let time = clocked::<D, _, _>(|| {
+            if call == TimedCall::FreeInStream {
+                return memory.drain(..).try_for_each(|memory| stream.free(memory));
+            }
+            memory = take()?;
+            Ok(())
+        });
+        let given_back = memory.into_iter().try_for_each(|memory| stream.free(memory));
+        self.blocker.end(&[stream])?;
+        given_back?;
+        time
     }
 }
 

@@ -9,7 +9,7 @@ use crate::samples::{CYCLES, Quantity};
 use crate::units::Span;
 
 /// Dependent operations in a row: of one kind, of two kinds, and across several streams.
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
     let mut probes = Vec::new();
     for first in [I, O, K] {
@@ -25,27 +25,15 @@ pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     probes
 }
 
-pub(super) fn round_trip<D: AnyDevice>(
-    links: &[OperationKind],
-    across: bool,
-    long: bool,
-) -> Probe<D> {
-    let links = links.to_vec();
-    let is_telling = !long && links.len() == 1;
-    let what = Quantity::RoundTrip { links: links.clone(), across, long };
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, _| context.round_trip(&links, across, long);
+pub(super) fn round_trip(links: &[OperationKind], across: bool, long: bool) -> Probe {
+    let what = Quantity::RoundTrip { links: links.to_vec(), across, long };
     let streams = if across { Streams::Any } else { Streams::Same };
-    Probe::new(what, Counts::Once, sample).streams(streams).telling(is_telling)
+    Probe::new(what, Counts::Once).streams(streams).telling(!long && links.len() == 1)
 }
 
-pub(super) fn chain<D: AnyDevice>(links: &[OperationKind], across: bool) -> Probe<D> {
-    let links = links.to_vec();
-    let is_telling = !across && links.len() == 1;
-    let what = Quantity::Chain { links: links.clone(), across };
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, count| context.chain(&links, across, count);
-    Probe::new(what, Counts::Both(2, 26), sample).telling(is_telling)
+pub(super) fn chain(links: &[OperationKind], across: bool) -> Probe {
+    let what = Quantity::Chain { links: links.to_vec(), across };
+    Probe::new(what, Counts::Both(2, 26)).telling(!across && links.len() == 1)
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {

@@ -11,33 +11,27 @@ use crate::samples::{
 };
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
-    let mut probes: Vec<Probe<D>> = REFETCHED.cases().map(refetched).collect();
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let refetched = |(streams, kernels)| {
+        let what = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
+        Probe::new(what, Counts::Both(2, 18))
+    };
+    let mut probes: Vec<Probe> = REFETCHED.cases().map(refetched).collect();
     probes.extend(sizes.both_ways().map(|(bytes, footprint)| both_ways(bytes, footprint)));
     for direction in Direction::BOTH {
-        let sizes = sizes.beside_powers.iter().map(|power| Bytes::new(1 << power));
+        let powers: &[u32] = sizes.either(&[12, 15, 17, 18, 19, 20], &[15, 18, 20]);
+        let sizes = powers.iter().map(|power| Bytes::new(1 << power));
         probes.extend(sizes.map(|bytes| beside_small_kernels(direction, bytes)));
     }
-    let loads = sizes.loads.iter();
-    probes.extend(loads.flat_map(|&load| Direction::BOTH.map(|way| beside_load(way, load))));
+    let loads: &[Load] = sizes.either(&Load::ALL, &[Load::Kernel]);
+    probes.extend(loads.iter().flat_map(|&load| Direction::BOTH.map(|way| beside_load(way, load))));
     probes
 }
 
-fn refetched<D: AnyDevice>((streams, kernels): (usize, u64)) -> Probe<D> {
-    let bytes = REFETCHED.bytes;
-    let what = Quantity::Refetched { bytes, streams, kernels };
-    Probe::new(what, Counts::Both(2, 18), move |context, count| {
-        context.refetched(bytes, (streams, kernels), count)
-    })
-}
-
-fn both_ways<D: AnyDevice>(bytes: Bytes, footprint: Bytes) -> Probe<D> {
+fn both_ways(bytes: Bytes, footprint: Bytes) -> Probe {
     let what = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes, footprint });
     let count = (AT_ONCE.get() / bytes.get()).clamp(1, IN_A_ROW);
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.shared_copies((bytes, footprint), count)
-    };
-    let probe = Probe::together(what.to_vec(), Counts::Of(count), sample).quickly_twice();
+    let probe = Probe::together(what, Counts::Of(count)).quickly_twice();
     let probe = probe.telling((bytes, footprint) == (PROBING, WRITTEN_THROUGH));
     if is_of_rate(bytes) {
         // Others on the link take what they need, which changes, and all moments count: copies went
@@ -51,28 +45,22 @@ fn both_ways<D: AnyDevice>(bytes: Bytes, footprint: Bytes) -> Probe<D> {
     }
 }
 
-fn beside_small_kernels<D: AnyDevice>(direction: Direction, bytes: Bytes) -> Probe<D> {
+fn beside_small_kernels(direction: Direction, bytes: Bytes) -> Probe {
     let what =
         [true, false].map(|kernels| Quantity::CopyBesideKernels { direction, bytes, kernels });
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.copies_beside_kernels((direction, bytes), count)
-    };
     // The difference is a tenth of a copy, or more.
-    Probe::together(what.to_vec(), Counts::Of(BESIDE_KERNELS), sample).visits(3).limit(0.125, 5)
+    Probe::together(what, Counts::Of(BESIDE_KERNELS)).visits(3).limit(0.125, 5)
 }
 
-fn beside_load<D: AnyDevice>(direction: Direction, load: Load) -> Probe<D> {
+fn beside_load(direction: Direction, load: Load) -> Probe {
     let bytes = load.copy();
     let what = [Side::Copy, Side::Load].map(|of| Quantity::Beside { direction, bytes, load, of });
     let count = match load {
         Load::Kernel => 16,
         Load::Cpu => 4,
     };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.beside(direction, bytes, load, count)
-    };
     // No family of plans uses these yet.
-    Probe::together(what.to_vec(), Counts::Of(count), sample).limit(0.5, 5)
+    Probe::together(what, Counts::Of(count)).limit(0.5, 5)
 }
 
 /// Copies both ways at once move this much: a millisecond of large ones, because others on the host
@@ -186,21 +174,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
-    /// Times of `count` copies and of as many runs of a load, started at once.
-    pub fn beside(
-        &mut self,
-        direction: Direction,
-        bytes: Bytes,
-        load: Load,
-        count: u64,
-    ) -> Result<[Span; 2], GpuError> {
-        match load {
-            Load::Kernel => self.beside_kernels(direction, bytes, count),
-            Load::Cpu => self.beside_twins(direction, bytes, count),
-        }
-    }
-
-    fn beside_kernels(
+    /// Times of `count` copies and of as many kernels that stream, started at once.
+    pub fn beside_kernels(
         &mut self,
         direction: Direction,
         bytes: Bytes,
@@ -228,7 +203,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Times of copies and of CPU twins. The copies are issued first, which takes next to
     /// none of their time.
-    fn beside_twins(
+    pub fn beside_twins(
         &mut self,
         direction: Direction,
         bytes: Bytes,

@@ -8,38 +8,32 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::{Quantity, ROTATED, SHORT_COPY, is_of_rate};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
-        probes.extend(sizes.copies.iter().map(|&bytes| copy(direction, bytes)));
+        probes.extend(sizes.copies().into_iter().map(|bytes| copy(direction, bytes)));
         let streams = [2, 4, MOST_STREAMS];
         probes.extend(streams.map(|streams| rotation(direction, (ROTATED, streams), false)));
     }
     probes
 }
 
-fn copy<D: AnyDevice>(direction: Direction, bytes: Bytes) -> Probe<D> {
+fn copy(direction: Direction, bytes: Bytes) -> Probe {
     let what = Quantity::Copy { direction, bytes };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.copies(direction, bytes, count)
-    };
-    let probe = Probe::new(what, Counts::ByDuration, sample).quickly_twice();
+    let probe = Probe::new(what, Counts::ByDuration).quickly_twice();
     let telling = [Bytes::kib(4), Bytes::mib(1), Bytes::mib(64)];
     let probe = probe.telling(telling.contains(&bytes));
     // Others on the link take what they need, which changes.
     if is_of_rate(bytes) { probe.visits(3).fewest_of_all(5) } else { probe }
 }
 
-pub(super) fn rotation<D: AnyDevice>(
+pub(super) fn rotation(
     direction: Direction,
     (bytes, streams): (Bytes, usize),
     in_graph: bool,
-) -> Probe<D> {
+) -> Probe {
     let what = Quantity::Rotation { direction, bytes, streams, in_graph };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.rotation((direction, bytes), streams, in_graph, count)
-    };
-    Probe::new(what, Counts::Both(2, 10), sample)
+    Probe::new(what, Counts::Both(2, 10))
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {

@@ -10,7 +10,7 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::units::Span;
 
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     let mut probes = NODES.map(calls).to_vec();
     for (first, sizes) in OperationKind::OF_ONE_DEVICE.into_iter().zip(NODE_SIZES) {
         for &size in sizes {
@@ -26,23 +26,17 @@ pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     probes
 }
 
-fn calls<D: AnyDevice>(nodes: u64) -> Probe<D> {
-    let what = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes }).to_vec();
-    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.graph_calls(nodes);
-    Probe::together(what, Counts::Once, sample).visits(3)
+fn calls(nodes: u64) -> Probe {
+    let what = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
+    Probe::together(what, Counts::Once).visits(3)
 }
 
-fn chain<D: AnyDevice>(links: &[OperationKind]) -> Probe<D> {
-    let links = links.to_vec();
-    let what = Quantity::GraphChain { links: links.clone() };
-    Probe::new(what, Counts::Both(2, 26), move |context, count| context.graph_chain(&links, count))
+fn chain(links: &[OperationKind]) -> Probe {
+    Probe::new(Quantity::GraphChain { links: links.to_vec() }, Counts::Both(2, 26))
 }
 
-fn rows<D: AnyDevice>((kernels, waits, awaited): (u64, bool, bool)) -> Probe<D> {
-    let what = Quantity::GraphRows { kernels, waits, awaited };
-    Probe::new(what, Counts::Both(2, 26), move |context, count| {
-        context.graph_rows(kernels, (waits, awaited), count)
-    })
+fn rows((kernels, waits, awaited): (u64, bool, bool)) -> Probe {
+    Probe::new(Quantity::GraphRows { kernels, waits, awaited }, Counts::Both(2, 26))
 }
 
 /// Nodes of the graphs whose calls are timed, to separate what each node costs from what the graph

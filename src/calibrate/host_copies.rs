@@ -3,7 +3,7 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::POOL;
-use crate::gpu::{AnyDevice, GpuError};
+use crate::gpu::AnyDevice;
 use crate::samples::{FAR, Quantity};
 use crate::units::{Bytes, Span};
 
@@ -13,7 +13,7 @@ const FROM_MEMORY: [Bytes; 3] = [Bytes::kib(4), Bytes::kib(256), Bytes::mib(32)]
 /// Bytes of copies from memory that no cache holds into the same memory again and again.
 const INTO_CACHE: [Bytes; 3] = [Bytes::kib(256), Bytes::mib(2), Bytes::mib(16)];
 
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     let near = NEAR.map(|bytes| (bytes, bytes + bytes, false));
     let far = FROM_MEMORY.map(|bytes| (bytes, FAR, false));
     let into_cache = INTO_CACHE.map(|bytes| (bytes, FAR, true));
@@ -21,22 +21,16 @@ pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     all.flat_map(|size| [false, true].map(|by_all| probe(by_all, size))).collect()
 }
 
-fn probe<D: AnyDevice>(
-    by_all: bool,
-    (bytes, footprint, into_cache): (Bytes, Bytes, bool),
-) -> Probe<D> {
+fn probe(by_all: bool, (bytes, footprint, into_cache): (Bytes, Bytes, bool)) -> Probe {
     let what = Quantity::HostCopy { by_all, bytes, footprint, into_cache };
     let count = ((4 << 20) / bytes.get()).clamp(1, 64);
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        Ok::<_, GpuError>(context.host_copies(by_all, (bytes, footprint, into_cache), count))
-    };
-    Probe::new(what, Counts::Of(count), sample).limit(0.15, 3).warm_up(WarmUp::Host)
+    Probe::new(what, Counts::Of(count)).limit(0.15, 3).warm_up(WarmUp::Host)
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` copies. Consecutive copies use consecutive windows of the footprint, or go
     /// to the same one.
-    fn host_copies(
+    pub fn host_copies(
         &mut self,
         by_all: bool,
         (bytes, footprint, into_cache): (Bytes, Bytes, bool),

@@ -9,12 +9,9 @@ use crate::machine::OperationKind;
 use crate::samples::{DEVICE_FOOTPRINT, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
-    let is_supported = |points: &Points| D::supports(points.variant.kernel);
-    for Points { variant, elements, on_device, just_copied, in_memory, .. } in
-        sizes.points().into_iter().filter(is_supported)
-    {
+    for Points { variant, elements, on_device, just_copied, in_memory, .. } in sizes.points() {
         let on_device = on_device.into_iter().filter(|besides| !elements.contains(besides));
         let all = on_device.chain(elements.iter().copied());
         probes.extend(all.map(|elements| repeated(sizes, variant, elements)));
@@ -24,44 +21,35 @@ pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     }
     // How much of what was used before is still in the device's caches.
     let scale = Variant { kernel: Kernel::Scale, extent: 0 };
-    let footprints = sizes.device_footprints_mib.iter();
-    probes.extend(footprints.map(|&mib| around(scale, 1 << 16, Bytes::mib(mib))));
+    let footprints: &[u64] =
+        sizes.either(&[8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256], &[8, 32, 48, 64, 96, 256]);
+    probes.extend(footprints.iter().map(|&mib| around(scale, 1 << 16, Bytes::mib(mib))));
     probes
 }
 
-fn repeated<D: AnyDevice>(sizes: &Sizes, variant: Variant, elements: u64) -> Probe<D> {
+fn repeated(sizes: &Sizes, variant: Variant, elements: u64) -> Probe {
     let telling = match variant.kernel {
         Kernel::Polynomial => 1 << 20,
         kernel if is_measured_closely(kernel) => 1 << 24,
         _ => 1 << 22,
     };
     // Where arithmetic counts most.
-    let most = (sizes.extents)(variant.kernel).last();
+    let most = sizes.extents(variant.kernel).last();
     let is_telling = elements == telling && most.is_none_or(|&most| variant.extent == most);
     let what = Quantity::Kernel { variant, elements };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.kernels(variant, elements, count)
-    };
     // These repeat within a thousandth.
-    let probe = Probe::new(what, Counts::ByDuration, sample).limit(1.0 / 12.0, 5);
+    let probe = Probe::new(what, Counts::ByDuration).limit(1.0 / 12.0, 5);
     let is_of_library = variant.kernel.library().is_some();
     probe.streams(if is_of_library { Streams::First } else { Streams::Any }).telling(is_telling)
 }
 
-fn behind_copies<D: AnyDevice>(variant: Variant, elements: u64) -> Probe<D> {
-    let what = Quantity::JustCopied { variant, elements };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.kernels_behind_copies(variant, elements, count)
-    };
-    Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
+fn behind_copies(variant: Variant, elements: u64) -> Probe {
+    Probe::new(Quantity::JustCopied { variant, elements }, parts(elements)).limit(A_TENTH, 5)
 }
 
-fn around<D: AnyDevice>(variant: Variant, elements: u64, footprint: Bytes) -> Probe<D> {
+fn around(variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let what = Quantity::KernelAround { variant, elements, footprint };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.kernels_around((variant, elements), footprint, count)
-    };
-    Probe::new(what, parts(elements), sample).limit(A_TENTH, 5)
+    Probe::new(what, parts(elements)).limit(A_TENTH, 5)
 }
 
 /// Share of the usual time for differences of a tenth of a kernel, or more.

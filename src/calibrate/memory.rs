@@ -11,7 +11,7 @@ use crate::kernels::{Kernel, Variant};
 use crate::samples::{MemoryWork, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
         DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PageableAllocate,
@@ -29,23 +29,27 @@ pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
         &[Renew],
         &[PageableAllocate, PageableFree],
     ];
+    // In KiB.
+    let managed: &[u64] =
+        sizes.either(&[64, 1 << 10, 8 << 10, MANY, 2 * MANY], &[64, 8 << 10, MANY]);
+    let new_pages: &[u64] = sizes.either(&[4, 64, 1 << 10, 8 << 10, MANY], &[4, 64, 8 << 10]);
     let mut probes = Vec::new();
     for works in works {
         let takes_pages = works[0] != DeviceAllocate;
-        let probe = |&bytes: &Bytes| probe(works, bytes, takes_pages && bytes >= MANY_PAGES);
-        probes.extend(sizes.memory.iter().map(probe));
+        let probe = |&kib: &u64| probe(works, Bytes::kib(kib), takes_pages && kib >= MANY);
+        probes.extend(managed.iter().map(probe));
     }
     for works in [&[FirstCopy, SecondCopy], &[FirstRead, SecondRead]] {
-        let probe = |&bytes: &Bytes| probe(works, bytes, bytes >= MANY_PAGES);
-        probes.extend(sizes.copied_pages.iter().map(probe));
+        let probe = |&kib: &u64| probe(works, Bytes::kib(kib), kib >= MANY);
+        probes.extend(new_pages.iter().map(probe));
     }
     // Less than a page costs as much as a page.
     for works in [[FirstTouch], [SecondTouch], [FirstTouchTeam], [SecondTouchTeam], [Renew]] {
         probes.push(probe(&works, Bytes::kib(4), false));
     }
     for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
-        let sizes = sizes.combined.iter().copied().map(Bytes::new);
-        probes.extend(sizes.map(|bytes| probe(&[work], bytes, false)));
+        let some = [Bytes::kib(256), Bytes::mib(2)].into_iter().filter(|_| !sizes.is_quick);
+        probes.extend(some.map(|bytes| probe(&[work], bytes, false)));
     }
     // The caches leave write-combined memory out, but not what is written there. (Reading so much
     // of it would take a second.)
@@ -55,17 +59,16 @@ pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     probes
 }
 
-/// From here on, pinning or touching memory takes tens of milliseconds.
-const MANY_PAGES: Bytes = Bytes::mib(64);
+/// From so many KiB on, pinning or touching memory takes tens of milliseconds.
+const MANY: u64 = 64 << 10;
 
-fn probe<D: AnyDevice>(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe<D> {
+fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
     let (first, all) = (works[0], works.iter());
-    let what = all.map(|&work| Quantity::Memory { work, bytes }).collect();
-    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.memory(first, bytes);
+    let what: Vec<_> = all.map(|&work| Quantity::Memory { work, bytes }).collect();
     // Pinning 128 MiB takes a sixteenth of a second.
     // Mapping pages and giving them back varies little, and touching them in between takes long.
     let (share, fewest) = if first == MemoryWork::PageableAllocate { (0.15, 2) } else { (0.5, 3) };
-    let probe = Probe::together(what, Counts::Once, sample).limit(share, fewest);
+    let probe = Probe::together(what, Counts::Once).limit(share, fewest);
     // Beside so many pages, what is set up at a first use does not matter.
     if is_long { probe.warm_up(WarmUp::None) } else { probe }
 }
@@ -74,33 +77,21 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of one piece of memory management. Where it takes something, the time of
     /// giving it back follows.
     pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
-        let device = self.device;
         let time = match work {
-            MemoryWork::DeviceAllocate | MemoryWork::DeviceFree => {
-                return taken_and_given_back::<D, _>(|| Ok(device.allocate(bytes)?));
-            }
-            MemoryWork::PinnedAllocate | MemoryWork::PinnedFree => {
-                return taken_and_given_back::<D, _>(|| Ok(device.allocate_pinned(bytes)?));
-            }
-            MemoryWork::Register | MemoryWork::Unregister => {
-                let touched = self.touched(bytes).as_mut_ptr();
-                // SAFETY: the registration is dropped before the pool.
-                return taken_and_given_back::<D, _>(|| unsafe {
-                    Ok(device.register(touched, bytes)?)
-                });
+            MemoryWork::DeviceAllocate
+            | MemoryWork::DeviceFree
+            | MemoryWork::PinnedAllocate
+            | MemoryWork::PinnedFree
+            | MemoryWork::Register
+            | MemoryWork::Unregister => {
+                return Ok(self.taken_and_given_back(work, bytes, false)?.to_vec());
             }
             MemoryWork::PageableAllocate | MemoryWork::PageableFree => {
-                let mut pages = None;
-                let taken = clocked::<D, _, _>(|| {
-                    pages = Some(PageMemory::new(bytes)?);
-                    Ok::<_, CalibrateError>(())
-                })?;
-                pages.iter_mut().for_each(|pages| pages.as_mut_slice().fill(1.0));
-                let given_back = clocked::<D, _, _>(|| {
-                    drop(pages);
-                    Ok::<_, CalibrateError>(())
-                })?;
-                return Ok(vec![taken, given_back]);
+                let touch = |pages: Option<&mut PageMemory>| {
+                    pages.into_iter().for_each(|pages| pages.as_mut_slice().fill(1.0));
+                    Ok(())
+                };
+                return Ok(both::<D, _>(touch, || Ok(PageMemory::new(bytes)?))?.to_vec());
             }
             MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam => {
                 self.use_combined(bytes, Access::Read, work == MemoryWork::CombinedReadTeam)?
@@ -118,8 +109,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             }
             MemoryWork::FirstCopy | MemoryWork::SecondCopy => return self.copied_to_new(bytes),
             MemoryWork::FirstRead | MemoryWork::SecondRead => return self.copied_from_new(bytes),
-            // Its probe has a sample of its own.
-            MemoryWork::ManagedAllocate => return Ok(Vec::new()),
+            MemoryWork::ManagedAllocate => self.managed_anew(bytes)?,
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
                 pages.as_mut_slice().fill(1.0);
@@ -127,6 +117,32 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             }
         };
         Ok(vec![time])
+    }
+
+    /// Times of taking something from the driver and of giving it back, each while the device
+    /// `is_busy` or while it has nothing to do.
+    pub(super) fn taken_and_given_back(
+        &mut self,
+        work: MemoryWork,
+        bytes: Bytes,
+        is_busy: bool,
+    ) -> Result<[Span; 2], CalibrateError> {
+        let device = self.device;
+        let touched = self.touched(bytes).as_mut_ptr();
+        let begin = || if is_busy { Ok(self.keep_busy()?) } else { Ok(()) };
+        match work {
+            MemoryWork::DeviceAllocate | MemoryWork::DeviceFree => {
+                both::<D, _>(|_| begin(), || Ok(device.allocate(bytes)?))
+            }
+            MemoryWork::PinnedAllocate | MemoryWork::PinnedFree => {
+                both::<D, _>(|_| begin(), || Ok(device.allocate_pinned(bytes)?))
+            }
+            _ => {
+                // SAFETY: the registration is dropped before the pool.
+                let register = || unsafe { Ok(device.register(touched, bytes)?) };
+                both::<D, _>(|_| begin(), register)
+            }
+        }
     }
 
     /// Times of a D2H copy to new pages and of one to the same pages again, each until the copy is
@@ -214,18 +230,22 @@ enum Access {
     Write,
 }
 
-/// Times of taking something and of giving it back.
-fn taken_and_given_back<D: AnyDevice, T>(
+/// Times of taking something and of giving it back. `before` comes before either: before it is
+/// taken, there is nothing yet.
+fn both<D: AnyDevice, T>(
+    mut before: impl FnMut(Option<&mut T>) -> Result<(), CalibrateError>,
     take: impl FnOnce() -> Result<T, CalibrateError>,
-) -> Result<Vec<Span>, CalibrateError> {
+) -> Result<[Span; 2], CalibrateError> {
+    before(None)?;
     let mut kept = None;
     let taken = clocked::<D, _, _>(|| {
         kept = Some(take()?);
         Ok::<_, CalibrateError>(())
     })?;
+    before(kept.as_mut())?;
     let given_back = clocked::<D, _, _>(|| {
         drop(kept);
         Ok::<_, CalibrateError>(())
     })?;
-    Ok(vec![taken, given_back])
+    Ok([taken, given_back])
 }

@@ -8,7 +8,7 @@ use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::samples::{MemoryWork, Quantity, WaitPart};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     use MemoryWork::{
         DeviceAllocate, DeviceFree, PinnedAllocate, PinnedFree, Register, Unregister,
     };
@@ -16,11 +16,10 @@ pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
     works.map(probe).to_vec()
 }
 
-fn probe<D: AnyDevice>(work: MemoryWork) -> Probe<D> {
-    let what = WaitPart::ALL.map(|part| Quantity::MemoryBeside { work, part }).to_vec();
-    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.memory_beside(work);
+fn probe(work: MemoryWork) -> Probe {
+    let what = WaitPart::ALL.map(|part| Quantity::MemoryBeside { work, part });
     // Waiting takes as long as the load, or no time: a few samples tell which.
-    Probe::together(what, Counts::Once, sample).streams(Streams::Same).limit(0.1, 3)
+    Probe::together(what, Counts::Once).streams(Streams::Same).limit(0.1, 3)
 }
 
 /// What is managed: little beside the load.
@@ -32,9 +31,15 @@ const LOAD: usize = 8;
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of one piece of memory management on an idle device and on a busy one, and the time
     /// of what keeps the device busy.
-    fn memory_beside(&mut self, work: MemoryWork) -> Result<[Span; 3], CalibrateError> {
-        let idle = self.managed_beside(work, false)?;
-        let busy = self.managed_beside(work, true)?;
+    pub fn memory_beside(&mut self, work: MemoryWork) -> Result<[Span; 3], CalibrateError> {
+        let mut beside = |is_busy| {
+            let [taken, given_back] = self.taken_and_given_back(work, MANAGED, is_busy)?;
+            let gives_back =
+                [MemoryWork::DeviceFree, MemoryWork::PinnedFree, MemoryWork::Unregister];
+            self.streams[0].synchronize()?;
+            Ok::<_, CalibrateError>(if gives_back.contains(&work) { given_back } else { taken })
+        };
+        let [idle, busy] = [beside(false)?, beside(true)?];
         let load = clocked::<D, _, _>(|| {
             self.keep_busy()?;
             self.streams[0].synchronize()
@@ -42,59 +47,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         Ok([idle, busy, load])
     }
 
-    fn managed_beside(&mut self, work: MemoryWork, is_busy: bool) -> Result<Span, CalibrateError> {
-        let device = self.device;
-        let touched = self.touched(MANAGED).as_mut_ptr();
-        let begin = || if is_busy { self.keep_busy() } else { Ok(()) };
-        let device_memory = || device.allocate(MANAGED);
-        let pinned = || device.allocate_pinned(MANAGED);
-        // SAFETY: the registration is dropped before the pool.
-        let register = || unsafe { device.register(touched, MANAGED) };
-        let time = match work {
-            MemoryWork::DeviceAllocate => taking::<D, _>(begin, device_memory),
-            MemoryWork::DeviceFree => giving_back::<D, _>(begin, device_memory),
-            MemoryWork::PinnedAllocate => taking::<D, _>(begin, pinned),
-            MemoryWork::PinnedFree => giving_back::<D, _>(begin, pinned),
-            MemoryWork::Register => taking::<D, _>(begin, register),
-            MemoryWork::Unregister => giving_back::<D, _>(begin, register),
-            _ => unreachable!("no probe times this beside a load"),
-        }?;
-        self.streams[0].synchronize()?;
-        Ok(time)
-    }
-
-    /// Gives the device work.
-    fn keep_busy(&self) -> Result<(), GpuError> {
+    /// Gives the device work, for longer than memory management takes that waits for nothing.
+    pub fn keep_busy(&self) -> Result<(), GpuError> {
         let [from, to] = [2, 3].map(|at| self.arrays[at].address());
         (0..LOAD).try_for_each(|_| {
             // SAFETY: both arrays are of this size, and outlive the copies.
             unsafe { self.streams[0].copy_on_device(from, to, LARGEST) }
         })
     }
-}
-
-fn taking<D: AnyDevice, T>(
-    begin: impl FnOnce() -> Result<(), GpuError>,
-    take: impl FnOnce() -> Result<T, GpuError>,
-) -> Result<Span, GpuError> {
-    begin()?;
-    let mut kept = None;
-    let time = clocked::<D, _, _>(|| {
-        kept = Some(take()?);
-        Ok::<_, GpuError>(())
-    });
-    drop(kept);
-    time
-}
-
-fn giving_back<D: AnyDevice, T>(
-    begin: impl FnOnce() -> Result<(), GpuError>,
-    take: impl FnOnce() -> Result<T, GpuError>,
-) -> Result<Span, GpuError> {
-    let taken = take()?;
-    begin()?;
-    clocked::<D, _, _>(|| {
-        drop(taken);
-        Ok(())
-    })
 }

@@ -18,7 +18,7 @@ pub const MOST_DEVICES: usize = 8;
 const COMPARED: Bytes = Bytes::mib(64);
 
 /// The probes of several GPUs; none where a single one is calibrated.
-pub(super) fn probes<D: AnyDevice>(machine: &Provenance) -> Vec<Probe<D>> {
+pub(super) fn probes(machine: &Provenance) -> Vec<Probe> {
     if machine.devices < 2 {
         return Vec::new();
     }
@@ -45,25 +45,20 @@ pub(super) fn probes<D: AnyDevice>(machine: &Provenance) -> Vec<Probe<D>> {
 }
 
 /// Copies of all GPUs in these directions.
-fn at_once<D: AnyDevice>(ways: &[Direction], bytes: Bytes, devices: usize) -> Probe<D> {
-    let (ways, both) = (ways.to_vec(), ways.len() > 1);
+fn at_once(ways: &[Direction], bytes: Bytes, devices: usize) -> Probe {
+    let both = ways.len() > 1;
     let copy = |&direction: &Direction| Quantity::Concurrent { direction, bytes, devices, both };
-    let what = ways.iter().map(copy).collect();
+    let what: Vec<_> = ways.iter().map(copy).collect();
     let count = Counts::Of((LARGEST.get() / bytes.get()).min(64));
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.concurrent(&ways, bytes, devices, count)
-    };
-    let probe = Probe::together(what, count, sample).telling(bytes == Bytes::mib(16));
+    let probe = Probe::together(what, count).telling(bytes == Bytes::mib(16));
     // With 8 visits a pass, calibrations a few minutes apart differed by 3%.
     if is_of_rate(bytes) { probe.visits(16).fewest_of_all(5) } else { probe }
 }
 
 /// Something that is measured on one of the GPUs.
-fn on<D: AnyDevice>(device: DeviceId, of: Quantity) -> Probe<D> {
-    let what = Quantity::On { device, of: Box::new(of.clone()) };
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, count| context.on(device, &of, count);
-    Probe::together(vec![what], Counts::ByDuration, sample).telling(true)
+fn on(device: DeviceId, of: Quantity) -> Probe {
+    let what = Quantity::On { device, of: Box::new(of) };
+    Probe::new(what, Counts::ByDuration).telling(true)
 }
 
 /// What is measured on each GPU to compare it with the first.
@@ -77,12 +72,11 @@ fn compared() -> [Quantity; 3] {
 /// The calls, and the order of copies between GPUs and their neighbours. Where such
 /// copies go through the host (not `direct`), no plan with them is predicted, so little
 /// is measured.
-fn order_probes<D: AnyDevice>(direct: bool) -> Vec<Probe<D>> {
+fn order_probes(direct: bool) -> Vec<Probe> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K, PeerCopy as P};
     let mut probes = vec![call(TimedCall::UseDevice)];
     let what = Quantity::Crossing { whole: true };
-    let sample = |context: &mut MeasurementContext<'_, D>, _| context.crossing();
-    probes.push(Probe::new(what, Counts::Once, sample).telling(true));
+    probes.push(Probe::new(what, Counts::Once).telling(true));
     if !direct {
         return probes;
     }
@@ -100,11 +94,7 @@ fn order_probes<D: AnyDevice>(direct: bool) -> Vec<Probe<D>> {
 }
 
 /// Copies between two GPUs, each way alone and both ways at once.
-fn peer_probes<D: AnyDevice>(
-    [one_end, other]: [DeviceId; 2],
-    direct: bool,
-    quick: bool,
-) -> Vec<Probe<D>> {
+fn peer_probes([one_end, other]: [DeviceId; 2], direct: bool, quick: bool) -> Vec<Probe> {
     let ways = [[one_end, other], [other, one_end]];
     let powers: &[u32] = match (direct, quick) {
         // No plan with such copies is predicted. These only show what they cost.
@@ -123,19 +113,11 @@ fn peer_probes<D: AnyDevice>(
     probes
 }
 
-fn peer_copies<D: AnyDevice>(
-    ways: &[[DeviceId; 2]],
-    bytes: Bytes,
-    direct: bool,
-    counts: Counts,
-) -> Probe<D> {
-    let (ways, both) = (ways.to_vec(), ways.len() > 1);
+fn peer_copies(ways: &[[DeviceId; 2]], bytes: Bytes, direct: bool, counts: Counts) -> Probe {
+    let both = ways.len() > 1;
     let copy = |&[from, to]: &[DeviceId; 2]| Quantity::PeerCopy { from, to, bytes, direct, both };
-    let what = ways.iter().map(copy).collect();
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.peer_copies(&ways, bytes, count)
-    };
-    Probe::together(what, counts, sample).telling(bytes == Bytes::mib(16))
+    let what: Vec<_> = ways.iter().map(copy).collect();
+    Probe::together(what, counts).telling(bytes == Bytes::mib(16))
 }
 
 /// A GPU's index among the members, and that of one of its streams.

@@ -8,17 +8,15 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::{MEANWHILE, Quantity};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>() -> Vec<Probe<D>> {
+pub(super) fn probes() -> Vec<Probe> {
     let with = |copies| POLLING_STREAMS.map(|others| polled(others, copies));
     MEANWHILE.into_iter().flat_map(with).collect()
 }
 
-fn polled<D: AnyDevice>(others: usize, copies: [bool; 2]) -> Probe<D> {
+fn polled(others: usize, copies: [bool; 2]) -> Probe {
     let what = Quantity::Polled { others, copies };
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, count| context.polled(others, copies, count);
     // Each of these is a mean over some forty kernels.
-    Probe::new(what, Counts::Both(8, 40), sample).limit(0.5, 5)
+    Probe::new(what, Counts::Both(8, 40)).limit(0.5, 5)
 }
 
 /// How many streams wait while another one runs kernels. The largest number leaves that one and two

@@ -1,15 +1,12 @@
 //! A probe: everything about how something is measured, as one value.
 
-use super::context::MeasurementContext;
-use super::error::CalibrateError;
-use crate::gpu::{AnyDevice, GpuError};
 use crate::samples::{CalibrationExtent, Quantity};
-use crate::units::{Bytes, Span};
-use std::sync::Arc;
+use crate::units::Bytes;
 use std::time::Duration;
 
 /// What is measured in one go, and how. It may give several quantities.
-pub(super) struct Probe<D: AnyDevice> {
+#[derive(Clone)]
+pub(super) struct Probe {
     pub quantities: Vec<Quantity>,
     pub counts: Counts,
     pub warm_up: WarmUp,
@@ -18,25 +15,10 @@ pub(super) struct Probe<D: AnyDevice> {
     /// Whether a short check of a profile measures it: one of each kind that predictions lean on,
     /// at sizes that take milliseconds, where a fixed cost counts and where a rate does.
     pub is_telling: bool,
-    /// Whether the device can be asked for it. If not, its quantities stay unknown.
-    pub is_allowed: fn(&D) -> Result<bool, GpuError>,
     /// How often a pass measures it.
     visits: usize,
     is_quickly_twice: bool,
-    sample: Arc<Sample<D>>,
 }
-
-/// Not derived: a device need not be copied for that.
-impl<D: AnyDevice> Clone for Probe<D> {
-    fn clone(&self) -> Self {
-        let (quantities, sample) = (self.quantities.clone(), Arc::clone(&self.sample));
-        Self { quantities, sample, ..*self }
-    }
-}
-
-/// Takes one sample of so many repetitions: a time for each quantity.
-type Sample<D> =
-    dyn Fn(&mut MeasurementContext<'_, D>, u64) -> Result<Vec<Span>, CalibrateError> + Send + Sync;
 
 /// How many repetitions make a sample. With two counts both are measured, and their difference is
 /// free of the cost of starting and ending.
@@ -111,39 +93,24 @@ pub(super) enum Fewest {
     Host,
 }
 
-impl<D: AnyDevice> Probe<D> {
+impl Probe {
     /// A probe of one quantity.
-    pub fn new<E, F>(quantity: Quantity, counts: Counts, sample: F) -> Self
-    where
-        E: Into<CalibrateError>,
-        F: Fn(&mut MeasurementContext<'_, D>, u64) -> Result<Span, E> + Send + Sync + 'static,
-    {
-        Self::together(vec![quantity], counts, move |context, count| {
-            sample(context, count).map(|time| [time])
-        })
+    pub fn new(quantity: Quantity, counts: Counts) -> Self {
+        Self::together([quantity], counts)
     }
 
     /// A probe whose samples each give a time for several quantities, in this order.
-    pub fn together<I, E, F>(quantities: Vec<Quantity>, counts: Counts, sample: F) -> Self
-    where
-        I: IntoIterator<Item = Span>,
-        E: Into<CalibrateError>,
-        F: Fn(&mut MeasurementContext<'_, D>, u64) -> Result<I, E> + Send + Sync + 'static,
-    {
+    pub fn together(quantities: impl Into<Vec<Quantity>>, counts: Counts) -> Self {
         let fewest = Fewest::EachVisit(5);
         Self {
-            quantities,
+            quantities: quantities.into(),
             counts,
             warm_up: WarmUp::Once,
             streams: Streams::Any,
             limit: Limit { is_of_host: false, share: 1.0, fewest },
             is_telling: false,
-            is_allowed: |_| Ok(true),
             visits: 1,
             is_quickly_twice: false,
-            sample: Arc::new(move |context, count| {
-                sample(context, count).map(|times| times.into_iter().collect()).map_err(E::into)
-            }),
         }
     }
 
@@ -188,33 +155,12 @@ impl<D: AnyDevice> Probe<D> {
         Self { limit, ..self }
     }
 
-    pub fn only_if(self, is_allowed: fn(&D) -> Result<bool, GpuError>) -> Self {
-        Self { is_allowed, ..self }
-    }
-
     /// How often a pass measures it.
     pub fn visits_of(&self, extent: CalibrationExtent) -> usize {
         match extent {
             CalibrationExtent::Quick => 1 + usize::from(self.is_quickly_twice),
             CalibrationExtent::Full | CalibrationExtent::Elsewhere => self.visits,
         }
-    }
-
-    pub fn change_streams(&self, context: &mut MeasurementContext<'_, D>) {
-        context.change_streams(self.streams == Streams::First);
-    }
-
-    /// Takes one sample: the times of `count` repetitions, one time for each of its quantities.
-    pub fn sample(
-        &self,
-        context: &mut MeasurementContext<'_, D>,
-        count: u64,
-    ) -> Result<Vec<Span>, CalibrateError> {
-        context.turn += 1;
-        if self.streams != Streams::Same {
-            self.change_streams(context);
-        }
-        (self.sample)(context, count)
     }
 }
 
@@ -271,7 +217,7 @@ impl Patience {
 
     /// The warm-up before the first sample that counts: the least time, the most time, and the
     /// number of samples to take within these.
-    pub fn warm_up_of<D: AnyDevice>(&self, probe: &Probe<D>) -> (Duration, Duration, u64) {
+    pub fn warm_up_of(&self, probe: &Probe) -> (Duration, Duration, u64) {
         let least = self.least_warm_up / probe.visits_of(self.extent) as u32;
         match probe.warm_up {
             WarmUp::None => (Duration::ZERO, Duration::ZERO, 0),
@@ -285,7 +231,7 @@ impl Patience {
 
     /// The time after which a measurement stops, and the samples that it takes in any case. `pace`
     /// is the share of the time that it may take.
-    pub fn limits<D: AnyDevice>(&self, probe: &Probe<D>, pace: f64) -> (Duration, usize) {
+    pub fn limits(&self, probe: &Probe, pace: f64) -> (Duration, usize) {
         let visits = probe.visits_of(self.extent);
         let Limit { is_of_host, share, fewest } = probe.limit;
         let usual = if is_of_host { self.host } else { self.device };

@@ -6,13 +6,13 @@ use super::sizes::Sizes;
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream, GpuError};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::OperationKind;
-use crate::samples::{LATE, Quantity, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
+use crate::samples::{Quantity, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
 use crate::units::{Bytes, Span};
 use std::time::Duration;
 
 /// Trips of operations of several sizes: alone, to see where small copies change their mechanism,
 /// and with another operation behind them, to see when that one starts.
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
     let first_sizes = if sizes.is_quick { QUICK } else { FULL };
     let mut probes = Vec::new();
@@ -30,30 +30,27 @@ pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
     probes
 }
 
-pub(super) fn trip<D: AnyDevice>(
+pub(super) fn trip(
     first: (OperationKind, u64),
     next: Option<OperationKind>,
     in_graph: bool,
-) -> Probe<D> {
+) -> Probe {
     let parts = TripPart::all(next.is_some() && !in_graph).iter();
-    let (of, size) = first;
-    let what = parts.map(|&part| Quantity::Trip { first: of, size, next, part, in_graph });
-    let sample =
-        move |context: &mut MeasurementContext<'_, D>, _| context.trip(first, next, in_graph);
-    part_by_part(Probe::together(what.collect(), Counts::Once, sample))
+    let (first, size) = first;
+    let what = parts.map(|&part| Quantity::Trip { first, size, next, part, in_graph });
+    part_by_part(what.collect())
 }
 
-fn late_trip<D: AnyDevice>(first: (OperationKind, u64), next: OperationKind) -> Probe<D> {
-    let (of, size) = first;
+fn late_trip(first: (OperationKind, u64), next: OperationKind) -> Probe {
+    let (first, size) = first;
     let parts = TripPart::all(true).iter();
-    let what = parts.map(|&part| Quantity::LateTrip { first: of, size, next, part });
-    let sample = move |context: &mut MeasurementContext<'_, D>, _| context.late_trip(first, next);
-    part_by_part(Probe::together(what.collect(), Counts::Once, sample))
+    let what = parts.map(|&part| Quantity::LateTrip { first, size, next, part });
+    part_by_part(what.collect())
 }
 
 /// There are many of these, and a line or a staircase is fitted through all.
-fn part_by_part<D: AnyDevice>(probe: Probe<D>) -> Probe<D> {
-    probe.visits(3).limit(0.25, 5).streams(Streams::Same)
+fn part_by_part(what: Vec<Quantity>) -> Probe {
+    Probe::together(what, Counts::Once).visits(3).limit(0.25, 5).streams(Streams::Same)
 }
 
 /// Sizes of first operations: bytes of copies in and of copies out, degrees of polynomials.
@@ -108,34 +105,9 @@ const LONG_TRIP: Bytes = Bytes::kib(32);
 const LATE_TRIP: Bytes = Bytes::kib(512);
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
-    /// Host times of the parts of a trip: each call, and the rest up to the end of the
-    /// synchronisation.
-    pub fn trip(
-        &mut self,
-        first: (OperationKind, u64),
-        next: Option<OperationKind>,
-        in_graph: bool,
-    ) -> Result<Vec<Span>, GpuError> {
-        if in_graph {
-            self.trip_in_graph(first, next)
-        } else {
-            self.trip_by_calls(first, next, Duration::ZERO)
-        }
-    }
-
-    /// Host times of the parts of a trip whose second call comes when the first operation
-    /// is well under way.
-    pub fn late_trip(
-        &mut self,
-        first: (OperationKind, u64),
-        next: OperationKind,
-    ) -> Result<Vec<Span>, GpuError> {
-        self.trip_by_calls(first, Some(next), LATE)
-    }
-
-    /// A trip that is made by calls. The second call comes `late` after the return of the
-    /// first.
-    fn trip_by_calls(
+    /// Host times of the parts of a trip that is made by calls: each call, and the rest up to the
+    /// end of the synchronisation. The second call comes `late` after the return of the first.
+    pub fn trip_by_calls(
         &mut self,
         first: (OperationKind, u64),
         next: Option<OperationKind>,
@@ -161,7 +133,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// A trip of graph nodes, which are launched by a single call.
-    fn trip_in_graph(
+    pub fn trip_in_graph(
         &mut self,
         first: (OperationKind, u64),
         next: Option<OperationKind>,

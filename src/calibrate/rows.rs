@@ -10,29 +10,26 @@ use crate::units::{Bytes, Span};
 /// Bytes of a row: less than a transfer on the link, a few, and many.
 const ROWS: [Bytes; 3] = [Bytes::new(64), Bytes::kib(1), Bytes::kib(16)];
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let some = if sizes.is_quick { &ROWS[..2] } else { &ROWS[..] };
     let sizes = || some.iter().flat_map(|&row| MANY_ROWS.map(|rows| (row, rows)));
     RowPath::ALL.into_iter().flat_map(|path| sizes().map(move |size| probe(path, size))).collect()
 }
 
-fn probe<D: AnyDevice>(path: RowPath, (row, rows): (Bytes, u64)) -> Probe<D> {
+fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
     let what = Quantity::Rows { path, row, rows };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        context.rows(path, (row, rows), count)
-    };
     if !path.is_staged() {
-        return Probe::new(what, Counts::Both(2, 8), sample).limit(0.1, 3);
+        return Probe::new(what, Counts::Both(2, 8)).limit(0.1, 3);
     }
     // Rows of a large matrix are in no cache, and each lies in other pages than the one before: so
     // there is nothing to warm.
-    let probe = Probe::new(what, Counts::Once, sample).of_host().limit(0.1, 3);
+    let probe = Probe::new(what, Counts::Once).of_host().limit(0.1, 3);
     probe.warm_up(WarmUp::Host).streams(Streams::Same)
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` copies: on the device, or of pageable memory by the host's clock.
-    fn rows(
+    pub fn rows(
         &mut self,
         path: RowPath,
         (row, rows): (Bytes, u64),

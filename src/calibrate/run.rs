@@ -4,7 +4,7 @@ use super::conditions::Watch;
 use super::context::MeasurementContext;
 use super::error::CalibrateError;
 use super::pace::Pace;
-use super::probe::{Counts, Patience, Probe};
+use super::probe::{Counts, Patience, Probe, Streams};
 use super::schedule::Schedule;
 use super::stopping::{FEWEST, Stopping};
 use crate::gpu::AnyDevice;
@@ -29,7 +29,7 @@ const CHAIN: Span = Span::from_millis(2);
 pub fn calibrate<D: AnyDevice, W: Write>(
     device: &D,
     team: &Team,
-    (schedule, pass): (&Schedule<D>, usize),
+    (schedule, pass): (&Schedule, usize),
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     along: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
@@ -94,7 +94,7 @@ fn warm_up<D: AnyDevice>(context: &mut MeasurementContext<'_, D>) -> Result<(), 
 /// Takes all measurements of a probe: one for each quantity and count.
 fn measure<D: AnyDevice>(
     context: &mut MeasurementContext<'_, D>,
-    probe: &Probe<D>,
+    probe: &Probe,
     (patience, pace): (&Patience, f64),
     before: &Samples,
 ) -> Result<Vec<Measurement>, CalibrateError> {
@@ -105,8 +105,8 @@ fn measure<D: AnyDevice>(
     } else {
         context.cpu.settle();
     }
-    probe.change_streams(context);
-    if !(probe.is_allowed)(context.device)? {
+    context.change_streams(probe.streams == Streams::First);
+    if !context.is_allowed(what)? {
         // The quantities stay unknown; everything else is measured.
         let unknown = |of: &Quantity| Measurement::new(of.clone(), 1, Vec::new(), Stop::Capped);
         return Ok(probe.quantities.iter().map(unknown).collect());
@@ -116,7 +116,7 @@ fn measure<D: AnyDevice>(
         Counts::Of(count) => vec![count],
         Counts::Both(few, many) => vec![few, many],
         Counts::ByDuration => {
-            let one = probe.sample(context, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
+            let one = context.sample(probe, 2)?.first().map_or(1, |span| span.nanos() / 2).max(1);
             let now = 2 + (CHAIN.nanos() / one).clamp(2, 32);
             // Use the count of earlier visits, so that their samples measure the same thing.
             let visits = before.measurements.iter().filter(|one| one.quantity == *what);
@@ -133,7 +133,7 @@ fn measure<D: AnyDevice>(
             break;
         }
         for &count in &counts {
-            probe.sample(context, count)?;
+            context.sample(probe, count)?;
         }
     }
     let limits = patience.limits(probe, pace);
@@ -159,12 +159,12 @@ struct Taken {
 /// Takes samples until there is a reason to stop.
 fn sampled<D: AnyDevice>(
     context: &mut MeasurementContext<'_, D>,
-    probe: &Probe<D>,
+    probe: &Probe,
     counts: &[u64],
     (limit, fewest): (Duration, usize),
 ) -> Result<(Taken, Stop), CalibrateError> {
     let sample = |context: &mut MeasurementContext<'_, D>| {
-        let parts = counts.iter().map(|&count| probe.sample(context, count));
+        let parts = counts.iter().map(|&count| context.sample(probe, count));
         Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())
     };
     let needs_core = probe.quantities[0].definition().doer == Doer::OneThread;

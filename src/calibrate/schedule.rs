@@ -3,6 +3,7 @@
 
 use super::error::OtherSchedule;
 use super::probe::{Counts, Probe};
+use super::sample::is_supported;
 use super::sizes::Sizes;
 use super::{
     calls, chains, contention, copies, graphs, host_copies, kernels, memory, memory_waits,
@@ -17,14 +18,14 @@ use rand::seq::SliceRandom;
 /// A calibration's schedule: every probe in its order, pass by pass. It is
 /// determined by seed, extent, version of hallway, and which libraries for kernels are
 /// there.
-pub struct Schedule<D: AnyDevice = Device> {
-    pub(super) passes: Vec<Vec<Probe<D>>>,
+pub struct Schedule {
+    pub(super) passes: Vec<Vec<Probe>>,
 }
 
 impl Schedule {
     /// The schedule of a full calibration of this machine.
     pub fn new(machine: &Provenance) -> Self {
-        Self::of_vendor(machine)
+        Self::of_vendor::<Device>(machine)
     }
 
     /// A short schedule of the quickest and most telling probes, to check whether the
@@ -33,32 +34,33 @@ impl Schedule {
         let sizes = Sizes::new(machine.extent);
         // Host probes come twice, because they vary more.
         let host = host_probes(&sizes, machine);
-        let mut probes = [device_probes(&sizes), host.clone(), host].concat();
+        let mut probes = [device_probes::<Device>(&sizes), host.clone(), host].concat();
         probes.extend(multi_gpu::probes(machine));
         probes.retain(|probe| probe.is_telling);
         probes.shuffle(&mut ChaCha8Rng::seed_from_u64(machine.seed));
         Self { passes: vec![probes] }
     }
-}
 
-impl<D: AnyDevice> Schedule<D> {
     /// The schedule of a full calibration of a machine with a GPU of any vendor.
-    pub fn of_vendor(machine: &Provenance) -> Self {
+    pub fn of_vendor<D: AnyDevice>(machine: &Provenance) -> Self {
         let sizes = Sizes::new(machine.extent);
+        // Passes lie far apart, because neighbours on a shared machine come and go, and how much
+        // two passes differ in a parameter tells how certain it is.
+        let passes = sizes.either(2, 1);
         let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
         let mut pass = |_| {
             // Probes of device and host are shuffled together. A CPU whose threads all
             // work for a minute on end is slower than in a plan that needs it now and
             // then.
-            let mut probes = [device_probes(&sizes), host_probes(&sizes, machine)].concat();
+            let mut probes = [device_probes::<D>(&sizes), host_probes(&sizes, machine)].concat();
             probes.extend(transfers::managed_probes(&sizes, machine.managed_bytes));
             probes.extend(multi_gpu::probes(machine));
-            let often = |probe: &Probe<D>| vec![probe.clone(); probe.visits_of(machine.extent)];
-            let mut probes: Vec<Probe<D>> = probes.iter().flat_map(often).collect();
+            let often = |probe: &Probe| vec![probe.clone(); probe.visits_of(machine.extent)];
+            let mut probes: Vec<Probe> = probes.iter().flat_map(often).collect();
             probes.shuffle(&mut random);
             probes
         };
-        Self { passes: (0..sizes.passes).map(&mut pass).collect() }
+        Self { passes: (0..passes).map(&mut pass).collect() }
     }
 
     /// How many passes there are.
@@ -74,14 +76,14 @@ impl<D: AnyDevice> Schedule<D> {
     /// Without the probes that measure nothing of what is wanted.
     #[must_use]
     pub fn only(mut self, is_wanted: impl Fn(&Quantity) -> bool) -> Self {
-        let keeps = |probe: &Probe<D>| probe.quantities.iter().any(&is_wanted);
+        let keeps = |probe: &Probe| probe.quantities.iter().any(&is_wanted);
         self.passes.iter_mut().for_each(|pass| pass.retain(keeps));
         self
     }
 
     /// The quantities of the measurements, probe by probe.
     pub fn quantities(&self) -> impl Iterator<Item = Vec<&Quantity>> {
-        let of = |probe: &'_ Probe<D>| match probe.counts {
+        let of = |probe: &'_ Probe| match probe.counts {
             Counts::Once | Counts::Of(_) => 1,
             Counts::Both(..) | Counts::ByDuration => 2,
         };
@@ -114,8 +116,8 @@ impl<D: AnyDevice> Schedule<D> {
 }
 
 /// The probes of the device and of the link to it.
-fn device_probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
-    let all = [
+fn device_probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe> {
+    let mut all = [
         calls::probes(),
         chains::probes(),
         graphs::probes(),
@@ -128,12 +130,14 @@ fn device_probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
         kernels::probes(sizes),
         transfers::probes(sizes),
         setup::probes(sizes),
-    ];
-    all.concat()
+    ]
+    .concat();
+    all.retain(|probe| probe.quantities.iter().all(is_supported::<D>));
+    all
 }
 
 /// The probes that need the CPU: pageable copies, twins, memory management.
-fn host_probes<D: AnyDevice>(sizes: &Sizes, machine: &Provenance) -> Vec<Probe<D>> {
+fn host_probes(sizes: &Sizes, machine: &Provenance) -> Vec<Probe> {
     let twins = twins::probes(sizes, machine.cpu_threads);
     [staging::probes(sizes), twins, memory::probes(sizes), host_copies::probes()].concat()
 }

@@ -7,23 +7,19 @@ use crate::gpu::{AnyDevice, GpuError};
 use crate::samples::{Quantity, SetupStep};
 use crate::units::Span;
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
-    sizes.setup_steps.iter().map(|&step| probe(step)).collect()
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
+    let steps: &[SetupStep] =
+        sizes.either(&SetupStep::HERE, &[SetupStep::Stream, SetupStep::Event]);
+    steps.iter().map(|&step| probe(step)).collect()
 }
 
-fn probe<D: AnyDevice>(step: SetupStep) -> Probe<D> {
-    let probe = |counts| {
-        let what = Quantity::Setup { step };
-        Probe::new(what, counts, move |context, count| context.setup(step, count))
-    };
+fn probe(step: SetupStep) -> Probe {
+    let probe = |counts| Probe::new(Quantity::Setup { step }, counts);
     match step {
         SetupStep::Stream | SetupStep::Event => probe(Counts::Of(16)).limit(0.5, 5),
         // Creating a context takes a quarter of a second. The device was opened, and its module
         // loaded, before.
-        SetupStep::Context => {
-            let probe = probe(Counts::Once).limit(1.0, 1).warm_up(WarmUp::None);
-            probe.only_if(D::may_have_more_contexts)
-        }
+        SetupStep::Context => probe(Counts::Once).limit(1.0, 1).warm_up(WarmUp::None),
         _ => probe(Counts::Once).limit(1.0, 2).warm_up(WarmUp::None),
     }
 }

@@ -1,10 +1,7 @@
 //! The sizes at which a calibration measures things, for each extent.
 
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{
-    CalibrationExtent, Load, MEMORY_FOOTPRINT, SetupStep, TransferPath, WRITTEN_KEPT,
-    WRITTEN_THROUGH,
-};
+use crate::samples::{CalibrationExtent, MEMORY_FOOTPRINT, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes. The other kernels are measured at few, because the
@@ -47,156 +44,102 @@ const BOTH_WAYS: [u64; 14] = [
     16 * MIB,
     64 * MIB,
 ];
+const BOTH_WAYS_QUICKLY: [u64; 8] =
+    [4_224, 20_096, 75_008, 250_112, MIB, 4 * MIB, 16 * MIB, 64 * MIB];
 
-/// The sizes for one extent of calibration.
+/// Which sizes are measured: all, or some of them. Those of one mechanism stand in its file.
+///
+/// A quick calibration has fixed costs, rates, and both sides of known steps. Its curves run
+/// straight beyond the first and the last size.
 pub(super) struct Sizes {
     pub is_quick: bool,
-    /// Copies of pinned and of pageable memory.
-    pub copies: Vec<Bytes>,
-    /// Pageable copies of which nothing is in the caches. There, time depends less on size.
-    pub cold_copies: Vec<Bytes>,
-    /// Bytes of copies both ways at once.
-    pub shared: &'static [u64],
-    /// Footprints, in MiB, of copies both ways: how much of what they write the host's caches keep.
-    pub written_mib: &'static [u64],
-    /// Copies beside kernels, as powers of two of their bytes.
-    pub beside_powers: &'static [u32],
-    /// The extents at which a kernel is measured, if it has one; times between are interpolated.
-    pub extents: fn(Kernel) -> &'static [u32],
-    /// Sizes of the closely measured kernels, and of the others.
-    closely: Powers,
-    apart: Powers,
-    /// Footprints, in KiB, of one thread. They show how much a core's own caches keep.
-    pub own_footprints_kib: &'static [u64],
-    /// Footprints, in MiB, of all threads, between what cores surely keep and surely do not.
-    pub team_footprints_mib: &'static [u64],
-    /// Footprints, in MiB, of kernels on the device. They show how much its caches keep.
-    pub device_footprints_mib: &'static [u64],
-    /// Footprints, in MiB, of a twin. They show how much the host's last-level cache keeps.
-    pub footprints_mib: &'static [u64],
-    pub memory: Vec<Bytes>,
-    /// Bytes of new pages that copies touch first.
-    pub copied_pages: Vec<Bytes>,
-    /// Bytes of write-combined memory that the CPU reads and writes.
-    pub combined: &'static [u64],
-    /// Bytes of transfers along other paths than plain copies, as powers of two.
-    pub transfer_powers: fn(TransferPath) -> &'static [u32],
-    /// What runs beside copies.
-    pub loads: &'static [Load],
-    pub setup_steps: &'static [SetupStep],
-    /// How many passes measure everything. They lie far apart, because neighbours on a shared
-    /// machine come and go, and how much two passes differ in a parameter tells how certain it is.
-    pub passes: usize,
 }
+
+/// Sizes of the closely measured kernels, and of the others: in a full calibration and in a quick
+/// one.
+const CLOSELY: [Powers; 2] = [
+    Powers {
+        // Both sides of the size from which data no longer stays in a core's L1 cache.
+        elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
+        on_device: &[],
+        coarse: &[10, 13, 14, 18, 22, 26],
+        just_copied: &[10, 14, 17, 18, 19, 20, 22],
+        in_memory: &[10, 14, 18, 20, 22],
+    },
+    Powers {
+        elements: &[10, 14, 16, 18, 20, 22, 24],
+        on_device: &[],
+        coarse: &[13, 14, 18, 22],
+        just_copied: &[14, 18, 20],
+        in_memory: &[14, 18],
+    },
+];
+const APART: [Powers; 2] = [
+    Powers {
+        elements: &[10, 17, 22, 25],
+        on_device: &[14, 19],
+        coarse: &[10, 22],
+        just_copied: &[10, 17, 20],
+        in_memory: &[10, 20],
+    },
+    Powers {
+        elements: &[10, 22, 25],
+        on_device: &[],
+        coarse: &[10, 22],
+        just_copied: &[],
+        in_memory: &[],
+    },
+];
 
 impl Sizes {
     pub fn new(extent: CalibrationExtent) -> Self {
-        match extent {
-            CalibrationExtent::Quick => Self::quick(),
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Self::full(),
-        }
+        Self { is_quick: extent == CalibrationExtent::Quick }
     }
 
-    fn full() -> Self {
-        Self {
-            is_quick: false,
-            copies: copy_sizes(),
-            cold_copies: cold_sizes(),
-            shared: &BOTH_WAYS,
-            written_mib: &[16, 32, 64],
-            beside_powers: &[12, 15, 17, 18, 19, 20],
-            extents: |kernel| match kernel {
-                Kernel::Polynomial => &[4, 16, 64, 256, 1024],
-                // Where memory bounds it, where arithmetic starts to, and where arithmetic does.
-                Kernel::Convolution => &[5, 33, 257],
-                // With few bins, blocks contend for counters; with many, there is much to add up.
-                Kernel::Histogram => &[16, 256, 4096],
-                // cuBLAS and cuFFT choose other algorithms from one size to the next.
-                Kernel::Matmul => &[64, 256, 1024, 2048],
-                Kernel::Fft => &[64, 1024, 8192],
-                _ => ends(kernel),
-            },
-            closely: Powers {
-                // Both sides of the size from which data no longer stays in a core's L1 cache.
-                elements: &[10, 12, 14, 16, 18, 20, 22, 24, 26, 13, 15, 17, 19, 21, 23, 25],
-                on_device: &[],
-                coarse: &[10, 13, 14, 18, 22, 26],
-                just_copied: &[10, 14, 17, 18, 19, 20, 22],
-                in_memory: &[10, 14, 18, 20, 22],
-            },
-            apart: Powers {
-                elements: &[10, 17, 22, 25],
-                on_device: &[14, 19],
-                coarse: &[10, 22],
-                just_copied: &[10, 17, 20],
-                in_memory: &[10, 20],
-            },
-            own_footprints_kib: &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
-            team_footprints_mib: &[4, 8, 12, 16, 20, 24, 32, 48],
-            footprints_mib: &[48, 96, 192, 288, 384, 576, 768, 1152, 1728],
-            device_footprints_mib: &[8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 256],
-            memory: [64 << 10, 1 << 20, 8 << 20, 64 << 20, 128 << 20].map(Bytes::new).to_vec(),
-            copied_pages: [4 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20].map(Bytes::new).to_vec(),
-            combined: &[1 << 18, 1 << 21],
-            transfer_powers: |path| match path {
-                TransferPath::WriteCombined => &[12, 20, 24],
-                TransferPath::OnDevice => &[12, 20, 24, 28],
-                path if TransferPath::MAPPED.contains(&path) => &[12, 18, 22, 26],
-                path if TransferPath::WRITTEN.contains(&path) => &[18, 20, 22, 24, 26],
-                _ => &[16, 20, 24, 26, 28],
-            },
-            loads: &Load::ALL,
-            setup_steps: &SetupStep::HERE,
-            passes: 2,
-        }
+    /// What a full calibration has, or a quick one.
+    pub fn either<T>(&self, full: T, quick: T) -> T {
+        if self.is_quick { quick } else { full }
     }
 
-    /// Some of the full sizes: fixed costs, rates, and both sides of known steps. The curves run
-    /// straight beyond the first and the last size.
-    fn quick() -> Self {
-        let powers = [2, 12, 16, 18, 20, 22, 25, 26, 27];
-        let mut copies: Vec<Bytes> = powers.map(|power| Bytes::new(1 << power)).to_vec();
-        // Pageable copies beyond 64 KiB are staged in another way.
-        copies.push(Bytes::kib(96));
-        Self {
-            is_quick: true,
-            cold_copies: copies.iter().copied().filter(|&size| size <= STEADY).collect(),
-            copies,
-            shared: &[4_224, 20_096, 75_008, 250_112, MIB, 4 * MIB, 16 * MIB, 64 * MIB],
-            written_mib: &[32],
-            beside_powers: &[15, 18, 20],
-            extents: ends,
-            closely: Powers {
-                elements: &[10, 14, 16, 18, 20, 22, 24],
-                on_device: &[],
-                coarse: &[13, 14, 18, 22],
-                just_copied: &[14, 18, 20],
-                in_memory: &[14, 18],
-            },
-            apart: Powers {
-                elements: &[10, 22, 25],
-                on_device: &[],
-                coarse: &[10, 22],
-                just_copied: &[],
-                in_memory: &[],
-            },
-            own_footprints_kib: &[256, 1024, 2048, 3072, 8192],
-            team_footprints_mib: &[8, 16, 24],
-            footprints_mib: &[48, 192, 384, 768, 1728],
-            device_footprints_mib: &[8, 32, 48, 64, 96, 256],
-            memory: vec![Bytes::kib(64), Bytes::mib(8), Bytes::mib(64)],
-            copied_pages: vec![Bytes::kib(4), Bytes::kib(64), Bytes::mib(8)],
-            combined: &[],
-            transfer_powers: |path| match path {
-                TransferPath::WriteCombined | TransferPath::OnDevice => &[12, 24],
-                TransferPath::MappedBoth => &[],
-                TransferPath::MappedRead | TransferPath::MappedWrite => &[12, 22],
-                path if TransferPath::WRITTEN.contains(&path) => &[20, 24],
-                _ => &[16, 20, 24],
-            },
-            loads: &[Load::Kernel],
-            setup_steps: &[SetupStep::Stream, SetupStep::Event],
-            passes: 1,
+    /// Copies of pinned and of pageable memory: from 4 B to 256 MiB, closer together where staging
+    /// and the copy engine change their mechanism.
+    pub fn copies(&self) -> Vec<Bytes> {
+        if self.is_quick {
+            let powers = [2, 12, 16, 18, 20, 22, 25, 26, 27].map(|power| Bytes::new(1 << power));
+            // Pageable copies beyond 64 KiB are staged in another way.
+            return powers.into_iter().chain([Bytes::kib(96)]).collect();
+        }
+        let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
+        sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);
+        sizes.extend([3 << 14, 3 << 15, 3 << 19, 3 << 21]);
+        sizes.sort_unstable();
+        sizes.into_iter().map(Bytes::new).collect()
+    }
+
+    /// Pageable copies of which nothing is in the caches, where time depends less on size: from 4 B
+    /// to where the rate is constant, with both sides of where staging changes its mechanism.
+    pub fn cold_copies(&self) -> Vec<Bytes> {
+        if self.is_quick {
+            return self.copies().into_iter().filter(|&size| size <= STEADY).collect();
+        }
+        let powers = (2..=26).step_by(2).chain([25]);
+        powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
+    }
+
+    /// The extents at which a kernel is measured, if it has one; times between are interpolated.
+    pub fn extents(&self, kernel: Kernel) -> &'static [u32] {
+        match kernel {
+            // The point where arithmetic takes over lies between the first and the last.
+            Kernel::Polynomial => self.either(&[4, 16, 64, 256, 1024], &[4, 64, 1024]),
+            // Where memory bounds it, where arithmetic starts to, and where arithmetic does.
+            Kernel::Convolution => self.either(&[5, 33, 257], &[5, 257]),
+            // With few bins, blocks contend for counters; with many, there is much to add up.
+            Kernel::Histogram => self.either(&[16, 256, 4096], &[16, 4096]),
+            // cuBLAS and cuFFT choose other algorithms from one size to the next.
+            Kernel::Matmul => self.either(&[64, 256, 1024, 2048], &[64, 2048]),
+            Kernel::Fft => self.either(&[64, 1024, 8192], &[64, 8192]),
+            Kernel::Transpose => &[32, 4096],
+            _ => &[],
         }
     }
 }
@@ -211,19 +154,22 @@ impl Sizes {
     /// larger than a host's caches. Those of some MiB also have one that caches keep, and a single
     /// size also has the footprints between.
     pub fn both_ways(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
-        let copies = || self.shared.iter().map(|&bytes| Bytes::new(bytes));
+        let all: &[u64] = self.either(&BOTH_WAYS, &BOTH_WAYS_QUICKLY);
+        let copies = || all.iter().map(|&bytes| Bytes::new(bytes));
         let through = copies().map(|bytes| (bytes, WRITTEN_THROUGH));
         let is_large = |bytes: &Bytes| (LEAST_KEPT..WRITTEN_KEPT).contains(bytes);
         let kept = copies().filter(is_large).map(|bytes| (bytes, WRITTEN_KEPT));
-        let between = self.written_mib.iter().map(|&mib| (PROBING, Bytes::mib(mib)));
+        let written: &[u64] = self.either(&[16, 32, 64], &[32]);
+        let between = written.iter().map(|&mib| (PROBING, Bytes::mib(mib)));
         through.chain(kept).chain(between)
     }
 
     /// Every variant of every kernel, with the sizes at which it is measured.
     pub fn points(&self) -> Vec<Points> {
         let of_kernel = |kernel: Kernel| {
-            let extents = if kernel.extent().is_some() { (self.extents)(kernel) } else { &[0] };
-            let powers = if is_measured_closely(kernel) { &self.closely } else { &self.apart };
+            let extents = if kernel.extent().is_some() { self.extents(kernel) } else { &[0] };
+            let [full, quick] = if is_measured_closely(kernel) { &CLOSELY } else { &APART };
+            let powers = self.either(full, quick);
             let points = move |(index, &extent): (usize, &u32)| {
                 let mut points = powers.points(Variant { kernel, extent });
                 // Every other extent and the last one tell how much slower far data is, where there
@@ -312,35 +258,6 @@ fn edges(variant: Variant) -> Vec<u64> {
     let first = (1..).find(is_shared).expect("enough elements are shared out");
     let edges = [first - 1, first].map(|grains| grains * grain);
     edges.into_iter().filter(|&elements| elements > 0).collect()
-}
-
-/// The extents without which a kernel's times cannot be interpolated.
-fn ends(kernel: Kernel) -> &'static [u32] {
-    match kernel {
-        // The point where arithmetic takes over lies between these.
-        Kernel::Polynomial => &[4, 64, 1024],
-        Kernel::Convolution => &[5, 257],
-        Kernel::Histogram => &[16, 4096],
-        Kernel::Transpose => &[32, 4096],
-        Kernel::Matmul => &[64, 2048],
-        Kernel::Fft => &[64, 8192],
-        _ => &[],
-    }
-}
-
-/// From 4 B to where the rate is constant, with both sides of where staging changes its mechanism.
-fn cold_sizes() -> Vec<Bytes> {
-    let powers = (2..=26).step_by(2).chain([25]);
-    powers.map(|power| Bytes::new(1 << power)).chain([Bytes::kib(96)]).collect()
-}
-
-/// From 4 B to 256 MiB, closer together where staging and the copy engine change their mechanism.
-fn copy_sizes() -> Vec<Bytes> {
-    let mut sizes: Vec<u64> = (2..=28).step_by(2).map(|power| 1 << power).collect();
-    sizes.extend([1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27]);
-    sizes.extend([3 << 14, 3 << 15, 3 << 19, 3 << 21]);
-    sizes.sort_unstable();
-    sizes.into_iter().map(Bytes::new).collect()
 }
 
 #[cfg(test)]

@@ -9,23 +9,20 @@ use crate::samples::{MOST_OF_ONE_CORE, Quantity, SHORT_COPY};
 use crate::units::{Bytes, Span};
 use std::ops::Range;
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
     for direction in Direction::BOTH {
-        probes.extend(sizes.copies.iter().map(|&bytes| staged(direction, bytes, bytes)));
-        probes.extend(sizes.cold_copies.iter().map(|&bytes| staged(direction, bytes, POOL)));
+        probes.extend(sizes.copies().into_iter().map(|bytes| staged(direction, bytes, bytes)));
+        probes.extend(sizes.cold_copies().into_iter().map(|bytes| staged(direction, bytes, POOL)));
     }
-    let some = sizes.copies.iter().filter(|bytes| LEAVES_CORE.contains(bytes));
-    probes.extend(some.map(|&bytes| staged(Direction::HostToDevice, bytes, MOST_OF_ONE_CORE)));
+    let some = sizes.copies().into_iter().filter(|bytes| LEAVES_CORE.contains(bytes));
+    probes.extend(some.map(|bytes| staged(Direction::HostToDevice, bytes, MOST_OF_ONE_CORE)));
     probes
 }
 
-fn staged<D: AnyDevice>(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe<D> {
+fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
     let quantity = |complete| Quantity::Staged { direction, bytes, footprint, complete };
-    let sample = move |context: &mut MeasurementContext<'_, D>, _| {
-        context.staged(direction, bytes, footprint)
-    };
-    let probe = Probe::together([false, true].map(quantity).to_vec(), Counts::Once, sample);
+    let probe = Probe::together([false, true].map(quantity), Counts::Once);
     let warm_up = if footprint >= POOL {
         // No cache keeps any of the largest footprint, so there is nothing to warm.
         WarmUp::Host

@@ -30,42 +30,30 @@ pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
 }
 
 /// The probes of every path but those of managed memory.
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let is_of_others = |path: &TransferPath| {
         !TransferPath::MANAGED.contains(path) && !TransferPath::WRITTEN.contains(path)
     };
     let paths = TransferPath::ALL.into_iter().filter(is_of_others);
     let alone = paths.flat_map(|path| transfers(sizes, path, LARGEST));
     let written = |bytes| {
-        let what = TransferPath::WRITTEN.map(|path| Quantity::Transfer { path, bytes }).to_vec();
-        Probe::together(what, Counts::Once, move |context: &mut MeasurementContext<'_, D>, _| {
-            context.just_written(bytes)
-        })
-        .limit(0.2, 5)
-        .warm_up(WarmUp::Host)
+        let what = TransferPath::WRITTEN.map(|path| Quantity::Transfer { path, bytes });
+        Probe::together(what, Counts::Once).limit(0.2, 5).warm_up(WarmUp::Host)
     };
     alone.chain(sizes_of(sizes, TransferPath::WrittenByOne, LARGEST).map(written)).collect()
 }
 
 /// The probes of managed memory, up to `most` bytes of it.
-pub(super) fn managed_probes<D: AnyDevice>(sizes: &Sizes, most: Bytes) -> Vec<Probe<D>> {
+pub(super) fn managed_probes(sizes: &Sizes, most: Bytes) -> Vec<Probe> {
     let allocate = |bytes| {
         let what = Quantity::Memory { work: MemoryWork::ManagedAllocate, bytes };
-        Probe::new(what, Counts::Once, move |context: &mut MeasurementContext<'_, D>, _| {
-            context.managed_anew(bytes)
-        })
-        .limit(0.5, 3)
+        Probe::new(what, Counts::Once).limit(0.5, 3)
     };
     let sizes_of = |path| sizes_of(sizes, path, most);
     let together = |paths: [TransferPath; 2]| {
         let probe = move |bytes| {
-            let what = paths.map(|path| Quantity::Transfer { path, bytes }).to_vec();
-            Probe::together(
-                what,
-                Counts::Once,
-                move |context: &mut MeasurementContext<'_, D>, _| context.migrated(paths[0], bytes),
-            )
-            .limit(0.5, 5)
+            let what = paths.map(|path| Quantity::Transfer { path, bytes });
+            Probe::together(what, Counts::Once).limit(0.5, 5)
         };
         sizes_of(paths[0]).map(probe)
     };
@@ -77,43 +65,50 @@ pub(super) fn managed_probes<D: AnyDevice>(sizes: &Sizes, most: Bytes) -> Vec<Pr
 
 /// The sizes of a path up to `most`.
 fn sizes_of(sizes: &Sizes, path: TransferPath, most: Bytes) -> impl Iterator<Item = Bytes> {
-    let powers = (sizes.transfer_powers)(path).iter();
-    powers.map(|power| Bytes::new(1 << power)).filter(move |&bytes| bytes <= most)
+    let powers: &[u32] = match path {
+        TransferPath::WriteCombined => sizes.either(&[12, 20, 24], &[12, 24]),
+        TransferPath::OnDevice => sizes.either(&[12, 20, 24, 28], &[12, 24]),
+        TransferPath::MappedRead | TransferPath::MappedWrite => {
+            sizes.either(&[12, 18, 22, 26], &[12, 22])
+        }
+        TransferPath::MappedBoth => sizes.either(&[12, 18, 22, 26], &[]),
+        path if TransferPath::WRITTEN.contains(&path) => {
+            sizes.either(&[18, 20, 22, 24, 26], &[20, 24])
+        }
+        _ => sizes.either(&[16, 20, 24, 26, 28], &[16, 20, 24]),
+    };
+    powers.iter().map(|power| Bytes::new(1 << power)).filter(move |&bytes| bytes <= most)
 }
 
-fn transfers<D: AnyDevice>(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe<D>> {
+fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
     let counts = match path {
         // Once per sample, because pages that have moved must be moved back.
         TransferPath::ManagedFault => Counts::Once,
         _ => Counts::ByDuration,
     };
-    let probe = |bytes| {
-        let what = Quantity::Transfer { path, bytes };
-        let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-            context.transfer(path, bytes, count)
-        };
-        Probe::new(what, counts, sample).limit(0.5, 5)
-    };
+    let probe = |bytes| Probe::new(Quantity::Transfer { path, bytes }, counts).limit(0.5, 5);
     sizes_of(sizes, path, most).map(probe).collect()
 }
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
-    /// Time of `count` transfers in a row.
+    /// Time of `count` transfers in a row, or the times of paths that are measured together.
     pub fn transfer(
         &mut self,
         path: TransferPath,
         bytes: Bytes,
         count: u64,
-    ) -> Result<Span, GpuError> {
-        match path {
-            TransferPath::WriteCombined => self.combined_copies(bytes, count),
-            TransferPath::OnDevice => self.copies_on_device(bytes, count),
+    ) -> Result<Vec<Span>, GpuError> {
+        Ok(vec![match path {
+            TransferPath::WriteCombined => self.combined_copies(bytes, count)?,
+            TransferPath::OnDevice => self.copies_on_device(bytes, count)?,
             TransferPath::MappedRead | TransferPath::MappedWrite | TransferPath::MappedBoth => {
-                self.mapped(path, bytes, count)
+                self.mapped(path, bytes, count)?
             }
-            TransferPath::ManagedResident => self.resident(bytes, count),
-            _ => self.faults(bytes),
-        }
+            TransferPath::ManagedResident => self.resident(bytes, count)?,
+            TransferPath::ManagedFault => self.faults(bytes)?,
+            TransferPath::WrittenByOne => return Ok(self.just_written(bytes)?.to_vec()),
+            _ => return Ok(self.migrated(path, bytes)?.to_vec()),
+        }])
     }
 
     fn combined_copies(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
@@ -295,7 +290,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Time to allocate managed memory and to fill it by one thread.
-    fn managed_anew(&self, bytes: Bytes) -> Result<Span, GpuError> {
+    pub fn managed_anew(&self, bytes: Bytes) -> Result<Span, GpuError> {
         let start = D::now();
         let memory = self.device.allocate_managed(bytes)?;
         // SAFETY: the memory was just allocated with that size, and nobody else uses it.

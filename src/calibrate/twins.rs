@@ -3,13 +3,13 @@
 use super::context::MeasurementContext;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::{POOL, Points, SOON_WARM, Sizes, is_measured_closely};
-use crate::gpu::{AnyDevice, GpuError};
+use crate::gpu::AnyDevice;
 use crate::host::Operand;
 use crate::kernels::{Kernel, Shape, Variant};
 use crate::samples::{Handing, ONE_TEAM, ONE_THREAD, Quantity, SHARED_FOOTPRINT, TURNS, Taker};
 use crate::units::{Bytes, Span};
 
-pub(super) fn probes<D: AnyDevice>(sizes: &Sizes, threads: usize) -> Vec<Probe<D>> {
+pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     let twin = |variant, elements, footprint| twin(sizes, variant, elements, footprint);
     for Points { variant, elements, edges, coarse, .. } in sizes.points() {
@@ -26,26 +26,31 @@ pub(super) fn probes<D: AnyDevice>(sizes: &Sizes, threads: usize) -> Vec<Probe<D
     }
     // How much of what was used before is still in the caches.
     let (variant, elements) = ONE_THREAD;
-    let footprints = sizes.own_footprints_kib.iter().copied().map(Bytes::kib);
+    let kib: &[u64] = sizes.either(
+        &[64, 256, 512, 1024, 1536, 2048, 2304, 2560, 3072, 4096, 8192],
+        &[256, 1024, 2048, 3072, 8192],
+    );
+    let footprints = kib.iter().copied().map(Bytes::kib);
     probes.extend(footprints.map(|footprint| twin(variant, elements, footprint)));
     let (variant, elements) = ONE_TEAM;
-    let footprints = sizes.team_footprints_mib.iter().copied().map(Bytes::mib);
+    let mib: &[u64] = sizes.either(&[4, 8, 12, 16, 20, 24, 32, 48], &[8, 16, 24]);
+    let footprints = mib.iter().copied().map(Bytes::mib);
     probes.extend(footprints.map(|footprint| twin(variant, elements, footprint)));
     let saxpy = Variant { kernel: Kernel::Saxpy, extent: 0 };
-    let footprints = sizes.footprints_mib.iter().copied().map(Bytes::mib);
+    let mib: &[u64] =
+        sizes.either(&[48, 96, 192, 288, 384, 576, 768, 1152, 1728], &[48, 192, 384, 768, 1728]);
+    let footprints = mib.iter().copied().map(Bytes::mib);
     probes.extend(footprints.map(|footprint| twin(saxpy, 1 << 20, footprint)));
     probes.push(handed(threads));
     probes
 }
 
-fn handed<D: AnyDevice>(threads: usize) -> Probe<D> {
+fn handed(threads: usize) -> Probe {
     let of = |taker: Taker| {
         let elements = taker.elements(threads);
         Handing::ALL.map(|part| Quantity::Handed { taker, part, elements })
     };
-    let sample =
-        |context: &mut MeasurementContext<'_, D>, count| Ok::<_, GpuError>(context.handed(count));
-    let probe = Probe::together(Taker::ALL.map(of).concat(), Counts::Of(TURNS), sample);
+    let probe = Probe::together(Taker::ALL.map(of).concat(), Counts::Of(TURNS));
     probe.visits(3).of_host().warm_up(WarmUp::Host)
 }
 
@@ -55,12 +60,7 @@ fn arrays(variant: Variant) -> u64 {
 }
 
 /// A twin that cycles through `footprint`, or round its own data if that is more.
-fn twin<D: AnyDevice>(
-    sizes: &Sizes,
-    variant: Variant,
-    elements: u64,
-    footprint: Bytes,
-) -> Probe<D> {
+fn twin(sizes: &Sizes, variant: Variant, elements: u64, footprint: Bytes) -> Probe {
     let own = Bytes::new(variant.bytes(elements));
     let footprint = footprint.max(own);
     // A team that is left alone for a moment goes to sleep, which does not happen in a plan. So
@@ -86,16 +86,13 @@ fn twin<D: AnyDevice>(
         WarmUp::Team(WarmUp::rounds(footprint, own * count))
     };
     let what = Quantity::Twin { variant, elements, footprint };
-    let sample = move |context: &mut MeasurementContext<'_, D>, count| {
-        Ok::<_, GpuError>(context.twin(variant, elements, footprint, count))
-    };
-    let probe = Probe::new(what, Counts::Of(count), sample).visits(visits).of_host();
+    let probe = Probe::new(what, Counts::Of(count)).visits(visits).of_host();
     probe.warm_up(warm_up).telling(is_telling(sizes, (variant, elements), footprint))
 }
 
 fn is_telling(sizes: &Sizes, (variant, elements): (Variant, u64), footprint: Bytes) -> bool {
     let telling = if is_measured_closely(variant.kernel) { 1 << 20 } else { 1 << 22 };
-    let extents = (sizes.extents)(variant.kernel);
+    let extents = sizes.extents(variant.kernel);
     let middle = extents.get(extents.len() / 2);
     elements == telling
         && middle.is_none_or(|&middle| variant.extent == middle)

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::{Failure, Outcome};
 use crate::fit::Like;
 use crate::profile::Profile;
-use crate::samples::{Samples, table_template};
+use crate::samples::{Samples, TABLE_TEMPLATE};
 use crate::study::{Phase, fit_and_assess};
 use clap::Args;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(super) struct FitArguments {
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let FitArguments { samples, output, like, .. } = arguments;
     let (Some(path), Some(output)) = (samples, output) else {
-        deliver(&table_template(), None)?;
+        deliver(TABLE_TEMPLATE, None)?;
         return Ok(Outcome::Done);
     };
     let lenders: Vec<PathBuf> = like.iter().map(|path| in_folder(path)).collect();

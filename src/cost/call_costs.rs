@@ -15,7 +15,7 @@ use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
-    DeviceLocality, HostCall, KernelPrices, KernelTime, OperationKind, Profile, Unknown,
+    DeviceLocality, KernelPrices, KernelTime, OperationKind, Profile, TimedCall, Unknown,
 };
 use crate::program::{
     AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Program, Route, Rows, Slice, Step,
@@ -182,12 +182,12 @@ impl<'a> CallCosts<'a> {
             Call::SynchronizeEvent { .. } => self.waiting(Waits::Event)?,
             Call::SynchronizeDevice(device) => self.waiting(Waits::Device(Some(*device)))?,
             Call::SynchronizeThread(other) => CallCost::until_thread(*other),
-            Call::Record { .. } => self.mark(Work::Record, HostCall::Record)?,
-            Call::Wait { .. } => self.mark(Work::Wait, HostCall::Wait)?,
+            Call::Record { .. } => self.mark(Work::Record, TimedCall::Record)?,
+            Call::Wait { .. } => self.mark(Work::Wait, TimedCall::Wait)?,
             Call::Clear { .. } => CallCost {
                 latency: profile.start(OperationKind::Kernel)?,
                 work: self.clearing(profile.kernel_gap()?),
-                ..CallCost::on_host(profile.call(HostCall::Clear)?)
+                ..CallCost::on_host(profile.call(TimedCall::Clear)?)
             },
             Call::Launch { step, .. } => self.launch(step, locality)?,
             Call::Copy { by, from, to, rows } => match (*by, *rows) {
@@ -205,11 +205,11 @@ impl<'a> CallCosts<'a> {
             },
             Call::Prefetch { target, to, .. } => self.prefetch(*to, target.length, locality)?,
             Call::Work { time } => CallCost::on_host(*time),
-            Call::Use(_) => CallCost::on_host(profile.call(HostCall::UseDevice)?),
+            Call::Use(_) => CallCost::on_host(profile.call(TimedCall::UseDevice)?),
         })
     }
 
-    fn mark(&self, work: Work, call: HostCall) -> Result<CallCost, Unknown> {
+    fn mark(&self, work: Work, call: TimedCall) -> Result<CallCost, Unknown> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
@@ -230,7 +230,7 @@ impl<'a> CallCosts<'a> {
 
     /// The cost of a call that only waits.
     fn waiting(&self, waits: Waits) -> Result<CallCost, Unknown> {
-        let host = self.profile.call(HostCall::Synchronize);
+        let host = self.profile.call(TimedCall::Synchronize);
         let (wake, host) = Unknown::both(self.profile.wake_host(), host)?;
         Ok(CallCost { waits, wake, ..CallCost::on_host(host) })
     }

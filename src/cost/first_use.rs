@@ -5,7 +5,7 @@ use super::history::MemoryHistory;
 use super::locality::NewPages;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
-use crate::profile::{MemoryCost, Profile, Unknown};
+use crate::profile::{MemoryWork, Profile, Unknown};
 use crate::program::{
     Access, AccessKind, AllocationId, Call, MemoryChange, Place, Process, Program, Step,
 };
@@ -159,10 +159,10 @@ fn libraries(program: &Program) -> Vec<Library> {
 /// How many bytes of buffers in host memory the body writes before anybody has, and who does: the
 /// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
 /// thread that registers it.
-fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost)> {
+fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryWork)> {
     let mut history = MemoryHistory::new(program, profile, program.host_footprint());
     let mut is_new: Vec<Option<bool>> = vec![None; program.allocations.len()];
-    let mut touched: BTreeMap<(AllocationId, MemoryCost), Bytes> = BTreeMap::new();
+    let mut touched: BTreeMap<(AllocationId, MemoryWork), Bytes> = BTreeMap::new();
     for call in &program.body {
         let mut uses_new = false;
         for id in program.accesses(call).map(|one| one.allocation()) {
@@ -178,7 +178,7 @@ fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryCost
         let Some(NewPages { allocation, cost, bytes }) = history.new_pages(call) else { continue };
         let is_pinned = program.allocation(allocation).place == Place::Host(HostMemory::Pinned);
         let cost = match cost {
-            MemoryCost::FirstCopy if is_pinned => MemoryCost::FirstTouch,
+            MemoryWork::FirstCopy if is_pinned => MemoryWork::FirstTouch,
             other => other,
         };
         *touched.entry((allocation, cost)).or_default() += bytes;

@@ -12,7 +12,7 @@ use super::pages::Pages;
 use super::uses::Uses;
 use super::written::age_of;
 use crate::machine::{DeviceId, Direction, HostMemory, Residence};
-use crate::profile::{JustWritten, MemoryCost, Profile};
+use crate::profile::{JustWritten, MemoryWork, Profile};
 use crate::program::{
     Access, AccessKind, AllocationId, Call, Place, Program, Slice, Step, Threads, User,
 };
@@ -105,8 +105,8 @@ impl<'p> MemoryHistory<'p> {
                     self.written.note(slice, is_shared);
                 }
                 let cost = match is_shared {
-                    true => MemoryCost::FirstTouchTeam,
-                    false => MemoryCost::FirstTouch,
+                    true => MemoryWork::FirstTouchTeam,
+                    false => MemoryWork::FirstTouch,
                 };
                 self.pages.note(access, is_written.then_some(cost), found);
                 self.move_pages(slice, place, Residence::Host, found);
@@ -115,14 +115,14 @@ impl<'p> MemoryHistory<'p> {
                 self.move_pages(slice, place, side, found);
             }
             (User::Engine(_, Direction::HostToDevice), AccessKind::Reads) => {
-                self.pages.note(access, Some(MemoryCost::FirstRead), found);
+                self.pages.note(access, Some(MemoryWork::FirstRead), found);
                 if place == Place::Host(HostMemory::Pinned) {
                     self.just_written = age_of(slice, &self.written);
                     self.written.forget(slice);
                 }
             }
             (User::Engine(_, Direction::DeviceToHost), AccessKind::Writes) => {
-                self.pages.note(access, Some(MemoryCost::FirstCopy), found);
+                self.pages.note(access, Some(MemoryWork::FirstCopy), found);
                 self.forget_on_cpu(slice);
             }
             (User::Kernel(stream), _) => {

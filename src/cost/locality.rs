@@ -1,6 +1,6 @@
 //! Where calls find their data.
 
-use crate::profile::{DeviceLocality, HostLocality, MemoryCost};
+use crate::profile::{DeviceLocality, HostLocality, MemoryWork};
 use crate::program::AllocationId;
 use crate::units::Bytes;
 
@@ -21,6 +21,6 @@ pub(super) struct Locality {
 pub(super) struct NewPages {
     pub allocation: AllocationId,
     /// What the price depends on: who uses them.
-    pub cost: MemoryCost,
+    pub cost: MemoryWork,
     pub bytes: Bytes,
 }

@@ -5,7 +5,7 @@
 
 use super::locality::{Locality, NewPages};
 use super::uses::Uses;
-use crate::profile::MemoryCost;
+use crate::profile::MemoryWork;
 use crate::program::{Access, Program, Slice};
 use crate::units::Bytes;
 
@@ -35,7 +35,7 @@ impl Pages {
     }
 
     /// Notes a use of memory. If new pages cost whoever uses it something, they are found.
-    pub fn note(&mut self, access: &Access, cost: Option<MemoryCost>, found: &mut Locality) {
+    pub fn note(&mut self, access: &Access, cost: Option<MemoryWork>, found: &mut Locality) {
         let allocation = access.allocation();
         let Some(whole) = self.renewed[allocation.0] else { return };
         let pages = self.pages_of(&access.touched.slice, whole);

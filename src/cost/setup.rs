@@ -8,7 +8,7 @@ use super::traffic::Traffic;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;
 use crate::profile::{
-    Estimate, GraphCall, HostLocality, MOST_OPERANDS, MemoryCost, Profile, Reuse, Unknown,
+    Estimate, GraphCall, HostLocality, MOST_OPERANDS, MemoryWork, Profile, Reuse, Unknown,
 };
 use crate::program::{Allocation, AllocationId, Call, Place, Program, StreamKind};
 use crate::units::{Bytes, Span};
@@ -38,7 +38,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
         .iter()
         .filter(|one| one.holds.is_some() && one.place == Place::Host(HostMemory::WriteCombined));
     let taken = combined.map(|one| {
-        let time = profile.memory(MemoryCost::PinnedAllocate, one.bytes)?;
+        let time = profile.memory(MemoryWork::PinnedAllocate, one.bytes)?;
         Ok(Span::from_nanos_f64(time.max(0.0)))
     });
     calls.chain(graphs).chain(taken).chain(handles(program, profile)).sum()
@@ -116,20 +116,20 @@ pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
         ((one.place.is_managed() || one.place.is_pinned()) && is_own())
             || (one.holds.is_some() && is_combined)
     };
-    let all: Vec<(Bytes, MemoryCost, Option<MemoryCost>)> = program
+    let all: Vec<(Bytes, MemoryWork, Option<MemoryWork>)> = program
         .allocations
         .iter()
         .enumerate()
         .filter(is_taken)
         .map(|(_, one)| match one.place.is_managed() {
-            true => (one.bytes, MemoryCost::ManagedAllocate, None),
-            false => (one.bytes, MemoryCost::PinnedAllocate, Some(MemoryCost::PinnedFree)),
+            true => (one.bytes, MemoryWork::ManagedAllocate, None),
+            false => (one.bytes, MemoryWork::PinnedAllocate, Some(MemoryWork::PinnedFree)),
         })
         .collect();
     if all.is_empty() {
         return None;
     }
-    let price = |cost: Option<MemoryCost>, bytes| profile.memory(cost?, bytes).ok();
+    let price = |cost: Option<MemoryWork>, bytes| profile.memory(cost?, bytes).ok();
     let sum = |prices: Option<f64>| prices.map(|sum| Span::from_nanos_f64(sum.max(0.0)));
     let costs = all.iter().map(|&(bytes, cost, _)| price(Some(cost), bytes)).sum();
     let gives_back = all.iter().map(|&(bytes, _, free)| price(free, bytes)).sum();
@@ -152,9 +152,9 @@ pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
     let memory = |cost| sum(&|bytes| profile.memory(cost, bytes).ok());
     Some(Pinning {
         bytes,
-        register: memory(MemoryCost::Register),
-        unregister: memory(MemoryCost::Unregister),
-        allocate: memory(MemoryCost::PinnedAllocate),
+        register: memory(MemoryWork::Register),
+        unregister: memory(MemoryWork::Unregister),
+        allocate: memory(MemoryWork::PinnedAllocate),
         // A pass goes through all of it, and through as much pinned memory.
         copy: sum(&|one| copy(profile, one, bytes + bytes)),
     })

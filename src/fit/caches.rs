@@ -1,6 +1,6 @@
 //! How much of what is used again is still in caches, from times over growing footprints.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use super::staging::staged_around;
 use crate::kernels::Kernel;
 use crate::machine::Direction;
@@ -84,21 +84,16 @@ fn staging_misses(estimator: &Estimator<'_>) -> Option<Vec<(f64, f64)>> {
     let time_per_byte = |going_round: Option<Bytes>| {
         // These are plain points, not a curve: a time that is linear in the size is not linear per
         // byte.
-        let time = estimator.points(|quantity| match *quantity {
-            Quantity::Staged {
-                direction: Direction::HostToDevice,
-                bytes,
-                footprint,
-                complete: true,
-            } => {
-                let fits = match going_round {
-                    Some(around) => footprint == around && around > bytes,
-                    None => footprint == bytes,
-                };
-                (bytes >= STAYS && fits).then_some(bytes.get())
-            }
-            _ => None,
-        });
+        let (direction, complete) = (Direction::HostToDevice, true);
+        let time = estimator.points(sized(|bytes| {
+            let bytes = Bytes::new(bytes);
+            let footprint = match going_round {
+                Some(around) if around > bytes && bytes >= STAYS => around,
+                None if bytes >= STAYS => bytes,
+                _ => Bytes::ZERO,
+            };
+            Quantity::Staged { direction, bytes, footprint, complete }
+        }));
         time.map_or_else(Vec::new, |(points, _)| {
             points.iter().map(|&(bytes, ns)| (bytes, ns / bytes)).collect::<Vec<_>>()
         })
@@ -121,10 +116,7 @@ fn misses(
     (near, far): (Bytes, Bytes),
     key: impl Fn(&Quantity) -> Option<(u64, u64)>,
 ) -> Option<Vec<(f64, f64)>> {
-    let mut all: Vec<(u64, u64)> =
-        estimator.measurements().filter_map(|m| key(&m.quantity)).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all = estimator.kinds(&key);
     let footprints_of = |size| all.iter().filter(|pair| pair.0 == size).count();
     let size = all.iter().map(|pair| pair.0).max_by_key(|&size| footprints_of(size))?;
     let time = |footprint: u64| {

@@ -3,14 +3,15 @@
 
 use super::copies::{copy_time, curve_of, rotated, switch};
 use super::estimator::{Estimator, nanos};
+use crate::kernels::Variant;
 use crate::machine::Direction;
 use crate::profile::{
     Contention, CopyModel, Curve, Estimate, Interference, KernelModel, LinkModel, Refetch,
     TwinModel, Warmth,
 };
 use crate::samples::{
-    Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
-    WRITTEN_KEPT, WRITTEN_THROUGH,
+    Load, Measurement, Quantity, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side, WRITTEN_KEPT,
+    WRITTEN_THROUGH,
 };
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -69,49 +70,36 @@ pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
     (longer.ns > CLEARLY * with.scatter * with.ns).then_some(longer)
 }
 
-/// How much longer copies take while kernels wait in several streams, if all cases were measured.
-/// The curves carry no scatter: a range draws the time of each copy, which has this scatter in it
-/// already.
+/// How much longer copies take while kernels wait in several streams than without any: than where
+/// none waited in the same visits, or else than by the curve of copies `alone`. The curves carry no
+/// scatter: a range draws the time of each copy, which has this scatter in it already.
 fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
-    if estimator.is_table() {
-        return alone.map_or_else(Vec::new, |alone| refetches_of_table(estimator, alone));
-    }
-    let time = |streams, kernels| {
-        let bytes = REFETCHED.bytes;
-        estimator.estimate_of(&Quantity::Refetched { bytes, streams, kernels })
-    };
-    let refetch = |streams: usize| {
-        let alone = time(0, 0)?;
-        let knot = |kernels| {
-            let slowdown = time(streams, kernels)?.ns / alone.ns;
-            // Waiting kernels never make a copy quicker, so anything below 1 is noise. The half a
-            // percent of noise in the other values is kept: leaving out all that is not clear would
-            // lose effects of 1 to 2%.
-            Some((kernels as f64, slowdown.max(1.0)))
+    let mut found = BTreeMap::<usize, Vec<(f64, f64)>>::new();
+    let cases = estimator.kinds(|quantity| match *quantity {
+        Quantity::Refetched { bytes, streams, kernels } => Some((streams, kernels, bytes)),
+        _ => None,
+    });
+    for (streams, kernels, bytes) in cases.into_iter().filter(|&(streams, ..)| streams > 0) {
+        let time = |streams, kernels| {
+            let case = Quantity::Refetched { bytes, streams, kernels };
+            estimator.estimate_of(&case).map(|time| time.ns)
         };
-        let knots = REFETCHED.kernels.into_iter().map(knot).collect::<Option<Vec<_>>>()?;
-        let knots = std::iter::once((0.0, 1.0)).chain(knots).collect();
-        Some(Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } })
-    };
-    REFETCHED.streams.into_iter().map(refetch).collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-/// Slowdowns by commands that are read again, for the numbers of streams and kernels that a table
-/// has.
-fn refetches_of_table(estimator: &Estimator<'_>, alone: &Curve) -> Vec<Refetch> {
-    let mut found = BTreeMap::<usize, BTreeMap<u64, f64>>::new();
-    for one in estimator.measurements() {
-        let Quantity::Refetched { bytes, streams, kernels } = one.quantity else { continue };
-        let time = estimator.estimate_of(&one.quantity).zip(alone.known(bytes.as_f64()).ok());
-        let slowdown = time.map(|(with, without)| (with.ns / without.max(1.0)).max(1.0));
-        found.entry(streams).or_default().extend(slowdown.map(|slowdown| (kernels, slowdown)));
+        let without = time(0, 0).or_else(|| alone?.known(bytes.as_f64()).ok());
+        let Some((with, without)) = time(streams, kernels).zip(without) else { continue };
+        // Waiting kernels never make a copy quicker, so anything below 1 is noise. The half a
+        // percent of noise in the other values is kept: leaving out all that is not clear would
+        // lose effects of 1 to 2%.
+        let knots = found.entry(streams).or_insert_with(|| vec![(0.0, 1.0)]);
+        knots.push((kernels as f64, (with / without.max(1.0)).max(1.0)));
+        // Of several sizes at one number of kernels, the largest counts.
+        knots.dedup_by(|next, before| {
+            let is_same = next.0 == before.0;
+            before.1 = if is_same { next.1 } else { before.1 };
+            is_same
+        });
     }
-    let refetch = |(streams, slowdowns): (usize, BTreeMap<u64, f64>)| {
-        let knots = slowdowns.into_iter().map(|(kernels, slowdown)| (kernels as f64, slowdown));
-        let knots = std::iter::once((0.0, 1.0)).chain(knots).collect();
-        Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } }
-    };
-    found.into_iter().filter(|(_, slowdowns)| !slowdowns.is_empty()).map(refetch).collect()
+    let refetch = |(streams, knots)| Refetch { streams, slowdown: Curve { knots, scatter: 0.0 } };
+    found.into_iter().map(refetch).collect()
 }
 
 /// Nanoseconds of a copy of pinned memory while kernels run. Where a copy engine serves several
@@ -295,87 +283,63 @@ pub(super) fn slowdowns(one: &Measurement, alone: f64, other: Option<&Measuremen
     times.into_iter().zip(others).filter_map(slow).collect()
 }
 
-/// How much copies and loads slow each other down, where the time of each alone is known.
+/// How much copies and loads slow each other down, where the time of each alone is known. A table
+/// may have copies beside kernels of any size; without kernels beside copies, these count as
+/// undisturbed.
 pub(super) fn interference(
     estimator: &Estimator<'_>,
     copies: &[CopyModel],
     kernels: &[KernelModel],
     twins: &[TwinModel],
 ) -> Vec<Interference> {
-    let known = |curve: &Curve, size: f64| curve.known(size).ok();
+    let kernel_alone = |wanted: Variant, elements: u64| {
+        let model = kernels.iter().find(|model| model.variant == wanted)?;
+        model.time.known(elements as f64).ok()
+    };
     let load_alone = |load| match load {
-        Load::Kernel => {
-            let (variant, elements) = STREAMING_KERNEL;
-            let model = kernels.iter().find(|model| model.variant == variant)?;
-            known(&model.time, elements as f64)
-        }
+        Load::Kernel => kernel_alone(STREAMING_KERNEL.0, STREAMING_KERNEL.1),
         Load::Cpu => {
             let (variant, elements) = STREAMING_TWIN;
             let fits =
                 |model: &&TwinModel| (model.variant, model.found) == (variant, Warmth::Memory);
-            known(&twins.iter().find(fits)?.time, elements as f64)
+            twins.iter().find(fits)?.time.known(elements as f64).ok()
         }
     };
-    let measured = |load: Load, direction: Direction| {
-        if estimator.is_table() {
-            return interference_of_table(estimator, (copies, kernels), (load, direction));
-        }
-        let alone = [copy_time(copies, direction, load.copy())?, load_alone(load)?];
-        let [copy, other] = [Side::Copy, Side::Load].map(|of| Quantity::Beside {
-            direction,
-            bytes: load.copy(),
-            load,
-            of,
-        });
-        let slow = |of: &Quantity, alone: f64, beside: &Quantity| -> Vec<f64> {
-            let visits = estimator.measurements().filter(|visit| visit.quantity == *of);
-            let pairs = visits.filter_map(|one| Some((one, at_once(estimator, one, beside)?)));
-            pairs.flat_map(|(one, other)| slowdowns(one, alone, Some(other))).collect()
+    let slow = |load: Load, way: Direction, side: Side| -> Vec<f64> {
+        // The time by itself, and what goes on beside it.
+        let alone = |quantity: &Quantity| match *quantity {
+            Quantity::Beside { direction, bytes, load: beside, of } => {
+                let (time, other) = match of {
+                    Side::Copy => (copy_time(copies, way, bytes), Side::Load),
+                    Side::Load => (load_alone(load), Side::Copy),
+                };
+                let is_wanted = (direction, beside, of) == (way, load, side);
+                let other = Quantity::Beside { direction, bytes, load, of: other };
+                Some((time.filter(|_| is_wanted)?, Some(other)))
+            }
+            Quantity::KernelBeside { direction, variant, elements } => {
+                let is_wanted = (direction, load, side) == (way, Load::Kernel, Side::Load);
+                Some((kernel_alone(variant, elements).filter(|_| is_wanted)?, None))
+            }
+            _ => None,
         };
-        let copy_slow = slow(&copy, alone[0], &other);
+        let of_one = |one: &Measurement| {
+            let (alone, other) = alone(&one.quantity)?;
+            let other = other.and_then(|other| at_once(estimator, one, &other));
+            Some(slowdowns(one, alone, other))
+        };
+        estimator.measurements().filter_map(of_one).flatten().collect()
+    };
+    let model = |(load, direction)| {
+        let copies = slow(load, direction, Side::Copy);
         Some(Interference {
             load,
             direction,
-            copy_slowdown: median(&copy_slow)?,
-            load_slowdown: median(&slow(&other, alone[1], &copy))?,
-            scatter: relative_spread(&copy_slow)?,
+            copy_slowdown: median(&copies)?,
+            load_slowdown: median(&slow(load, direction, Side::Load)).unwrap_or(1.0),
+            scatter: relative_spread(&copies).unwrap_or(0.0),
         })
     };
     let pairs = Load::ALL.into_iter().flat_map(|load| Direction::BOTH.map(|way| (load, way)));
-    pairs.filter_map(|(load, direction)| measured(load, direction)).collect()
-}
-
-/// What a table says of copies while kernels run throughout, and of kernels while copies do, of any
-/// size. A table without a copy beside a kernel says nothing of it.
-fn interference_of_table(
-    estimator: &Estimator<'_>,
-    (copies, kernels): (&[CopyModel], &[KernelModel]),
-    (load, wanted): (Load, Direction),
-) -> Option<Interference> {
-    let slow = |of: &dyn Fn(&Quantity) -> Option<f64>| -> Vec<f64> {
-        let measured = estimator.measurements().filter_map(|one| Some((one, of(&one.quantity)?)));
-        measured.flat_map(|(one, alone)| slowdowns(one, alone, None)).collect()
-    };
-    let of_copies = slow(&|quantity| match *quantity {
-        Quantity::Beside { direction, bytes, load: beside, of: Side::Copy } => {
-            let is_wanted = (direction, beside) == (wanted, load);
-            is_wanted.then(|| copy_time(copies, direction, bytes)).flatten()
-        }
-        _ => None,
-    });
-    let of_kernels = slow(&|quantity| match *quantity {
-        Quantity::KernelBeside { direction, variant, elements } if load == Load::Kernel => {
-            let model = kernels.iter().find(|model| model.variant == variant)?;
-            let alone = model.time.known(elements as f64).ok();
-            alone.filter(|_| direction == wanted)
-        }
-        _ => None,
-    });
-    Some(Interference {
-        load,
-        direction: wanted,
-        copy_slowdown: median(&of_copies)?,
-        load_slowdown: median(&of_kernels).unwrap_or(1.0),
-        scatter: relative_spread(&of_copies).unwrap_or(0.0),
-    })
+    pairs.filter_map(model).collect()
 }

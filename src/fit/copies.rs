@@ -1,6 +1,6 @@
 //! Copies of pinned memory, and what a copy engine pays for going from stream to stream.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use crate::machine::Direction;
 use crate::profile::{CopyModel, Curve};
 use crate::samples::Quantity;
@@ -9,11 +9,9 @@ use std::ops::RangeInclusive;
 
 /// Curves of copies of pinned memory.
 pub(super) fn copies(estimator: &Estimator<'_>) -> Vec<CopyModel> {
-    let curve = |wanted| {
-        estimator.curve(|quantity| match *quantity {
-            Quantity::Copy { direction, bytes } if direction == wanted => Some(bytes.get()),
-            _ => None,
-        })
+    let curve = |direction| {
+        let bytes = |bytes| Quantity::Copy { direction, bytes: Bytes::new(bytes) };
+        estimator.curve(sized(bytes))
     };
     let model = |direction| curve(direction).map(|time| CopyModel { direction, time });
     Direction::BOTH.into_iter().filter_map(model).collect()
@@ -49,14 +47,12 @@ pub(super) fn switch(
     (size, inside): (Bytes, bool),
     copy: impl Fn(usize, RangeInclusive<u64>) -> Option<f64>,
 ) -> Option<Curve> {
-    let number = |quantity: &Quantity| match *quantity {
-        Quantity::Rotation { direction, bytes, streams, in_graph }
-            if (direction, bytes, in_graph) == (wanted, size, inside) =>
-        {
-            Some(streams as u64)
-        }
-        _ => None,
-    };
+    let number = &sized(|streams| Quantity::Rotation {
+        direction: wanted,
+        bytes: size,
+        streams: streams as usize,
+        in_graph: inside,
+    });
     let (turns, _) = estimator.points(number)?;
     // While the copies of one turn run, the kernels of all later turns wait. Times of many turns
     // have those of a few turns subtracted, so only the turns beyond these few count.

@@ -1,13 +1,13 @@
 //! Finds measurements, and computes the time of one repetition from them.
 
+use super::points::{DISTURBED, Point, Points, straightened, trusted, unhindered};
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, MEMORY_FOOTPRINT, Measurement, Quantity, Samples, Stop};
-use crate::stats::{
-    biweight_mean, median, modes, relative_spread, segment, theil_sen, unraised_mean,
-};
+use crate::stats::{biweight_mean, median, modes, relative_spread, segment, unraised_mean};
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 use std::sync::Arc;
 
 pub(super) struct Estimator<'s> {
@@ -44,7 +44,7 @@ impl<'s> Estimator<'s> {
     /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
     /// one, with the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
-        let pooled = self.pooled(wanted)?;
+        let pooled = pooled(&self.found(wanted))?;
         let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
         let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
         let scatter = if usual.center > 0.0 { usual.spread / usual.center } else { 0.0 };
@@ -53,40 +53,25 @@ impl<'s> Estimator<'s> {
 
     /// Nanoseconds of one repetition, one for each sample. Empty if there are no samples.
     pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
-        let pooled = self.pooled(|quantity| quantity == wanted);
+        let pooled = pooled(&self.found(|quantity| quantity == wanted));
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
     /// The middle of a quantity's times, in nanoseconds per repetition; `None` if there are none.
     /// Which middle that is depends on the quantity: see [`Middle`].
     pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
-        let pooled = self.pooled(|quantity| quantity == wanted)?;
+        let pooled = pooled(&self.found(|quantity| quantity == wanted))?;
         Some(pooled.of_one(pooled.middle()?))
     }
 
-    /// Pools measurements of equal count that were taken at different times. For work that the
-    /// device does by itself, visits that are clearly slower than the fastest one are discarded:
-    /// others on the host can only slow the device down, and may do so throughout a visit (Chen and
-    /// Revels, "Robust benchmarking in noisy environments", 2016).
-    fn pooled(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Pooled> {
+    fn found(&self, wanted: impl Fn(&Quantity) -> bool) -> Vec<&'s Measurement> {
         let quantities = self.by_quantity.iter().filter(|visits| wanted(&visits[0].quantity));
-        let found: Vec<&Measurement> = quantities.flatten().copied().collect();
-        let middle = Middle::of(&found.first()?.quantity);
-        let few = found.iter().map(|m| m.count).min()?;
-        let most = found.iter().map(|m| m.count).max()?;
-        let [mut short, mut long] = [few, most].map(|count| visits_of(&found, count));
-        // For work that the host has a part in, every visit with a core to itself counts.
-        let is_exact = middle != Middle::Host;
-        if is_exact {
-            [short, long] = undisturbed(short, long);
-        }
-        let (short, long) = (short.concat(), long.concat());
-        let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
-        let pooled = Pooled { many: long, count: most.max(1), start, middle };
-        if is_exact && pooled.is_held_up() {
-            return Some(Pooled { many: short, count: few.max(1), start: None, middle });
-        }
-        Some(pooled)
+        quantities.flatten().copied().collect()
+    }
+
+    /// Everything of a kind that was measured, in order.
+    pub fn kinds<T: Ord>(&self, of: impl Fn(&Quantity) -> Option<T>) -> BTreeSet<T> {
+        self.by_quantity.iter().filter_map(|visits| of(&visits[0].quantity)).collect()
     }
 
     /// The time of one repetition of one quantity, as [`Estimator::estimate`] gives it.
@@ -108,18 +93,18 @@ impl<'s> Estimator<'s> {
     /// gives the size of a measurement that belongs to the kind. `None` if there are no such
     /// measurements.
     pub fn points(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<(Points, f64)> {
-        let quantities = self.by_quantity.iter().map(|visits| &visits[0].quantity);
-        let mut sizes: Vec<u64> = quantities.filter_map(&key).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
+        let mut sizes = BTreeMap::<u64, Vec<&Measurement>>::new();
+        for visits in &self.by_quantity {
+            if let Some(size) = key(&visits[0].quantity) {
+                sizes.entry(size).or_default().extend(visits);
+            }
+        }
         let mut points = Vec::new();
         let mut scatters = Vec::new();
         // The smallest size whose time is next to all due to the link's rate.
         let mut of_rate = None;
-        for size in sizes {
-            let Some(pooled) = self.pooled(|quantity| key(quantity) == Some(size)) else {
-                continue;
-            };
+        for (size, visits) in sizes {
+            let Some(pooled) = pooled(&visits) else { continue };
             if pooled.middle == Middle::Link {
                 of_rate.get_or_insert(size);
             }
@@ -169,6 +154,16 @@ impl<'s> Estimator<'s> {
 
     pub fn measurements(&self) -> impl Iterator<Item = &'s Measurement> {
         self.measurements.iter().copied()
+    }
+}
+
+/// The size of a quantity that is the `wanted` one of its size, for a curve over such quantities.
+pub(super) fn sized(wanted: impl Fn(u64) -> Quantity) -> impl Fn(&Quantity) -> Option<u64> {
+    let kind = discriminant(&wanted(1));
+    move |quantity| {
+        let is_of_kind = discriminant(quantity) == kind;
+        let size = is_of_kind.then(|| quantity.definition().first_amount()).flatten()?;
+        (wanted(size) == *quantity).then_some(size)
     }
 }
 
@@ -245,6 +240,29 @@ fn undisturbed(short: Vec<Vec<f64>>, long: Vec<Vec<f64>>) -> [Vec<Vec<f64>>; 2] 
         return [only(short, &both), only(long, &both)];
     }
     [only(short, &short_quick), only(long, &long_quick)]
+}
+
+/// Pools measurements of equal count that were taken at different times. For work that the
+/// device does by itself, visits that are clearly slower than the fastest one are discarded:
+/// others on the host can only slow the device down, and may do so throughout a visit (Chen and
+/// Revels, "Robust benchmarking in noisy environments", 2016).
+fn pooled(found: &[&Measurement]) -> Option<Pooled> {
+    let middle = Middle::of(&found.first()?.quantity);
+    let few = found.iter().map(|m| m.count).min()?;
+    let most = found.iter().map(|m| m.count).max()?;
+    let [mut short, mut long] = [few, most].map(|count| visits_of(found, count));
+    // For work that the host has a part in, every visit with a core to itself counts.
+    let is_exact = middle != Middle::Host;
+    if is_exact {
+        [short, long] = undisturbed(short, long);
+    }
+    let (short, long) = (short.concat(), long.concat());
+    let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
+    let pooled = Pooled { many: long, count: most.max(1), start, middle };
+    if is_exact && pooled.is_held_up() {
+        return Some(Pooled { many: short, count: few.max(1), start: None, middle });
+    }
+    Some(pooled)
 }
 
 /// The pooled times of a quantity.
@@ -328,91 +346,10 @@ const NEAR: f64 = 0.005;
 /// The times of different streams of a device differ by far less than this share.
 const FAR: f64 = 0.2;
 
-/// A visit that takes this many times as long as another was disturbed: a device that is left alone
-/// repeats its times more closely.
-const DISTURBED: f64 = 1.03;
-
 /// Repetitions in long samples may take this many times as long as in short ones. The most seen
 /// without a disturbance was 1.14. On one host, though, every copy of 16 MiB behind the eighth
 /// stood still for a millisecond.
 const HELD_UP: f64 = 1.25;
-
-/// A size that was measured, and its time.
-struct Point {
-    size: u64,
-    ns: f64,
-    samples: usize,
-}
-
-/// The median of so many samples is not moved by a single outlier.
-const FEWEST: usize = 3;
-
-/// Drops points that have too few samples to be sure of and that contradict other sizes, since a
-/// larger size never takes less time. It drops as few as possible (longest non-decreasing
-/// subsequence).
-fn trusted(points: &[Point]) -> Points {
-    // For each point, the length of the longest run that ends with it, and the point before it in
-    // that run.
-    let mut runs: Vec<(usize, Option<usize>)> = Vec::new();
-    for (index, point) in points.iter().enumerate() {
-        let fits = |&before: &usize| points[before].ns <= point.ns;
-        // The first predecessor counts if several have equally long runs.
-        let before = (0..index).rev().filter(fits).max_by_key(|&before| runs[before].0);
-        runs.push((before.map_or(0, |before| runs[before].0) + 1, before));
-    }
-    let mut kept = vec![false; points.len()];
-    let mut at = (0..points.len()).max_by_key(|&index| runs[index].0);
-    while let Some(index) = at {
-        kept[index] = true;
-        at = runs[index].1;
-    }
-    let is_sure = |(point, kept): &(&Point, bool)| *kept || point.samples >= FEWEST;
-    let sure = points.iter().zip(kept).filter(is_sure);
-    sure.map(|(point, _)| (point.size as f64, point.ns)).collect()
-}
-
-/// Drops points whose time per byte is clearly above both neighbours'. A copy could always be split
-/// into smaller ones, so something else used the link at every visit of that size. (On an H100,
-/// with two visits, copies of 2 MiB once came out at 34 GB/s between others of 52.) If the next
-/// larger size is no faster per byte, the link itself carries less, and the point stays.
-fn unhindered(points: Points) -> Points {
-    let per_byte = |at: usize| points.get(at).map(|&(size, ns)| ns / size);
-    let is_hindered = |at: usize| {
-        let limit = DISTURBED * per_byte(at.checked_sub(1)?)?;
-        Some(per_byte(at)? > limit && per_byte(at + 1)? <= limit)
-    };
-    let free = (0..points.len()).filter(|&at| is_hindered(at) != Some(true));
-    free.map(|at| points[at]).collect()
-}
-
-/// Puts the points from size `from` on, whose time is next to all due to the link's rate, on a
-/// line. The rate of a link does not go up and down with the size, but the traffic of others does.
-/// Errors are proportional to the times, so the line is fitted to nanoseconds per byte over the
-/// inverse of the size. The points stay as they are if the line misses one of them by [`BENT`] or
-/// more.
-fn straightened(mut points: Points, from: u64) -> Points {
-    let from = points.partition_point(|&(size, _)| size < from as f64);
-    let large = &mut points[from..];
-    let per_byte: Vec<f64> = large.iter().map(|&(size, ns)| ns / size).collect();
-    let over_inverse = large.iter().zip(&per_byte).map(|(&(size, _), &y)| (1.0 / size, y));
-    let line = theil_sen(&over_inverse.collect::<Vec<_>>());
-    let Some(line) = line.filter(|_| large.len() > 2) else { return points };
-    let (start, rate) = match median(&per_byte) {
-        Some(rate) if line.slope < 0.0 => (0.0, rate),
-        _ => (line.slope, line.intercept),
-    };
-    let on_line = |size: f64| start + rate * size;
-    if large.iter().all(|&(size, ns)| (on_line(size) / ns - 1.0).abs() < BENT) {
-        large.iter_mut().for_each(|(size, ns)| *ns = on_line(*size));
-    }
-    points
-}
-
-/// A copy that differs from the line by this share or more is not bound by the rate alone.
-const BENT: f64 = 0.02;
-
-/// Pairs of a size and a time in nanoseconds, by increasing size.
-type Points = Vec<(f64, f64)>;
 
 pub(super) fn nanos(times: &[Span]) -> Vec<f64> {
     times.iter().map(|span| span.nanos_f64()).collect()

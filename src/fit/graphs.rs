@@ -1,7 +1,7 @@
 //! Costs of graphs: latencies, hand-overs and gaps of their nodes, and the host's calls.
 
 use super::chains::{mean_hop, service};
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use super::{contention, copies as pinned, round_trips};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{
@@ -79,21 +79,15 @@ pub(super) fn graph_costs(
 /// Nanoseconds of the node with which a table times the way to a graph: a kernel that does next to
 /// nothing, or a copy of 4 KiB.
 fn node_time(estimator: &Estimator<'_>, copies: &[CopyModel], link: OperationKind) -> Option<f64> {
-    let copy = |direction| pinned::copy_time(copies, direction, SHORT_COPY);
     match link {
         OperationKind::Kernel => service(estimator, link).map(|kernel| kernel.ns),
-        OperationKind::CopyIn => copy(Direction::HostToDevice),
-        OperationKind::CopyOut => copy(Direction::DeviceToHost),
-        OperationKind::PeerCopy => None,
+        _ => round_trips::first_of_trip((copies, &[]), (link, SHORT_COPY.get())),
     }
 }
 
 /// A straight line over the number of nodes: a part for each graph and a part for each node.
-fn call(estimator: &Estimator<'_>, wanted: GraphCall) -> Option<PerNode> {
-    let (points, scatter) = estimator.points(|quantity| match *quantity {
-        Quantity::GraphCall { call, nodes } if call == wanted => Some(nodes),
-        _ => None,
-    })?;
+fn call(estimator: &Estimator<'_>, call: GraphCall) -> Option<PerNode> {
+    let (points, scatter) = estimator.points(sized(|nodes| Quantity::GraphCall { call, nodes }))?;
     let Line { intercept, slope } = theil_sen(&points)?;
     let estimate = |ns: f64| Estimate::new(ns.max(0.0), scatter);
     Some(PerNode { per_graph: estimate(intercept), per_node: estimate(slope) })

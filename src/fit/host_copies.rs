@@ -1,18 +1,17 @@
 //! Copies from host memory to host memory, which the CPU makes.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use crate::profile::HostCopyModel;
 use crate::samples::{FAR, Quantity};
+use crate::units::Bytes;
 
 pub(super) fn host_copies(estimator: &Estimator<'_>) -> Vec<HostCopyModel> {
-    let curve = |all: bool, is_far: bool, there: bool| {
-        estimator.curve(|quantity| match *quantity {
-            Quantity::HostCopy { by_all, bytes, footprint, into_cache } => {
-                let is_one = (by_all, footprint == FAR, into_cache) == (all, is_far, there);
-                is_one.then_some(bytes.get())
-            }
-            _ => None,
-        })
+    let curve = |by_all, is_far, into_cache| {
+        estimator.curve(sized(|bytes| {
+            let bytes = Bytes::new(bytes);
+            let footprint = if is_far { FAR } else { bytes + bytes };
+            Quantity::HostCopy { by_all, bytes, footprint, into_cache }
+        }))
     };
     let model = |by_all| {
         let (near, far) = (curve(by_all, false, false)?, curve(by_all, true, false)?);

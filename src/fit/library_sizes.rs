@@ -8,7 +8,6 @@ use crate::kernels::Variant;
 use crate::profile::{Curve, KernelModel, Profile, TwinModel, Warmth};
 use crate::samples::{OwnRun, Quantity, Samples};
 use crate::units::Bytes;
-use std::collections::BTreeSet;
 
 /// The profile with the sizes that the samples have beyond the calibration's.
 #[must_use]
@@ -16,11 +15,7 @@ pub fn with_library_sizes(mut profile: Profile, samples: &Samples) -> Profile {
     let mut own = samples.clone();
     own.measurements.retain(|one| of_library(&one.quantity).is_some());
     let estimator = &Estimator::new(&own);
-    let found: BTreeSet<(Variant, Option<Warmth>)> = estimator
-        .measurements()
-        .filter_map(|one| of_library(&one.quantity))
-        .map(|one| one.0)
-        .collect();
+    let found = estimator.kinds(|quantity| of_library(quantity).map(|one| one.0));
     for (variant, warmth) in found {
         let of_this = |quantity: &Quantity| {
             of_library(quantity).filter(|one| one.0 == (variant, warmth)).map(|one| one.1)

@@ -1,15 +1,14 @@
 //! Memory management.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use crate::profile::MemoryCosts;
 use crate::samples::{MemoryWork, Quantity, WaitPart};
+use crate::units::Bytes;
 
 pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
-    let curve = |wanted: MemoryWork| {
-        estimator.curve(|quantity| match quantity {
-            Quantity::Memory { work, bytes } if *work == wanted => Some(bytes.get()),
-            _ => None,
-        })
+    let curve = |work| {
+        let bytes = |bytes| Quantity::Memory { work, bytes: Bytes::new(bytes) };
+        estimator.curve(sized(bytes))
     };
     let above = |first: MemoryWork, second: MemoryWork| Some(curve(first)?.above(&curve(second)?));
     MemoryCosts {
@@ -38,21 +37,14 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
 /// What waits for the device: what takes longer by most of a load beside that. `None` if nothing
 /// was measured beside a load.
 fn waits_for_device(estimator: &Estimator<'_>) -> Option<Vec<MemoryWork>> {
-    let mut works: Vec<MemoryWork> = estimator
-        .measurements()
-        .filter_map(|measurement| match measurement.quantity {
-            Quantity::MemoryBeside { work, .. } => Some(work),
-            _ => None,
-        })
-        .collect();
-    works.sort_unstable();
-    works.dedup();
+    let works = estimator.kinds(|quantity| match *quantity {
+        Quantity::MemoryBeside { work, .. } => Some(work),
+        _ => None,
+    });
     let waits = |work: &MemoryWork| {
         let time = |part| estimator.middle_of(&Quantity::MemoryBeside { work: *work, part });
         let [idle, busy, load] = WaitPart::ALL.map(time);
         busy.zip(idle).zip(load).is_some_and(|((busy, idle), load)| busy - idle > load / 2.0)
     };
-    let is_measured = !works.is_empty();
-    works.retain(waits);
-    is_measured.then_some(works)
+    (!works.is_empty()).then(|| works.into_iter().filter(waits).collect())
 }

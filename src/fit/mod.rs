@@ -23,6 +23,7 @@ mod library_sizes;
 mod memory;
 mod multi_gpu;
 mod own_kernels;
+mod points;
 mod polling;
 mod round_trips;
 mod rows;

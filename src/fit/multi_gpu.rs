@@ -1,12 +1,13 @@
 //! Models of several GPUs: copies between them, the links they share, and whether they are alike.
 
 use super::chains::{round_trip, service};
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use crate::machine::{DeviceId, Direction, OperationKind};
 use crate::profile::{CallCosts, MultiGpu, OtherGpu, PeerModel, RootModel};
 use crate::samples::{Quantity, TimedCall};
 use crate::stats::{median, theil_sen};
-use crate::units::Bandwidth;
+use crate::units::{Bandwidth, Bytes};
+use std::collections::BTreeSet;
 
 pub(super) fn multi_gpu(estimator: &Estimator<'_>, calls: &CallCosts) -> MultiGpu {
     let cost = |call| estimator.estimate_of(&Quantity::Call { call });
@@ -35,26 +36,23 @@ pub(super) fn multi_gpu(estimator: &Estimator<'_>, calls: &CallCosts) -> MultiGp
 }
 
 fn peers(estimator: &Estimator<'_>) -> Vec<PeerModel> {
-    let way_of = |quantity: &Quantity| match *quantity {
+    let ways = estimator.kinds(|quantity| match *quantity {
         Quantity::PeerCopy { from, to, direct, .. } => Some((from, to, direct)),
         _ => None,
-    };
-    let mut ways: Vec<_> = estimator.measurements().filter_map(|m| way_of(&m.quantity)).collect();
-    ways.sort_unstable();
-    ways.dedup();
-    let size = |quantity: &Quantity, wanted: (DeviceId, DeviceId), beside: bool| match *quantity {
-        Quantity::PeerCopy { from, to, bytes, both, .. }
-            if both == beside && (from, to) == wanted =>
-        {
-            Some(bytes.get())
-        }
-        _ => None,
-    };
+    });
     let model = |(from, to, direct): (DeviceId, DeviceId, bool)| {
-        let rate =
-            |way| rate(estimator, |quantity| size(quantity, way, true)).map(|(rate, _)| rate);
-        let both = rate((from, to)).zip(rate((to, from))).map(|(there, back)| there + back);
-        let time = estimator.curve(|quantity| size(quantity, (from, to), false))?;
+        let copies = |[from, to]: [DeviceId; 2], both| {
+            sized(move |bytes| Quantity::PeerCopy {
+                from,
+                to,
+                bytes: Bytes::new(bytes),
+                direct,
+                both,
+            })
+        };
+        let rate = |way| rate(estimator, copies(way, true)).map(|(rate, _)| rate);
+        let both = rate([from, to]).zip(rate([to, from])).map(|(there, back)| there + back);
+        let time = estimator.curve(copies([from, to], false))?;
         let both_bytes_per_second = both.map(per_nanosecond);
         Some(PeerModel { from, to, direct, time, both_bytes_per_second })
     };
@@ -64,25 +62,18 @@ fn peers(estimator: &Estimator<'_>) -> Vec<PeerModel> {
 /// What several GPUs copying at once achieve together is taken as the rate of the root that they
 /// share. If the root could carry more, it limits nobody, so the difference does not matter.
 fn roots(estimator: &Estimator<'_>) -> Vec<RootModel> {
-    let count_of = |quantity: &Quantity| match *quantity {
+    let counts = estimator.kinds(|quantity| match *quantity {
         Quantity::Concurrent { devices, .. } => Some(devices),
         _ => None,
-    };
-    let mut counts: Vec<usize> =
-        estimator.measurements().filter_map(|m| count_of(&m.quantity)).collect();
-    counts.sort_unstable();
-    counts.dedup();
-    let model = |wanted: usize| {
-        let together = |way: Direction, beside: bool| {
-            let found = rate(estimator, |quantity| match *quantity {
+    });
+    let model = |devices: usize| {
+        let together = |direction, both| {
+            let copies = |bytes| {
+                let bytes = Bytes::new(bytes);
                 Quantity::Concurrent { direction, bytes, devices, both }
-                    if (direction, devices, both) == (way, wanted, beside) =>
-                {
-                    Some(bytes.get())
-                }
-                _ => None,
-            });
-            found.map(|(rate, scatter)| (rate * wanted as f64, scatter))
+            };
+            let found = rate(estimator, sized(copies));
+            found.map(|(rate, scatter)| (rate * devices as f64, scatter))
         };
         let [down, up] = Direction::BOTH.map(|way| together(way, false));
         let [down_beside, up_beside] = Direction::BOTH.map(|way| together(way, true));
@@ -99,7 +90,7 @@ fn roots(estimator: &Estimator<'_>) -> Vec<RootModel> {
             both.map_or(1.0, |[down, up]| (up / down).clamp(1.0 / MOST_UNEQUAL, MOST_UNEQUAL));
         let both = both.map(|[down, up]| down + up);
         RootModel {
-            devices: wanted,
+            devices,
             down_bytes_per_second: down.map(|(rate, _)| per_nanosecond(rate)),
             up_bytes_per_second: up.map(|(rate, _)| per_nanosecond(rate)),
             both_bytes_per_second: both.map(per_nanosecond),
@@ -147,9 +138,7 @@ fn others(estimator: &Estimator<'_>) -> Vec<OtherGpu> {
         Quantity::On { device, of } => Some((*device, of.clone())),
         _ => None,
     };
-    let mut compared: Vec<_> = estimator.measurements().filter_map(|m| on(&m.quantity)).collect();
-    compared.sort_unstable();
-    compared.dedup();
+    let compared = estimator.kinds(on);
     let time = |device, of: &Quantity| {
         estimator
             .estimate_of(&Quantity::On { device, of: Box::new(of.clone()) })
@@ -175,7 +164,6 @@ fn others(estimator: &Estimator<'_>) -> Vec<OtherGpu> {
             kernel: ratio(device, &|of| matches!(of, Quantity::Kernel { .. }))?,
         })
     };
-    let mut devices: Vec<DeviceId> = compared.iter().map(|(device, _)| *device).collect();
-    devices.dedup();
+    let devices: BTreeSet<DeviceId> = compared.iter().map(|(device, _)| *device).collect();
     devices.into_iter().filter(|&device| device != DeviceId::FIRST).filter_map(model).collect()
 }

@@ -3,7 +3,7 @@
 
 use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::copies::copy_time;
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use super::round_trips::{SURELY, Trips, part, sizes};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{Curve, Estimate, FirstPoll, Latencies, Polling, SemaphorePolling};
@@ -261,12 +261,8 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
 pub(super) fn polling(estimator: &Estimator<'_>, gap: Option<Estimate>) -> Vec<Polling> {
     let model = |copies| {
         let gap = gap?;
-        let (points, scatter) = estimator.points(|quantity| match *quantity {
-            Quantity::Polled { others, copies: meanwhile } if meanwhile == copies => {
-                Some(others as u64)
-            }
-            _ => None,
-        })?;
+        let polled = |others| Quantity::Polled { others: others as usize, copies };
+        let (points, scatter) = estimator.points(sized(polled))?;
         let knots = points.into_iter().map(|(others, ns)| (others, (ns - gap.ns).max(0.0)));
         let knots = std::iter::once((0.0, 0.0)).chain(knots).collect();
         Some(Polling { copies, delay: Curve { knots, scatter } })

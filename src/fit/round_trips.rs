@@ -48,10 +48,7 @@ pub(super) fn sizes(
         }
         _ => None,
     };
-    let mut sizes: Vec<u64> = estimator.measurements().filter_map(|m| size(&m.quantity)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+    estimator.kinds(size).into_iter().collect()
 }
 
 /// Derives latencies from round trips. A round trip consists of the call, the way to the device,

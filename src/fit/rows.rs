@@ -4,6 +4,7 @@ use super::estimator::Estimator;
 use crate::profile::{Curve, RowModel};
 use crate::samples::{MANY_ROWS, Quantity, RowPath};
 use crate::units::Bytes;
+use std::collections::BTreeSet;
 
 pub(super) fn rows(estimator: &Estimator<'_>) -> Vec<RowModel> {
     RowPath::ALL.into_iter().filter_map(|path| model(estimator, path)).collect()
@@ -11,15 +12,10 @@ pub(super) fn rows(estimator: &Estimator<'_>) -> Vec<RowModel> {
 
 /// What more rows take longer is what a row takes; the rest is what a copy takes besides.
 fn model(estimator: &Estimator<'_>, wanted: RowPath) -> Option<RowModel> {
-    let mut sizes: Vec<Bytes> = estimator
-        .measurements()
-        .filter_map(|measurement| match measurement.quantity {
-            Quantity::Rows { path, row, .. } if path == wanted => Some(row),
-            _ => None,
-        })
-        .collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<Bytes> = estimator.kinds(|quantity| match *quantity {
+        Quantity::Rows { path, row, .. } => (path == wanted).then_some(row),
+        _ => None,
+    });
     let (mut per_row, mut besides, mut scatter) = (Vec::new(), Vec::new(), 0.0_f64);
     for row in sizes {
         let of = |rows| estimator.estimate_of(&Quantity::Rows { path: wanted, row, rows });

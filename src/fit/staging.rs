@@ -1,6 +1,6 @@
 //! Copies of pageable memory.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, sized};
 use crate::machine::Direction;
 use crate::profile::{CallCosts, Curve, StagingModel, Warmth};
 use crate::samples::{MOST_OF_ONE_CORE, Quantity};
@@ -9,18 +9,18 @@ use crate::units::Bytes;
 
 pub(super) fn staging(estimator: &Estimator<'_>, calls: &CallCosts) -> Vec<StagingModel> {
     let around = staged_around(estimator);
-    let curve = |way: Direction, end: bool, found: Warmth| {
-        estimator.curve(|quantity| match quantity {
-            Quantity::Staged { direction, bytes, footprint, complete } => {
-                let fits = match found {
-                    Warmth::Same => footprint == bytes,
-                    Warmth::Shared => *footprint == MOST_OF_ONE_CORE && footprint > bytes,
-                    Warmth::Memory => *footprint == around && around > *bytes,
-                };
-                (fits && (*direction, *complete) == (way, end)).then_some(bytes.get())
-            }
-            _ => None,
-        })
+    let curve = |direction, complete, found| {
+        estimator.curve(sized(|bytes| {
+            let bytes = Bytes::new(bytes);
+            let footprint = match found {
+                Warmth::Same => bytes,
+                Warmth::Shared if MOST_OF_ONE_CORE > bytes => MOST_OF_ONE_CORE,
+                Warmth::Memory if around > bytes => around,
+                // Nothing goes round no memory at all.
+                Warmth::Shared | Warmth::Memory => Bytes::ZERO,
+            };
+            Quantity::Staged { direction, bytes, footprint, complete }
+        }))
     };
     let mut models = Vec::new();
     for direction in Direction::BOTH {

@@ -2,6 +2,7 @@
 
 use super::{Arguments, Effort, Kernel};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A kernel with the argument that its cost depends on. `extent` is 0 for kernels without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -11,6 +12,15 @@ pub struct Variant {
     /// Older files call it `degree`, after the only kernel that once had one.
     #[serde(alias = "degree")]
     pub extent: u32,
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.extent {
+            0 => self.kernel.fmt(f),
+            extent => write!(f, "{} {extent}", self.kernel),
+        }
+    }
 }
 
 impl Variant {

@@ -53,47 +53,6 @@ pub enum BorrowedCosts {
     SeveralGpus,
 }
 
-/// Where costs of a kind stand in a profile: a section, and its keys if not all of them.
-const PLACES: [(BorrowedCosts, &str, &[&str]); 11] = [
-    (BorrowedCosts::Calls, "calls", &[]),
-    (
-        BorrowedCosts::HandOvers,
-        "latency",
-        &["start_kernel", "start_copy_in", "start_copy_out", "wake_host", "kernel_gap"],
-    ),
-    (BorrowedCosts::HandOvers, "handover", &[]),
-    (BorrowedCosts::SeveralStreams, "polling", &[]),
-    (BorrowedCosts::SeveralStreams, "link", &["down_switch", "up_switch", "refetches"]),
-    (BorrowedCosts::BesideKernels, "link", &["down_beside_kernels", "up_beside_kernels"]),
-    (BorrowedCosts::BesideKernels, "interference", &[]),
-    (BorrowedCosts::Graphs, "graph", &[]),
-    (
-        BorrowedCosts::Memory,
-        "memory",
-        &[
-            "device_allocate",
-            "device_free",
-            "pinned_allocate",
-            "pinned_free",
-            "register",
-            "unregister",
-            "first_touch",
-            "first_touch_team",
-            "first_copy",
-            "first_read",
-            "renew",
-            "pageable_allocate",
-            "pageable_free",
-        ],
-    ),
-    (BorrowedCosts::Memory, "setup", &[]),
-    (
-        BorrowedCosts::SeveralGpus,
-        "multi_gpu",
-        &["use_device", "peer_copy", "start_peer_copy", "crossing"],
-    ),
-];
-
 impl BorrowedCosts {
     pub const ALL: [Self; 7] = [
         Self::Calls,
@@ -146,16 +105,27 @@ impl BorrowedCosts {
         }
     }
 
-    /// The kind of costs that a parameter of this name belongs to.
-    fn of(name: &str) -> Option<Self> {
-        let section = name.split(['.', '(']).next().unwrap_or_default();
-        let is_of = |keys: &[&str]| {
-            let rest = name.get(section.len() + 1..).unwrap_or_default();
-            let key = rest.split(['.', '(']).next().unwrap_or_default();
-            keys.is_empty() || keys.contains(&key)
-        };
-        let found = PLACES.iter().find(|(_, place, keys)| *place == section && is_of(keys));
-        found.map(|(costs, ..)| *costs)
+    /// The kind of the costs in a section of a profile, below a key of it.
+    fn of(section: &str, key: &str) -> Option<Self> {
+        Some(match (section, key) {
+            ("calls", _) => Self::Calls,
+            ("latency", "semaphore_polling") => return None,
+            ("latency" | "handover", _) => Self::HandOvers,
+            ("polling", _) | ("link", "down_switch" | "up_switch" | "refetches") => {
+                Self::SeveralStreams
+            }
+            ("interference", _) | ("link", "down_beside_kernels" | "up_beside_kernels") => {
+                Self::BesideKernels
+            }
+            ("graph", _) => Self::Graphs,
+            ("memory", "managed_allocate" | "waits_for_device") => return None,
+            ("memory", key) if key.starts_with("combined_") => return None,
+            ("memory" | "setup", _) => Self::Memory,
+            ("multi_gpu", "use_device" | "peer_copy" | "start_peer_copy" | "crossing") => {
+                Self::SeveralGpus
+            }
+            _ => return None,
+        })
     }
 }
 
@@ -170,25 +140,20 @@ impl Profile {
         else {
             unreachable!("a profile is plain data with names")
         };
-        for (costs, section, keys) in PLACES {
-            let Some(theirs) = like_plain.get(section) else { continue };
-            if costs == BorrowedCosts::SeveralGpus && !has_several_gpus {
-                continue;
-            }
-            let is_wanted = |model: &Value| {
-                (has_several_gpus || !is_of_several_gpus(model)) && !is_of_cpu(model)
-            };
-            let theirs = widened(lendable(theirs, keys, &is_wanted), costs.spread());
-            match own.get_mut(section) {
+        for (section, theirs) in like_plain {
+            let Some(theirs) = lendable(&section, theirs, has_several_gpus) else { continue };
+            match own.get_mut(&section) {
                 Some(mine) => fill(mine, theirs),
-                None => drop(own.insert(section.to_owned(), theirs)),
+                None => drop(own.insert(section, theirs)),
             }
         }
         let mut filled = Self::from_plain(Value::Object(own));
         let mut groups: Vec<BorrowedGroup> = Vec::new();
         let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
         for parameter in new {
-            let Some(costs) = BorrowedCosts::of(&parameter.name) else { continue };
+            let mut place = parameter.name.split(['.', '(']);
+            let [section, key] = [(); 2].map(|()| place.next().unwrap_or_default());
+            let Some(costs) = BorrowedCosts::of(section, key) else { continue };
             match groups.iter_mut().find(|group| group.costs == costs) {
                 Some(group) => group.parameters.push(parameter.name),
                 None => groups.push(BorrowedGroup { costs, parameters: vec![parameter.name] }),
@@ -241,19 +206,30 @@ impl CallCosts {
     }
 }
 
-/// The part of a section that may be borrowed.
-fn lendable(section: &Value, keys: &[&str], is_wanted: &dyn Fn(&Value) -> bool) -> Value {
-    match section {
+/// The part of a section that may be borrowed, as uncertain as machines differ.
+fn lendable(section: &str, theirs: Value, has_several_gpus: bool) -> Option<Value> {
+    let lent = |key: &str, value: Value| {
+        let costs = BorrowedCosts::of(section, key)?;
+        let is_wanted = has_several_gpus || costs != BorrowedCosts::SeveralGpus;
+        is_wanted.then(|| widened(value, costs.spread()))
+    };
+    match theirs {
         Value::Object(fields) => {
-            let fields =
-                fields.iter().filter(|(key, _)| keys.is_empty() || keys.contains(&key.as_str()));
-            let plain = fields.map(|(key, value)| (key.clone(), value.clone()));
-            Value::Object(plain.collect::<Map<String, Value>>())
+            let fields = fields.into_iter();
+            let lent: Map<String, Value> = fields
+                .filter_map(|(key, value)| lent(&key, value).map(|value| (key, value)))
+                .collect();
+            (!lent.is_empty()).then_some(Value::Object(lent))
         }
         Value::Array(items) => {
-            Value::Array(items.iter().filter(|item| is_wanted(item)).cloned().collect())
+            let is_wanted = |model: &Value| {
+                (has_several_gpus || !is_of_several_gpus(model)) && !is_of_cpu(model)
+            };
+            let wanted = items.into_iter().filter(is_wanted);
+            let lent: Vec<Value> = wanted.filter_map(|model| lent("", model)).collect();
+            (!lent.is_empty()).then_some(Value::Array(lent))
         }
-        other => other.clone(),
+        _ => None,
     }
 }
 

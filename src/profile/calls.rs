@@ -3,7 +3,7 @@
 use super::checked_numbers::spread;
 use super::prices::priced;
 use super::unknown::{Unknown, known};
-use super::{Estimate, Profile};
+use super::{Estimate, Profile, TimedCall};
 use crate::kernels::{Kernel, Library};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -56,51 +56,34 @@ priced! {
     }
 }
 
-/// A host call whose cost depends on nothing but its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostCall {
-    Launch,
-    CopyIn,
-    CopyOut,
-    PeerCopy,
-    Clear,
-    Record,
-    Wait,
-    Synchronize,
-    UseDevice,
-    CopyOnDevice,
-    CopyRows,
-    AllocateInStream,
-    FreeInStream,
-}
-
 impl Profile {
-    /// Host time of one call, from entry to return, when it need not wait.
+    /// Host time of one call, from entry to return, when it need not wait; of a launch by a
+    /// library, how much longer it takes than a plain one.
     ///
     /// # Errors
     /// If the call was not measured.
-    pub fn call(&self, call: HostCall) -> Result<Span, Unknown> {
+    pub fn call(&self, call: TimedCall) -> Result<Span, Unknown> {
         let calls = &self.calls;
-        let (cost, name) = match call {
-            HostCall::Launch => (&calls.launch, "a launch"),
-            HostCall::CopyIn => (&calls.copy_in, "an H2D copy call"),
-            HostCall::CopyOut => (&calls.copy_out, "a D2H copy call"),
-            HostCall::PeerCopy => (&self.multi_gpu.peer_copy, "a call to copy between GPUs"),
-            HostCall::Clear => (&calls.clear, "clearing device memory"),
-            HostCall::Record => (&calls.record, "recording an event"),
-            HostCall::Wait => (&calls.wait, "making a stream wait for an event"),
-            HostCall::Synchronize => (&calls.synchronize, "a synchronisation"),
-            HostCall::CopyOnDevice => (&calls.copy_on_device, "a D2D copy call"),
-            HostCall::CopyRows => (&calls.copy_rows, "a call to copy rows"),
-            HostCall::AllocateInStream => {
-                (&calls.allocate_in_stream, "allocating memory in a stream")
-            }
-            HostCall::FreeInStream => (&calls.free_in_stream, "freeing memory in a stream"),
-            HostCall::UseDevice => {
-                (&self.multi_gpu.use_device, "switching to another GPU's context")
-            }
+        let cost = match call {
+            TimedCall::Launch => &calls.launch,
+            TimedCall::Multiply => &calls.launch_by_cublas,
+            TimedCall::Transform => &calls.launch_by_cufft,
+            TimedCall::CopyIn => &calls.copy_in,
+            TimedCall::CopyOut => &calls.copy_out,
+            TimedCall::PeerCopy => &self.multi_gpu.peer_copy,
+            TimedCall::Clear => &calls.clear,
+            TimedCall::Record => &calls.record,
+            TimedCall::Wait => &calls.wait,
+            TimedCall::Synchronize => &calls.synchronize,
+            TimedCall::UseDevice => &self.multi_gpu.use_device,
+            TimedCall::CopyOnDevice => &calls.copy_on_device,
+            TimedCall::CopyRows => &calls.copy_rows,
+            TimedCall::AllocateInStream => &calls.allocate_in_stream,
+            TimedCall::FreeInStream => &calls.free_in_stream,
+            // These only help to find what the others cost.
+            TimedCall::LaunchAndRecord | TimedCall::WaitAndLaunch => &None,
         };
-        known(cost, || format!("the host cost of {name}"))
+        known(cost, || format!("the host cost of {}", call.name()))
     }
 
     /// Host time of launching a kernel, from entry to return; a library may launch it.
@@ -108,13 +91,12 @@ impl Profile {
     /// # Errors
     /// If it was not measured.
     pub fn launch(&self, kernel: Kernel) -> Result<Span, Unknown> {
-        let usual = self.call(HostCall::Launch);
-        let Some(library) = kernel.library() else { return usual };
-        let longer = match library {
-            Library::Cublas => &self.calls.launch_by_cublas,
-            Library::Cufft => &self.calls.launch_by_cufft,
+        let usual = self.call(TimedCall::Launch);
+        let longer = match kernel.library() {
+            None => return usual,
+            Some(Library::Cublas) => self.call(TimedCall::Multiply),
+            Some(Library::Cufft) => self.call(TimedCall::Transform),
         };
-        let longer = known(longer, || format!("the host cost of a launch by {}", library.name()));
         let (usual, longer) = Unknown::both(usual, longer)?;
         Ok(usual + longer)
     }

@@ -4,28 +4,34 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 /// In nanoseconds, a quarter of an hour. A plan with thousands of such operations still ends
 /// before 64 bits do.
-pub(super) const LONGEST: f64 = 1e12;
+const LONGEST: f64 = 1e12;
 
 /// A standard deviation over a median. Beyond this, times would not scatter but mean nothing; the
 /// widest of a calibration is 0.3.
-pub(super) fn is_scatter(scatter: f64) -> bool {
-    const WIDEST: f64 = 10.0;
-    (0.0..=WIDEST).contains(&scatter)
-}
+const WIDEST: f64 = 10.0;
 
 /// Nanoseconds per unit of size at most between two knots of a curve, a tenth of a second. The
 /// steepest of a calibration is a thousandth of that. What goes on beyond its last knot as steeply
 /// would soon take longer than can be counted.
-pub(super) const STEEPEST: f64 = 1e8;
+const STEEPEST: f64 = 1e8;
 
-/// A time.
+pub(super) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let expected = "a time in nanoseconds, from 0 to 1e12";
+    number(from, |number| (0.0..LONGEST).contains(&number), expected)
+}
+
+/// A share of cases.
+pub(super) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    number(from, |number| (0.0..=1.0).contains(&number), "a share from 0 to 1")
+}
+
 pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     number(from, |number| (0.0..LONGEST).contains(&number), "a number from 0 to 1e12")
 }
 
-/// Reads a scatter that [`is_scatter`] allows.
 pub(super) fn scatter<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    number(from, is_scatter, "a standard deviation divided by a median, from 0 to 10")
+    let expected = "a standard deviation divided by a median, from 0 to 10";
+    number(from, |number| (0.0..=WIDEST).contains(&number), expected)
 }
 
 /// How many times as long something takes beside something else.
@@ -62,29 +68,42 @@ fn number<'de, D: Deserializer<'de>>(
     is_right(number).then_some(number).ok_or_else(wrong)
 }
 
-/// Two numbers. The `(f64, f64)` of serde passes over a third one in silence.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pair(pub f64, pub f64);
+type Pairs = Vec<(f64, f64)>;
 
-impl<'de> Deserialize<'de> for Pair {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let numbers = Vec::<f64>::deserialize(from)?;
-        let [first, second] = numbers[..] else {
-            return Err(D::Error::custom(format!(
-                "this must be a pair of numbers, not {}",
-                numbers.len()
-            )));
-        };
-        Ok(Self(first, second))
+/// Lists of two numbers each. The `(f64, f64)` of serde passes over a third one in silence.
+fn in_pairs<E: Error>(lists: &[Vec<f64>]) -> Result<Pairs, E> {
+    let pair = |list: &Vec<f64>| match list[..] {
+        [first, second] => Ok((first, second)),
+        _ => Err(E::custom(format!("this must be a pair of numbers, not {}", list.len()))),
+    };
+    lists.iter().map(pair).collect()
+}
+
+/// Pairs of a size and nanoseconds, of a curve.
+pub(super) fn knots<'de, D: Deserializer<'de>>(from: D) -> Result<Pairs, D::Error> {
+    let knots = in_pairs::<D::Error>(&Vec::<Vec<f64>>::deserialize(from)?)?;
+    let are_numbers =
+        |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
+    if knots.is_empty() || !knots.iter().all(are_numbers) {
+        return Err(D::Error::custom(
+            "a curve needs at least one pair in `knots`, with numbers of at least 0 within the \
+             allowed range",
+        ));
+    }
+    if !knots.is_sorted_by(|one, next| one.0 < next.0) {
+        return Err(D::Error::custom("the `knots` of a curve must be in order of increasing size"));
+    }
+    let is_too_steep =
+        |pair: &&[(f64, f64)]| (pair[1].1 - pair[0].1).abs() > STEEPEST * (pair[1].0 - pair[0].0);
+    match knots.windows(2).find(is_too_steep) {
+        Some(pair) => Err(D::Error::custom(format!(
+            "`knots` from {:?} to {:?} change by more than {STEEPEST:e} nanoseconds per unit of \
+             size, which is impossible",
+            pair[0], pair[1]
+        ))),
+        None => Ok(knots),
     }
 }
-
-/// Pairs as readers want them.
-pub(super) fn plain(pairs: Vec<Pair>) -> Pairs {
-    pairs.into_iter().map(|Pair(first, second)| (first, second)).collect()
-}
-
-pub(super) type Pairs = Vec<(f64, f64)>;
 
 /// Pairs of a footprint in bytes and the share of data that caches have lost by then.
 pub(super) fn misses<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>, D::Error> {
@@ -107,7 +126,8 @@ fn pairs<'de, D: Deserializer<'de>>(
     is_right: impl Fn((f64, f64)) -> bool,
     expected: &str,
 ) -> Result<Option<Pairs>, D::Error> {
-    let pairs = Option::<Vec<Pair>>::deserialize(from)?.map(plain);
+    let lists = Option::<Vec<Vec<f64>>>::deserialize(from)?;
+    let pairs = lists.map(|lists| in_pairs::<D::Error>(&lists)).transpose()?;
     let are_right = |pairs: &Pairs| {
         let increase = pairs.is_sorted_by(|one, next| one.0 < next.0);
         !pairs.is_empty() && increase && pairs.iter().all(|&pair| is_right(pair))

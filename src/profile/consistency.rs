@@ -1,6 +1,7 @@
 //! Whether numbers of a profile that are each possible make a machine together.
 
 use super::parameters::identity;
+use super::prices::Amount;
 use super::{Parameter, Profile};
 use crate::machine::FASTEST_MEMORY;
 use serde_json::{Map, Value};
@@ -62,17 +63,20 @@ impl Profile {
         })
     }
 
-    /// A rate of a link beyond that of any memory.
+    /// A rate beyond that of any memory.
     fn rates(&self) -> Option<String> {
-        let link = [
-            ("down_bytes_per_second", self.link.down_bytes_per_second),
-            ("up_bytes_per_second", self.link.up_bytes_per_second),
-        ];
-        let rates =
-            link.into_iter().filter_map(|(key, rate)| Some((key, rate?.bytes_per_second())));
-        let mut beyond = rates.filter(|(_, rate)| *rate > FASTEST_MEMORY);
-        let (key, rate) = beyond.next()?;
-        Some(format!("`{key} = {rate:e}` of [link] is over 50 TB/s: no memory is so fast"))
+        let mut machine = self.clone();
+        machine.prices_mut().into_iter().find_map(|price| match price.amount {
+            Amount::Rate(rate) if rate.bytes_per_second() > FASTEST_MEMORY => {
+                let (key, section) = (price.key.dotted(), price.key.section());
+                let key = key.rsplit('.').next().unwrap_or_default();
+                let rate = rate.bytes_per_second();
+                Some(format!(
+                    "`{key} = {rate:e}` of [{section}] is over 50 TB/s: no memory is so fast"
+                ))
+            }
+            _ => None,
+        })
     }
 
     /// Two tables about one thing: it would depend on their order which is believed.

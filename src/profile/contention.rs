@@ -3,13 +3,14 @@
 use super::caches::{Warmth, blend};
 use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Unknown, Why};
 use super::{Curve, Profile, TwinModel};
 use crate::machine::Direction;
 use crate::samples::{Load, STREAMING_TWIN};
 use crate::stats::interpolate;
 use crate::units::{Bandwidth, Bytes};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What the link between host and device carries. PCIe's two directions are
 /// lanes of their own, but requests, completions and acknowledgements of each
@@ -58,10 +59,7 @@ priced! {
 impl LinkModel {
     /// Extra nanoseconds of a copy while kernels run; 0 if that was not measured.
     pub fn kernel_delay(&self, direction: Direction, bytes: Bytes) -> f64 {
-        let curve = match direction {
-            Direction::HostToDevice => &self.down_beside_kernels,
-            Direction::DeviceToHost => &self.up_beside_kernels,
-        };
+        let curve = [&self.down_beside_kernels, &self.up_beside_kernels][direction as usize];
         curve.as_ref().map_or(0.0, |curve| curve.within(bytes.as_f64()))
     }
 
@@ -154,11 +152,13 @@ impl Contention {
 /// from three on and with the number of kernels in each, D2H copies do not, and neither do copies
 /// beside kernels that wait in branches of a graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, try_from = "RawRefetch")]
+#[serde(deny_unknown_fields)]
 pub struct Refetch {
     /// Number of streams that wait.
+    #[serde(deserialize_with = "several")]
     pub streams: usize,
     /// How many times as long copies take, over the number of kernels in each stream.
+    #[serde(deserialize_with = "no_quicker")]
     pub slowdown: Curve,
 }
 
@@ -167,25 +167,17 @@ priced! {
     besides streams; above 1.0
 }
 
-/// A [`Refetch`] as a file has it, before it is checked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRefetch {
-    streams: usize,
-    slowdown: Curve,
+fn several<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let streams = usize::deserialize(from)?;
+    let wrong = || D::Error::custom("kernels must wait in two or more streams");
+    (streams >= 2).then_some(streams).ok_or_else(wrong)
 }
 
-impl TryFrom<RawRefetch> for Refetch {
-    type Error = &'static str;
-
-    fn try_from(RawRefetch { streams, slowdown }: RawRefetch) -> Result<Self, Self::Error> {
-        if streams < 2 || slowdown.knots.iter().any(|knot| knot.1 < 1.0) {
-            return Err(
-                "copies next to kernels in two or more streams must take at least 1 time as long",
-            );
-        }
-        Ok(Self { streams, slowdown })
-    }
+fn no_quicker<'de, D: Deserializer<'de>>(from: D) -> Result<Curve, D::Error> {
+    let slowdown = Curve::deserialize(from)?;
+    let wrong =
+        || D::Error::custom("copies beside waiting kernels must take 1 time as long or more");
+    slowdown.knots.iter().all(|knot| knot.1 >= 1.0).then_some(slowdown).ok_or_else(wrong)
 }
 
 /// How large pinned copies of one direction and other work that uses memory slow each other: how
@@ -254,10 +246,7 @@ impl Profile {
     /// # Errors
     /// If copies both ways at once were not calibrated.
     pub fn shared(&self, direction: Direction) -> Result<&Contention, Unknown> {
-        let shared = match direction {
-            Direction::HostToDevice => &self.link.down_shared,
-            Direction::DeviceToHost => &self.link.up_shared,
-        };
+        let shared = [&self.link.down_shared, &self.link.up_shared][direction as usize];
         let what = || {
             Unknown::new(format!(
                 "{direction} copies with concurrent copies in the other direction"
@@ -282,16 +271,16 @@ impl Profile {
         let shared = self.shared(direction)?;
         if let Some(smallest) = shared.smallest().filter(|&one| bytes.as_f64() * FAR < one) {
             let smallest = Bytes::new((smallest / FAR) as u64);
-            return Err(Unknown::beyond(format!(
-                "{direction} copies below {smallest} with concurrent copies in the other \
+            return Err(Unknown::because(
+                Why::Beyond,
+                format!(
+                    "{direction} copies below {smallest} with concurrent copies in the other \
                  direction"
-            )));
+                ),
+            ));
         }
         let through = of(shared);
-        let kept = match direction {
-            Direction::HostToDevice => &self.link.down_shared_kept,
-            Direction::DeviceToHost => &self.link.up_shared_kept,
-        };
+        let kept = [&self.link.down_shared_kept, &self.link.up_shared_kept][direction as usize];
         let is_known = |kept: &&Contention| {
             let sizes = kept.per_byte.as_ref().and_then(|curve| curve.knots.first());
             sizes.is_some_and(|&(smallest, _)| bytes.as_f64() >= smallest)

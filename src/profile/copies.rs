@@ -35,10 +35,8 @@ impl Profile {
 
     /// How fast large copies of pinned memory go while the other direction is idle.
     pub fn link_rate(&self, direction: Direction) -> Option<Bandwidth> {
-        match direction {
-            Direction::HostToDevice => self.link.down_bytes_per_second,
-            Direction::DeviceToHost => self.link.up_bytes_per_second,
-        }
+        let link = &self.link;
+        [link.down_bytes_per_second, link.up_bytes_per_second][direction as usize]
     }
 
     /// Nanoseconds that a copy engine idles when it switches between `streams` streams that keep it

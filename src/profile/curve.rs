@@ -1,15 +1,17 @@
 //! Fitted numbers and fitted functions of a size, with their scatter.
 
-use super::checked_numbers::{LONGEST, Pair, STEEPEST, is_scatter, plain};
+use super::checked_numbers::{knots, scatter, share, time};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
 /// A fitted time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, try_from = "RawEstimate")]
+#[serde(deny_unknown_fields)]
 pub struct Estimate {
+    #[serde(deserialize_with = "time")]
     pub ns: f64,
     /// Relative scatter of the samples: robust standard deviation over median.
+    #[serde(deserialize_with = "scatter")]
     pub scatter: f64,
     /// Where samples take one of two values, `ns` and `scatter` are of the more frequent one, and
     /// this is the other.
@@ -20,41 +22,11 @@ pub struct Estimate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Other {
+    #[serde(deserialize_with = "time")]
     pub ns: f64,
     /// The share of samples that had it: up to one half.
+    #[serde(deserialize_with = "share")]
     pub share: f64,
-}
-
-/// An estimate as a file has it, before it is checked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawEstimate {
-    ns: f64,
-    scatter: f64,
-    other: Option<Other>,
-}
-
-impl TryFrom<RawEstimate> for Estimate {
-    type Error = String;
-
-    fn try_from(RawEstimate { ns, scatter, other }: RawEstimate) -> Result<Self, Self::Error> {
-        let is_time = |ns: &f64| (0.0..LONGEST).contains(ns);
-        if !is_time(&ns) {
-            return Err(format!("`ns = {ns}` must be a time in nanoseconds, from 0 to 1e12"));
-        }
-        check_scatter(scatter)?;
-        if other.is_some_and(|other| !is_time(&other.ns) || !(0.0..=1.0).contains(&other.share)) {
-            return Err(
-                "the second of two times must be at least 0, and its share from 0 to 1".into()
-            );
-        }
-        Ok(Self { ns, scatter, other })
-    }
-}
-
-fn check_scatter(scatter: f64) -> Result<(), String> {
-    let expected = "must be a standard deviation divided by a median, from 0 to 10";
-    is_scatter(scatter).then_some(()).ok_or_else(|| format!("`scatter = {scatter}` {expected}"))
 }
 
 impl Estimate {
@@ -108,51 +80,14 @@ impl Beyond {
 
 /// A fitted time as a function of a size: piecewise linear between knots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, try_from = "RawCurve")]
+#[serde(deny_unknown_fields)]
 pub struct Curve {
     /// Pairs of size and nanoseconds, sizes increasing.
+    #[serde(deserialize_with = "knots")]
     pub knots: Vec<(f64, f64)>,
     /// Relative scatter of the samples about the curve.
+    #[serde(deserialize_with = "scatter")]
     pub scatter: f64,
-}
-
-/// A curve as a file has it, before it is checked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCurve {
-    knots: Vec<Pair>,
-    scatter: f64,
-}
-
-impl TryFrom<RawCurve> for Curve {
-    type Error = String;
-
-    fn try_from(raw: RawCurve) -> Result<Self, Self::Error> {
-        let knots = plain(raw.knots);
-        let are_numbers =
-            |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
-        if knots.is_empty() || !knots.iter().all(are_numbers) {
-            return Err(
-                "a curve needs at least one pair in `knots`, with numbers of at least 0 within \
-                 the allowed range"
-                    .into(),
-            );
-        }
-        check_scatter(raw.scatter)?;
-        if !knots.is_sorted_by(|one, next| one.0 < next.0) {
-            return Err("the `knots` of a curve must be in order of increasing size".into());
-        }
-        let is_too_steep = |pair: &&[(f64, f64)]| {
-            (pair[1].1 - pair[0].1).abs() > STEEPEST * (pair[1].0 - pair[0].0)
-        };
-        if let Some(&[from, to]) = knots.windows(2).find(is_too_steep) {
-            return Err(format!(
-                "`knots` from {from:?} to {to:?} change by more than {STEEPEST:e} nanoseconds per \
-                 unit of size, which is impossible"
-            ));
-        }
-        Ok(Self { knots, scatter: raw.scatter })
-    }
 }
 
 impl Curve {

@@ -1,7 +1,8 @@
 //! How sure the parameters of a profile are.
 
 use super::parameters::Parameter;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// 95% intervals around the parameters that were measured in both passes of a calibration. Another
@@ -13,30 +14,21 @@ use std::collections::BTreeMap;
 /// samples: `compare` takes any two files, and `evaluate` says whether the link was steady. To find
 /// the intervals anew takes a fit for each of 32 draws, which is seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, try_from = "RawIntervals")]
+#[serde(deny_unknown_fields)]
 pub struct Intervals {
     /// Half widths, in the parameter's unit, by [`Parameter::name`]: one for each
     /// point.
-    pub half_widths: BTreeMap<String, Vec<f64>>,
+    #[serde(deserialize_with = "widths")]
+    pub half_widths: HalfWidths,
 }
 
-/// Intervals as a file has them, before they are checked.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawIntervals {
-    half_widths: BTreeMap<String, Vec<f64>>,
-}
+type HalfWidths = BTreeMap<String, Vec<f64>>;
 
-impl TryFrom<RawIntervals> for Intervals {
-    type Error = &'static str;
-
-    fn try_from(RawIntervals { half_widths }: RawIntervals) -> Result<Self, Self::Error> {
-        if half_widths.values().flatten().all(|width| (0.0..1e18).contains(width)) {
-            Ok(Self { half_widths })
-        } else {
-            Err("the half widths of intervals must be numbers of at least 0")
-        }
-    }
+fn widths<'de, D: Deserializer<'de>>(from: D) -> Result<HalfWidths, D::Error> {
+    let widths = HalfWidths::deserialize(from)?;
+    let are_right = widths.values().flatten().all(|width| (0.0..1e18).contains(width));
+    let wrong = "the half widths of intervals must be numbers of at least 0";
+    are_right.then_some(widths).ok_or_else(|| D::Error::custom(wrong))
 }
 
 impl Intervals {

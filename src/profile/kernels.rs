@@ -3,7 +3,7 @@
 use super::caches::{CacheModel, blend, further};
 use super::locality::DeviceLocality;
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Unknown, Why};
 use super::{Beyond, Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::units::Bytes;
@@ -284,5 +284,8 @@ pub(super) fn interpolated<'c>(
 /// What is not known of a kernel at a size.
 fn unknown(beyond: Beyond, wanted: Variant, place: &str) -> Unknown {
     let end = |size: f64| format!("{size} elements");
-    Unknown::of_scenario(beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end))
+    Unknown::because(
+        Why::OfScenario,
+        beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end),
+    )
 }

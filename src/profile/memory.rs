@@ -57,29 +57,6 @@ priced! {
     besides waits_for_device
 }
 
-/// Memory management: done by a host call, or by the first use of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MemoryCost {
-    DeviceAllocate,
-    PinnedAllocate,
-    Register,
-    FirstTouch,
-    FirstTouchTeam,
-    FirstCopy,
-    FirstRead,
-    Renew,
-    ManagedAllocate,
-    CombinedRead,
-    CombinedWrite,
-    CombinedReadTeam,
-    CombinedWriteTeam,
-    PageableAllocate,
-    DeviceFree,
-    PinnedFree,
-    PageableFree,
-    Unregister,
-}
-
 /// What waits for the device by the documentation: "Implicit Synchronization" of the CUDA C++
 /// Programming Guide has what page-locks memory; what gives memory back has to wait until the
 /// device does not use it any more.
@@ -93,17 +70,7 @@ const WAIT_AS_DOCUMENTED: [MemoryWork; 5] = [
 
 impl Profile {
     /// Whether a call that manages memory waits for the device first.
-    pub fn waits_for_device(&self, cost: MemoryCost) -> bool {
-        let work = match cost {
-            MemoryCost::DeviceAllocate => MemoryWork::DeviceAllocate,
-            MemoryCost::DeviceFree => MemoryWork::DeviceFree,
-            MemoryCost::PinnedAllocate => MemoryWork::PinnedAllocate,
-            MemoryCost::PinnedFree => MemoryWork::PinnedFree,
-            MemoryCost::Register => MemoryWork::Register,
-            MemoryCost::Unregister => MemoryWork::Unregister,
-            // The driver has no part in the others, or nothing was seen of them.
-            _ => return false,
-        };
+    pub fn waits_for_device(&self, work: MemoryWork) -> bool {
         self.memory.waits_for_device.as_deref().unwrap_or(&WAIT_AS_DOCUMENTED).contains(&work)
     }
 
@@ -111,7 +78,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn memory(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn memory(&self, cost: MemoryWork, bytes: Bytes) -> Result<f64, Unknown> {
         Ok(self.memory_curve(cost)?.at(bytes.as_f64()))
     }
 
@@ -123,10 +90,10 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn new_pages(&self, cost: MemoryCost, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn new_pages(&self, cost: MemoryWork, bytes: Bytes) -> Result<f64, Unknown> {
         let cost = match cost {
-            MemoryCost::FirstRead if self.memory.first_read.is_none() => return Ok(0.0),
-            MemoryCost::FirstCopy if self.memory.first_copy.is_none() => MemoryCost::FirstTouch,
+            MemoryWork::FirstRead if self.memory.first_read.is_none() => return Ok(0.0),
+            MemoryWork::FirstCopy if self.memory.first_copy.is_none() => MemoryWork::FirstTouch,
             known => known,
         };
         let curve = self.memory_curve(cost)?;
@@ -143,47 +110,47 @@ impl Profile {
     /// If it was not measured.
     pub fn combined(&self, writes: bool, team: bool, bytes: Bytes) -> Result<f64, Unknown> {
         let curve = self.memory_curve(match (writes, team) {
-            (false, false) => MemoryCost::CombinedRead,
-            (true, false) => MemoryCost::CombinedWrite,
-            (false, true) => MemoryCost::CombinedReadTeam,
-            (true, true) => MemoryCost::CombinedWriteTeam,
+            (false, false) => MemoryWork::CombinedRead,
+            (true, false) => MemoryWork::CombinedWrite,
+            (false, true) => MemoryWork::CombinedReadTeam,
+            (true, true) => MemoryWork::CombinedWriteTeam,
         })?;
         let (smallest, bytes) = (curve.knots[0].0, bytes.as_f64());
         Ok(curve.at(bytes) * (bytes / smallest).min(1.0))
     }
 
-    fn memory_curve(&self, cost: MemoryCost) -> Result<&Curve, Unknown> {
+    fn memory_curve(&self, work: MemoryWork) -> Result<&Curve, Unknown> {
         let memory = &self.memory;
-        let (curve, name) = match cost {
-            MemoryCost::DeviceAllocate => (&memory.device_allocate, "allocating device memory"),
-            MemoryCost::PinnedAllocate => (&memory.pinned_allocate, "allocating pinned memory"),
-            MemoryCost::Register => (&memory.register, "pinning memory"),
-            MemoryCost::FirstTouch => (&memory.first_touch, "the first touch of memory"),
-            MemoryCost::FirstTouchTeam => {
-                (&memory.first_touch_team, "the first touch of memory by all threads")
-            }
-            MemoryCost::FirstCopy => (&memory.first_copy, "the first copy to new memory"),
-            MemoryCost::FirstRead => (&memory.first_read, "the first copy from new memory"),
-            MemoryCost::Renew => (&memory.renew, "allocating fresh memory"),
-            MemoryCost::ManagedAllocate => {
-                (&memory.managed_allocate, "allocating managed memory (`calibrate --managed`)")
-            }
-            MemoryCost::CombinedRead => (&memory.combined_read, "reading write-combined memory"),
-            MemoryCost::CombinedWrite => (&memory.combined_write, "writing write-combined memory"),
-            MemoryCost::CombinedReadTeam => {
-                (&memory.combined_read_team, "reading write-combined memory by all threads")
-            }
-            MemoryCost::CombinedWriteTeam => {
-                (&memory.combined_write_team, "writing write-combined memory by all threads")
-            }
-            MemoryCost::PageableAllocate => {
-                (&memory.pageable_allocate, "allocating pageable memory")
-            }
-            MemoryCost::DeviceFree => (&memory.device_free, "freeing device memory"),
-            MemoryCost::PinnedFree => (&memory.pinned_free, "freeing pinned memory"),
-            MemoryCost::PageableFree => (&memory.pageable_free, "freeing pageable memory"),
-            MemoryCost::Unregister => (&memory.unregister, "unpinning memory"),
+        let curve = match work {
+            MemoryWork::DeviceAllocate => &memory.device_allocate,
+            MemoryWork::PinnedAllocate => &memory.pinned_allocate,
+            MemoryWork::Register => &memory.register,
+            MemoryWork::FirstTouch => &memory.first_touch,
+            MemoryWork::FirstTouchTeam => &memory.first_touch_team,
+            MemoryWork::FirstCopy => &memory.first_copy,
+            MemoryWork::FirstRead => &memory.first_read,
+            MemoryWork::Renew => &memory.renew,
+            MemoryWork::ManagedAllocate => &memory.managed_allocate,
+            MemoryWork::CombinedRead => &memory.combined_read,
+            MemoryWork::CombinedWrite => &memory.combined_write,
+            MemoryWork::CombinedReadTeam => &memory.combined_read_team,
+            MemoryWork::CombinedWriteTeam => &memory.combined_write_team,
+            MemoryWork::PageableAllocate => &memory.pageable_allocate,
+            MemoryWork::DeviceFree => &memory.device_free,
+            MemoryWork::PinnedFree => &memory.pinned_free,
+            MemoryWork::PageableFree => &memory.pageable_free,
+            MemoryWork::Unregister => &memory.unregister,
+            // These only help to find what the first ones cost.
+            MemoryWork::SecondTouch
+            | MemoryWork::SecondTouchTeam
+            | MemoryWork::SecondCopy
+            | MemoryWork::SecondRead => &None,
         };
-        curve.as_ref().ok_or_else(|| Unknown::new(format!("the cost of {name}")))
+        let how = match work {
+            MemoryWork::ManagedAllocate => " (`calibrate --managed`)",
+            _ => "",
+        };
+        let unknown = || Unknown::new(format!("the cost of {}{how}", work.name()));
+        curve.as_ref().ok_or_else(unknown)
     }
 }

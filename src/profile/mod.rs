@@ -46,12 +46,16 @@ mod unknown;
 pub use crate::machine::OperationKind;
 /// What is asked of [`Profile::graph_call`].
 pub use crate::samples::GraphCall;
+/// What is asked of [`Profile::memory`].
+pub use crate::samples::MemoryWork;
 /// What is asked of [`Profile::rows`].
 pub use crate::samples::RowPath;
+/// What is asked of [`Profile::call`].
+pub use crate::samples::TimedCall;
 pub use accuracy::{Accuracy, Handling, Margin};
 pub use borrowed::{Borrowed, BorrowedCosts, BorrowedGroup};
 pub use caches::{CacheModel, Handed, Warmth};
-pub use calls::{CallCosts, HostCall};
+pub use calls::CallCosts;
 pub use chains::HandOver;
 pub use conditions::Conditions;
 pub use contention::{Contention, Interference, LinkModel, Refetch};
@@ -64,7 +68,7 @@ pub use intervals::Intervals;
 pub(crate) use kernels::KernelPrices;
 pub use kernels::{KernelModel, KernelTime};
 pub use locality::{DeviceLocality, HostLocality, JustWritten, MOST_OPERANDS, Reuse};
-pub use memory::{MemoryCost, MemoryCosts};
+pub use memory::MemoryCosts;
 pub use multi_gpu::{MultiGpu, OtherGpu, PeerModel, RootModel};
 pub use own_kernels::{OwnCommandModel, OwnKernelModel, OwnTime, Processor};
 pub use parameters::Parameter;

@@ -3,7 +3,7 @@
 
 use super::checked_numbers::{above_zero, not_negative, scatter};
 use super::prices::priced;
-use super::unknown::{Unknown, of_bytes};
+use super::unknown::{Unknown, Why, of_bytes};
 use super::{Curve, Estimate, Profile};
 use crate::machine::{DeviceId, Direction};
 use crate::units::{Bandwidth, Bytes, Span};
@@ -126,7 +126,8 @@ impl Profile {
     pub fn alike(&self, devices: usize) -> Result<(), Unknown> {
         for device in (1..devices).map(DeviceId) {
             let found = self.multi_gpu.others.iter().find(|other| other.device == device);
-            let other = found.ok_or_else(|| Unknown::of_gpus(format!("GPU {}", device.0)))?;
+            let other = found
+                .ok_or_else(|| Unknown::because(Why::NoSuchGpu, format!("GPU {}", device.0)))?;
             let OtherGpu { copy_in, copy_out, kernel, .. } = *other;
             let ratios = [("H2D copies", copy_in), ("D2H copies", copy_out), ("kernels", kernel)];
             let differs = |&(_, ratio): &(&str, f64)| (ratio - 1.0).abs() > ALIKE;
@@ -164,9 +165,10 @@ impl Profile {
     pub fn between_peers(&self, way: [DeviceId; 2]) -> Result<f64, Unknown> {
         let [one, other] = way.map(|device| device.0);
         let what = || {
-            Unknown::of_gpus(format!(
-                "copies between GPUs {one} and {other} in both directions at once"
-            ))
+            Unknown::because(
+                Why::NoSuchGpu,
+                format!("copies between GPUs {one} and {other} in both directions at once"),
+            )
         };
         let both = self.peer(way)?.both_bytes_per_second;
         Ok(both.ok_or_else(what)?.bytes_per_second() * 1e-9)
@@ -174,7 +176,9 @@ impl Profile {
 
     fn peer(&self, [from, to]: [DeviceId; 2]) -> Result<&PeerModel, Unknown> {
         let found = self.multi_gpu.peers.iter().find(|peer| (peer.from, peer.to) == (from, to));
-        let what = || Unknown::of_gpus(format!("copies from GPU {} to GPU {}", from.0, to.0));
+        let what = || {
+            Unknown::because(Why::NoSuchGpu, format!("copies from GPU {} to GPU {}", from.0, to.0))
+        };
         found.ok_or_else(what)
     }
 
@@ -215,7 +219,7 @@ impl Profile {
         capacity: impl Fn(&RootModel) -> Option<Bandwidth>,
     ) -> Result<f64, Unknown> {
         let found = self.root_of(devices);
-        let what = || Unknown::of_gpus(format!("{what} on {devices} GPUs at once"));
+        let what = || Unknown::because(Why::NoSuchGpu, format!("{what} on {devices} GPUs at once"));
         Ok(found.and_then(capacity).ok_or_else(what)?.bytes_per_second() * 1e-9)
     }
 
@@ -225,6 +229,8 @@ impl Profile {
     /// If it was not measured.
     pub fn crossing(&self) -> Result<f64, Unknown> {
         let crossing = self.multi_gpu.crossing.map(|crossing| crossing.ns.max(0.0));
-        crossing.ok_or_else(|| Unknown::of_gpus("the cost of waiting for another GPU's event"))
+        crossing.ok_or_else(|| {
+            Unknown::because(Why::NoSuchGpu, "the cost of waiting for another GPU's event")
+        })
     }
 }

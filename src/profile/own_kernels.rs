@@ -2,7 +2,7 @@
 //! what is said of them.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Unknown, Why};
 use super::{Beyond, Curve, Profile, Warmth};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Variant};
 use crate::program::OwnStep;
@@ -78,7 +78,7 @@ impl Profile {
     /// If that was neither measured nor stated, or not at such a size.
     pub fn own_on_gpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Result<OwnTime, Unknown> {
         match &kernel.gpu {
-            GpuSide::Unknown => Err(Unknown::unstated(of(kernel, Processor::Gpu))),
+            GpuSide::Unknown => Err(Unknown::because(Why::NotStated, of(kernel, Processor::Gpu))),
             GpuSide::Cost(cost) => {
                 let busy = self.stated(kernel, cost, step.elements, Processor::Gpu)?;
                 let busy = within_a_day(busy)?;
@@ -91,8 +91,9 @@ impl Profile {
                     let ns = model.time.known(step.elements as f64).ok()?;
                     Some((ns, [model.registers_per_thread, model.shared_bytes_per_block]))
                 });
-                let (ns, takes) =
-                    time.ok_or_else(|| Unknown::of_scenario(at(of(kernel, Processor::Gpu), step)))?;
+                let (ns, takes) = time.ok_or_else(|| {
+                    Unknown::because(Why::OfScenario, at(of(kernel, Processor::Gpu), step))
+                })?;
                 let busy = within_a_day((ns - self.kernel_gap()?).max(0.0))?;
                 Ok(OwnTime { busy, takes: Some(takes) })
             }
@@ -105,13 +106,15 @@ impl Profile {
     /// If that was neither measured nor stated, or not at such a size.
     pub fn own_on_cpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Result<f64, Unknown> {
         let ns = match &kernel.cpu {
-            CpuSide::Unknown => Err(Unknown::unstated(of(kernel, Processor::Cpu))),
+            CpuSide::Unknown => Err(Unknown::because(Why::NotStated, of(kernel, Processor::Cpu))),
             CpuSide::Cost(cost) => self.stated(kernel, cost, step.elements, Processor::Cpu),
             CpuSide::Command(_) => {
                 let digest = kernel.command_digest();
                 let model = self.own_commands.iter().find(|one| one.command == digest);
                 let ns = model.and_then(|one| one.time.known(step.elements as f64).ok());
-                ns.ok_or_else(|| Unknown::of_scenario(at(of(kernel, Processor::Cpu), step)))
+                ns.ok_or_else(|| {
+                    Unknown::because(Why::OfScenario, at(of(kernel, Processor::Cpu), step))
+                })
             }
         };
         within_a_day(ns?)
@@ -132,7 +135,7 @@ impl Profile {
                 let end = |size: f64| format!("{size} elements");
                 let unknown = |beyond: Beyond| match points.len() {
                     1 => Unknown::of_one_size(&kernel.name, on.name()),
-                    _ => Unknown::unstated(beyond.of(&of(kernel, on), end)),
+                    _ => Unknown::because(Why::NotStated, beyond.of(&of(kernel, on), end)),
                 };
                 curve.known(elements as f64).map_err(unknown)
             }

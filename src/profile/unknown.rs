@@ -13,7 +13,7 @@ pub struct Unknown {
 
 /// Why something is not known, and so what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Why {
+pub(super) enum Why {
     /// A calibration measures it. The profile comes from a table, or something was in the way.
     NotMeasured,
     /// A calibration with enough GPUs measures it.
@@ -80,26 +80,6 @@ impl Unknown {
         Self::because(Why::NotMeasured, what)
     }
 
-    /// Something that takes more GPUs than were calibrated.
-    pub(super) fn of_gpus(what: impl Into<String>) -> Self {
-        Self::because(Why::NoSuchGpu, what)
-    }
-
-    /// Something of a size far from those that were measured.
-    pub(super) fn beyond(what: impl Into<String>) -> Self {
-        Self::because(Why::Beyond, what)
-    }
-
-    /// Something of a scenario's own kernel that was not measured.
-    pub(super) fn of_scenario(what: impl Into<String>) -> Self {
-        Self::because(Why::OfScenario, what)
-    }
-
-    /// Something of a scenario's own kernel that the scenario does not say.
-    pub(super) fn unstated(what: impl Into<String>) -> Self {
-        Self::because(Why::NotStated, what)
-    }
-
     /// A scenario's own kernel that has a time on a processor at one size, and would run at
     /// another.
     pub(super) fn of_one_size(kernel: &str, processor: &str) -> Self {
@@ -117,7 +97,7 @@ impl Unknown {
         Self::because(Why::NotPredicted, what)
     }
 
-    fn because(why: Why, what: impl Into<String>) -> Self {
+    pub(super) fn because(why: Why, what: impl Into<String>) -> Self {
         Self { missing: BTreeMap::from([(why, BTreeSet::from([what.into()]))]) }
     }
 
@@ -154,5 +134,7 @@ pub(super) fn known(
 /// The time of a curve over bytes, if the curve reaches so far.
 pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
-    curve.known(bytes.as_f64()).map_err(|beyond| Unknown::beyond(beyond.of(what, end)))
+    curve
+        .known(bytes.as_f64())
+        .map_err(|beyond| Unknown::because(Why::Beyond, beyond.of(what, end)))
 }

@@ -1,11 +1,8 @@
 //! Host calls that are timed.
 
-use super::chains::across;
 use super::named::named;
 use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
 use crate::units::Bytes;
-use std::fmt;
 
 named! {
     /// A host API call whose duration is measured.
@@ -16,22 +13,22 @@ named! {
         Transform = "transform", "a launch by cuFFT";
         CopyIn = "copy-in", "an H2D copy call";
         CopyOut = "copy-out", "a D2H copy call";
-        Clear = "clear", "clearing";
+        Clear = "clear", "clearing device memory";
         /// A launch, and recording an event behind it.
         LaunchAndRecord = "launch-and-record", "a launch and a record";
         /// Making a stream wait for an event that has not happened, and a launch behind it.
         WaitAndLaunch = "wait-and-launch", "a wait and a launch";
-        Record = "record", "a record";
-        Wait = "wait", "a wait";
+        Record = "record", "recording an event";
+        Wait = "wait", "making a stream wait for an event";
         Synchronize = "synchronize", "a synchronisation";
-        PeerCopy = "peer-copy", "a P2P copy call";
+        PeerCopy = "peer-copy", "a call to copy between GPUs";
         /// Making another GPU's context the current one.
         UseDevice = "use-device", "switching to another GPU's context";
         CopyOnDevice = "copy-on-device", "a D2D copy call";
         /// A copy of pinned memory to rows on the device.
         CopyRows = "copy-rows", "a call to copy rows";
-        AllocateInStream = "allocate-in-stream", "allocating in a stream";
-        FreeInStream = "free-in-stream", "freeing in a stream";
+        AllocateInStream = "allocate-in-stream", "allocating memory in a stream";
+        FreeInStream = "free-in-stream", "freeing memory in a stream";
     }
 }
 
@@ -69,19 +66,3 @@ pub const IN_TURN_COPY: Bytes = Bytes::kib(64);
 
 /// Number of turns that are timed together.
 pub const TURNS: u64 = 16;
-
-pub(super) fn in_turn(
-    f: &mut fmt::Formatter<'_>,
-    call: Option<TimedCall>,
-    one_stream: bool,
-) -> fmt::Result {
-    let calls = call.map_or("a sequence of calls", TimedCall::name);
-    write!(f, "host cost of {calls} among others{}", across(!one_stream))
-}
-
-pub(super) fn launch_beside(f: &mut fmt::Formatter<'_>, copy: Option<Direction>) -> fmt::Result {
-    match copy {
-        Some(direction) => write!(f, "host cost of a launch during {direction} copies"),
-        None => f.write_str("host cost of a launch without copies"),
-    }
-}

@@ -19,15 +19,3 @@ pub const CYCLES: [[OperationKind; 3]; 2] = [
     [OperationKind::CopyIn, OperationKind::Kernel, OperationKind::CopyOut],
     [OperationKind::CopyOut, OperationKind::Kernel, OperationKind::CopyIn],
 ];
-
-pub(super) const fn long(long: bool) -> &'static str {
-    if long { "long " } else { "" }
-}
-
-pub(super) const fn across(across: bool) -> &'static str {
-    if across { " across streams" } else { "" }
-}
-
-pub(super) fn named(links: &[OperationKind]) -> String {
-    links.iter().map(|link| link.short_name()).collect::<Vec<_>>().join(", ")
-}

@@ -2,10 +2,8 @@
 
 use super::named::named;
 use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 named! {
     /// What goes on beside copies.
@@ -62,60 +60,5 @@ impl Waiting {
         let some = self.streams.into_iter();
         let some = some.flat_map(move |streams| kernels.map(|kernels| (streams, kernels)));
         std::iter::once((0, 0)).chain(some)
-    }
-}
-
-pub(super) fn copy(
-    f: &mut fmt::Formatter<'_>,
-    way: Direction,
-    bytes: Bytes,
-    how: &str,
-) -> fmt::Result {
-    write!(f, "{way} copy of {bytes}{how}")
-}
-
-pub(super) fn both_ways(
-    f: &mut fmt::Formatter<'_>,
-    way: Direction,
-    bytes: Bytes,
-    footprint: Bytes,
-) -> fmt::Result {
-    copy(f, way, bytes, &format!("{}, cycling through {footprint}", beside(true)))
-}
-
-pub(super) const fn beside(both: bool) -> &'static str {
-    if both { " with copies in the other direction" } else { "" }
-}
-
-pub(super) const fn beside_kernel(kernel: bool) -> &'static str {
-    if kernel { " during a kernel" } else { " without a kernel" }
-}
-
-pub(super) fn beside_load(
-    f: &mut fmt::Formatter<'_>,
-    (direction, bytes): (Direction, Bytes),
-    load: Load,
-    of: Side,
-) -> fmt::Result {
-    let load = load.name();
-    match of {
-        Side::Copy => write!(f, "{direction} copy of {bytes} during {load}"),
-        Side::Load => write!(f, "{load} during {direction} copies of {bytes}"),
-    }
-}
-
-pub(super) fn refetched(
-    f: &mut fmt::Formatter<'_>,
-    bytes: Bytes,
-    waiting: (usize, u64),
-) -> fmt::Result {
-    match waiting {
-        (0, _) => write!(f, "H2D copy of {bytes} with no kernels waiting"),
-        (streams, kernels) => {
-            write!(
-                f,
-                "H2D copy of {bytes} with {kernels} kernels waiting in each of {streams} streams"
-            )
-        }
     }
 }

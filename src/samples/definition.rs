@@ -13,6 +13,7 @@ pub struct Definition {
     /// Whether it is about copies over the host's link that are so large that nearly all of their
     /// time is set by the link's rate.
     pub is_of_rate: bool,
+    /// What curves are over comes first.
     amounts: Vec<(&'static str, u64, RangeInclusive<u64>)>,
 }
 
@@ -110,12 +111,23 @@ impl Definition {
         self
     }
 
+    /// What a curve of such quantities is over: bytes, elements, nodes, streams.
+    pub fn first_amount(&self) -> Option<u64> {
+        self.amounts.first().map(|&(_, amount, _)| amount)
+    }
+
     /// The first amount that nothing can be measured of, in words.
     pub(super) fn problem(&self) -> Option<String> {
         let (key, amount, possible) =
             self.amounts.iter().find(|(_, amount, possible)| !possible.contains(amount))?;
         let (least, most) = (possible.start(), possible.end());
         Some(format!("`{key}` is {amount}, but must be {least} to {most}"))
+    }
+
+    /// Bytes that are moved, if it is of so many.
+    pub(super) fn bytes_moved(&self) -> Option<Bytes> {
+        let bytes = self.amounts.iter().find(|(key, ..)| *key == "bytes");
+        bytes.map(|&(_, bytes, _)| Bytes::new(bytes))
     }
 
     /// Whether it takes the CPU and its memory.

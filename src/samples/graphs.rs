@@ -3,7 +3,6 @@
 use super::chains::LONG_COPY;
 use super::named::named;
 use crate::units::Bytes;
-use std::fmt;
 
 named! {
     /// A host call on a CUDA graph.
@@ -27,18 +26,3 @@ pub const ROWS: [(u64, bool, bool); 5] =
 /// of branches. Copies are short, so that the pauses between them show, and branches are enough to
 /// keep the engine busy.
 pub const ROTATED_IN_GRAPH: (Bytes, usize) = (LONG_COPY, 4);
-
-pub(super) const fn branches(in_graph: bool) -> &'static str {
-    if in_graph { "branches of a graph" } else { "streams" }
-}
-
-pub(super) fn graph_rows(
-    f: &mut fmt::Formatter<'_>,
-    kernels: u64,
-    waits: bool,
-    awaited: bool,
-) -> fmt::Result {
-    let waits = if waits { ", waiting for H2D copies" } else { "" };
-    let awaited = if awaited { ", with D2H copies waiting for them" } else { "" };
-    write!(f, "rows of {kernels} kernels in a graph{waits}{awaited}")
-}

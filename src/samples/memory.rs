@@ -7,21 +7,21 @@ use crate::units::Bytes;
 named! {
     /// A kind of memory management.
     pub enum MemoryWork {
-        DeviceAllocate = "device-allocate", "device allocation";
-        PinnedAllocate = "pinned-allocate", "pinned allocation";
+        DeviceAllocate = "device-allocate", "allocating device memory";
+        PinnedAllocate = "pinned-allocate", "allocating pinned memory";
         /// Page-locking memory that was touched before.
-        Register = "register", "pinning";
+        Register = "register", "pinning memory";
         /// One thread writing to pages that were never touched.
-        FirstTouch = "first-touch", "first touch";
+        FirstTouch = "first-touch", "the first touch of memory";
         /// One thread writing to pages that were touched before.
-        SecondTouch = "second-touch", "second touch";
-        FirstTouchTeam = "first-touch-team", "first touch by all threads";
-        SecondTouchTeam = "second-touch-team", "second touch by all threads";
-        Renew = "renew", "renewal";
+        SecondTouch = "second-touch", "the second touch of memory";
+        FirstTouchTeam = "first-touch-team", "the first touch of memory by all threads";
+        SecondTouchTeam = "second-touch-team", "the second touch of memory by all threads";
+        Renew = "renew", "allocating fresh memory";
         DeviceFree = "device-free", "freeing device memory";
         PinnedFree = "pinned-free", "freeing pinned memory";
         /// Releasing the page-lock of registered memory.
-        Unregister = "unregister", "unpinning";
+        Unregister = "unregister", "unpinning memory";
         /// One thread summing write-combined memory.
         CombinedRead = "combined-read", "reading write-combined memory";
         /// One thread filling write-combined memory.
@@ -29,17 +29,17 @@ named! {
         CombinedReadTeam = "combined-read-team", "reading write-combined memory by all threads";
         CombinedWriteTeam = "combined-write-team", "writing write-combined memory by all threads";
         /// A D2H copy to pages that were never touched, until it is complete.
-        FirstCopy = "first-copy", "first copy to memory";
+        FirstCopy = "first-copy", "the first copy to new memory";
         /// A D2H copy to the same pages again, until it is complete.
-        SecondCopy = "second-copy", "second copy to memory";
+        SecondCopy = "second-copy", "the second copy to memory";
         /// An H2D copy from pages that were never touched, until it is complete.
-        FirstRead = "first-read", "first copy from memory";
+        FirstRead = "first-read", "the first copy from new memory";
         /// An H2D copy from pages that were written before, until it is complete.
-        SecondRead = "second-read", "second copy from memory";
+        SecondRead = "second-read", "the second copy from memory";
         /// Allocating managed memory, which one thread then fills.
-        ManagedAllocate = "managed-allocate", "allocating and filling managed memory";
+        ManagedAllocate = "managed-allocate", "allocating managed memory";
         /// Mapping pageable memory that nobody touches yet.
-        PageableAllocate = "pageable-allocate", "mapping pageable memory";
+        PageableAllocate = "pageable-allocate", "allocating pageable memory";
         /// Giving pageable memory back that was touched.
         PageableFree = "pageable-free", "freeing pageable memory";
     }

@@ -18,7 +18,6 @@ mod error;
 mod file;
 mod graphs;
 mod host_copies;
-mod kernels;
 mod memory;
 mod named;
 mod own_kernels;
@@ -29,12 +28,13 @@ mod quantity;
 mod round_trips;
 mod rows;
 mod setup;
-mod staging;
 mod table;
 mod transfers;
 mod trial;
 mod twins;
 
+/// Of the machine under a calibration.
+pub use crate::machine::{Condition, HostPages};
 pub use caches::{
     DEVICE_FOOTPRINT, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, SHARED_FOOTPRINT,
     WRITTEN_KEPT, WRITTEN_THROUGH,
@@ -56,12 +56,10 @@ pub use quantity::Quantity;
 pub use round_trips::{LATE, TRIP_ELEMENTS, TripPart};
 pub use rows::{GAP, MANY_ROWS, RowPath};
 pub use setup::SetupStep;
-pub use table::table_template;
+pub use table::TABLE_TEMPLATE;
 pub use transfers::TransferPath;
 pub use trial::Trial;
 pub use twins::{Handing, Taker};
-
-pub use crate::machine::{Condition, HostPages};
 
 use crate::units::Span;
 use serde::{Deserialize, Serialize};

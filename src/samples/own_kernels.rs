@@ -2,7 +2,6 @@
 //! the CPU, and sizes of the library's kernels.
 
 use super::definition::{Definition, Work};
-use super::kernels::{named_variant, on_gpu};
 use crate::kernels::Variant;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -62,10 +61,11 @@ impl fmt::Display for OwnRun {
             Self::Kernel { name, numbers, elements, .. } => {
                 write!(f, "`{name}` ({numbers}) on the GPU, {elements} elements")
             }
-            Self::Library { variant, elements } => on_gpu(f, *variant, *elements, ""),
+            Self::Library { variant, elements } => {
+                write!(f, "{variant} on the GPU, {elements} elements")
+            }
             Self::Twin { variant, elements, footprint } => {
-                let name = named_variant(*variant);
-                write!(f, "{name} on the CPU, {elements} elements in {footprint}")
+                write!(f, "{variant} on the CPU, {elements} elements in {footprint}")
             }
             Self::Command { name, elements, .. } => {
                 write!(f, "`{name}` on the CPU, {elements} elements")

@@ -6,6 +6,7 @@ use crate::units::Bytes;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// More than any machine has, by far: a larger number is a slip, and would be computed with.
 const MOST_MULTIPROCESSORS: u64 = 10_000;
@@ -17,7 +18,7 @@ pub(super) const MOST_GPUS: u64 = 1_000;
 pub(super) const MOST_BYTES: u64 = 1 << 50;
 
 /// Where and when the samples behind a profile were taken.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     pub gpu: String,
@@ -93,7 +94,7 @@ impl Provenance {
     }
 
     /// What no machine has: the key, and what is wrong with it in words.
-    pub fn problem(&self) -> Option<(&'static str, String)> {
+    pub fn problem(&self) -> Option<(String, String)> {
         // A table may leave these out.
         let least = u64::from(self.extent != CalibrationExtent::Elsewhere);
         let memory = self.device_memory_bytes.get();
@@ -120,35 +121,36 @@ impl Provenance {
         let wrong = counts.into_iter().find(|(_, count, range)| !range.contains(count));
         let wrong = wrong.map(|(key, count, range)| {
             let (least, most) = range.into_inner();
-            (key, format!("`{key}` is {count}, but must be {least} to {most}"))
+            (key.to_owned(), format!("`{key}` is {count}, but must be {least} to {most}"))
         });
         wrong.or_else(|| self.unprintable())
     }
 
     /// A word with a character that cannot be printed: words stand in pictures, which are no XML
     /// with such a character in them, and on terminals, which obey some of them.
-    fn unprintable(&self) -> Option<(&'static str, String)> {
-        let pages = self.host_pages.as_ref();
-        let words = [
-            ("gpu", Some(&self.gpu)),
-            ("gpu_uuid", self.gpu_uuid.as_ref()),
-            ("compute_capability", Some(&self.compute_capability)),
-            ("link", Some(&self.link)),
-            ("driver", Some(&self.driver)),
-            ("cuda", Some(&self.cuda)),
-            ("cpu", Some(&self.cpu)),
-            ("hallway_version", Some(&self.hallway_version)),
-            ("nvml", self.nvml.as_ref()),
-            ("gpu_cpus", self.gpu_cpus.as_ref()),
-            ("gpu_numa_nodes", self.gpu_numa_nodes.as_ref()),
-            ("host_pages.huge", pages.and_then(|pages| pages.huge.as_ref())),
-            ("host_pages.defrag", pages.and_then(|pages| pages.defrag.as_ref())),
-            ("host_pages.allocator", pages.map(|pages| &pages.allocator)),
-        ];
-        words.into_iter().find_map(|(key, word)| {
-            let code = code_point(unprintable(word?)?);
-            Some((key, format!("`{key}` contains the unprintable character {code}")))
-        })
+    fn unprintable(&self) -> Option<(String, String)> {
+        fn first(key: &str, value: &Value) -> Option<(String, String)> {
+            match value {
+                Value::String(word) => {
+                    let code = code_point(unprintable(word)?);
+                    let problem = format!("`{key}` contains the unprintable character {code}");
+                    Some((key.to_owned(), problem))
+                }
+                Value::Object(fields) => {
+                    let key = |inner: &str| format!("{key}.{inner}");
+                    fields.iter().find_map(|(inner, value)| first(&key(inner), value))
+                }
+                _ => None,
+            }
+        }
+        self.fields().iter().find_map(|(key, value)| first(key, value))
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            _ => unreachable!("it is plain data with names"),
+        }
     }
 
     /// What differs from another sitting on what should be the same machine, in words. The time,
@@ -161,15 +163,10 @@ impl Provenance {
             host_memory_bytes: here.host_memory_bytes,
             ..self.clone()
         };
-        let fields = |machine: &Self| match serde_json::to_value(machine) {
-            Ok(serde_json::Value::Object(fields)) => fields,
-            _ => unreachable!("it is plain data with names"),
-        };
-        let here = fields(here);
-        let differs = |there: &serde_json::Value, here: &serde_json::Value| {
-            !there.is_null() && !here.is_null() && there != here
-        };
-        let there = fields(&alike).into_iter();
+        let here = here.fields();
+        let differs =
+            |there: &Value, here: &Value| !there.is_null() && !here.is_null() && there != here;
+        let there = alike.fields().into_iter();
         let differing = there.filter(|(key, there)| differs(there, &here[key]));
         differing.map(|(key, there)| format!("{key}: was {there}, is {}", here[&key])).collect()
     }

@@ -315,7 +315,7 @@ impl Quantity {
             Self::GraphRows { kernels, .. } => is(Work::Device).count("kernels", *kernels),
             Self::HandOver { .. } => is(Work::Together),
             Self::Rotation { bytes, streams, .. } => {
-                is(Work::Device).bytes(*bytes).count("streams", *streams as u64)
+                is(Work::Device).count("streams", *streams as u64).bytes(*bytes)
             }
             Self::Polled { others, .. } => is(Work::Device).count_or_none("others", *others as u64),
             Self::Refetched { bytes, streams, kernels } => {
@@ -350,7 +350,7 @@ impl Quantity {
                 is(Work::Together).bytes(*bytes)
             }
             Self::PeerCopy { from, to, bytes, .. } => {
-                is(Work::Device).gpu("from", *from).gpu("to", *to).bytes(*bytes)
+                is(Work::Device).bytes(*bytes).gpu("from", *from).gpu("to", *to)
             }
             Self::Concurrent { bytes, devices, .. } => {
                 let all = is(Work::Together).bytes(*bytes).of_rate(is_of_rate(*bytes));

@@ -6,24 +6,25 @@
 //! one of `path`, `kernel`, `call` and `operation` that is filled in.
 
 mod machine;
-mod multi_gpu;
+mod quantities;
 mod row;
 mod seconds;
-mod several;
-mod template;
-mod transfers;
-mod words;
 
-use self::multi_gpu::OF_TWO_GPUS;
-use self::row::{MEMORIES, Memory, Row, listed};
-pub use self::template::table_template;
-use self::words::{IN_A_GRAPH, KERNEL, NOT_KNOWN, OPERATIONS, PATHS, Path, SORTS, known_columns};
+use self::quantities::SORTS;
+use self::row::{NOT_KNOWN, Row, listed};
 use super::error::SamplesError;
-use super::{Load, Measurement, Quantity, Samples, Side, Stop, WRITTEN_THROUGH};
-use crate::kernels::{Kernel, Variant};
-use crate::machine::Direction;
-use crate::units::{Bytes, Span};
+use super::{Measurement, Provenance, Quantity, Samples, Stop};
+use crate::units::Span;
 use std::collections::BTreeMap;
+
+/// A table with every kind of line that a machine of one GPU needs, and `?` for each time. Lines
+/// whose `?` stays count for nothing.
+pub const TABLE_TEMPLATE: &str = include_str!("../../docs/reference/table.csv");
+
+/// Every column that a table may have.
+const COLUMNS: &str = "path memory bytes until footprint concurrent gpu gpus from to streams \
+                       branches waiting kernel degree taps bins columns inner length elements \
+                       processor call device operation after graph nodes manage setup seconds";
 
 /// Reads a table.
 ///
@@ -43,7 +44,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     let mut times: BTreeMap<Quantity, Vec<Span>> = BTreeMap::new();
     for record in reader.records() {
         let record = record.map_err(misshapen)?;
-        let row = Row { columns: &columns, record: &record };
+        let row = Row::new(&columns, &record);
         if row.get("seconds") == Some(NOT_KNOWN) {
             continue;
         }
@@ -53,7 +54,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<Samples, SamplesError> {
     }
     let has_twins = times.keys().any(|what| matches!(what, Quantity::Twin { .. }));
     let machine = machine::machine(text, has_twins).map_err(error)?;
-    let machine = multi_gpu::among(times.keys(), machine);
+    let machine = among(times.keys(), machine);
     let measurement = |(quantity, times)| Measurement::new(quantity, 1, times, Stop::Elsewhere);
     let measurements = times.into_iter().map(measurement).collect();
     Ok(Samples { measurements, ..Samples::none(machine) })
@@ -79,7 +80,7 @@ fn misshapen(error: &csv::Error) -> String {
 }
 
 fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
-    let known = known_columns();
+    let known: Vec<&str> = COLUMNS.split(' ').collect();
     for (at, name) in columns.iter().enumerate() {
         if !known.contains(&name) {
             return Err(format!("unknown column `{name}`; the columns are {}", listed(&known)));
@@ -97,175 +98,36 @@ fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
 
 impl Row<'_> {
     fn sample(&self) -> Result<(Quantity, Span), String> {
-        let filled = SORTS.iter().filter(|(column, _)| self.get(column).is_some());
-        let [(sort, goes_along)] = filled.collect::<Vec<_>>()[..] else {
-            let sorts = listed(&SORTS.map(|(column, _)| column));
+        let filled = SORTS.into_iter().filter(|column| self.get(column).is_some());
+        let [sort] = filled.collect::<Vec<_>>()[..] else {
+            let sorts = listed(&SORTS);
             return Err(format!("a row is for one measurement: fill in exactly one of {sorts}"));
         };
-        let is_foreign =
-            |column: &&str| column != sort && *column != "seconds" && !goes_along.contains(column);
-        if let Some(foreign) =
-            known_columns().into_iter().filter(is_foreign).find(|c| self.get(c).is_some())
-        {
-            return Err(format!("column `{foreign}`: leave it empty in a row with `{sort}`"));
-        }
-        let quantity = match *sort {
-            "path" => self.copy()?,
-            "kernel" => self.kernel()?,
-            "call" => self.call()?,
-            "operation" => self.operation()?,
-            "graph" => self.graph()?,
-            "manage" => self.memory_work()?,
-            _ => self.setup()?,
-        };
+        let quantity = self.quantity(sort)?;
         let time = self.seconds(&quantity)?;
-        Ok((quantity, time))
-    }
-
-    fn copy(&self) -> Result<Quantity, String> {
-        let path = self.one_of("path", &PATHS)?;
-        if path == Path::BetweenDevices {
-            return self.peer_copy();
-        }
-        self.leave_empty(&["from", "to"], "only for P2P copies")?;
-        let bytes =
-            self.bytes("bytes")?.ok_or("column `bytes`: empty; write a number such as 1048576")?;
-        if let Some(several) = self.of_several_streams(path, bytes)? {
-            return Ok(several);
-        }
-        let Path::ToOrFromHost(direction) = path else { return self.transfer(None, bytes) };
-        let memory = self.one_of("memory", &MEMORIES)?;
-        if !matches!(memory, Memory::Pinned | Memory::Pageable) {
-            return self.transfer(Some(direction), bytes);
-        }
-        if memory == Memory::Pageable {
-            self.leave_empty(&["concurrent", "gpu", "gpus"], "only for pinned memory")?;
-            let complete = match self.get("until") {
-                None => true,
-                Some(_) => self.one_of("until", &[("complete", true), ("return", false)])?,
-            };
-            let footprint = self.footprint(bytes)?;
-            return Ok(Quantity::Staged { direction, bytes, footprint, complete });
-        }
-        self.leave_empty(&["until", "footprint"], "only for pageable memory")?;
-        if self.get("gpus").is_some() {
-            return self.concurrent(direction, bytes);
-        }
-        if self.get("concurrent") == Some(KERNEL) {
-            let (load, of) = (Load::Kernel, Side::Copy);
-            return Ok(Quantity::Beside { direction, bytes, load, of });
-        }
-        if !self.is_beside_the_other(direction)? {
-            return self.on(Quantity::Copy { direction, bytes });
-        }
-        self.leave_empty(&["gpu"], "only for copies with nothing concurrent")?;
-        Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH })
-    }
-
-    /// Whether as many copies go the other way at once.
-    fn is_beside_the_other(&self, direction: Direction) -> Result<bool, String> {
-        if self.get("concurrent").is_none() {
-            return Ok(false);
-        }
-        match self.one_of("concurrent", &PATHS)? {
-            Path::ToOrFromHost(other) if other != direction => Ok(true),
-            _ => Err(format!(
-                "column `concurrent`: copies in the same direction do not run concurrently; \
-                 write the direction opposite to {direction}, or leave it empty"
+        match self.unread() {
+            None => Ok((quantity, time)),
+            Some(foreign) => Err(format!(
+                "column `{foreign}`: not for this row with `{sort}` {}; leave it empty",
+                self.get(sort).unwrap_or_default()
             )),
         }
     }
+}
 
-    fn kernel(&self) -> Result<Quantity, String> {
-        let kernel = self.one_of("kernel", &Kernel::ALL.map(|kernel| (kernel.name(), kernel)))?;
-        let elements: u64 = self
-            .whole("elements")?
-            .ok_or("column `elements`: empty; write a number such as 1048576")?;
-        let variant = Variant { kernel, extent: self.extent(kernel)? };
-        let grain = kernel.grain(&variant.arguments());
-        if !elements.is_multiple_of(grain) {
-            return Err(format!("column `elements`: {elements} is not a multiple of {grain}"));
-        }
-        let on_cpu = match self.get("processor") {
-            None => false,
-            Some(_) => self.one_of("processor", &[("gpu", false), ("cpu", true)])?,
+/// The machine, with as many GPUs as the rows are about.
+fn among<'q>(quantities: impl Iterator<Item = &'q Quantity>, machine: Provenance) -> Provenance {
+    let (mut devices, mut peer_access) = (machine.devices, false);
+    for quantity in quantities {
+        let of_it = match *quantity {
+            Quantity::PeerCopy { from, to, .. } => from.max(to).0 + 1,
+            Quantity::Concurrent { devices, .. } => devices,
+            Quantity::On { device, .. } => device.0 + 1,
+            Quantity::Crossing { .. } => 2,
+            _ => 1,
         };
-        if !on_cpu {
-            if self.get("footprint").is_some() {
-                return Err("column `footprint`: only for the CPU; leave it empty".into());
-            }
-            if self.get("concurrent").is_some() {
-                return self.kernel_beside(variant, elements);
-            }
-            return self.on(Quantity::Kernel { variant, elements });
-        }
-        self.leave_empty(&["gpu", "concurrent"], "only for a GPU")?;
-        let own = Bytes::new(variant.bytes(elements));
-        let footprint = self.footprint(own)?;
-        Ok(Quantity::Twin { variant, elements, footprint })
+        devices = devices.max(of_it);
+        peer_access |= matches!(quantity, Quantity::PeerCopy { .. });
     }
-
-    /// The bytes used in turn: `own` if the row does not say.
-    fn footprint(&self, own: Bytes) -> Result<Bytes, String> {
-        match self.bytes("footprint")? {
-            Some(less) if less < own => Err(format!(
-                "column `footprint`: {less} is less than the {own} that one repetition uses; \
-                 write at least that much, or leave it empty"
-            )),
-            footprint => Ok(footprint.unwrap_or(own)),
-        }
-    }
-
-    /// The kernel's whole-number argument. Columns for arguments of other kernels must be empty.
-    fn extent(&self, kernel: Kernel) -> Result<u32, String> {
-        let own = kernel.extent();
-        let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);
-        for name in names.filter(|&name| own.is_none_or(|own| own.name != name)) {
-            if self.get(name).is_some() {
-                return Err(format!(
-                    "column `{name}`: `{kernel}` has no such argument; leave it empty"
-                ));
-            }
-        }
-        let Some(own) = own else { return Ok(0) };
-        let such_as = format!("write {own}, such as {}", own.default);
-        let text = self.needs(own.name, &such_as)?;
-        let number = text.parse().ok().and_then(|number| own.check(number));
-        number.ok_or_else(|| format!("column `{}`: `{text}` is not valid; {such_as}", own.name))
-    }
-
-    fn operation(&self) -> Result<Quantity, String> {
-        let to = self.one_of("operation", &OPERATIONS)?;
-        if self.get("streams") == Some(OF_TWO_GPUS) {
-            return self.crossing(to);
-        }
-        if self.get("streams") == Some(IN_A_GRAPH) {
-            return self.node(to);
-        }
-        if self.get("waiting").is_some() {
-            return self.polled(to);
-        }
-        self.leave_empty(&["concurrent"], "only for kernels with others `waiting`")?;
-        let across = match self.get("streams") {
-            None => false,
-            Some(_) => {
-                let known =
-                    [("one", false), ("two", true), (OF_TWO_GPUS, true), (IN_A_GRAPH, true)];
-                self.one_of("streams", &known)?
-            }
-        };
-        if self.get("after").is_none() {
-            if across {
-                return Err(
-                    "column `streams`: a single operation is in one stream; leave it empty".into(),
-                );
-            }
-            return Ok(Quantity::RoundTrip { links: vec![to], across, long: false });
-        }
-        let from = self.one_of("after", &OPERATIONS)?;
-        if from == to && !across {
-            return Ok(Quantity::Chain { links: vec![to], across });
-        }
-        Ok(Quantity::HandOver { from, to, across })
-    }
+    Provenance { devices, peer_access, ..machine }
 }

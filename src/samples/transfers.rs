@@ -39,8 +39,6 @@ named! {
 }
 
 impl TransferPath {
-    pub const MAPPED: [Self; 3] = [Self::MappedRead, Self::MappedWrite, Self::MappedBoth];
-
     pub const MANAGED: [Self; 8] = [
         Self::ManagedFault,
         Self::ManagedPrefetchIn,

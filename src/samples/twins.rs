@@ -1,7 +1,6 @@
 //! How threads hand data to each other between CPU twins.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// What other threads did with a kernel's data just before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -44,23 +43,4 @@ impl Taker {
 
 impl Handing {
     pub const ALL: [Self; 3] = [Self::Nothing, Self::Read, Self::Written];
-}
-
-pub(super) fn handed(
-    f: &mut fmt::Formatter<'_>,
-    taker: Taker,
-    part: Handing,
-    elements: u64,
-) -> fmt::Result {
-    let who = match taker {
-        Taker::One => "one thread",
-        Taker::Team => "all threads",
-        Taker::TeamBehindHelpers => "all threads, started by helpers",
-    };
-    let what = match part {
-        Handing::Nothing => "on their own data",
-        Handing::Read => "reading data written by others",
-        Handing::Written => "writing data read by others",
-    };
-    write!(f, "a kernel of {elements} elements by {who}, {what}")
 }

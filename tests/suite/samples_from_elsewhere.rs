@@ -4,7 +4,7 @@
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{DeviceLocality, HostCall, OperationKind, Profile};
+use hallway::profile::{DeviceLocality, OperationKind, Profile, TimedCall};
 use hallway::samples::{CalibrationExtent, Quantity, Samples, TransferPath};
 use hallway::scenario::Workload;
 use hallway::search::{Plan, Ranking, candidates, rank};
@@ -146,8 +146,8 @@ fn every_kind_of_row_becomes_a_model() {
     assert_eq!(profile.staging(down, bytes, Some(bytes)), Ok((8_000.0, 8_500.0)));
     // A copy to pageable memory is complete when it returns.
     assert_eq!(profile.staging(up, bytes, Some(bytes)), Ok((12_000.0, 10_500.0)));
-    assert_eq!(profile.call(HostCall::CopyIn), Ok(Span::from_micros(1)));
-    assert_eq!(profile.call(HostCall::Record), Ok(Span::from_nanos(500)));
+    assert_eq!(profile.call(TimedCall::CopyIn), Ok(Span::from_micros(1)));
+    assert_eq!(profile.call(TimedCall::Record), Ok(Span::from_nanos(500)));
     // A round trip without the call, the copy and the synchronisation.
     assert_eq!(profile.start(OperationKind::CopyIn), Ok(Span::from_nanos(2_500)));
     assert_eq!(profile.kernel_gap(), Ok(2_500.0));

@@ -293,13 +293,22 @@ fn a_table_says_what_several_gpus_cost() {
         ("P2P,,1 MiB,,,,0,0,,,,,,,5e-6", "write another"),
         ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "column `to`: empty;"),
         ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
-        ("P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`memory`: not for P2P copies"),
-        ("H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6", "`from`: only for P2P copies"),
+        (
+            "P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6",
+            "column `memory`: not for this row with `path` P2P; leave",
+        ),
+        (
+            "H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6",
+            "column `from`: not for this row with `path` H2D; leave",
+        ),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
             "column `gpus`: write the number of GPUs that copy at once, 2 or",
         ),
-        ("H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6", "`gpus`: only for pinned memory"),
+        (
+            "H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6",
+            "column `gpus`: not for this row with `path` H2D; leave",
+        ),
         (
             ",,,,,,,,,copy-in,kernel,gpus,,,5e-6",
             "column `streams`: `gpus` is only for a `kernel` after a",

@@ -8,7 +8,7 @@ use super::samples_from_elsewhere::{buffers, example, one_task, ranked, read};
 use hallway::findings::{Assessment, BorrowedCost};
 use hallway::fit::Like;
 use hallway::profile::{BorrowedCosts, Profile};
-use hallway::samples::table_template;
+use hallway::samples::{GraphCall, SetupStep, TABLE_TEMPLATE};
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
 use hallway::study::fit_and_assess;
@@ -314,8 +314,13 @@ fn ranges_without_trials_are_as_wide_as_the_model_is_off() {
 /// A template that somebody fills in predicts all plans with pinned memory, without borrowing.
 #[test]
 fn a_template_that_is_filled_in_predicts_plans() {
-    let template = table_template();
-    assert!(read(&template).is_err(), "the machine is left open");
+    let template = TABLE_TEMPLATE;
+    assert!(read(template).is_err(), "the machine is left open");
+    let words =
+        SetupStep::ALL.map(SetupStep::word).into_iter().chain(GraphCall::ALL.map(|c| c.word()));
+    for word in words {
+        assert!(template.contains(&format!(",{word},")), "no line for {word}");
+    }
     let named = template
         .replace("# gpu = ?", "# gpu = Test")
         .replace("# multiprocessors = ?", "# multiprocessors = 100")

@@ -7,7 +7,7 @@ use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
-use crate::profile::{HostCall, OperationKind, RowPath, Unknown};
+use crate::profile::{OperationKind, RowPath, TimedCall, Unknown};
 use crate::program::{Call, Place, Route, Rows, Slice, Threads};
 use crate::units::{Bytes, Span};
 use std::slice::from_ref;
@@ -56,7 +56,7 @@ impl CallCosts<'_> {
     pub(super) fn peer_copy(&self, [from, to]: [&Slice; 2]) -> Result<CallCost, Unknown> {
         let work = self.between_peers(self.program.peers_of(from, to), from.length)?;
         let latency = self.profile.start(OperationKind::PeerCopy)?;
-        Ok(CallCost { work, latency, ..CallCost::on_host(self.profile.call(HostCall::PeerCopy)?) })
+        Ok(CallCost { work, latency, ..CallCost::on_host(self.profile.call(TimedCall::PeerCopy)?) })
     }
 
     fn between_peers(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Work, Unknown> {
@@ -112,8 +112,8 @@ impl CallCosts<'_> {
     /// The host time of a copy's call, and the latency until the copy may start.
     pub(super) fn issue(&self, direction: Direction) -> Result<(Span, Span), Unknown> {
         let call = match direction {
-            Direction::HostToDevice => HostCall::CopyIn,
-            Direction::DeviceToHost => HostCall::CopyOut,
+            Direction::HostToDevice => TimedCall::CopyIn,
+            Direction::DeviceToHost => TimedCall::CopyOut,
         };
         let start = self.profile.start(OperationKind::of_copy(direction));
         Unknown::both(self.profile.call(call), start)
@@ -199,12 +199,12 @@ impl CallCosts<'_> {
 
     /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
     pub(super) fn device_copy(&self, bytes: Bytes) -> Result<CallCost, Unknown> {
-        self.on_device(HostCall::CopyOnDevice, self.profile.copy_on_device(bytes))
+        self.on_device(TimedCall::CopyOnDevice, self.profile.copy_on_device(bytes))
     }
 
     fn on_device(
         &self,
-        call: HostCall,
+        call: TimedCall,
         duration: Result<Span, Unknown>,
     ) -> Result<CallCost, Unknown> {
         let latency = self.profile.start(OperationKind::Kernel);
@@ -224,7 +224,7 @@ impl CallCosts<'_> {
         let count = rows.count(from);
         let time = |path| self.profile.rows(path, rows.row, count);
         let Route::Crossing(direction) = route else {
-            return self.on_device(HostCall::CopyRows, time(RowPath::OnDevice));
+            return self.on_device(TimedCall::CopyRows, time(RowPath::OnDevice));
         };
         let ashore = direction.ashore(from, to);
         let place = self.program.allocation(ashore.allocation).place;
@@ -254,7 +254,7 @@ impl CallCosts<'_> {
         }
         let work = self.halved.copy(work, on_link);
         let (_, latency) = self.issue(direction)?;
-        Ok(CallCost { latency, work, ..CallCost::on_host(self.profile.call(HostCall::CopyRows)?) })
+        Ok(CallCost { latency, work, ..CallCost::on_host(self.profile.call(TimedCall::CopyRows)?) })
     }
 
     pub(super) fn host_copy(

@@ -3,7 +3,7 @@
 use super::CallCosts;
 use crate::cost::locality::Locality;
 use crate::cost::work::{CallCost, Work};
-use crate::profile::{GraphCall, HostCall, OperationKind, Unknown};
+use crate::profile::{GraphCall, OperationKind, TimedCall, Unknown};
 use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};
 use crate::units::Span;
 
@@ -22,7 +22,7 @@ impl CallCosts<'_> {
     /// the copy.
     pub(super) fn with_launch(&self, call: &Call, behind: Behind) -> Option<(Span, Span)> {
         let (returns, duration) = self.along(call).filter(|_| behind == Behind::Nothing)?;
-        let usual = self.profile.call(HostCall::CopyIn).ok()?;
+        let usual = self.profile.call(TimedCall::CopyIn).ok()?;
         Some((returns.saturating_sub(usual), duration))
     }
 

@@ -9,7 +9,7 @@ use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
 use crate::machine::{Direction, MultiprocessorLimits};
-use crate::profile::{HostCall, OperationKind, OwnTime, Unknown};
+use crate::profile::{OperationKind, OwnTime, TimedCall, Unknown};
 use crate::program::{LibraryStep, OwnStep, Step};
 use crate::units::{Bytes, Span};
 
@@ -28,7 +28,7 @@ impl CallCosts<'_> {
             Step::Library(step) => profile.launch(step.kernel),
             Step::Own(step) => match self.program.own_kernel(step).gpu {
                 GpuSide::Product(_) => profile.launch(Kernel::Matmul),
-                _ => profile.call(HostCall::Launch),
+                _ => profile.call(TimedCall::Launch),
             },
         };
         let work = profile.kernel_gap().and_then(|gap| self.kernel_work(step, locality, gap));

@@ -10,7 +10,7 @@ use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, HostMemory, Residence};
-use crate::profile::{HostCall, MemoryCost, OperationKind, Unknown};
+use crate::profile::{MemoryWork, OperationKind, TimedCall, Unknown};
 use crate::program::{AllocationId, Call, MemoryChange, Place};
 use crate::units::{Bytes, Span};
 
@@ -20,25 +20,25 @@ impl CallCosts<'_> {
         let allocation = self.program.allocation(id);
         let cost = match (change, call.stream()) {
             (MemoryChange::Allocate, Some(_)) => {
-                return Ok(CallCost::on_host(self.profile.call(HostCall::AllocateInStream)?));
+                return Ok(CallCost::on_host(self.profile.call(TimedCall::AllocateInStream)?));
             }
             (MemoryChange::Free, Some(_)) => {
-                return Ok(CallCost::on_host(self.profile.call(HostCall::FreeInStream)?));
+                return Ok(CallCost::on_host(self.profile.call(TimedCall::FreeInStream)?));
             }
-            (MemoryChange::Renew, _) => MemoryCost::Renew,
-            (MemoryChange::Pin, _) => MemoryCost::Register,
-            (MemoryChange::Unpin, _) => MemoryCost::Unregister,
+            (MemoryChange::Renew, _) => MemoryWork::Renew,
+            (MemoryChange::Pin, _) => MemoryWork::Register,
+            (MemoryChange::Unpin, _) => MemoryWork::Unregister,
             (MemoryChange::Allocate, None) => self.allocation_cost(id)?,
             (MemoryChange::Free, None) => match allocation.place {
-                Place::Device(_) => MemoryCost::DeviceFree,
-                Place::Host(HostMemory::Pageable) => MemoryCost::PageableFree,
-                place if place.is_pinned() => MemoryCost::PinnedFree,
+                Place::Device(_) => MemoryWork::DeviceFree,
+                Place::Host(HostMemory::Pageable) => MemoryWork::PageableFree,
+                place if place.is_pinned() => MemoryWork::PinnedFree,
                 Place::Host(_) => return Err(Unknown::refused(MANAGED)),
             },
         };
         let time = match cost {
             // The set-up touches what it takes, page by page.
-            MemoryCost::FirstTouchTeam => self.profile.new_pages(cost, allocation.bytes)?,
+            MemoryWork::FirstTouchTeam => self.profile.new_pages(cost, allocation.bytes)?,
             _ => self.profile.memory(cost, allocation.bytes)?,
         };
         let host = Span::from_nanos_f64(time.max(0.0));
@@ -53,16 +53,16 @@ impl CallCosts<'_> {
         Ok(CallCost { waits, wake, then: host, ..CallCost::on_host(host) })
     }
 
-    fn allocation_cost(&self, id: AllocationId) -> Result<MemoryCost, Unknown> {
+    fn allocation_cost(&self, id: AllocationId) -> Result<MemoryWork, Unknown> {
         // What a pass takes is left untouched; the set-up touches what it takes.
         let in_pass = self.program.body.contains(&Call::allocate(id));
         Ok(match self.program.allocation(id).place {
-            Place::Device(_) => MemoryCost::DeviceAllocate,
-            Place::Host(HostMemory::Pageable) if in_pass => MemoryCost::PageableAllocate,
-            Place::Host(HostMemory::Pageable) => MemoryCost::FirstTouchTeam,
-            place if place.is_pinned() => MemoryCost::PinnedAllocate,
+            Place::Device(_) => MemoryWork::DeviceAllocate,
+            Place::Host(HostMemory::Pageable) if in_pass => MemoryWork::PageableAllocate,
+            Place::Host(HostMemory::Pageable) => MemoryWork::FirstTouchTeam,
+            place if place.is_pinned() => MemoryWork::PinnedAllocate,
             Place::Host(_) if in_pass => return Err(Unknown::refused(MANAGED)),
-            Place::Host(_) => MemoryCost::ManagedAllocate,
+            Place::Host(_) => MemoryWork::ManagedAllocate,
         })
     }
 

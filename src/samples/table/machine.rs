@@ -1,8 +1,6 @@
 //! The comment lines above a table, which describe its machine.
 
-use super::row::listed;
-use super::words::NOT_KNOWN;
-use crate::machine::MultiprocessorLimits;
+use super::row::{NOT_KNOWN, listed};
 use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -78,33 +76,24 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
     let host_memory = known("host_memory").map(|value| memory("host_memory", value));
     let machine = Provenance {
         gpu: needs("gpu", "NVIDIA H200")?.1.to_owned(),
-        gpu_uuid: None,
         compute_capability: word("compute_capability"),
         multiprocessors: whole("multiprocessors", needs("multiprocessors", "132")?)?,
         device_memory_bytes,
         host_memory_bytes: host_memory.transpose()?,
         copy_engines: if_said("copy_engines")?,
         link: word("link"),
-        multiprocessor: MultiprocessorLimits::default(),
         driver: word("driver"),
         cuda: word("cuda"),
         cpu: word("cpu"),
         cpu_threads: if_said("cpu_threads")? as usize,
-        numa_nodes: 0,
         unix_time: u64::from(if_said("unix_time")?),
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: 0,
         extent: CalibrationExtent::Elsewhere,
-        managed_bytes: Bytes::ZERO,
-        nvml: None,
-        gpu_cpus: None,
-        gpu_numa_nodes: None,
         devices: 1,
-        peer_access: false,
-        host_pages: None,
+        ..Provenance::default()
     };
     match machine.problem() {
-        Some((key, problem)) => Err((said.get(key).map_or(1, |&(line, _)| line), problem)),
+        Some((key, problem)) => Err((said.get(key.as_str()).map_or(1, |&(line, _)| line), problem)),
         None => Ok(machine),
     }
 }

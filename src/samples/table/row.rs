@@ -1,47 +1,51 @@
 //! What stands in a row of a table, column by column.
 
+use crate::machine::DeviceId;
 use crate::units::Bytes;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// Bytes or elements: more than any memory holds.
-pub(super) const LARGEST: u64 = 1 << 50;
+const LARGEST: u64 = 1 << 50;
 
-/// The kind of host memory of a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Memory {
-    Pinned,
-    Pageable,
-    WriteCombined,
-    /// Not copied: a kernel uses it across the link.
-    Mapped,
-}
+/// More GPUs than any machine has.
+pub(super) const TOO_MANY: usize = 1_000;
 
-pub(super) const MEMORIES: [(&str, Memory); 4] = [
-    ("pinned", Memory::Pinned),
-    ("pageable", Memory::Pageable),
-    ("write-combined", Memory::WriteCombined),
-    ("mapped", Memory::Mapped),
-];
+/// Stands for a time that nobody knows: the line counts for nothing.
+pub(super) const NOT_KNOWN: &str = "?";
 
 /// A line below the names of the columns.
 pub(super) struct Row<'r> {
-    pub columns: &'r csv::StringRecord,
-    pub record: &'r csv::StringRecord,
+    columns: &'r csv::StringRecord,
+    record: &'r csv::StringRecord,
+    /// The columns that somebody has asked for, by their places: what else is filled in goes with
+    /// other rows.
+    asked: RefCell<BTreeSet<usize>>,
 }
 
 impl<'r> Row<'r> {
+    pub fn new(columns: &'r csv::StringRecord, record: &'r csv::StringRecord) -> Self {
+        Self { columns, record, asked: RefCell::default() }
+    }
+
     /// What the row has in a column; `None` if that is empty or not there.
     pub fn get(&self, column: &str) -> Option<&'r str> {
         let at = self.columns.iter().position(|name| name == column)?;
+        self.asked.borrow_mut().insert(at);
         self.record.get(at).filter(|text| !text.is_empty())
+    }
+
+    /// The first column that is filled in and that nobody has asked for.
+    pub fn unread(&self) -> Option<&'r str> {
+        let asked = self.asked.borrow();
+        let cells = self.columns.iter().zip(self.record).enumerate();
+        let mut unread = cells.filter(|(at, (_, text))| !text.is_empty() && !asked.contains(at));
+        unread.next().map(|(_, (column, _))| column)
     }
 
     pub fn needs(&self, column: &str, fix: &str) -> Result<&'r str, String> {
         self.get(column).ok_or_else(|| format!("column `{column}`: empty; {fix}"))
-    }
-
-    pub fn leave_empty(&self, columns: &[&str], why: &str) -> Result<(), String> {
-        let filled = columns.iter().find(|column| self.get(column).is_some());
-        filled.map_or(Ok(()), |column| Err(format!("column `{column}`: {why}; leave it empty")))
     }
 
     pub fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
@@ -52,27 +56,59 @@ impl<'r> Row<'r> {
         found.map(|(_, value)| *value).ok_or_else(unknown)
     }
 
-    pub fn bytes(&self, column: &str) -> Result<Option<Bytes>, String> {
-        let Some(text) = self.get(column) else { return Ok(None) };
-        match text.parse() {
-            Ok(bytes) if (Bytes::new(1)..=Bytes::new(LARGEST)).contains(&bytes) => Ok(Some(bytes)),
-            _ => Err(format!(
+    /// Like [`Row::one_of`], for a column that may be empty.
+    pub fn any_of<T: Copy>(
+        &self,
+        column: &str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, String> {
+        self.get(column).map(|_| self.one_of(column, choices)).transpose()
+    }
+
+    pub fn bytes(&self, column: &str) -> Result<Bytes, String> {
+        let text = self.needs(column, "write a number such as 1048576")?;
+        let bytes = text.parse().ok().filter(|bytes: &Bytes| (1..=LARGEST).contains(&bytes.get()));
+        bytes.ok_or_else(|| {
+            format!(
                 "column `{column}`: `{text}` is not a number of bytes from 1 to {}, such as \
                  65536 or 64 KiB",
                 Bytes::new(LARGEST)
-            )),
-        }
+            )
+        })
     }
 
-    pub fn whole(&self, column: &str) -> Result<Option<u64>, String> {
-        let Some(text) = self.get(column) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) if (1..=LARGEST).contains(&number) => Ok(Some(number)),
-            _ => Err(format!(
+    pub fn whole(&self, column: &str) -> Result<u64, String> {
+        let text = self.needs(column, "write a number such as 1048576")?;
+        let number = text.parse().ok().filter(|number: &u64| (1..=LARGEST).contains(number));
+        number.ok_or_else(|| {
+            format!(
                 "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}, such as \
                  1048576"
-            )),
+            )
+        })
+    }
+
+    /// A whole number within a range, for a column that may be empty.
+    pub fn within(
+        &self,
+        column: &str,
+        range: RangeInclusive<u64>,
+        of_what: &str,
+    ) -> Result<Option<usize>, String> {
+        let number = self.get(column).map(|_| self.whole(column)).transpose()?;
+        let (least, most) = (range.start(), range.end());
+        let beyond = format!("column `{column}`: write {of_what}, from {least} to {most}");
+        if number.is_some_and(|number| !range.contains(&number)) {
+            return Err(beyond);
         }
+        Ok(number.map(|number| number as usize))
+    }
+
+    pub fn gpu(&self, column: &str) -> Result<Option<DeviceId>, String> {
+        let Some(text) = self.get(column) else { return Ok(None) };
+        let number = text.parse::<usize>().ok().filter(|&number| number < TOO_MANY);
+        let bad = || format!("column `{column}`: `{text}` is not a GPU's number, such as 0 or 1");
+        number.map(|number| Some(DeviceId(number))).ok_or_else(bad)
     }
 }
 

@@ -35,22 +35,6 @@ impl Row<'_> {
     }
 }
 
-/// The bytes of a copy; `None` if it is none.
-const fn copied(of: &Quantity) -> Option<Bytes> {
-    match of {
-        Quantity::Copy { bytes, .. }
-        | Quantity::Staged { bytes, .. }
-        | Quantity::Shared { bytes, .. }
-        | Quantity::Transfer { bytes, .. }
-        | Quantity::PeerCopy { bytes, .. }
-        | Quantity::Refetched { bytes, .. }
-        | Quantity::Beside { bytes, .. }
-        | Quantity::Concurrent { bytes, .. } => Some(*bytes),
-        Quantity::On { of, .. } => copied(of),
-        _ => None,
-    }
-}
-
 /// The bytes of a copy, or the least that a kernel reads and writes.
 fn moved(of: &Quantity) -> Option<Bytes> {
     match of {
@@ -58,7 +42,8 @@ fn moved(of: &Quantity) -> Option<Bytes> {
         | Quantity::KernelBeside { variant, elements, .. }
         | Quantity::Twin { variant, elements, .. } => Some(Bytes::new(variant.bytes(*elements))),
         Quantity::On { of, .. } => moved(of),
-        _ => copied(of),
+        Quantity::Memory { .. } => None,
+        _ => of.definition().bytes_moved(),
     }
 }
 
@@ -77,7 +62,7 @@ fn longest(of: &Quantity) -> f64 {
         Quantity::Setup { .. } => 10.0,
         Quantity::GraphCall { nodes, .. } => *nodes as f64 * LONGEST,
         Quantity::Rotation { bytes, streams, .. } => *streams as f64 * bytes.as_f64() / SLOWEST,
-        _ => copied(of).map_or(0.0, |bytes| bytes.as_f64() / SLOWEST),
+        _ => moved(of).map_or(0.0, |bytes| bytes.as_f64() / SLOWEST),
     };
     LONGEST + work
 }

@@ -4,7 +4,7 @@
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
-use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, MemoryCost, Profile};
+use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
@@ -116,13 +116,13 @@ fn calls_and_set_up_keep_both_modes() {
     let profile = fitted(all);
     for pages in [1, 16, 100, 2_048, 10_000_u32] {
         let bytes = Bytes::kib(4 * u64::from(pages));
-        let found = profile.new_pages(MemoryCost::FirstCopy, bytes).expect("measured");
+        let found = profile.new_pages(MemoryWork::FirstCopy, bytes).expect("measured");
         assert_within(found, 1_500.0 * f64::from(pages), 0.06, "copies into new pages");
     }
     // Four bytes take a page. Nothing is known of the CPU's own first touch.
-    let least = profile.new_pages(MemoryCost::FirstCopy, Bytes::new(4)).expect("measured");
+    let least = profile.new_pages(MemoryWork::FirstCopy, Bytes::new(4)).expect("measured");
     assert_within(least, 1_500.0, 0.06, "a copy into a part of a page");
-    assert!(profile.new_pages(MemoryCost::FirstTouch, Bytes::kib(4)).is_err());
+    assert!(profile.new_pages(MemoryWork::FirstTouch, Bytes::kib(4)).is_err());
     let found = profile.calls.launch.expect("known");
     assert_within(found.ns, launch, 0.02, "a launch");
     let other = found.other.expect("two ways");

@@ -1,7 +1,6 @@
 //! What only spelled-out programs need: rows, copies by the CPU, memory in a pass.
 
 use super::*;
-use hallway::profile::MemoryCost;
 use hallway::samples::{FAR, MANY_ROWS, MemoryWork, RowPath, WaitPart};
 
 #[test]
@@ -70,9 +69,9 @@ fn what_takes_longer_by_the_load_waits_for_it() {
     }
     let profile = fitted(all);
     assert_eq!(profile.memory.waits_for_device, Some(vec![MemoryWork::DeviceFree]));
-    assert!(profile.waits_for_device(MemoryCost::DeviceFree));
-    assert!(!profile.waits_for_device(MemoryCost::PinnedAllocate));
+    assert!(profile.waits_for_device(MemoryWork::DeviceFree));
+    assert!(!profile.waits_for_device(MemoryWork::PinnedAllocate));
     // Where nothing was measured, it is as documented.
-    assert!(machine().waits_for_device(MemoryCost::PinnedAllocate));
-    assert!(!machine().waits_for_device(MemoryCost::DeviceAllocate));
+    assert!(machine().waits_for_device(MemoryWork::PinnedAllocate));
+    assert!(!machine().waits_for_device(MemoryWork::DeviceAllocate));
 }

@@ -57,7 +57,7 @@ fn has_truth(quantity: &Quantity) -> bool {
 pub fn calibrated(truths: &Truths) -> Profile {
     let (device, team) = (PretendDevice::without_data(truths), Team::new(1).expect("a thread"));
     let machine = Provenance { extent: CalibrationExtent::Quick, ..machine().machine };
-    let schedule = Schedule::of_vendor(&machine).only(has_truth);
+    let schedule = Schedule::of_vendor::<PretendDevice>(&machine).only(has_truth);
     let samples = Samples::none(machine);
     let mut recorder = Recorder::new(std::io::sink(), &samples).expect("nothing to write to");
     let part = (&schedule, 0);

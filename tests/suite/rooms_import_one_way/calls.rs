@@ -70,6 +70,6 @@ fn memory_has_one_history() {
 #[test]
 fn names_are_whole_words() {
     assert!(names("    Call::Use(device) => x,", "Call::Use"));
-    assert!(!names("HostCall::UseDevice | Call::Used", "Call::Use"));
+    assert!(!names("TimedCall::UseDevice | Call::Used", "Call::Use"));
     assert!(!names("ApiCall::Use(one)", "Call::Use"));
 }
