@@ -275,7 +275,7 @@ mod tests {
                 let arguments = variant.arguments();
                 let effort = Effort::of(variant.kernel, &arguments);
                 for (at, &elements) in edges.iter().rev().enumerate() {
-                    let effort = effort.around(variant.bytes(elements));
+                    let effort = effort.with_footprint(variant.bytes(elements));
                     assert_eq!(effort.is_shared(elements as usize), at == 0, "{variant:?}");
                     assert!(elements.is_multiple_of(variant.kernel.grain(&arguments)));
                 }

@@ -1,5 +1,6 @@
 //! Mistakes in a text that a person wrote: what is wrong, where, and how to fix it.
 
+use std::fmt;
 use std::ops::Range;
 
 /// A mistake at a place in a text, before the name of its file is known.
@@ -55,15 +56,20 @@ pub fn unknown(kind: &str, name: &str, span: Range<usize>, known: &[&str]) -> Fa
     // The first names show what kind is meant, where there are many, such as a scenario's buffers.
     const LISTED: usize = 40;
     let more = known.len().saturating_sub(LISTED);
-    let list = known.iter().take(LISTED).map(|name| format!("`{name}`")).collect::<Vec<_>>();
-    let list =
-        list.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let list = in_backquotes(known.iter().take(LISTED)) + &rest;
     let help = match nearest(name, known) {
         _ if known.is_empty() => format!("remove it: no {kind} is allowed here"),
         Some(near) => format!("did you mean `{near}`? Choices: {list}"),
         None => format!("choices: {list}"),
     };
     Fault::new(format!("unknown {kind} `{name}`"), span, format!("no such {kind}"), help)
+}
+
+/// Names in a row, as messages show them: `a`, `b`.
+pub fn in_backquotes(names: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 /// The known name that is nearest to the given one, if it is near enough to be a slip.

@@ -7,17 +7,15 @@
 
 mod document;
 mod fault;
-mod name;
 mod text;
 mod whole;
 
 pub(crate) use document::written_in_several_ways;
 pub use document::{Spanned, TomlError, decode, decode_table, parse};
-pub use fault::{Fault, UNKNOWN_KEY, nearest, unknown};
-pub use name::{LONGEST_NAME, name_problem};
+pub use fault::{Fault, UNKNOWN_KEY, in_backquotes, nearest, unknown};
 pub use text::{
-    Place, code_point, ends_early, invisible, json_problem, read, unprintable, with_line_feeds,
-    without_controls,
+    LONGEST_NAME, Place, code_point, ends_early, invisible, json_problem, name_problem, read,
+    unprintable, with_line_feeds, without_controls,
 };
 pub use whole::{check_writable, write_whole};
 

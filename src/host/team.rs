@@ -81,7 +81,7 @@ impl Team {
         output: &mut [f32],
         lead: usize,
     ) {
-        let cost = Effort::of(kernel, arguments).around(footprint.get());
+        let cost = Effort::of(kernel, arguments).with_footprint(footprint.get());
         match (kernel, inputs) {
             (Kernel::Scale, &[x]) => {
                 self.elementwise(Scale(arguments.a), cost, [x], output, lead);

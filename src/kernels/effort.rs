@@ -61,7 +61,7 @@ impl Effort {
 
     /// The effort of the kernel in a plan whose working set on the host is `footprint` bytes.
     #[must_use]
-    pub fn around(self, footprint: u64) -> Self {
+    pub fn with_footprint(self, footprint: u64) -> Self {
         Self { is_far: footprint > CORE_KEEPS, ..self }
     }
 

@@ -8,7 +8,6 @@ mod arguments;
 mod effort;
 mod grid;
 mod own;
-mod variant;
 
 pub use arguments::{Arguments, Extent, NotTaken, Numbers};
 pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
@@ -17,45 +16,47 @@ pub use own::{
     Code, CpuSide, Elementwise, Geometry, GpuSide, Image, OwnCost, OwnKernel, Parameter,
     ProductType,
 };
-pub use variant::Variant;
 
+use crate::units::words;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A kernel of the library. All work on `f32`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kernel {
-    /// `out[i] = a * x[i]`
-    Scale,
-    /// `out[i] = a * x[i] + y[i]`
-    Saxpy,
-    /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule: `degree` dependent
-    /// fused multiply-adds per element.
-    Polynomial,
-    /// `out[0]` = the sum of all `x[i]`
-    Sum,
-    /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`; beyond its ends, `x` has the value of its first or
-    /// last element.
-    Stencil,
-    /// `out[i]` = the value of a European call option on a stock at `price[i]`, with strike
-    /// `strike[i]`, `years[i]` before it expires. [`BlackScholes`] has the other parameters.
-    BlackScholes,
-    /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps` weights. Beyond its
-    /// ends, `x` has the value of its first or last element.
-    Convolution,
-    /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of the interval from 0 to
-    /// 1. Values outside count in the first or the last part.
-    Histogram,
-    /// `out[j][i] = x[i][j]`: a matrix with rows of `columns` elements is transposed.
-    Transpose,
-    /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: a matrix of any number of rows, each of
-    /// `inner` elements, times a square matrix. If the second factor were not square, times would
-    /// depend on a third number besides those of elements and of `inner`.
-    Matmul,
-    /// The discrete Fourier transform of each signal, not scaled. A signal has `length` points,
-    /// each of a real and an imaginary part.
-    Fft,
+words! {
+    /// A kernel of the library. All work on `f32`.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kernel {
+        /// `out[i] = a * x[i]`
+        Scale = "scale",
+        /// `out[i] = a * x[i] + y[i]`
+        Saxpy = "saxpy",
+        /// `out[i]` = a polynomial of degree `degree` in `x[i]`, by Horner's rule: `degree`
+        /// dependent fused multiply-adds per element.
+        Polynomial = "polynomial",
+        /// `out[0]` = the sum of all `x[i]`
+        Sum = "sum",
+        /// `out[i] = (x[i-1] + x[i] + x[i+1]) / 3`; beyond its ends, `x` has the value of its first
+        /// or last element.
+        Stencil = "stencil",
+        /// `out[i]` = the value of a European call option on a stock at `price[i]`, with strike
+        /// `strike[i]`, `years[i]` before it expires. [`BlackScholes`] has the other parameters.
+        BlackScholes = "black-scholes",
+        /// `out[i]` = the sum of `weights[t] * x[i + t - taps / 2]` over all `taps` weights. Beyond
+        /// its ends, `x` has the value of its first or last element.
+        Convolution = "convolution",
+        /// `out[b]` = how many `x[i]` lie in the `b`th of `bins` equal parts of the interval from 0
+        /// to 1. Values outside count in the first or the last part.
+        Histogram = "histogram",
+        /// `out[j][i] = x[i][j]`: a matrix with rows of `columns` elements is transposed.
+        Transpose = "transpose",
+        /// `out[i][j]` = the sum of `x[i][l] * y[l][j]`: a matrix of any number of rows, each of
+        /// `inner` elements, times a square matrix. If the second factor were not square, times
+        /// would depend on a third number besides those of elements and of `inner`.
+        Matmul = "matmul",
+        /// The discrete Fourier transform of each signal, not scaled. A signal has `length` points,
+        /// each of a real and an imaginary part.
+        Fft = "fft",
+    }
 }
 
 /// Parameters of an option's value besides price, strike and time.
@@ -81,39 +82,15 @@ pub enum Shape {
     Reduction,
 }
 
-/// The NVIDIA library whose code a kernel runs on the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Library {
-    Cublas,
-    Cufft,
-}
-
-impl Library {
-    /// The name as NVIDIA writes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cublas => "cuBLAS",
-            Self::Cufft => "cuFFT",
-        }
+words! {
+    /// The NVIDIA library whose code a kernel runs on the device.
+    pub enum Library {
+        Cublas = "cuBLAS",
+        Cufft = "cuFFT",
     }
 }
 
 impl Kernel {
-    /// All kernels, in the order in which tables list them.
-    pub const ALL: [Self; 11] = [
-        Self::Scale,
-        Self::Saxpy,
-        Self::Polynomial,
-        Self::Sum,
-        Self::Stencil,
-        Self::BlackScholes,
-        Self::Convolution,
-        Self::Histogram,
-        Self::Transpose,
-        Self::Matmul,
-        Self::Fft,
-    ];
-
     /// The largest number of arrays that any kernel reads.
     pub const MOST_INPUTS: usize = {
         let (mut most, mut index) = (0, 0);
@@ -124,28 +101,6 @@ impl Kernel {
         }
         most
     };
-
-    /// The name of the kernel in scenarios and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Scale => "scale",
-            Self::Saxpy => "saxpy",
-            Self::Polynomial => "polynomial",
-            Self::Sum => "sum",
-            Self::Stencil => "stencil",
-            Self::BlackScholes => "black-scholes",
-            Self::Convolution => "convolution",
-            Self::Histogram => "histogram",
-            Self::Transpose => "transpose",
-            Self::Matmul => "matmul",
-            Self::Fft => "fft",
-        }
-    }
-
-    /// The kernel with this name; `None` if there is no such kernel.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kernel| kernel.name() == name)
-    }
 
     /// The library that launches this kernel with kernels of its own; `None` if the code is
     /// hallway's. A library takes memory for each stream that it works in. At the first call of a
@@ -319,8 +274,57 @@ impl Kernel {
     }
 }
 
-impl fmt::Display for Kernel {
+/// A kernel with the argument that its cost depends on. `extent` is 0 for kernels without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    pub kernel: Kernel,
+    /// Older files call it `degree`, after the only kernel that once had one.
+    #[serde(alias = "degree")]
+    pub extent: u32,
+}
+
+impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        match self.extent {
+            0 => self.kernel.fmt(f),
+            extent => write!(f, "{} {extent}", self.kernel),
+        }
+    }
+}
+
+impl Variant {
+    /// The variant of `kernel` that these arguments select.
+    pub fn of(kernel: Kernel, arguments: &Arguments) -> Self {
+        let extent = kernel.extent().map_or(0, |_| arguments.extent);
+        Self { kernel, extent }
+    }
+
+    /// The quantity in which the kernel's time is linear between two calibrated extents.
+    pub fn measure(self) -> f64 {
+        let extent = f64::from(self.extent);
+        match self.kernel {
+            // Other rows leave a transpose's bytes as they are; an FFT makes log2(length) passes.
+            Kernel::Transpose | Kernel::Fft => extent.log2(),
+            _ => extent,
+        }
+    }
+
+    /// Bytes that the kernel touches on `elements` elements when it touches each array once.
+    pub fn bytes(self, elements: u64) -> u64 {
+        let along = self.kernel.bytes_per_element().saturating_mul(elements);
+        along.saturating_add(self.kernel.whole_bytes(&self.arguments()))
+    }
+
+    /// Whether, on the CPU, a team of threads shares `elements` elements in a plan whose working
+    /// set is `footprint` bytes. If not, one thread does all the work.
+    pub fn is_shared(self, elements: u64, footprint: u64) -> bool {
+        let effort = Effort::of(self.kernel, &self.arguments()).with_footprint(footprint);
+        effort.is_shared(elements as usize)
+    }
+
+    /// Arguments that make the kernel this variant; all others are the default ones.
+    pub fn arguments(self) -> Arguments {
+        Arguments { extent: self.extent, ..Arguments::default() }
     }
 }

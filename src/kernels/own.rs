@@ -2,9 +2,8 @@
 //! costs, and matrix products of any shape.
 
 use crate::files;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, words};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A kernel of a program that is not of the library.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,14 +105,16 @@ pub enum Image {
     Cubin(String),
 }
 
-/// The types of a matrix product: of its operands, and how they are multiplied. Sums are `f32`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProductType {
-    F32,
-    /// Operands of `f32` are rounded to ten bits of mantissa before they are multiplied.
-    Tf32,
-    Bf16,
+words! {
+    /// The types of a matrix product: of its operands, and how they are multiplied. Sums are `f32`.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProductType {
+        F32 = "f32",
+        /// Operands of `f32` are rounded to ten bits of mantissa before they are multiplied.
+        Tf32 = "tf32",
+        Bf16 = "bf16",
+    }
 }
 
 /// The shape of a launch.
@@ -229,28 +230,12 @@ impl Image {
 }
 
 impl ProductType {
-    pub const ALL: [Self; 3] = [Self::F32, Self::Tf32, Self::Bf16];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Tf32 => "tf32",
-            Self::Bf16 => "bf16",
-        }
-    }
-
     /// Size of an element of the operands and of the result.
     pub const fn bytes(self) -> u64 {
         match self {
             Self::F32 | Self::Tf32 => 4,
             Self::Bf16 => 2,
         }
-    }
-}
-
-impl fmt::Display for ProductType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -274,20 +259,17 @@ impl Geometry {
 
     /// What is wrong with it, if no device can launch it.
     pub fn problem(&self) -> Option<String> {
-        let beyond = |sides: [u32; 3], most: [u32; 3]| {
-            (0..3).find(|&at| sides[at] == 0 || sides[at] > most[at])
-        };
-        if let Some(at) = beyond(self.grid, Self::MOST_OF_GRID) {
-            let (side, most) = (self.grid[at], Self::MOST_OF_GRID[at]);
-            return Some(format!(
-                "its grid has {side} blocks in dimension {at}; the limits are 1 to {most}"
-            ));
-        }
-        if let Some(at) = beyond(self.block, Self::MOST_OF_BLOCK) {
-            let (side, most) = (self.block[at], Self::MOST_OF_BLOCK[at]);
-            return Some(format!(
-                "its block has {side} threads in dimension {at}; the limits are 1 to {most}"
-            ));
+        let parts = [
+            ("grid", "blocks", self.grid, Self::MOST_OF_GRID),
+            ("block", "threads", self.block, Self::MOST_OF_BLOCK),
+        ];
+        for (part, unit, sides, most) in parts {
+            if let Some(at) = (0..3).find(|&at| sides[at] == 0 || sides[at] > most[at]) {
+                let (side, most) = (sides[at], most[at]);
+                return Some(format!(
+                    "its {part} has {side} {unit} in dimension {at}; the limits are 1 to {most}"
+                ));
+            }
         }
         if self.threads() > Self::MOST_THREADS {
             let (threads, most) = (self.threads(), Self::MOST_THREADS);

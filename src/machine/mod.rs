@@ -11,11 +11,10 @@ pub use condition::Condition;
 pub use host_pages::HostPages;
 pub use link::{NvLinks, PcieLink};
 
-use crate::units::Bytes;
+use crate::units::{Bytes, words};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Bytes per second: more than any memory or all caches of a device carry.
 pub const FASTEST_MEMORY: f64 = 5e13;
@@ -71,21 +70,23 @@ pub enum Side {
     Both,
 }
 
-/// A kind of host memory.
-// The order is that of rows in tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum HostMemory {
-    /// Ordinary memory: the driver stages copies through pinned memory of its own.
-    Pageable,
-    /// Page-locked: the copy engine reads and writes it directly, and kernels can access it over
-    /// the link.
-    Pinned,
-    /// Page-locked memory that the CPU does not cache: fast to write, very slow to read.
-    WriteCombined,
-    /// Memory whose pages migrate to where they are used.
-    Managed,
+words! {
+    /// A kind of host memory.
+    // The order is that of rows in tables.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HostMemory {
+        /// Ordinary memory: the driver stages copies through pinned memory of its own.
+        Pageable = "pageable",
+        /// Page-locked: the copy engine reads and writes it directly, and kernels can access it
+        /// over the link.
+        Pinned = "pinned",
+        /// Page-locked memory that the CPU does not cache: fast to write, very slow to read.
+        WriteCombined = "write-combined",
+        /// Memory whose pages migrate to where they are used.
+        Managed = "managed",
+    }
 }
 
 impl HostMemory {
@@ -118,34 +119,18 @@ impl Residence {
     }
 }
 
-impl fmt::Display for HostMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Pageable => "pageable",
-            Self::Pinned => "pinned",
-            Self::WriteCombined => "write-combined",
-            Self::Managed => "managed",
-        })
+words! {
+    /// Which way a copy goes between host and device.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Direction {
+        HostToDevice = "H2D",
+        DeviceToHost = "D2H",
     }
-}
-
-/// Which way a copy goes between host and device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    HostToDevice,
-    DeviceToHost,
 }
 
 impl Direction {
-    pub const BOTH: [Self; 2] = [Self::HostToDevice, Self::DeviceToHost];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HostToDevice => "H2D",
-            Self::DeviceToHost => "D2H",
-        }
-    }
+    pub const BOTH: [Self; 2] = Self::ALL;
 
     /// The side of a copy that is in host memory.
     pub const fn ashore<'s, T>(self, from: &'s T, to: &'s T) -> &'s T {
@@ -156,27 +141,21 @@ impl Direction {
     }
 }
 
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+words! {
+    /// What an operation on a device is, and so which engine it keeps busy.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum OperationKind {
+        CopyIn = "an H2D copy",
+        CopyOut = "a D2H copy",
+        Kernel = "a kernel",
+        /// A copy from one GPU to another.
+        PeerCopy = "a copy between GPUs",
     }
 }
 
-/// What an operation on a device is, and so which engine it keeps busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OperationKind {
-    CopyIn,
-    CopyOut,
-    Kernel,
-    /// A copy from one GPU to another.
-    PeerCopy,
-}
-
 impl OperationKind {
-    pub const COUNT: usize = 4;
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::CopyIn, Self::CopyOut, Self::Kernel, Self::PeerCopy];
+    pub const COUNT: usize = Self::ALL.len();
     /// Those that a single device has.
     pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
 
@@ -185,15 +164,6 @@ impl OperationKind {
         match direction {
             Direction::HostToDevice => Self::CopyIn,
             Direction::DeviceToHost => Self::CopyOut,
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CopyIn => "an H2D copy",
-            Self::CopyOut => "a D2H copy",
-            Self::Kernel => "a kernel",
-            Self::PeerCopy => "a copy between GPUs",
         }
     }
 

@@ -3,9 +3,8 @@
 //! Whatever asks what a call does to memory asks [`Program::accesses`]: hazards, data flow,
 //! lifetimes, the history of memory behind the prices.
 
-use super::call::{Call, MemoryChange};
-use super::facts::Sides;
-use super::operands::{AllocationId, CopyBy, Route, Slice, Touched};
+use super::call::Call;
+use super::operands::{AllocationId, CopyBy, MemoryChange, Route, Sides, Slice, Touched};
 use super::value::Program;
 use crate::machine::{Direction, Residence, StreamId};
 use crate::units::Bytes;

@@ -1,10 +1,12 @@
-//! One call of the host, and what is asked of all calls alike: its stream, its kernel, what it
-//! waits for, what it does to memory.
+//! One call of the host, and what its kind says: its stream, its kernel, what it waits for, what it
+//! does to memory, the function that makes it, why a graph cannot contain it.
 //!
-//! Readers ask these questions rather than list the kinds again: a new kind answers them here and
-//! in [`super::facts`] once.
+//! Readers ask these questions rather than list the kinds again: a new kind answers them here once.
 
-use super::operands::{AllocationId, CopyBy, EventId, Route, Rows, Slice, ThreadId, Threads};
+use super::operands::{
+    AllocationId, Awaited, CopyBy, EventId, MemoryChange, Route, Rows, Sides, Slice, ThreadId,
+    Threads,
+};
 use super::step::Step;
 use crate::machine::{DeviceId, Direction, Residence, StreamId};
 use crate::units::{Bytes, Span};
@@ -338,34 +340,65 @@ impl Call {
             _ => None,
         }
     }
-}
 
-/// What a call does to memory as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryChange {
-    Allocate,
-    Free,
-    Pin,
-    Unpin,
-    Renew,
-}
-
-impl MemoryChange {
-    /// Whether the memory has new pages afterwards, with nothing in them.
-    pub const fn is_new(self) -> bool {
-        matches!(self, Self::Allocate | Self::Renew)
+    /// The function of the CUDA runtime that makes the call, or what the host does by itself.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Allocate { stream: None, .. } => "cudaMalloc",
+            Self::Allocate { .. } => "cudaMallocAsync",
+            Self::Pin(_) => "cudaHostRegister",
+            Self::Renew(_) => "new host memory",
+            Self::Free { stream: None, .. } => "cudaFree",
+            Self::Free { .. } => "cudaFreeAsync",
+            Self::Unpin(_) => "cudaHostUnregister",
+            Self::Clear { .. } => "cudaMemsetAsync",
+            Self::Copy { by: CopyBy::Host(_), .. } => "memcpy",
+            Self::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. } => "cudaMemcpyPeerAsync",
+            Self::Copy { rows: Some(_), .. } => "cudaMemcpy2DAsync",
+            Self::Copy { .. } => "cudaMemcpyAsync",
+            Self::Prefetch { .. } => "cudaMemPrefetchAsync",
+            Self::Launch { .. } => "cudaLaunchKernel",
+            Self::Record { .. } => "cudaEventRecord",
+            Self::Wait { .. } => "cudaStreamWaitEvent",
+            Self::Synchronize { .. } => "cudaStreamSynchronize",
+            Self::SynchronizeEvent { .. } => "cudaEventSynchronize",
+            Self::SynchronizeDevice(_) => "cudaDeviceSynchronize",
+            Self::SynchronizeThread(_) => "wait for a thread",
+            Self::Use(_) => "cudaSetDevice",
+            Self::Replay { .. } => "cudaGraphLaunch",
+            Self::Work { .. } => "work",
+            Self::Compute { .. } => "compute",
+        }
     }
-}
 
-/// What the host waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaited {
-    /// Everything that was issued to a stream.
-    Stream(StreamId),
-    /// The latest record of an event.
-    Event(EventId),
-    /// Everything that was issued to the streams of a device.
-    Device(DeviceId),
-    /// All calls of another host thread that come before this one.
-    Thread(ThreadId),
+    /// What it is that keeps the call out of a graph. (A copy of pageable memory cannot be captured
+    /// either, which depends on the program.)
+    pub const fn bars(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Allocate { .. } | Self::Pin(_) | Self::Renew(_) => "taking memory",
+            Self::Free { .. } => "freeing memory",
+            Self::Unpin(_) => "unpinning memory",
+            Self::Copy { by: CopyBy::Host(_), .. } => "a copy within host memory",
+            Self::Copy { by: CopyBy::Stream(_, Route::ToPeer), .. } => "a copy between GPUs",
+            Self::Prefetch { .. } => "a prefetch of managed memory",
+            Self::Use(_) => "switching to another GPU's context",
+            Self::Replay { .. } => "the launch of another graph",
+            Self::Work { .. } => "work on the host",
+            Self::Compute { .. } => "a computation on the host",
+            _ if self.only_waits() => "a synchronisation",
+            _ => return None,
+        })
+    }
+
+    /// The memory that it goes from and to.
+    pub fn sides(&self) -> Sides<'_> {
+        match self {
+            Self::Copy { by, from, to, rows } => {
+                Sides { by: Some(*by), from: Some(from), to: Some(to), rows: *rows }
+            }
+            Self::Clear { target, .. } => Sides { to: Some(target), ..Sides::default() },
+            Self::Prefetch { target, .. } => Sides { from: Some(target), ..Sides::default() },
+            _ => Sides::default(),
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Calls of a written program that contradict each other or themselves: a copy whose direction is
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
-use super::call::{Call, MemoryChange};
-use super::facts::Sides;
+use super::call::Call;
 use super::graph::capturable;
 use super::operands::{
-    AllocationId, CopyBy, Place, Route, Rows, Slice, StreamKind, ThreadId, Touched,
+    AllocationId, CopyBy, MemoryChange, Place, Route, Rows, Sides, Slice, StreamKind, ThreadId,
+    Touched,
 };
 use super::problem::{Part, Problem};
 use super::step::Step;
@@ -161,14 +161,11 @@ impl Program {
                 ends[0], ends[1]
             )
         });
-        problem.or_else(|| self.managed(host))
-    }
-
-    /// A copy of managed memory.
-    fn managed(&self, slice: &Slice) -> Option<String> {
-        let name = self.name(slice.allocation);
-        let problem = || format!("copies `{name}`, but managed memory moves by itself");
-        self.place(slice).is_managed().then(problem)
+        problem.or_else(|| {
+            let name = self.name(host.allocation);
+            let problem = || format!("copies `{name}`, but managed memory moves by itself");
+            self.place(host).is_managed().then(problem)
+        })
     }
 
     fn is_on_host(&self, slice: &Slice) -> bool {
@@ -185,7 +182,11 @@ impl Program {
     }
 
     fn wrong_launch(&self, stream: StreamId, step: &Step) -> Option<String> {
-        let elsewhere = self.out_of_reach(stream, step.slices());
+        // Kernels reach page-locked memory of the host across the link.
+        let elsewhere = step.slices().find_map(|slice| match self.place(slice) {
+            Place::Host(memory) if memory.is_seen_by_devices() => None,
+            _ => self.elsewhere(stream, slice.allocation),
+        });
         elsewhere.or_else(|| {
             let step = step.library()?;
             let needs = Grid::workspace(step.kernel, &step.arguments)?;
@@ -193,19 +194,6 @@ impl Program {
             let problem =
                 || format!("launches `{kernel}` without its workspace of {needs} elements");
             step.workspace.is_none().then(problem)
-        })
-    }
-
-    /// Memory that kernels in a stream cannot use. They reach page-locked memory of the host across
-    /// the link.
-    fn out_of_reach<'s>(
-        &self,
-        stream: StreamId,
-        mut slices: impl Iterator<Item = &'s Slice>,
-    ) -> Option<String> {
-        slices.find_map(|slice| match self.place(slice) {
-            Place::Host(memory) if memory.is_seen_by_devices() => None,
-            _ => self.elsewhere(stream, slice.allocation),
         })
     }
 

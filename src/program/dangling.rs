@@ -4,13 +4,12 @@
 //! [`super::contradictions`], lets none of them panic.
 
 use super::call::Call;
-use super::facts::Sides;
-use super::operands::{AllocationId, EventId, Place, Rows, Slice};
+use super::operands::{AllocationId, Place, Rows, Sides, Slice};
 use super::problem::{Part, Problem};
 use super::step::{LibraryStep, Step};
 use super::value::Program;
 use crate::kernels::{Grid, Kernel, Shape};
-use crate::machine::{DeviceId, StreamId};
+use crate::machine::DeviceId;
 use crate::units::Bytes;
 
 /// Bytes of all memory together, a pebibyte: sums of sizes and of times stay far below 2^64.
@@ -99,40 +98,24 @@ impl Program {
             let calls = call.launched_calls().filter(|&calls| calls > left)?;
             Some(format!("{calls} calls in a graph, but only {left} follow"))
         };
-        let stream = call.stream().and_then(|stream| self.no_stream(stream));
+        let stream = call.stream().and_then(|id| beyond("stream", id.0, self.streams.len()));
         stream
             .or_else(|| self.no_allocation(call.allocation()?))
             .or_else(|| self.no_bytes(from?))
             .or_else(|| self.no_bytes(to?))
             .or_else(|| no_rows(rows?, [from?, to?]))
             .or_else(|| self.no_step(call.step()?))
-            .or_else(|| self.no_event(call.event()?))
+            .or_else(|| beyond("event", call.event()?.0, self.events))
             .or_else(|| self.no_device(call.device()?))
             .or_else(too_long)
     }
 
     pub(super) fn no_device(&self, id: DeviceId) -> Option<String> {
-        let devices = self.devices();
-        (id.0 >= devices)
-            .then(|| format!("GPU {}, but the {devices} GPUs are numbered from 0", id.0))
-    }
-
-    fn no_stream(&self, id: StreamId) -> Option<String> {
-        let streams = self.streams.len();
-        (id.0 >= streams)
-            .then(|| format!("stream {}, but the {streams} streams are numbered from 0", id.0))
-    }
-
-    fn no_event(&self, id: EventId) -> Option<String> {
-        (id.0 >= self.events)
-            .then(|| format!("event {}, but the {} events are numbered from 0", id.0, self.events))
+        beyond("GPU", id.0, self.devices())
     }
 
     fn no_allocation(&self, id: AllocationId) -> Option<String> {
-        let allocations = self.allocations.len();
-        (id.0 >= allocations).then(|| {
-            format!("allocation {}, but the {allocations} allocations are numbered from 0", id.0)
-        })
+        beyond("allocation", id.0, self.allocations.len())
     }
 
     pub(super) fn no_bytes(&self, slice: &Slice) -> Option<String> {
@@ -178,6 +161,11 @@ impl Program {
             step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
         problem.or_else(|| no_kernel(step))
     }
+}
+
+/// A name of one of `there` things, which are numbered, that is none of them.
+pub(super) fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
+    (at >= there).then(|| format!("{kind} {at}, but the {there} {kind}s are numbered from 0"))
 }
 
 /// Rows that are none, or are not as many on both sides.

@@ -5,8 +5,8 @@
 //! waits say so and are no nodes themselves (CUDA C++ Programming Guide,
 //! "Creating a Graph Using Stream Capture").
 
-use super::call::{Awaited, Call};
-use super::operands::{EventId, StreamKind};
+use super::call::Call;
+use super::operands::{Awaited, EventId, StreamKind};
 use super::value::Program;
 use crate::machine::StreamId;
 use std::collections::BTreeMap;

@@ -1,22 +1,18 @@
 //! What a program says of kernels that are not of the library.
 
 use super::call::Call;
-use super::own_step::OwnStep;
+use super::dangling::beyond;
 use super::problem::Problem;
-use super::step::Step;
+use super::step::{OwnStep, Step};
 use super::value::Program;
-use crate::kernels::{OwnCost, OwnKernel};
+use crate::kernels::{CpuSide, GpuSide, OwnCost, OwnKernel};
 use std::collections::BTreeSet;
 
 impl Program {
     /// What a step of a kernel that is not of the library names that there is not.
     pub(super) fn no_own_step(&self, step: &OwnStep) -> Option<String> {
         let Some(kernel) = self.kernels.get(step.kernel) else {
-            return Some(format!(
-                "kernel {}, but the {} kernels are numbered from 0",
-                step.kernel,
-                self.kernels.len()
-            ));
+            return beyond("kernel", step.kernel, self.kernels.len());
         };
         let bytes = step.slices().find_map(|slice| self.no_bytes(slice));
         bytes.or_else(|| step.problem(kernel))
@@ -49,6 +45,37 @@ impl Program {
 
     /// Steps of kernels that are not of the library, each with whether the CPU computes it.
     pub fn own_steps(&self) -> impl Iterator<Item = (&OwnStep, bool)> {
-        self.calls().filter_map(|call| Some((call.step()?.own()?, call.is_compute())))
+        self.calls().filter_map(|call| Some((call.step()?.own_step()?, call.is_compute())))
+    }
+
+    /// Whether the time of what a call does was stated, not measured or predicted from what was.
+    pub fn is_stated(&self, call: &Call) -> bool {
+        call.stated_time().is_some() || self.stated_cost(call).is_some()
+    }
+
+    /// The kernels whose stated times have no range, by their names: what a prediction says of them
+    /// is as good as what was stated.
+    pub fn stated_without_range(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for call in self.calls() {
+            let name = self.kernel_of(call).unwrap_or_default();
+            let cost = self.stated_cost(call);
+            if cost.is_some_and(|cost| cost.range().is_none()) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// What was stated of the kernel of a call, on the side where the call runs it.
+    fn stated_cost(&self, call: &Call) -> Option<&OwnCost> {
+        let kernel = self.own_kernel(call.step()?.own_step()?);
+        let ((false, GpuSide::Cost(cost), _) | (true, _, CpuSide::Cost(cost))) =
+            (call.is_compute(), &kernel.gpu, &kernel.cpu)
+        else {
+            return None;
+        };
+        // A roofline holds what was stated against what was measured.
+        matches!(cost, OwnCost::Points(_) | OwnCost::Stated { .. }).then_some(cost)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A pass leaves memory as it found it, since the next one begins there.
 
-use super::call::{Call, MemoryChange};
-use super::operands::AllocationId;
+use super::call::Call;
+use super::operands::{AllocationId, MemoryChange};
 use super::problem::{Part, Problem};
 use super::value::Program;
 

@@ -10,42 +10,34 @@ mod call;
 mod capacity;
 mod contradictions;
 mod dangling;
-mod facts;
-mod footprint;
 mod graph;
 mod hazards;
-mod identity;
 mod kernels;
-mod latest_accesses;
 mod lifetimes;
 mod operands;
 mod order;
-mod own_step;
 mod problem;
 mod process;
 mod results;
 pub mod spelled;
-mod stated;
 mod step;
 mod threads;
 mod value;
 
 pub use accesses::{Access, AccessKind, User};
-pub use call::{Awaited, Call, MemoryChange};
+pub use call::Call;
 pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
-pub use facts::Sides;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
 pub use operands::{
-    Allocation, AllocationId, BufferId, CopyBy, EventId, Place, Route, Rows, Slice, StreamKind,
-    StreamTraits, ThreadId, Threads, Touched,
+    Allocation, AllocationId, Awaited, BufferId, CopyBy, EventId, MemoryChange, Place, Route, Rows,
+    Sides, Slice, StreamKind, StreamTraits, ThreadId, Threads, Touched,
 };
 pub use order::{Clock, Order, Passed};
-pub use own_step::{OwnStep, ProductShape, signature};
 pub use problem::{Part, Problem};
 pub use process::{Process, ProcessState, StateReason};
 pub use results::Results;
-pub use step::{LibraryStep, Step};
+pub use step::{LibraryStep, OwnStep, ProductShape, Step, signature};
 pub use threads::{MOST_THREADS, Shared};
 pub use value::Program;

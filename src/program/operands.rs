@@ -283,3 +283,45 @@ pub enum Threads {
     /// All threads of the CPU, each its part.
     All,
 }
+
+/// The memory that a copy goes from and to, that a memset goes to, or that a prefetch moves: what
+/// it moves stays as it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sides<'c> {
+    /// Who makes a copy.
+    pub by: Option<CopyBy>,
+    pub from: Option<&'c Slice>,
+    pub to: Option<&'c Slice>,
+    /// Which bytes of both sides it uses, if not all.
+    pub rows: Option<Rows>,
+}
+
+/// What a call does to memory as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryChange {
+    Allocate,
+    Free,
+    Pin,
+    Unpin,
+    Renew,
+}
+
+impl MemoryChange {
+    /// Whether the memory has new pages afterwards, with nothing in them.
+    pub const fn is_new(self) -> bool {
+        matches!(self, Self::Allocate | Self::Renew)
+    }
+}
+
+/// What the host waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// Everything that was issued to a stream.
+    Stream(StreamId),
+    /// The latest record of an event.
+    Event(EventId),
+    /// Everything that was issued to the streams of a device.
+    Device(DeviceId),
+    /// All calls of another host thread that come before this one.
+    Thread(ThreadId),
+}

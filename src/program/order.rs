@@ -1,7 +1,7 @@
 //! What is done before what: the order that streams, events and synchronisations give to calls.
 
-use super::call::{Awaited, Call};
-use super::operands::{EventId, ThreadId};
+use super::call::Call;
+use super::operands::{Awaited, EventId, ThreadId};
 use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its

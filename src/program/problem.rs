@@ -1,20 +1,12 @@
 //! What a program says that cannot be.
 
-use std::fmt;
+use crate::units::words;
 
-/// A part of a program's calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Setup,
-    Body,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Setup => "setup",
-            Self::Body => "body",
-        })
+words! {
+    /// A part of a program's calls.
+    pub enum Part {
+        Setup = "setup",
+        Body = "body",
     }
 }
 

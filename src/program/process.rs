@@ -1,10 +1,7 @@
 //! The process that runs a program: whether it has used the GPU before.
 
-use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::units::{Span, words};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The process that runs the programs of a scenario. What it pays for a first use depends on it
 /// alone, so that all programs of a scenario are asked the same.
@@ -18,18 +15,20 @@ pub struct Process {
     pub start: Span,
 }
 
-/// Whether a process has used the GPU before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ProcessState {
-    /// It has not: it pays for a CUDA context, for loading its kernels, for the first launch of
-    /// each, and for the first touch of memory.
-    #[default]
-    New,
-    /// It has: the context is there, the kernels are loaded and were launched, and the buffers in
-    /// host memory were touched. Set-up is still paid for.
-    Running,
+words! {
+    /// Whether a process has used the GPU before.
+    #[derive(Default, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProcessState {
+        /// It has not: it pays for a CUDA context, for loading its kernels, for the first launch of
+        /// each, and for the first touch of memory.
+        #[default]
+        New = "new",
+        /// It has: the context is there, the kernels are loaded and were launched, and the buffers
+        /// in host memory were touched. Set-up is still paid for.
+        Running = "running",
+    }
 }
 
 /// Why a process is in its state.
@@ -54,20 +53,5 @@ impl Process {
 
     pub fn is_new(&self) -> bool {
         self.state == ProcessState::New
-    }
-}
-
-impl ProcessState {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Running => "running",
-        }
-    }
-}
-
-impl fmt::Display for ProcessState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }

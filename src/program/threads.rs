@@ -7,9 +7,9 @@
 //! use one stream or one event if it is known which of them comes first: the order of the body is
 //! then the order of every run. Threads but the main one are numbered by their first calls.
 
-use super::call::{Awaited, Call};
+use super::call::Call;
 use super::graph::Graph;
-use super::operands::{EventId, ThreadId};
+use super::operands::{Awaited, EventId, ThreadId};
 use super::order::Order;
 use super::problem::{Part, Problem};
 use super::value::Program;
@@ -97,7 +97,7 @@ pub(super) struct Issue<'p> {
 
 impl<'p> Issue<'p> {
     /// `None` for a program of one thread, where there is nothing to check.
-    pub fn of(program: &'p Program) -> Option<Self> {
+    pub fn of_threads(program: &'p Program) -> Option<Self> {
         (program.thread_count() > 1).then(|| Self {
             program,
             put: vec![None; program.streams.len()],

@@ -4,20 +4,20 @@ use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
 use super::graph;
 use super::key::Key;
-use super::long::check_length;
 use super::process::process;
 use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
 use super::read::{Reading, read};
 use super::task::Scope;
-use super::values::{at_most, count, positive};
+use super::values::count;
 use super::words::{FamilyName, PlanMemory};
 use super::workload::too_large;
-use super::{Buffer, Home, Limits, Needed, PlanChoice, Workload};
+use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
+use crate::kernels::OwnCost;
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
-use crate::program::{Place, Program};
-use crate::units::Bytes;
+use crate::program::{Call, Place, Program};
+use crate::units::{Bytes, Instant, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -229,14 +229,18 @@ fn unique_names<'a>(
 }
 
 fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
-    let elements = positive(&format!("`elements` of buffer `{}`", raw.name), &raw.elements)?;
-    if let (Some(host), RawHome::Device | RawHome::Scratch) = (&raw.host, raw.home) {
-        return Err(Fault::new(
-            format!("buffer `{}` has the key `host`, but its `home` is not `\"host\"`", raw.name),
-            host.span(),
-            "describes host memory",
-            "remove `host`, or set `home = \"host\"`",
-        ));
+    let elements =
+        raw.elements.within(&format!("`elements` of buffer `{}`", raw.name), 1..=i64::MAX)?;
+    let of_host = [
+        ("host", raw.host.as_ref().map(Spanned::span), "describes host memory"),
+        ("needed", raw.needed.as_ref().map(Spanned::span), "never copied"),
+    ];
+    for (key, span, label) in of_host {
+        let Some(span) = span.filter(|_| raw.home != RawHome::Host) else { continue };
+        let message =
+            format!("buffer `{}` has the key `{key}`, but its `home` is not `\"host\"`", raw.name);
+        let help = format!("remove `{key}`, or set `home = \"host\"`");
+        return Err(Fault::new(message, span, label, help));
     }
     let host = raw.host.as_ref().map(Spanned::get_ref);
     let memory = match host.and_then(|host| host.memory) {
@@ -245,14 +249,6 @@ fn buffer(raw: &RawBuffer) -> Result<Buffer, Fault> {
         Some(BufferMemory::Pageable) | None => HostMemory::Pageable,
     };
     let needed = raw.needed.as_ref();
-    if let (Some(needed), RawHome::Device | RawHome::Scratch) = (needed, raw.home) {
-        return Err(Fault::new(
-            format!("buffer `{}` has the key `needed`, but its `home` is not `\"host\"`", raw.name),
-            needed.span(),
-            "never copied",
-            "remove `needed`, or set `home = \"host\"`",
-        ));
-    }
     let needed = needed.map(|needed| Needed::checked(needed, &raw.name, elements)).transpose()?;
     Ok(Buffer {
         name: raw.name.get_ref().clone(),
@@ -314,9 +310,10 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
 }
 
 fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
-    let most = MOST_CPU_THREADS as i64;
-    let threads = at_most("`cpu_threads`", raw.cpu_threads.as_ref(), most);
-    let threads = faults.keep(threads).flatten();
+    let threads = raw.cpu_threads.as_ref();
+    let threads =
+        threads.map(|threads| threads.within("`cpu_threads`", 1..=MOST_CPU_THREADS as i64));
+    let threads = threads.and_then(|threads| faults.keep(threads));
     let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();
     Limits {
         device_memory: of("device_memory", &raw.device_memory),
@@ -339,17 +336,74 @@ fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fa
 
 fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
     let family = |name: &Spanned<String>| {
-        let fault = || unknown("family", name.get_ref(), name.span(), FamilyName::ALL);
-        FamilyName::named(name.get_ref()).ok_or_else(fault)
+        let all = FamilyName::ALL.map(FamilyName::name);
+        let fault = || unknown("family", name.get_ref(), name.span(), &all);
+        FamilyName::from_name(name.get_ref()).ok_or_else(fault)
     };
     let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
     let chunks = raw.chunks.iter();
     let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
     let memory = |name: &Spanned<String>| {
-        let fault = || unknown("kind of memory", name.get_ref(), name.span(), PlanMemory::ALL);
-        PlanMemory::named(name.get_ref()).ok_or_else(fault)
+        let all = PlanMemory::ALL.map(PlanMemory::name);
+        let fault = || unknown("kind of memory", name.get_ref(), name.span(), &all);
+        PlanMemory::from_name(name.get_ref()).ok_or_else(fault)
     };
     let chunks = chunks.flatten().flatten().collect();
     let memory = raw.memory.iter().filter_map(|name| faults.keep(memory(name))).collect();
     PlanChoice { families, chunks, memory }
+}
+
+/// Refuses tasks whose stated times make a pass that is too long to simulate, and stated times that
+/// are too long to count over all runs.
+fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
+    let tasks = raw.tasks.iter().filter_map(|raw| {
+        let task = workload.tasks.iter().find(|task| task.name == *raw.name.get_ref())?;
+        Some((raw.kernel.span(), stated(task, workload)))
+    });
+    let programs = raw.programs.iter().zip(&workload.programs);
+    let programs = programs.map(|(raw, program)| (raw.name.span(), worked(program)));
+    let Some((place, time)) = tasks.chain(programs).max_by_key(|(_, time)| *time) else {
+        return Ok(());
+    };
+    let most = Instant::HORIZON.since_start();
+    if time > most {
+        let message = format!("the stated time of a run is {}", time.in_years());
+        let help = format!(
+            "state a shorter time, or use fewer `iterations` or `batches`: a run can take up to \
+             {}",
+            most.in_years()
+        );
+        return Err(Fault::new(message, place, "takes too long", help));
+    }
+    if time * workload.runs < Span::LONGEST {
+        return Ok(());
+    }
+    let (runs, most) = (workload.runs, Span::LONGEST.in_years());
+    let message = format!("{runs} runs of a stated {time} take more than {most}");
+    let help = format!("use fewer `runs` or state a shorter time: the limit is {most}");
+    let at = raw.runs.as_ref().map_or_else(|| raw.name.span(), Spanned::span);
+    Err(Fault::new(message, at, "too many runs", help).and(place, "stated here"))
+}
+
+/// What a task takes at least in a pass, on the side where that is more, by what is stated.
+fn stated(task: &Task, workload: &Workload) -> Span {
+    let Some(work) = task.kernel.own_work() else { return Span::ZERO };
+    let elements = work.elements.unwrap_or(workload.buffer(task.output()).elements);
+    let time = |cost: &OwnCost| match cost {
+        OwnCost::Stated { fixed, per_element, .. } => {
+            Span::from_nanos_f64(fixed + per_element * elements as f64)
+        }
+        OwnCost::Points(points) => {
+            let reached = points.iter().rfind(|(size, _)| *size <= elements);
+            reached.map_or(Span::ZERO, |(_, time)| *time)
+        }
+        OwnCost::Roofline { .. } => Span::ZERO,
+    };
+    let longest = work.declared.kernel.costs().map(time).max().unwrap_or_default();
+    longest * task.iterations * workload.batches
+}
+
+/// The stated time of the CPU in a pass over a program.
+fn worked(program: &Program) -> Span {
+    program.body.iter().filter_map(Call::stated_time).sum()
 }

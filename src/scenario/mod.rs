@@ -4,15 +4,11 @@
 //! that respects their dependencies, every name is resolved, every shape fits.
 //! Whatever was wrong with the file came back as a [`ScenarioError`] instead.
 
-mod brackets;
 mod check;
 mod defined;
-#[cfg(feature = "schema")]
-mod derived;
 mod error;
 mod graph;
 mod key;
-mod long;
 mod needed;
 mod own_task;
 mod process;
@@ -29,11 +25,11 @@ mod words;
 mod workload;
 mod write;
 
-#[cfg(feature = "schema")]
-pub use derived::derived_schema;
 pub use error::ScenarioError;
 pub use key::{Key, Measure};
 pub use needed::Needed;
+#[cfg(feature = "schema")]
+pub use raw::derived_schema;
 pub use source::Source;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use templates::Template;

@@ -1,7 +1,6 @@
 //! The elements of a buffer that have to cross between host and device.
 
 use super::raw::RawNeeded;
-use super::values::positive;
 use crate::files::{Fault, Spanned};
 use std::ops::Range;
 
@@ -101,8 +100,9 @@ impl Needed {
             }
             None => 0,
         };
-        let count =
-            |what: &str, value: &Spanned<i64>| positive(&format!("`{what}` of `needed`"), value);
+        let count = |what: &str, value: &Spanned<i64>| {
+            value.within(&format!("`{what}` of `needed`"), 1..=i64::MAX)
+        };
         let pitch = pitch.as_ref().map(|pitch| count("pitch", pitch)).transpose()?;
         let row = match (row, share) {
             (Some(row), None) => count("elements", row)?,
@@ -130,14 +130,12 @@ impl Needed {
                             the start of the next";
                 return wrong(rows.span(), "pitch missing", message, help);
             }
-            return Self::of_range(first, row, elements).map_or_else(
-                || {
-                    let end = first.saturating_add(row);
-                    let message = format!("ends at element {end}, but the buffer has {elements}");
-                    wrong(raw.span(), "too many", message, "write fewer `elements`")
-                },
-                Ok,
-            );
+            let end = first.saturating_add(row);
+            if end > elements {
+                let message = format!("ends at element {end}, but the buffer has {elements}");
+                return wrong(raw.span(), "too many", message, "write fewer `elements`");
+            }
+            return Ok(Self::from(first..end));
         };
         let most = elements.checked_sub(first.saturating_add(row)).map(|rest| rest / pitch + 1);
         let rows = rows.as_ref().map(|rows| count("rows", rows)).transpose()?;
@@ -155,11 +153,6 @@ impl Needed {
             true => Self::from(first..first + row * rows),
             false => Self { first, row, rows, pitch },
         })
-    }
-
-    fn of_range(first: u64, row: u64, elements: u64) -> Option<Self> {
-        let end = first.checked_add(row)?;
-        (end <= elements).then(|| Self::from(first..end))
     }
 }
 

@@ -83,17 +83,14 @@ impl Scope<'_> {
     fn goes_along(&self, raw: &RawTask, task: &Task) -> Result<(), Fault> {
         let kernel = &raw.kernel;
         if !task.kernel.can_be_cut() {
-            let Some(split) = raw.split.as_ref().filter(|one| one.get_ref().along().is_some())
-            else {
-                return Ok(());
-            };
+            let Some((place, _)) = raw.split_along() else { return Ok(()) };
             let message = format!(
                 "task `{}` has a `split`, but kernel `{kernel}` is not declared to be splittable",
                 raw.name
             );
             let help = "remove `split`, or list the arguments to be split in the kernel's \
                         `elementwise`";
-            return Err(Fault::new(message, split.span(), "cannot be split", help));
+            return Err(Fault::new(message, place, "cannot be split", help));
         }
         let in_place = task.writes.iter().find(|&&id| task.uses_in_place(id));
         if let (Some(id), 1..) = (in_place, task.kernel.halo()) {
@@ -153,10 +150,8 @@ fn written_once(raw: &RawTask) -> Result<(), Fault> {
 
 /// A stated time that does not depend on the size says nothing of a part of the work.
 fn chunks_have_a_time(raw: &RawTask, declared: &DeclaredKernel) -> Result<(), Fault> {
-    let split = raw.split.as_ref().filter(|one| one.get_ref().along().is_some());
-    let Some(split) = split.filter(|_| declared.kernel.takes_the_same_at_any_size()) else {
-        return Ok(());
-    };
+    let is_the_same = declared.kernel.takes_the_same_at_any_size();
+    let Some((place, _)) = raw.split_along().filter(|_| is_the_same) else { return Ok(()) };
     let kernel = &raw.kernel;
     let message = format!(
         "task `{}` has a `split`, but the time of kernel `{kernel}` does not depend on its size",
@@ -166,5 +161,5 @@ fn chunks_have_a_time(raw: &RawTask, declared: &DeclaredKernel) -> Result<(), Fa
         "give `{kernel}` a time `per_element`: with `fixed` alone, each chunk would take as long \
          as the whole"
     );
-    Err(Fault::new(message, split.span(), "its chunks have no time", help))
+    Err(Fault::new(message, place, "its chunks have no time", help))
 }

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The version of the file format that this hallway reads.
 pub(super) const SCHEMA_VERSION: i64 = 1;
@@ -85,9 +86,8 @@ pub(super) struct RawScenario {
 
 /// An array of numbers.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Buffer"))]
 #[serde(deny_unknown_fields, expecting = "a [[buffer]] table")]
-#[cfg_attr(feature = "schema", schemars(rename = "Buffer"))]
 pub(super) struct RawBuffer {
     /// Name by which tasks refer to the buffer. Must be unique.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::name"))]
@@ -114,9 +114,8 @@ pub(super) struct RawBuffer {
 
 /// A part of a buffer: one range, or rows of equal length at a fixed pitch.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Needed"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { elements = 1000 }")]
-#[cfg_attr(feature = "schema", schemars(rename = "Needed"))]
 pub(super) struct RawNeeded {
     /// The first element, counted from 0. Default: 0.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
@@ -137,9 +136,8 @@ pub(super) struct RawNeeded {
 
 /// Where a buffer starts and has to end.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Home"))]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", schemars(rename = "Home"))]
 pub(super) enum RawHome {
     /// In host memory: inputs start there, and results must end there.
     Host,
@@ -151,9 +149,8 @@ pub(super) enum RawHome {
 
 /// The host memory of a buffer.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Host"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { memory = \"pinned\" }")]
-#[cfg_attr(feature = "schema", schemars(rename = "Host"))]
 pub(super) struct RawHost {
     /// Kind of host memory. Plans may pin pageable memory as part of their set-up. Default:
     /// `pageable`.
@@ -164,9 +161,8 @@ pub(super) struct RawHost {
 
 /// A kind of host memory.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "HostMemory"))]
 #[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "schema", schemars(rename = "HostMemory"))]
 pub(super) enum BufferMemory {
     /// Ordinary memory: the driver stages copies through its own pinned memory.
     Pageable,
@@ -229,6 +225,17 @@ pub(super) struct RawTask {
     pub split: Option<Spanned<RawSplit>>,
 }
 
+impl RawTask {
+    /// The place where it says that it may be split, and how.
+    pub fn split_along(&self) -> Option<(Range<usize>, &RawAlong)> {
+        let split = self.split.as_ref()?;
+        match split.get_ref() {
+            RawSplit::Not(_) => None,
+            RawSplit::Along(along) => Some((split.span(), along)),
+        }
+    }
+}
+
 /// Where a task has to run.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -239,21 +246,10 @@ pub(super) enum On {
 }
 
 /// Whether a task may be split into chunks.
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Split", untagged))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Split", untagged))]
 pub(super) enum RawSplit {
     Not(NoSplit),
     Along(RawAlong),
-}
-
-impl RawSplit {
-    /// How it is split.
-    pub const fn along(&self) -> Option<&RawAlong> {
-        match self {
-            Self::Not(_) => None,
-            Self::Along(along) => Some(along),
-        }
-    }
 }
 
 written_in_several_ways! {
@@ -279,9 +275,8 @@ pub(super) enum NoSplit {
 
 /// How a task may be split into chunks.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "AlongElements"))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", schemars(rename = "AlongElements"))]
 pub(super) struct RawAlong {
     /// What is split.
     #[serde(rename = "along")]
@@ -303,9 +298,8 @@ enum Along {
 
 /// Limits on what plans may use of the machine.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Limits"))]
 #[serde(default, deny_unknown_fields, expecting = "a [limits] table")]
-#[cfg_attr(feature = "schema", schemars(rename = "Limits"))]
 pub(super) struct RawLimits {
     /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
@@ -321,9 +315,8 @@ pub(super) struct RawLimits {
 
 /// Which plans to consider.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Plans"))]
 #[serde(default, deny_unknown_fields, expecting = "a [plans] table")]
-#[cfg_attr(feature = "schema", schemars(rename = "Plans"))]
 pub(super) struct RawPlans {
     /// Families of plans. Default: all except `staged`, `packed`, `hybrid`, `zero-copy` and
     /// `managed`.
@@ -340,9 +333,8 @@ pub(super) struct RawPlans {
 
 /// The process that runs the programs.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Process"))]
 #[serde(deny_unknown_fields, expecting = "a [process] table")]
-#[cfg_attr(feature = "schema", schemars(rename = "Process"))]
 pub(super) struct RawProcess {
     /// Whether the process has used the GPU before, which decides what plans and programs pay once
     /// in addition to their set-up. Default: `running` if a buffer has `home = "device"` and there
@@ -352,4 +344,10 @@ pub(super) struct RawProcess {
     /// use a GPU pay it once, on top of the context; those on the CPU do not. Not allowed with
     /// `state = "running"`. Default: none.
     pub start: Option<Spanned<String>>,
+}
+
+/// The schema of scenarios as it stands in a file, with a newline at its end.
+#[cfg(feature = "schema")]
+pub fn derived_schema() -> String {
+    schema::derived::<RawScenario>()
 }

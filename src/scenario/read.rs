@@ -3,7 +3,6 @@
 //! Tables are decoded one by one, and what is wrong in one is taken out and told, so that the
 //! mistakes of the others are found, too.
 
-use super::brackets;
 use super::error::Faults;
 use super::key::Key;
 use super::raw::{
@@ -48,7 +47,7 @@ pub(super) fn read<'i>(
     faults: &mut Faults,
 ) -> Option<Reading> {
     let document = faults.keep(files::parse(text).map_err(|error| {
-        brackets::mixed_up(text).unwrap_or_else(|| {
+        mixed_up(text).unwrap_or_else(|| {
             Fault::new(
                 format!("not valid TOML: {}", error.message),
                 error.span,
@@ -106,7 +105,7 @@ fn list<T: DeserializeOwned>(
     let Some(value) = document.remove(key) else { return Some(Vec::new()) };
     let wrong = |span| {
         let message = format!("`{key}` is not a list of tables");
-        Fault::new(message, span, "wrong type", brackets::fix(key, true))
+        Fault::new(message, span, "wrong type", brackets_fix(key, true))
     };
     let span = value.span();
     let DeValue::Array(items) = value.into_inner() else {
@@ -144,7 +143,7 @@ fn table<T: DeserializeOwned + Default>(
     }
     // serde would say so in puzzling words.
     let message = format!("`{key}` is not a single table");
-    faults.note(Fault::new(message, span, "wrong type", brackets::fix(key, false)));
+    faults.note(Fault::new(message, span, "wrong type", brackets_fix(key, false)));
     None
 }
 
@@ -257,4 +256,76 @@ fn key_path(error: &TomlError, within: &str) -> Option<String> {
     let keys = std::iter::once(within).chain(error.keys.iter().map(String::as_str));
     let keys: Vec<&str> = keys.filter(|key| !key.is_empty()).collect();
     (!keys.is_empty()).then(|| keys.join("."))
+}
+
+/// Every table, and whether there may be several: whether it stands in two pairs of brackets or in
+/// one. TOML and serde would complain of a mix-up in words that do not say what to write.
+const TABLES: [(&str, bool); 5] =
+    [("buffer", true), ("task", true), ("limits", false), ("plans", false), ("process", false)];
+
+/// What to write for a table.
+fn brackets_fix(key: &str, repeated: bool) -> String {
+    if repeated {
+        format!("write `[[{key}]]` above each {key}")
+    } else {
+        format!("write a single `[{key}]`")
+    }
+}
+
+/// Looks for the reason why a file is not TOML: the same table in one pair of brackets and in two,
+/// or a single table twice.
+fn mixed_up(text: &str) -> Option<Fault> {
+    let headings = headings(text);
+    TABLES.into_iter().find_map(|(key, repeated)| {
+        let of = |brackets: usize| {
+            let of_key = headings.iter().filter(move |one| one.key == key);
+            of_key.filter(move |one| one.brackets == brackets)
+        };
+        let wrong = |heading: &Heading<'_>, message: String| {
+            let label = "these brackets";
+            Fault::new(message, heading.span.clone(), label, brackets_fix(key, repeated))
+        };
+        if repeated {
+            let single = of(1).next()?;
+            return Some(wrong(single, format!("`[{key}]` must be a list of tables")));
+        }
+        if let Some(double) = of(2).next() {
+            return Some(wrong(double, format!("`[[{key}]]` must be a single table")));
+        }
+        let (first, again) = (of(1).next()?, of(1).nth(1)?);
+        Some(
+            Fault::new(
+                format!("`[{key}]` appears twice"),
+                again.span.clone(),
+                "second table",
+                format!("put all of its keys below one `[{key}]`"),
+            )
+            .and(first.span.clone(), "first table"),
+        )
+    })
+}
+
+/// A line that begins a table.
+struct Heading<'t> {
+    key: &'t str,
+    brackets: usize,
+    span: Range<usize>,
+}
+
+fn headings(text: &str) -> Vec<Heading<'_>> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let heading = line.split('#').next().unwrap_or_default();
+        let indent = heading.len() - heading.trim_start().len();
+        let heading = heading.trim();
+        let brackets = heading.len() - heading.trim_start_matches('[').len();
+        let key = heading.trim_start_matches('[').strip_suffix(&"]".repeat(brackets));
+        if let Some(key) = key.filter(|_| brackets > 0) {
+            let at = start + indent;
+            found.push(Heading { key: key.trim(), brackets, span: at..at + heading.len() });
+        }
+        start += line.len();
+    }
+    found
 }

@@ -1,10 +1,60 @@
-//! Parts of the JSON Schema of scenarios that are not derived from a type.
+//! The JSON Schema of scenarios, for editors: derived from the types that read them, so that
+//! the two cannot differ, with the parts that are not derived from a type.
+//!
+//! It tells the shape of a file. Whatever needs a second place to be judged, such as whether a
+//! buffer of that name exists, is for `check` to say.
 
 use super::words::{FamilyName, PlanMemory};
 use crate::files::LONGEST_NAME;
 use crate::kernels::{Extent, Kernel, Numbers};
-use schemars::{Schema, SchemaGenerator, json_schema};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+
+/// The schema of a type as it stands in a file, with a newline at its end.
+pub(super) fn derived<T: JsonSchema>() -> String {
+    let generator = SchemaSettings::draft07().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["title"] = json!("hallway scenario");
+    as_toml_has_it(&mut schema);
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    text + "\n"
+}
+
+/// TOML has no null: a key that is optional is left out. And lines of a description are one text.
+fn as_toml_has_it(value: &mut Value) {
+    const NULL: &str = "null";
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(as_toml_has_it),
+        Value::Object(map) => {
+            map.values_mut().for_each(as_toml_has_it);
+            map.retain(|key, value| key != "format" && !(key == "default" && is_empty(value)));
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|one| one != NULL);
+                if let [one] = &types[..] {
+                    map["type"] = one.clone();
+                }
+            }
+            if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
+                choices.retain(|one| one["type"] != NULL);
+                if choices.len() == 1
+                    && let Some(only) = map.shift_remove("anyOf")
+                {
+                    map.insert("allOf".to_owned(), only);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a default says nothing: descriptions say what holds where a key is left out.
+fn is_empty(default: &Value) -> bool {
+    default.is_null() || *default == json!([]) || *default == json!({})
+}
 
 pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -24,11 +74,13 @@ pub(super) fn memory(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn families(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": FamilyName::ALL } })
+    let words = FamilyName::ALL.map(FamilyName::name);
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": words } })
 }
 
 pub(super) fn plan_memory(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "type": "string", "enum": PlanMemory::ALL } })
+    let words = PlanMemory::ALL.map(PlanMemory::name);
+    json_schema!({ "type": "array", "items": { "type": "string", "enum": words } })
 }
 
 pub(super) fn kernel(_: &mut SchemaGenerator) -> Schema {

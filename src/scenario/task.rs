@@ -299,29 +299,24 @@ fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result
 }
 
 fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
-    match &raw.split {
-        Some(split) if split.get_ref().along().is_some() && !kernel.can_be_cut() => {
-            Err(Fault::new(
-                format!("task `{}` has a `split`, but kernel `{kernel}` cannot be split", raw.name),
-                split.span(),
-                "every output element depends on the whole input",
-                "remove `split`",
-            ))
-        }
-        _ => Ok(()),
-    }
+    let Some((place, _)) = raw.split_along().filter(|_| !kernel.can_be_cut()) else {
+        return Ok(());
+    };
+    let message =
+        format!("task `{}` has a `split`, but kernel `{kernel}` cannot be split", raw.name);
+    let label = "every output element depends on the whole input";
+    Err(Fault::new(message, place, label, "remove `split`"))
 }
 
 /// Whether plans may cut a task: as it says, or else by what its kernel is.
 pub(super) fn may_be_cut(raw: &RawTask, unasked: bool) -> bool {
-    raw.split.as_ref().map_or(unasked, |split| split.get_ref().along().is_some())
+    raw.split.as_ref().map_or(unasked, |_| raw.split_along().is_some())
 }
 
 /// The kernel decides on the halo. A scenario may state it for its readers, if it is right.
 fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel.name(), task.kernel.halo());
-    let along = raw.split.as_ref().and_then(|split| split.get_ref().along());
-    match along.and_then(|along| along.halo.as_ref()) {
+    match raw.split_along().and_then(|(_, along)| along.halo.as_ref()) {
         Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => {
             let fault = Fault::new(
                 format!("`halo` of task `{}` is {halo}", raw.name),

@@ -1,33 +1,23 @@
 //! Scenarios to start from, each of them complete and commented.
 
 use crate::files::name_problem;
+use crate::units::words;
 
-/// What a new scenario looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Template {
-    /// Batches from the host feed a step of a model.
-    Loader,
-    /// One task.
-    Kernel,
-    /// A chain of tasks, each reading what the one before wrote.
-    Layers,
-    /// Two programs, call by call.
-    Program,
+words! {
+    /// What a new scenario looks like, by the name that it has until it has one of its own.
+    pub enum Template {
+        /// Batches from the host feed a step of a model.
+        Loader = "loader",
+        /// One task.
+        Kernel = "kernel",
+        /// A chain of tasks, each reading what the one before wrote.
+        Layers = "layers",
+        /// Two programs, call by call.
+        Program = "program",
+    }
 }
 
 impl Template {
-    pub const ALL: [Self; 4] = [Self::Loader, Self::Kernel, Self::Layers, Self::Program];
-
-    /// What it is called until it has a name of its own.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loader => "loader",
-            Self::Kernel => "kernel",
-            Self::Layers => "layers",
-            Self::Program => "program",
-        }
-    }
-
     /// The text of a new scenario, for a file that stands beside its JSON Schema.
     ///
     /// A name that a scenario cannot have is not taken over.

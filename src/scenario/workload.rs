@@ -238,7 +238,7 @@ impl Workload {
         let of_tasks = of_tasks.filter(|one| !one.has_grid()).map(|one| &one.kernel);
         let of_programs = self.programs.iter().flat_map(|program| {
             let launched = program.body.iter().filter(|call| call.is_launch());
-            let steps = launched.filter_map(|call| call.step()?.own());
+            let steps = launched.filter_map(|call| call.step()?.own_step());
             steps.filter(|step| step.geometry.is_none()).map(|step| program.own_kernel(step))
         });
         let all = of_tasks.chain(of_programs);

@@ -44,7 +44,8 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
         let Some((kernel, on)) = the_missing_one(program, profile) else { continue };
         let runs = program.body.iter().filter(|call| {
             let is_there = call.is_host_work() == (on == Processor::Cpu);
-            is_there && call.step().and_then(Step::own).is_some_and(|step| step.kernel == kernel)
+            is_there
+                && call.step().and_then(Step::own_step).is_some_and(|step| step.kernel == kernel)
         });
         let runs = runs.count() as u64;
         let with = |each: u64| makespan(&stated((program, kernel, on), each), profile).ok();

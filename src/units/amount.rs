@@ -1,8 +1,6 @@
 //! Amounts of data and the rates at which they move.
 
-use super::{ParseError, Span, number_and_unit};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use super::{ParseError, number_and_unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -12,9 +10,8 @@ use std::str::FromStr;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Bytes(u64);
 
 impl Bytes {
@@ -190,11 +187,6 @@ impl Bandwidth {
     #[must_use]
     pub fn slowed(self, longer: f64) -> Self {
         Self(1.0 / (1.0 / self.0 + longer * 1e-9))
-    }
-
-    /// How long `bytes` take at this rate, rounded to the nearest nanosecond.
-    pub fn time_for(self, bytes: Bytes) -> Span {
-        Span::from_seconds_f64(bytes.as_f64() / self.0)
     }
 }
 

@@ -6,10 +6,12 @@
 mod amount;
 mod element;
 mod time;
+mod words;
 
 pub use amount::{Bandwidth, Bytes};
 pub use element::ElementType;
 pub use time::{Instant, Span};
+pub(crate) use words::words;
 
 /// A text that does not describe the quantity that was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

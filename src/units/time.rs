@@ -4,8 +4,6 @@
 //! that would be longer are [`Span::LONGEST`]: nothing wraps.
 
 use super::{ParseError, number_and_unit};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -15,9 +13,8 @@ use std::str::FromStr;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(transparent)]
-#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Span(#[serde(deserialize_with = "within_longest")] u64);
 
 /// The most nanoseconds.

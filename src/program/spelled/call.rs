@@ -1,111 +1,35 @@
-//! A call as it is spelled out: the table of all calls and their keys, and whether a call has the
-//! keys that the table asks for and no others.
+//! The calls that a program spells out: the table of all calls and their keys, what each becomes,
+//! and how a call is written with the same keys.
 
+use super::expansion::{Expansion, span_of};
+#[cfg(feature = "schema")]
+use super::keys::rules_of_keys;
+use super::keys::{Key, name_of, only_call, table_of_calls};
+use super::names::{Names, key, text};
+use super::own::KernelCall;
 use super::values::{OneOrMore, RawThreads};
 use crate::files::{Fault, Spanned};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::kernels::{GpuSide, Kernel};
+use crate::machine::{DeviceId, Residence};
+use crate::program::{
+    AllocationId, Call, CopyBy, EventId, LibraryStep, OwnStep, Slice, Step, ThreadId, Threads,
+};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// A key that stands beside the one that says which call it is.
-struct Key {
-    name: &'static str,
-    /// Its lines in the table.
-    help: &'static [&'static str],
-    needed_by: &'static [&'static str],
-    taken_by: &'static [&'static str],
-    /// Keys that it makes no sense without.
-    beside: &'static [&'static str],
-}
-
-/// Makes of one table whatever knows the keys of calls: what serde reads, with the JSON Schema;
-/// what a call does; the text of a call; and the rules for which keys stand together. Braces after
-/// a key's type say which calls need it or take it; without them, all calls take it. A number in
-/// brackets is the smallest that the schema allows.
-macro_rules! table_of_calls {
-    (
-        $(#[$about:meta])*
-        calls { $(
-            $(#[doc = $says:literal])*
-            $call:ident: $value:ty $([$least_value:literal..])? => $Verb:ident,
-        )* }
-        keys { $(
-            $(#[doc = $help:literal])*
-            $key:ident: $type:ty $([$least:literal..])?
-            $({ $($rule:ident: [$($name:ident),*]),* })?,
-        )* }
-    ) => {
-        $(#[$about])*
-        pub struct RawCall {
-            $(
-                $(#[doc = $says])*
-                $(#[cfg_attr(feature = "schema", schemars(range(min = $least_value)))])?
-                pub $call: Option<Spanned<$value>>,
-            )*
-            $(
-                $(#[doc = $help])*
-                $(#[cfg_attr(feature = "schema", schemars(range(min = $least)))])?
-                pub $key: Option<Spanned<$type>>,
-            )*
-        }
-
-        /// What a call does, with the value of the key that says so.
-        pub(super) enum Verb<'r> { $($Verb(&'r Spanned<$value>),)* }
-
-        const CALLS: &[&str] = &[$(stringify!($call)),*];
-
-        const KEYS: &[Key] = &[$(Key {
-            name: name_of(stringify!($key)),
-            help: &[$($help),*],
-            $($($rule: &[$(stringify!($name)),*],)*)?
-            ..Key { name: "", help: &[], needed_by: &[], taken_by: &[], beside: &[] }
-        }),*];
-
-        impl RawCall {
-            /// Every key that says what the call does: its name, what it says, and its place.
-            fn verbs(&self) -> impl Iterator<Item = (&'static str, Verb<'_>, Range<usize>)> {
-                let verbs = [$(
-                    self.$call.as_ref().map(|value| (Verb::$Verb(value), value.span()))
-                ),*];
-                let verbs = CALLS.iter().zip(verbs);
-                verbs.filter_map(|(name, verb)| verb.map(|(verb, place)| (*name, verb, place)))
-            }
-
-            /// The other keys, each with its place.
-            fn keys(&self) -> impl Iterator<Item = (&'static Key, Range<usize>)> {
-                let places = [$(self.$key.as_ref().map(Spanned::span)),*];
-                KEYS.iter().zip(places).filter_map(|(key, place)| Some((key, place?)))
-            }
-        }
-
-        /// The values of a call's keys as text.
-        #[derive(Default)]
-        pub(super) struct WrittenCall {
-            $(pub $call: Option<String>,)*
-            $(pub $key: Option<String>,)*
-        }
-
-        impl WrittenCall {
-            /// All keys in the order of the table.
-            fn values(&self) -> impl Iterator<Item = (&'static str, &Option<String>)> {
-                let values = [$(&self.$call,)* $(&self.$key,)*];
-                CALLS.iter().copied().chain(KEYS.iter().map(|key| key.name)).zip(values)
-            }
-        }
-    };
-}
+/// The most rounds of one `repeat`.
+const MOST_ROUNDS: i64 = 1_000_000;
 
 // The comments in the table are descriptions in the JSON Schema of scenarios, and their first
 // sentences the help for a missing key: they are written for those who write a program.
 table_of_calls! {
     /// A call made by the host, or a group of calls. Exactly one key says which call it is.
     #[derive(Debug, Deserialize, Default)]
-    #[cfg_attr(feature = "schema", derive(JsonSchema))]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
-    #[cfg_attr(feature = "schema", schemars(rename = "Call", transform = rules_of_keys))]
+    #[cfg_attr(feature = "schema", schemars(rename = "Call", transform = rules_of_calls))]
     calls {
         /// Memory to copy from; `to` is the target. With a `stream`, the copy is asynchronous
         /// (`cudaMemcpyAsync`); without one, the host waits for it (`cudaMemcpy`), unless it is
@@ -193,72 +117,24 @@ table_of_calls! {
     }
 }
 
-/// The name of a field, without the mark that lets a word of Rust be one.
-const fn name_of(field: &'static str) -> &'static str {
-    match field.as_bytes() {
-        [b'r', b'#', ..] => field.split_at(2).1,
-        _ => field,
-    }
-}
-
-impl Key {
-    fn is_taken_by(&self, call: &str) -> bool {
-        let belongs_to_all = self.needed_by.is_empty() && self.taken_by.is_empty();
-        belongs_to_all || [self.needed_by, self.taken_by].concat().contains(&call)
-    }
-
-    /// How to add it: the first sentence of its help.
-    fn fix(&self) -> String {
-        let help = self.help.concat();
-        let first = help.trim().split(". ").next().unwrap_or_default().trim_end_matches('.');
-        let (letter, rest) = first.split_at(1);
-        format!("add `{} = ...`: {}{rest}", self.name, letter.to_lowercase())
-    }
+#[cfg(feature = "schema")]
+fn rules_of_calls(schema: &mut schemars::Schema) {
+    rules_of_keys(schema, CALLS, KEYS);
 }
 
 impl RawCall {
-    /// Which call this is, and where in the file it stands. `within` is the place of what it is
-    /// in, for a call without any key.
-    ///
-    /// # Errors
-    /// If it is no call or several, lacks a key, or has one that its call does not take.
-    pub(super) fn verb(&self, within: &Range<usize>) -> Result<(Verb<'_>, Range<usize>), Fault> {
-        let mut verbs = self.verbs();
-        let Some((call, verb, span)) = verbs.next() else {
-            let span = self.keys().next().map_or_else(|| within.clone(), |(_, place)| place);
-            let message = "this call has no key that says what it does";
-            let help = format!("add one of {}", list(CALLS));
-            return Err(Fault::new(message, span, "which call?", help));
-        };
-        if let Some((other, _, second)) = verbs.next() {
-            let message = format!("this call is both a `{call}` and a `{other}`");
-            let help = "split it into two calls";
-            return Err(Fault::new(message, second, "a second call", help).and(span, "the first"));
+    /// The call as one of a kernel.
+    fn of_kernel<'r>(&'r self, kernel: &'r Spanned<String>) -> KernelCall<'r> {
+        KernelCall {
+            kernel,
+            reads: needed(&self.reads).get_ref(),
+            writes: needed(&self.writes),
+            arguments: self.arguments.as_ref().map(Spanned::get_ref),
+            elements: self.elements.as_ref(),
+            element_type: self.r#type.as_ref(),
+            lead: self.lead.as_ref(),
         }
-        if let Some((key, place)) = self.keys().find(|(key, _)| !key.is_taken_by(call)) {
-            let known = KEYS.iter().filter(|key| key.is_taken_by(call)).map(|key| key.name);
-            let help = format!("remove it: `{call}` takes {}", list(&known.collect::<Vec<_>>()));
-            let message = format!("`{call}` has no key `{}`", key.name);
-            return Err(Fault::new(message, place, "unknown here", help));
-        }
-        let lacks = |key: &&Key| !self.keys().any(|(there, _)| there.name == key.name);
-        if let Some(missing) = KEYS.iter().filter(lacks).find(|key| key.needed_by.contains(&call)) {
-            let message = format!("this `{call}` has no `{}`", missing.name);
-            return Err(Fault::new(message, span, "incomplete", missing.fix()));
-        }
-        for (key, place) in self.keys() {
-            let mut missing = KEYS.iter().filter(lacks);
-            if let Some(missing) = missing.find(|other| key.beside.contains(&other.name)) {
-                let message = format!("this `{call}` has `{}` but no `{}`", key.name, missing.name);
-                return Err(Fault::new(message, place, "incomplete", missing.fix()));
-            }
-        }
-        Ok((verb, span))
     }
-}
-
-fn list(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The value of a key that [`RawCall::verb`] does not let a call be without.
@@ -266,24 +142,212 @@ pub(super) fn needed<T>(key: &Option<T>) -> &T {
     key.as_ref().expect("a call has all keys that the table says it needs")
 }
 
-/// A call of a kernel, with the keys that say what it works on.
-pub(super) struct KernelCall<'r> {
-    pub kernel: &'r Spanned<String>,
-    pub keys: &'r RawCall,
+impl Expansion<'_> {
+    /// Adds what a table spells out: one call, several or none.
+    pub(super) fn add(&mut self, raw: &RawCall) -> Result<(), Fault> {
+        let (verb, place) = raw.verb(&self.at)?;
+        let outer = (self.threads.making, std::mem::replace(&mut self.at, place));
+        if let Some(name) = &raw.thread {
+            self.threads.making = self.threads.thread(name, &self.scope.indices, self.in_setup)?;
+        }
+        self.add_verb(verb, raw)?;
+        (self.threads.making, self.at) = outer;
+        Ok(())
+    }
+
+    fn add_verb(&mut self, verb: Verb<'_>, raw: &RawCall) -> Result<(), Fault> {
+        let stream = raw.stream.as_ref();
+        let call = match verb {
+            Verb::Copy(from) => return self.copy(from, raw),
+            Verb::Launch(kernel) => self.launch(&raw.of_kernel(kernel), stream)?,
+            Verb::Compute(kernel) => Call::Compute { step: self.step(&raw.of_kernel(kernel))? },
+            Verb::Work(time) => Call::Work { time: span_of(time)? },
+            Verb::Clear(target) => {
+                let target = self.scope.slice(target)?;
+                Call::Clear { stream: self.stream(stream, &target)?, target }
+            }
+            Verb::Record(event) => {
+                let stream = self.stream_or_default(stream)?;
+                Call::Record { stream, event: self.scope.event(event)? }
+            }
+            Verb::Wait(event) => {
+                let stream = self.stream_or_default(stream)?;
+                Call::Wait { stream, event: self.scope.known_event(event)? }
+            }
+            Verb::Synchronize(stream) => {
+                Call::Synchronize { stream: self.scope.known_stream(stream)? }
+            }
+            Verb::SynchronizeEvent(event) => {
+                Call::SynchronizeEvent { event: self.scope.known_event(event)? }
+            }
+            Verb::SynchronizeDevice(gpu) => Call::SynchronizeDevice(self.scope.known_device(gpu)?),
+            Verb::SynchronizeThread(name) => {
+                Call::SynchronizeThread(self.threads.awaited(name, &self.scope.indices)?)
+            }
+            Verb::Allocate(memory) => {
+                let (allocation, stream) = self.in_stream(memory, stream)?;
+                Call::Allocate { allocation, stream }
+            }
+            Verb::Free(memory) => {
+                let (allocation, stream) = self.in_stream(memory, stream)?;
+                Call::Free { allocation, stream }
+            }
+            Verb::Pin(memory) => self.pin(memory)?,
+            Verb::Unpin(memory) => Call::Unpin(self.scope.whole(memory)?),
+            Verb::Renew(memory) => self.renew(memory)?,
+            Verb::Prefetch(target) => self.prefetch(target, raw)?,
+            Verb::Repeat(times) => return self.repeat(times, raw),
+            Verb::Graph(calls) => return self.graph(calls.get_ref(), stream),
+        };
+        self.push(call)
+    }
+
+    fn repeat(&mut self, times: &Spanned<i64>, call: &RawCall) -> Result<(), Fault> {
+        let (index, calls) = (&call.index, needed(&call.calls).get_ref());
+        times.within("`repeat`", 1..=MOST_ROUNDS)?;
+        if let Some(index) = index
+            && self.scope.indices.iter().any(|(known, _)| known == index.get_ref())
+        {
+            let message = format!("`{index}` is already the index of an enclosing `repeat`");
+            return Err(Fault::new(message, index.span(), "taken", "choose another name"));
+        }
+        for round in 0..*times.get_ref() {
+            if let Some(index) = index {
+                self.scope.indices.push((index.get_ref().clone(), round));
+            }
+            let before = self.calls.len();
+            for call in calls {
+                self.add(call)?;
+            }
+            let does_nothing = self.calls.len() == before;
+            if index.is_some() {
+                self.scope.indices.pop();
+            }
+            // Nor would another round.
+            if does_nothing {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(&mut self, calls: &[RawCall], name: Option<&Spanned<String>>) -> Result<(), Fault> {
+        let Some(name) = name else {
+            let message = "a graph cannot be captured in the legacy default stream".to_owned();
+            let help = "add `stream = \"s\"`, the stream in which capture begins";
+            return Err(Fault::new(message, self.at.clone(), "cannot be captured", help));
+        };
+        let stream = self.scope.stream(name)?;
+        self.push(Call::Replay { stream, calls: 0 })?;
+        let launch = self.calls.len();
+        self.in_graph = true;
+        for call in calls {
+            self.add(call)?;
+        }
+        self.in_graph = false;
+        let captured = self.calls.len() - launch;
+        if let (Call::Replay { calls, .. }, _) = &mut self.calls[launch - 1] {
+            *calls = captured;
+        }
+        Ok(())
+    }
 }
 
-impl KernelCall<'_> {
-    pub fn reads(&self) -> &[Spanned<String>] {
-        needed(&self.keys.reads).get_ref()
+impl Names<'_> {
+    /// A call on one line, and the thread that makes it. The calls of a `graph` are not in it.
+    pub fn call(&self, call: &Call, thread: ThreadId) -> String {
+        match call {
+            // The text form has no key for it: it follows from the streams of the other calls.
+            Call::Use(DeviceId(device)) => format!("{{ use = {device} }}"),
+            _ => self.written(call, thread).to_string(),
+        }
     }
 
-    pub fn writes(&self) -> Vec<Spanned<String>> {
-        let writes = needed(&self.keys.writes);
-        writes.get_ref().all(writes.span())
+    pub(super) fn written(&self, call: &Call, thread: ThreadId) -> WrittenCall {
+        let slice = |slice: &Slice| Some(text(&self.slice(slice)));
+        let memory = |id: &AllocationId| Some(text(self.memory(*id)));
+        let event = |id: &EventId| Some(text(&format!("e{}", self.events[id.0])));
+        let stream = call.stream().map(|stream| text(&self.stream(stream)));
+        let thread = (thread != ThreadId::MAIN).then(|| text(&self.thread(thread)));
+        let mut keys = WrittenCall { stream, thread, ..WrittenCall::default() };
+        match call {
+            Call::Allocate { allocation, .. } => keys.allocate = memory(allocation),
+            Call::Pin(id) => keys.pin = memory(id),
+            Call::Renew(id) => keys.renew = memory(id),
+            Call::Free { allocation, .. } => keys.free = memory(allocation),
+            Call::Unpin(id) => keys.unpin = memory(id),
+            Call::Clear { target, .. } => keys.clear = slice(target),
+            Call::Copy { by, from, to, rows } => {
+                (keys.copy, keys.to) = (slice(from), slice(to));
+                if let Some(rows) = rows {
+                    keys.rows = Some(rows.count(from).to_string());
+                    keys.row = Some(text(&rows.row.exactly()));
+                    [keys.pitch, keys.to_pitch] =
+                        rows.pitch.map(|pitch| Some(text(&pitch.exactly())));
+                }
+                keys.threads = (*by == CopyBy::Host(Threads::All)).then(|| text("all"));
+            }
+            Call::Prefetch { target, to, .. } => {
+                keys.prefetch = slice(target);
+                keys.to = Some(text(match to {
+                    Residence::Device => "gpu",
+                    Residence::Host => "host",
+                }));
+            }
+            Call::Synchronize { .. } => keys.synchronize = keys.stream.take(),
+            Call::SynchronizeEvent { event: id } => keys.synchronize_event = event(id),
+            Call::SynchronizeDevice(DeviceId(device)) => {
+                keys.synchronize_device = Some(device.to_string());
+            }
+            Call::SynchronizeThread(other) => {
+                keys.synchronize_thread = Some(text(&self.thread(*other)));
+            }
+            Call::Launch { step, .. } => keys.launch = Some(self.step(step, &mut keys)),
+            Call::Compute { step } => keys.compute = Some(self.step(step, &mut keys)),
+            Call::Record { event: id, .. } => keys.record = event(id),
+            Call::Wait { event: id, .. } => keys.wait = event(id),
+            Call::Work { time } => keys.work = Some(text(&time.exactly())),
+            Call::Replay { calls, .. } => keys.graph = Some(format!("[{calls} calls]")),
+            Call::Use(_) => {}
+        }
+        keys
     }
 
-    pub fn arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
-        self.keys.arguments.iter().flat_map(|arguments| arguments.get_ref())
+    /// The name of a step's kernel. What the kernel works on goes into the other keys.
+    fn step(&self, step: &Step, keys: &mut WrittenCall) -> String {
+        match step {
+            Step::Library(step) => self.library_step(step, keys),
+            Step::Own(step) => self.own_step(step, keys),
+        }
+    }
+
+    fn library_step(&self, step: &LibraryStep, keys: &mut WrittenCall) -> String {
+        let LibraryStep { kernel, arguments, inputs, output, lead, .. } = step;
+        keys.reads = Some(self.slices(inputs));
+        keys.writes = Some(text(&self.slice(output)));
+        let factor = kernel.has_factor().then(|| format!("a = {:?}", arguments.a));
+        let extent =
+            kernel.extent().map(|extent| format!("{} = {}", extent.name, arguments.extent));
+        keys.arguments = factor.or(extent).map(|argument| format!("{{ {argument} }}"));
+        keys.lead = (*lead > 0).then(|| lead.to_string());
+        text(kernel.name())
+    }
+
+    fn own_step(&self, step: &OwnStep, keys: &mut WrittenCall) -> String {
+        keys.reads = Some(self.slices(&step.reads));
+        keys.writes = Some(self.slices(&step.writes));
+        if !step.numbers.is_empty() {
+            let number = |(name, value): (&String, &f64)| format!("{} = {value}", key(name));
+            let numbers: Vec<String> = step.numbers.iter().map(number).collect();
+            keys.arguments = Some(format!("{{ {} }}", numbers.join(", ")));
+        }
+        let kernel = self.program.own_kernel(step);
+        if let GpuSide::Product(of) = kernel.gpu {
+            keys.r#type = Some(text(of.name()));
+            return text(Kernel::Matmul.name());
+        }
+        keys.elements = Some(step.elements.to_string());
+        text(&kernel.name)
     }
 }
 
@@ -294,37 +358,4 @@ impl fmt::Display for WrittenCall {
         let written: Vec<String> = there.map(|(key, value)| format!("{key} = {value}")).collect();
         write!(f, "{{ {} }}", written.join(", "))
     }
-}
-
-/// Adds to the schema of a call what the table says of several keys: a call is one of the calls,
-/// has what that needs, and nothing that it does not take.
-#[cfg(feature = "schema")]
-fn rules_of_keys(schema: &mut schemars::Schema) {
-    use serde_json::{Map, Value, json};
-    let call = |call: &&str| {
-        let needed = KEYS.iter().filter(|key| key.needed_by.contains(call)).map(|key| key.name);
-        json!({ "required": std::iter::once(*call).chain(needed).collect::<Vec<_>>() })
-    };
-    schema.insert("oneOf".to_owned(), CALLS.iter().map(call).collect());
-    if let Some(Value::String(text)) = schema.get_mut("description") {
-        *text = format!("{}: {}.", text.trim_end_matches('.'), list(CALLS));
-    }
-    let mut dependencies = Map::new();
-    for key in KEYS {
-        let of = [key.needed_by, key.taken_by].concat();
-        let rule: Vec<Value> = of.iter().map(|call| json!({ "required": [call] })).collect();
-        if !rule.is_empty() {
-            let rule = match key.beside {
-                [] => json!({ "anyOf": rule }),
-                beside => json!({ "anyOf": rule, "required": beside }),
-            };
-            dependencies.insert(key.name.to_owned(), rule);
-            let description = schema.pointer_mut(&format!("/properties/{}/description", key.name));
-            if let Some(Value::String(text)) = description {
-                let verb = if key.needed_by.is_empty() { "Taken" } else { "Needed" };
-                *text += &format!(" {verb} by {}.", list(&of));
-            }
-        }
-    }
-    schema.insert("dependencies".to_owned(), dependencies.into());
 }

@@ -1,31 +1,30 @@
-//! What is said of a kernel's cost.
+//! What is said of a kernel's cost, and of how it may be cut.
 
-use super::raw_kernel::{RawCpu, RawPoint, RawPoints, RawRoofline, RawStated};
+use super::raw_kernel::{
+    MOST_ELEMENTS, RawCpu, RawKernel, RawPoint, RawPoints, RawRoofline, RawStated,
+};
 use crate::files::{Fault, Spanned};
-use crate::kernels::{CpuSide, OwnCost};
+use crate::kernels::{CpuSide, Elementwise, OwnCost};
 use crate::units::Span;
 use std::ops::Range;
 
-/// The keys for a cost: a kernel has them for the GPU, and again for the CPU.
-#[derive(Clone, Copy)]
-pub(super) struct RawCost<'r> {
-    pub points: Option<&'r Spanned<RawPoints>>,
-    pub roofline: Option<&'r Spanned<RawRoofline>>,
-    pub stated: Option<&'r Spanned<RawStated>>,
-}
-
-/// The cost of a kernel, with its place; `None` if it has no key for one.
-pub(super) fn cost(name: &str, raw: RawCost<'_>) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
+/// The cost of a kernel by its keys for one, with its place; `None` if it has none of them. A
+/// kernel has these keys for the GPU, and again for the CPU.
+pub(super) fn cost(
+    name: &str,
+    by_points: Option<&Spanned<RawPoints>>,
+    by_roofline: Option<&Spanned<RawRoofline>>,
+    by_statement: Option<&Spanned<RawStated>>,
+) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
     let places = [
-        ("points", raw.points.map(Spanned::span)),
-        ("roofline", raw.roofline.map(Spanned::span)),
-        ("stated", raw.stated.map(Spanned::span)),
+        ("points", by_points.map(Spanned::span)),
+        ("roofline", by_roofline.map(Spanned::span)),
+        ("stated", by_statement.map(Spanned::span)),
     ];
     let Some(place) = only_one(name, places)? else { return Ok(None) };
-    let points = raw.points.map(|raw| points(name, raw));
-    let roofline = || raw.roofline.map(|raw| roofline(name, raw));
-    let stated = || raw.stated.map(|raw| stated(name, raw));
-    let cost = points.or_else(roofline).or_else(stated).transpose()?;
+    let cost = by_points.map(|raw| points(name, raw));
+    let cost = cost.or_else(|| by_roofline.map(|raw| roofline(name, raw)));
+    let cost = cost.or_else(|| by_statement.map(|raw| stated(name, raw))).transpose()?;
     Ok(cost.map(|cost| (cost, place)))
 }
 
@@ -45,8 +44,7 @@ pub(super) fn only_one(
 /// What is said of the CPU.
 pub(super) fn cpu(name: &str, raw: &Spanned<RawCpu>) -> Result<CpuSide, Fault> {
     let RawCpu { points, roofline, stated, command } = raw.get_ref();
-    let (points, roofline, stated) = (points.as_ref(), roofline.as_ref(), stated.as_ref());
-    let known = cost(name, RawCost { points, roofline, stated })?;
+    let known = cost(name, points.as_ref(), roofline.as_ref(), stated.as_ref())?;
     match (known, command) {
         (Some((cost, _)), None) => Ok(CpuSide::Cost(cost)),
         (Some(_), Some(command)) => {
@@ -177,4 +175,49 @@ fn nanos(text: &Spanned<String>) -> Result<f64, Fault> {
     Span::nanos_in(text.get_ref()).map_err(|error| {
         Fault::new(error.to_string(), text.span(), "no time", "write a time such as `\"120 us\"`")
     })
+}
+
+/// Whether a kernel may run on some of its elements, by what its table says.
+pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault> {
+    let Some(key) = &raw.elementwise else {
+        return raw.halo.as_ref().map_or(Ok(None), |halo| {
+            let message = format!("kernel `{}` has a `halo`, but cannot be split", raw.name);
+            let help = "list the arguments to be split in `elementwise`, or remove `halo`";
+            Err(Fault::new(message, halo.span(), "no chunks", help))
+        });
+    };
+    let (kernel, names) = (&raw.name, key.get_ref());
+    let has = |names: &[Spanned<String>], name: &Spanned<String>| {
+        names.iter().any(|one| one.get_ref() == name.get_ref())
+    };
+    if let Some(stray) = names.iter().find(|n| !has(&raw.reads, n) && !has(&raw.writes, n)) {
+        let message = format!("`{stray}` is not an argument of kernel `{kernel}`");
+        let help = "use names from its `reads` and `writes`";
+        return Err(Fault::new(message, stray.span(), "unknown", help));
+    }
+    if let Some(left) = raw.writes.iter().find(|name| !has(names, name)) {
+        let message = format!("`elementwise` of kernel `{kernel}` lacks an output");
+        let help = format!("add `{left}`, or remove `elementwise` so that the kernel is not split");
+        return Err(Fault::new(message, key.span(), "incomplete", help)
+            .and(left.span(), "not in `elementwise`"));
+    }
+    if raw.writes.is_empty() {
+        let message = format!("kernel `{kernel}` has `elementwise` but no `writes`");
+        let help = "name its outputs in both `writes` and `elementwise`";
+        return Err(Fault::new(message, key.span(), "incomplete", help));
+    }
+    if let Some(rule) = &raw.elements {
+        let message = format!("kernel `{kernel}` has both `elementwise` and `elements`");
+        let help = "remove `elements`: the size of the ranges sets the number";
+        return Err(
+            Fault::new(message, rule.span(), "given twice", help).and(key.span(), "also sets it")
+        );
+    }
+    let what = format!("`halo` of kernel `{kernel}`");
+    let halo = raw.halo.as_ref().map_or(Ok(0), |halo| halo.within(&what, 0..=MOST_ELEMENTS))?;
+    Ok(Some(Elementwise {
+        halo,
+        names: names.iter().map(|name| name.get_ref().clone()).collect(),
+        reads: raw.reads.iter().map(|name| has(names, name)).collect(),
+    }))
 }

@@ -1,7 +1,7 @@
 //! Whole-number expressions: in the names and byte ranges of calls, such as `i * 32 MiB` and
 //! `ring{i % 2}`, and in the rules of kernels, such as `ceil(columns / 32)`.
 
-use crate::files::{Fault, Spanned};
+use crate::files::{Fault, Spanned, in_backquotes};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -321,11 +321,9 @@ impl<'t, 'i> Reader<'t, 'i> {
             Names::Numbers => "a number of the launch",
         };
         let message = format!("`{name}` in `{}` is not {what}", self.part.text);
-        let known: Vec<String> =
-            self.indices.iter().map(|(index, _)| format!("`{index}`")).collect();
-        let help = match known.as_slice() {
-            [] => "define one: `repeat = 10, index = \"i\"`".to_owned(),
-            known => format!("use {}", known.join(", ")),
+        let help = match in_backquotes(self.indices.iter().map(|(index, _)| index)) {
+            none if none.is_empty() => "define one: `repeat = 10, index = \"i\"`".to_owned(),
+            known => format!("use {known}"),
         };
         let (label, help) = match self.names {
             Names::Indices => ("unknown index", help),

@@ -1,9 +1,9 @@
 //! Calls of kernels: of the library, of one's own, and products of any shape.
 
-use super::call::{KernelCall, needed};
-use super::expand::Expansion;
+use super::expansion::Expansion;
+use super::own::KernelCall;
 use super::scope::Scope;
-use crate::files::{Fault, Spanned};
+use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, CpuSide, GpuSide, Grid, Kernel, OwnKernel, ProductType};
 use crate::machine::StreamId;
 use crate::program::{
@@ -11,21 +11,20 @@ use crate::program::{
 };
 use crate::units::Bytes;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 impl Expansion<'_> {
     pub(super) fn launch(
         &mut self,
         call: &KernelCall<'_>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
+        stream: Option<&Spanned<String>>,
+    ) -> Result<Call, Fault> {
         let mut step = self.step(call)?;
-        let stream = self.stream_beside(call.keys.stream.as_ref(), step.slices().copied())?;
+        let stream = self.stream_beside(stream, step.slices().copied())?;
         if let Step::Library(step) = &mut step {
             let floats = Grid::workspace(step.kernel, &step.arguments);
             step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
         }
-        self.push(Call::Launch { stream, step }, span)
+        Ok(Call::Launch { stream, step })
     }
 
     /// The stream of a name, or the default stream of a GPU whose memory a kernel uses.
@@ -39,15 +38,6 @@ impl Expansion<'_> {
             Some(memory) => self.stream(name, &memory),
             None => self.stream_or_default(name),
         }
-    }
-
-    pub(super) fn compute(
-        &mut self,
-        call: &KernelCall<'_>,
-        span: &Range<usize>,
-    ) -> Result<(), Fault> {
-        let step = self.step(call)?;
-        self.push(Call::Compute { step }, span)
     }
 
     fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
@@ -64,7 +54,7 @@ impl Expansion<'_> {
         Slice { allocation, offset: Bytes::ZERO, length }
     }
 
-    fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
+    pub(super) fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
         let name = call.kernel.get_ref();
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
@@ -72,19 +62,17 @@ impl Expansion<'_> {
             return own.step(at, call, &mut self.scope).map(Step::Own);
         }
         let kernel = Kernel::from_name(name).ok_or_else(|| {
-            let message = format!("there is no kernel `{name}`");
             let own = declared.iter().map(|one| one.kernel.name.as_str());
             let all: Vec<&str> = own.chain(Kernel::ALL.map(Kernel::name)).collect();
-            let help = format!("use one of {}", all.join(", "));
-            Fault::new(message, call.kernel.span(), "unknown kernel", help)
+            unknown("kernel", name, call.kernel.span(), &all)
         })?;
-        if let Some(elements) = &call.keys.elements {
+        if let Some(elements) = call.elements {
             let message =
                 format!("the ranges already set the number of elements of kernel `{kernel}`");
             return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
         let has = |key: &str| call.arguments().any(|(name, _)| name.get_ref() == key);
-        let element_type = &call.keys.r#type;
+        let element_type = call.element_type;
         if kernel == Kernel::Matmul && (element_type.is_some() || has("rows") || has("columns")) {
             return self.product(call).map(Step::Own);
         }
@@ -107,24 +95,19 @@ impl Expansion<'_> {
                 Fault::new(message, value.span(), "not allowed", "correct it or remove it")
             })?;
         }
-        let lead = call.keys.lead.as_ref().map_or(Ok(0), |lead| {
-            u64::try_from(*lead.get_ref()).map_err(|_| {
-                let message = format!("`lead` is {lead}, but must be a number of elements");
-                Fault::new(message, lead.span(), "too small", "write a number of at least 0")
-            })
-        })?;
-        let writes = call.writes();
+        let lead = call.lead.map_or(Ok(0), |lead| lead.within("`lead`", 0..=i64::MAX))?;
+        let writes = call.all_writes();
         let [output] = &writes[..] else {
             let message =
                 format!("kernel `{kernel}` writes one range, but the call has {}", writes.len());
-            let place = needed(&call.keys.writes).span();
+            let place = call.writes.span();
             return Err(Fault::new(message, place, "one", "write a single range"));
         };
         let mut slice = |text| self.scope.slice(text);
         Ok(LibraryStep {
             kernel,
             arguments,
-            inputs: call.reads().iter().map(&mut slice).collect::<Result<_, _>>()?,
+            inputs: call.reads.iter().map(&mut slice).collect::<Result<_, _>>()?,
             output: slice(output)?,
             workspace: None,
             lead,
@@ -133,12 +116,10 @@ impl Expansion<'_> {
 
     /// A product of any shape, by cuBLAS.
     fn product(&mut self, call: &KernelCall<'_>) -> Result<OwnStep, Fault> {
-        let of = call.keys.r#type.as_ref().map_or(Ok(ProductType::F32), |named| {
-            let found = ProductType::ALL.into_iter().find(|one| one.name() == named.get_ref());
-            found.ok_or_else(|| {
-                let message = format!("`{named}` is not a type for products");
-                let help = "use f32, tf32 or bf16, all accumulated in f32";
-                Fault::new(message, named.span(), "unknown type", help)
+        let of = call.element_type.map_or(Ok(ProductType::F32), |named| {
+            ProductType::from_name(named.get_ref()).ok_or_else(|| {
+                let all = ProductType::ALL.map(ProductType::name);
+                unknown("type of a product", named.get_ref(), named.span(), &all)
             })
         })?;
         let mut numbers = BTreeMap::new();
@@ -155,7 +136,7 @@ impl Expansion<'_> {
             }
             numbers.insert(name.get_ref().clone(), size);
         }
-        if let Some(lead) = &call.keys.lead {
+        if let Some(lead) = call.lead {
             let message = "a product cannot have a `lead`".to_owned();
             return Err(Fault::new(message, lead.span(), "not allowed", "remove it"));
         }
@@ -167,7 +148,7 @@ impl Expansion<'_> {
             let slices = texts.iter().map(|text| self.scope.slice(text));
             slices.collect::<Result<Vec<_>, _>>()
         };
-        let (reads, writes) = (slices(call.reads())?, slices(&call.writes())?);
+        let (reads, writes) = (slices(call.reads)?, slices(&call.all_writes())?);
         let (geometry, parameters) = (None, Vec::new());
         let mut step =
             OwnStep { kernel, reads, writes, elements: 1, numbers, geometry, parameters };

@@ -5,27 +5,25 @@
 
 mod call;
 mod code;
-mod copies;
 mod cost;
-mod elementwise;
 mod expand;
+mod expansion;
 mod expression;
 mod kernels;
+mod keys;
 mod memory;
+mod names;
 mod own;
-mod raw;
 mod raw_kernel;
 mod rules;
 mod scope;
 mod threads;
 mod values;
 mod write;
-mod write_kernels;
 
-pub use expand::expand;
+pub use expand::{RawProgram, expand};
+pub use names::Names;
 pub use own::{DeclaredKernel, Launched};
-pub use raw::RawProgram;
 pub use raw_kernel::RawKernel;
 pub use scope::NamedBuffer;
-pub use write::{Names, write};
-pub use write_kernels::write_kernels;
+pub use write::{write, write_kernels};

@@ -1,16 +1,14 @@
 //! Kernels of one's own: from their tables to values, and from a call to a launch.
 
-use super::call::KernelCall;
 use super::code::code;
-use super::cost::{RawCost, cost, cpu};
-use super::elementwise::elementwise;
+use super::cost::{cost, cpu, elementwise};
 use super::expression::{Indices, names};
+use super::names::{number, text};
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
 use super::rules::Rules;
 use super::scope::Scope;
-use super::values::{Number, RawParameter};
-use super::write::{number, text};
-use crate::files::{Fault, Spanned};
+use super::values::{Number, OneOrMore, RawParameter};
+use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
 use crate::program::{OwnStep, Slice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +41,27 @@ pub struct Launched<'l> {
     pub place: Range<usize>,
 }
 
+/// A call of a kernel, with the keys that say what it works on.
+pub(super) struct KernelCall<'r> {
+    pub kernel: &'r Spanned<String>,
+    pub reads: &'r [Spanned<String>],
+    pub writes: &'r Spanned<OneOrMore>,
+    pub arguments: Option<&'r BTreeMap<Spanned<String>, Spanned<f64>>>,
+    pub elements: Option<&'r Spanned<i64>>,
+    pub element_type: Option<&'r Spanned<String>>,
+    pub lead: Option<&'r Spanned<i64>>,
+}
+
+impl KernelCall<'_> {
+    pub fn all_writes(&self) -> Vec<Spanned<String>> {
+        self.writes.get_ref().all(self.writes.span())
+    }
+
+    pub fn arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
+        self.arguments.into_iter().flatten()
+    }
+}
+
 impl DeclaredKernel {
     /// Reads a kernel and the files that it names, which lie relative to `folder`.
     ///
@@ -54,9 +73,7 @@ impl DeclaredKernel {
             let message = format!("the library already has a kernel named `{name}`");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
-        let (points, roofline, stated) =
-            (raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref());
-        let known = cost(&name, RawCost { points, roofline, stated })?;
+        let known = cost(&name, raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref())?;
         let (code, files) = code(raw, folder)?.unzip();
         let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
         let gpu = match (code, known) {
@@ -129,15 +146,15 @@ impl DeclaredKernel {
         scope: &mut Scope,
     ) -> Result<OwnStep, Fault> {
         let (name, raw) = (&self.kernel.name, &self.raw);
-        if let Some(lead) = &call.keys.lead {
+        let of_library = [
+            ("lead", call.lead.map(Spanned::span)),
+            ("type", call.element_type.map(Spanned::span)),
+        ];
+        for (key, place) in of_library {
+            let Some(place) = place else { continue };
             let message =
-                format!("`lead` only applies to library kernels, not to your own kernel `{name}`");
-            return Err(Fault::new(message, lead.span(), "not taken", "remove it"));
-        }
-        if let Some(stray) = &call.keys.r#type {
-            let message =
-                format!("`type` only applies to library kernels, not to your own kernel `{name}`");
-            return Err(Fault::new(message, stray.span(), "not taken", "remove it"));
+                format!("`{key}` only applies to library kernels, not to your own kernel `{name}`");
+            return Err(Fault::new(message, place, "not taken", "remove it"));
         }
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
@@ -155,10 +172,10 @@ impl DeclaredKernel {
             }
             texts.iter().map(|text| scope.slice(text)).collect::<Result<Vec<Slice>, _>>()
         };
-        let reads = slices(call.reads(), &raw.reads, "reads")?;
-        let writes = slices(&call.writes(), &raw.writes, "writes")?;
+        let reads = slices(call.reads, &raw.reads, "reads")?;
+        let writes = slices(&call.all_writes(), &raw.writes, "writes")?;
         let numbers = self.numbers(call.arguments())?;
-        let (elements, place) = (call.keys.elements.as_ref(), call.kernel.span());
+        let (elements, place) = (call.elements, call.kernel.span());
         let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
             let message =
                 format!("this launch of `{name}` does not say how many elements it works on");
@@ -344,9 +361,8 @@ impl DeclaredKernel {
             }
             "f64" => Parameter::F64(rules.real(number)?),
             other => {
-                let message = format!("`{other}` is not a parameter type");
-                let help = "use i32, u32, i64, u64, f32 or f64";
-                return Err(Fault::new(message, of.span(), "unknown type", help));
+                let all = ["i32", "u32", "i64", "u64", "f32", "f64"];
+                return Err(unknown("type of a parameter", other, of.span(), &all));
             }
         })
     }

@@ -18,9 +18,8 @@ pub(super) const MOST_ELEMENTS: i64 = 1 << 50;
 /// given by `points`, a `roofline` or a `stated` time. `cpu` gives the time of the same work on the
 /// CPU. Programs launch it with `launch = "name"`.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Kernel"))]
 #[serde(deny_unknown_fields, expecting = "a [[kernel]] table")]
-#[cfg_attr(feature = "schema", schemars(rename = "Kernel"))]
 pub struct RawKernel {
     /// Name of the kernel. Must differ from all library kernels.
     pub name: Spanned<String>,
@@ -80,8 +79,7 @@ pub type RawPoints = Vec<RawPoint>;
 
 /// A number of elements and a time. The pair of serde passes over a third value in silence.
 #[derive(Debug, Clone)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(inline, with = "(f64, String)"))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(inline, with = "(f64, String)"))]
 pub struct RawPoint(pub Spanned<f64>, pub Spanned<String>);
 
 written_in_several_ways! {
@@ -100,12 +98,11 @@ written_in_several_ways! {
 
 /// Work per element. The slower of arithmetic and memory sets the time.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Roofline"))]
 #[serde(
     deny_unknown_fields,
     expecting = "a table such as { flops_per_element = 12, bytes_per_element = 8 }"
 )]
-#[cfg_attr(feature = "schema", schemars(rename = "Roofline"))]
 pub struct RawRoofline {
     /// Number of floating-point operations; a fused multiply-add counts as two.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
@@ -117,12 +114,11 @@ pub struct RawRoofline {
 
 /// A stated time.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Stated"))]
 #[serde(
     deny_unknown_fields,
     expecting = "a table such as { fixed = \"5 us\", per_element = \"0.2 ns\", range = \"10%\" }"
 )]
-#[cfg_attr(feature = "schema", schemars(rename = "Stated"))]
 pub struct RawStated {
     /// Time independent of the size, such as `"5 us"`. Default: none.
     pub fixed: Option<Spanned<String>>,
@@ -135,9 +131,8 @@ pub struct RawStated {
 
 /// The time of a kernel's work on the CPU, given by one of these keys.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "CpuSide"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { stated = { per_element = \"1 ns\" } }")]
-#[cfg_attr(feature = "schema", schemars(rename = "CpuSide"))]
 pub struct RawCpu {
     /// Times for several numbers of elements: `[[1e6, "2 ms"], [1e7, "21 ms"]]`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Vec<Number>>>"))]
@@ -154,9 +149,8 @@ pub struct RawCpu {
 
 /// A kernel's file: its path or its contents.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "KernelFile"))]
 #[serde(untagged, expecting = "a path, or { name = \"blur.cu\", text = \"...\" }")]
-#[cfg_attr(feature = "schema", schemars(rename = "KernelFile"))]
 pub enum RawFile {
     Path(String),
     Held(RawHeld),
@@ -164,9 +158,8 @@ pub enum RawFile {
 
 /// The contents of a file, for a scenario without further files.
 #[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "HeldFile"))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", schemars(rename = "HeldFile"))]
 pub struct RawHeld {
     /// Name of the file in messages.
     pub name: String,

@@ -1,8 +1,7 @@
 //! What the names in a program stand for: memory, streams and events.
 
 use super::expression::{Indices, Part, evaluate, filled_in};
-use super::raw::{RawKind, RawMemory, RawProgram, RawStream, RawStreamKind};
-use super::write::numbered;
+use super::names::{known, numbered};
 use crate::files::{Fault, Spanned};
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
@@ -10,10 +9,82 @@ use crate::program::{
     StreamTraits,
 };
 use crate::units::Bytes;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// More GPUs than a host has.
 const MOST_GPUS: i64 = 64;
+
+// The doc comments of what is deserialized are descriptions in the JSON Schema of scenarios.
+
+/// Memory that belongs to the program.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Memory"))]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { name = \"d\", kind = \"device\", size = \"4 MiB\" }"
+)]
+pub struct RawMemory {
+    /// Name of the memory. No buffer may have the same name.
+    pub name: Spanned<String>,
+    /// Kind of memory.
+    pub kind: RawKind,
+    /// Size, such as `"64 MiB"`.
+    pub size: Spanned<String>,
+    /// The GPU that it is on, counted from 0. Only for `kind = "device"`. Default: 0.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    pub gpu: Option<Spanned<i64>>,
+}
+
+/// A kind of memory.
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "MemoryKind"))]
+#[serde(rename_all = "kebab-case")]
+pub enum RawKind {
+    /// GPU memory.
+    Device,
+    /// Ordinary host memory: the driver stages copies.
+    Pageable,
+    /// Page-locked host memory, which kernels can also access over the link.
+    Pinned,
+    /// Page-locked host memory that is fast for the CPU to write and very slow to read.
+    WriteCombined,
+    /// Memory whose pages migrate to where they are used (`cudaMallocManaged`).
+    Managed,
+}
+
+/// A stream with special properties.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Stream"))]
+#[serde(deny_unknown_fields, expecting = "a table such as { name = \"s\", priority = -1 }")]
+pub struct RawStream {
+    /// Name by which calls refer to the stream.
+    pub name: Spanned<String>,
+    /// Whether the stream and the legacy default stream wait for each other. Default: `blocking`.
+    pub kind: Option<RawStreamKind>,
+    /// Priority: blocks from the stream with the lowest number are dispatched first. Default: 0.
+    #[serde(default)]
+    pub priority: i32,
+    /// The GPU of the stream, counted from 0. Default: 0.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    pub gpu: Option<Spanned<i64>>,
+}
+
+/// Whether a stream and the legacy default stream wait for each other.
+#[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "StreamKind"))]
+#[serde(rename_all = "kebab-case")]
+pub enum RawStreamKind {
+    /// They wait for each other, as with `cudaStreamCreate`.
+    Blocking,
+    /// They do not wait for each other, as with the flag `cudaStreamNonBlocking`.
+    NonBlocking,
+    /// The legacy default stream itself. A copy that names this stream is asynchronous; a copy
+    /// without a stream is not.
+    LegacyDefault,
+}
 
 /// A buffer that calls may name.
 #[derive(Debug, Clone)]
@@ -39,13 +110,17 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub fn new(raw: &RawProgram, buffers: &[NamedBuffer]) -> Result<Self, Fault> {
+    pub fn new(
+        memory: &[RawMemory],
+        streams: &[RawStream],
+        buffers: &[NamedBuffer],
+    ) -> Result<Self, Fault> {
         let mut scope = Self { buffers: buffers.to_vec(), ..Self::default() };
-        for memory in &raw.memory {
+        for memory in memory {
             let allocation = scope.memory(memory)?;
             scope.allocations.push(allocation);
         }
-        for stream in &raw.streams {
+        for stream in streams {
             scope.add_stream(stream)?;
         }
         Ok(scope)
@@ -276,21 +351,7 @@ fn at_indices(indices: &Indices) -> String {
     if all.is_empty() { String::new() } else { format!(" (with {})", all.join(", ")) }
 }
 
-fn known<'n>(before: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<String> = names.take(8).map(|name| format!("`{name}`")).collect();
-    if names.is_empty() {
-        "there are none".to_owned()
-    } else {
-        before.to_owned() + &names.join(", ")
-    }
-}
-
 fn device(gpu: Option<&Spanned<i64>>) -> Result<DeviceId, Fault> {
     let Some(gpu) = gpu else { return Ok(DeviceId::FIRST) };
-    let number = usize::try_from(*gpu.get_ref()).ok().filter(|_| *gpu.get_ref() < MOST_GPUS);
-    number.map(DeviceId).ok_or_else(|| {
-        let message = format!("`gpu` cannot be {gpu}");
-        let help = format!("write a GPU's number, from 0 to {}", MOST_GPUS - 1);
-        Fault::new(message, gpu.span(), "out of range", help)
-    })
+    gpu.within("`gpu`", 0..=MOST_GPUS - 1).map(|number| DeviceId(number as usize))
 }

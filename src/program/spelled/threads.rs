@@ -1,12 +1,10 @@
 //! Host threads as they are spelled out.
 
 use super::expression::{Indices, Part, filled_in};
+use super::names::{MAIN, known};
 use crate::files::{Fault, Spanned};
 use crate::machine::DeviceId;
 use crate::program::{MOST_THREADS, ThreadId};
-
-/// The name of the thread that makes the set-up, and all calls that name no other.
-pub(super) const MAIN: &str = "main";
 
 /// Host threads by their names.
 #[derive(Debug)]
@@ -73,9 +71,7 @@ impl HostThreads {
         let name = filled_in(part, indices)?;
         let Some(thread) = self.named(&name) else {
             let message = format!("no earlier call is made by a thread `{name}`");
-            let known: Vec<String> =
-                self.names.iter().take(8).map(|name| format!("`{name}`")).collect();
-            let help = "known threads: ".to_owned() + &known.join(", ");
+            let help = known("known threads: ", self.names.iter().map(String::as_str));
             return Err(part.fault(message, "unknown thread", help));
         };
         if thread == self.making {

@@ -1,225 +1,13 @@
-//! Writes programs as a person would spell them out.
+//! Writes programs and their kernels as a person would spell them out.
 
 use super::call::WrittenCall;
-use super::threads::MAIN;
-use super::values::Number;
-use crate::kernels::{GpuSide, Kernel};
-use crate::machine::{DeviceId, HostMemory, Residence, StreamId};
-use crate::program::{
-    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, OwnStep, Place, Program, Slice,
-    Step, StreamKind, StreamTraits, ThreadId, Threads,
-};
-use crate::units::Bytes;
+use super::names::{Names, text};
+use crate::kernels::{CpuSide, GpuSide, Image, OwnCost, OwnKernel};
+use crate::machine::{DeviceId, HostMemory, StreamId};
+use crate::program::{AllocationId, Call, Place, Program, StreamKind, ThreadId};
+use crate::units::Span;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// What a written program calls its memory and streams. Every name stands for one thing: where
-/// several allocations are called `x`, those of the program's own are `gpu:x`, `gpu:x 2` and so on.
-#[derive(Debug)]
-pub struct Names<'p> {
-    program: &'p Program,
-    memory: Vec<String>,
-    /// For each event, how many others calls name before it.
-    events: Vec<usize>,
-}
-
-impl<'p> Names<'p> {
-    pub fn in_program(program: &'p Program) -> Self {
-        let mut names = Self { program, memory: Vec::new(), events: numbers_of_events(program) };
-        for allocation in &program.allocations {
-            let plain = names.without_number(allocation);
-            let numbered = (2..).map(|number| format!("{plain} {number}"));
-            let mut all = std::iter::once(plain.clone()).chain(numbered);
-            let free = all.find(|name| !names.memory.contains(name));
-            names.memory.push(free.expect("one number is free"));
-        }
-        names
-    }
-
-    /// What an allocation is called without the number that tells it from others of its name.
-    pub fn without_number(&self, allocation: &Allocation) -> String {
-        let name = &allocation.name;
-        let of_name = self.program.allocations.iter().filter(|one| one.name == *name).count();
-        match allocation.place {
-            _ if of_name == 1 || allocation.holds.is_some() => name.clone(),
-            Place::Host(_) => format!("host:{name}"),
-            Place::Device(DeviceId(device)) if self.program.devices() > 1 => {
-                format!("gpu{device}:{name}")
-            }
-            Place::Device(_) => format!("gpu:{name}"),
-        }
-    }
-
-    pub fn memory(&self, id: AllocationId) -> &str {
-        &self.memory[id.0]
-    }
-
-    /// The name of a stream: that which the scenario gives it, or `s2`; `default` for the legacy
-    /// default stream.
-    pub fn stream(&self, id: StreamId) -> String {
-        let StreamTraits { kind, device, .. } = self.program.streams[id.0];
-        match (kind, device) {
-            (StreamKind::LegacyDefault, DeviceId::FIRST) => "default".to_owned(),
-            (StreamKind::LegacyDefault, DeviceId(device)) => format!("default of GPU {device}"),
-            _ => match self.program.stream_names.get(id.0) {
-                Some(name) => name.clone(),
-                None => numbered(id),
-            },
-        }
-    }
-
-    /// The name of a host thread.
-    pub fn thread(&self, ThreadId(id): ThreadId) -> String {
-        if id == 0 { MAIN.to_owned() } else { format!("t{id}") }
-    }
-
-    /// A call on one line, and the thread that makes it. The calls of a `graph` are not in it.
-    pub fn call(&self, call: &Call, thread: ThreadId) -> String {
-        match call {
-            // The text form has no key for it: it follows from the streams of the other calls.
-            Call::Use(DeviceId(device)) => format!("{{ use = {device} }}"),
-            _ => self.written(call, thread).to_string(),
-        }
-    }
-
-    fn written(&self, call: &Call, thread: ThreadId) -> WrittenCall {
-        let slice = |slice: &Slice| Some(text(&self.slice(slice)));
-        let memory = |id: &AllocationId| Some(text(self.memory(*id)));
-        let event = |id: &EventId| Some(text(&format!("e{}", self.events[id.0])));
-        let stream = call.stream().map(|stream| text(&self.stream(stream)));
-        let thread = (thread != ThreadId::MAIN).then(|| text(&self.thread(thread)));
-        let mut keys = WrittenCall { stream, thread, ..WrittenCall::default() };
-        match call {
-            Call::Allocate { allocation, .. } => keys.allocate = memory(allocation),
-            Call::Pin(id) => keys.pin = memory(id),
-            Call::Renew(id) => keys.renew = memory(id),
-            Call::Free { allocation, .. } => keys.free = memory(allocation),
-            Call::Unpin(id) => keys.unpin = memory(id),
-            Call::Clear { target, .. } => keys.clear = slice(target),
-            Call::Copy { by, from, to, rows } => {
-                (keys.copy, keys.to) = (slice(from), slice(to));
-                if let Some(rows) = rows {
-                    keys.rows = Some(rows.count(from).to_string());
-                    keys.row = Some(text(&rows.row.exactly()));
-                    [keys.pitch, keys.to_pitch] =
-                        rows.pitch.map(|pitch| Some(text(&pitch.exactly())));
-                }
-                keys.threads = (*by == CopyBy::Host(Threads::All)).then(|| text("all"));
-            }
-            Call::Prefetch { target, to, .. } => {
-                keys.prefetch = slice(target);
-                keys.to = Some(text(match to {
-                    Residence::Device => "gpu",
-                    Residence::Host => "host",
-                }));
-            }
-            Call::Synchronize { .. } => keys.synchronize = keys.stream.take(),
-            Call::SynchronizeEvent { event: id } => keys.synchronize_event = event(id),
-            Call::SynchronizeDevice(DeviceId(device)) => {
-                keys.synchronize_device = Some(device.to_string());
-            }
-            Call::SynchronizeThread(other) => {
-                keys.synchronize_thread = Some(text(&self.thread(*other)));
-            }
-            Call::Launch { step, .. } => keys.launch = Some(self.step(step, &mut keys)),
-            Call::Compute { step } => keys.compute = Some(self.step(step, &mut keys)),
-            Call::Record { event: id, .. } => keys.record = event(id),
-            Call::Wait { event: id, .. } => keys.wait = event(id),
-            Call::Work { time } => keys.work = Some(text(&time.exactly())),
-            Call::Replay { calls, .. } => keys.graph = Some(format!("[{calls} calls]")),
-            Call::Use(_) => {}
-        }
-        keys
-    }
-
-    /// The name of a step's kernel. What the kernel works on goes into the other keys.
-    fn step(&self, step: &Step, keys: &mut WrittenCall) -> String {
-        match step {
-            Step::Library(step) => self.library_step(step, keys),
-            Step::Own(step) => self.own_step(step, keys),
-        }
-    }
-
-    fn library_step(&self, step: &LibraryStep, keys: &mut WrittenCall) -> String {
-        let LibraryStep { kernel, arguments, inputs, output, lead, .. } = step;
-        keys.reads = Some(self.slices(inputs));
-        keys.writes = Some(text(&self.slice(output)));
-        let factor = kernel.has_factor().then(|| format!("a = {:?}", arguments.a));
-        let extent =
-            kernel.extent().map(|extent| format!("{} = {}", extent.name, arguments.extent));
-        keys.arguments = factor.or(extent).map(|argument| format!("{{ {argument} }}"));
-        keys.lead = (*lead > 0).then(|| lead.to_string());
-        text(kernel.name())
-    }
-
-    fn own_step(&self, step: &OwnStep, keys: &mut WrittenCall) -> String {
-        keys.reads = Some(self.slices(&step.reads));
-        keys.writes = Some(self.slices(&step.writes));
-        if !step.numbers.is_empty() {
-            let number = |(name, value): (&String, &f64)| format!("{} = {value}", key(name));
-            let numbers: Vec<String> = step.numbers.iter().map(number).collect();
-            keys.arguments = Some(format!("{{ {} }}", numbers.join(", ")));
-        }
-        let kernel = self.program.own_kernel(step);
-        if let GpuSide::Product(of) = kernel.gpu {
-            keys.r#type = Some(text(of.name()));
-            return text(Kernel::Matmul.name());
-        }
-        keys.elements = Some(step.elements.to_string());
-        text(&kernel.name)
-    }
-
-    fn slices(&self, slices: &[Slice]) -> String {
-        let slices: Vec<String> = slices.iter().map(|one| text(&self.slice(one))).collect();
-        format!("[{}]", slices.join(", "))
-    }
-
-    fn slice(&self, slice: &Slice) -> String {
-        let name = self.memory(slice.allocation);
-        let all = self.program.allocation(slice.allocation).bytes;
-        match (slice.offset, slice.end()) {
-            (Bytes::ZERO, end) if end == all => name.to_owned(),
-            (from, end) if end == all => format!("{name}[{}..]", from.exactly()),
-            (Bytes::ZERO, end) => format!("{name}[..{}]", end.exactly()),
-            (from, end) => format!("{name}[{}..{}]", from.exactly(), end.exactly()),
-        }
-    }
-}
-
-/// The name of a stream that has none of its own.
-pub(super) fn numbered(StreamId(id): StreamId) -> String {
-    format!("s{id}")
-}
-
-fn numbers_of_events(program: &Program) -> Vec<usize> {
-    let mut numbers = vec![usize::MAX; program.events];
-    let mut next = 0;
-    for id in program.calls().filter_map(|call| call.event()) {
-        if numbers[id.0] == usize::MAX {
-            numbers[id.0] = next;
-            next += 1;
-        }
-    }
-    numbers
-}
-
-/// A key, in quotation marks where TOML needs them.
-fn key(name: &str) -> String {
-    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || ['_', '-'].contains(&letter);
-    let is_plain = !name.is_empty() && name.chars().all(is_bare);
-    if is_plain { name.to_owned() } else { text(name) }
-}
-
-/// A number, or the expression that gives it.
-pub(super) fn number(number: &Number) -> String {
-    match number {
-        Number::Value(value) => value.to_string(),
-        Number::Text(expression) => text(expression),
-    }
-}
-
-pub(super) fn text(text: &str) -> String {
-    toml::Value::from(text).to_string()
-}
 
 /// A program as a `[[program]]` table, which reads back as one that does the same. What is added
 /// to every program that needs it is not written: the workspaces of reductions, and the calls that
@@ -241,7 +29,8 @@ pub fn write(program: &Program) -> String {
             Place::Device(DeviceId(device @ 1..)) => format!(", gpu = {device}"),
             _ => String::new(),
         };
-        let (name, size) = (text(&names.memory[id]), text(&allocation.bytes.exactly()));
+        let (name, size) =
+            (text(names.memory(AllocationId(id))), text(&allocation.bytes.exactly()));
         format!("{{ name = {name}, kind = \"{kind}\", size = {size}{gpu} }}")
     });
     list(&mut table, "memory", memory);
@@ -317,4 +106,78 @@ fn lines(
         (at, rest) = (at + 1, after);
     }
     lines
+}
+
+/// The kernels that calls name and the library does not have, as `[[kernel]]` tables in the order
+/// of their first calls. What their files hold is written, too: no other file is needed.
+pub fn write_kernels(program: &Program) -> String {
+    let mut seen = BTreeSet::new();
+    let used = program.own_steps().filter(|(step, _)| seen.insert(step.kernel));
+    used.filter_map(|(step, _)| table_of_kernel(program.own_kernel(step))).collect()
+}
+
+fn table_of_kernel(kernel: &OwnKernel) -> Option<String> {
+    let OwnKernel { name, gpu, cpu, rule, elementwise } = kernel;
+    let gpu = match gpu {
+        // cuBLAS has it.
+        GpuSide::Product(_) => return None,
+        GpuSide::Unknown => String::new(),
+        GpuSide::Cost(cost) => format!("{}\n", key_of_cost(cost)),
+        GpuSide::Code(code) => {
+            let (form, held, headers) = match &code.image {
+                Image::Source { text, headers } => ("source", text, &headers[..]),
+                Image::Ptx(text) => ("ptx", text, &[][..]),
+                Image::Cubin(digits) => ("cubin", digits, &[][..]),
+            };
+            let headers: Vec<String> = headers
+                .iter()
+                .map(|(name, held)| format!("{} = {}", text(name), text(held)))
+                .collect();
+            let headers = match headers.as_slice() {
+                [] => String::new(),
+                headers => format!(", headers = {{ {} }}", headers.join(", ")),
+            };
+            let file = format!("name = {}, text = {}{headers}", text(&code.file), text(held));
+            format!("{form} = {{ {file} }}\nentry = {}\n", text(&code.entry))
+        }
+    };
+    let cpu = match cpu {
+        CpuSide::Unknown => String::new(),
+        CpuSide::Cost(cost) => format!("cpu = {{ {} }}\n", key_of_cost(cost)),
+        CpuSide::Command(words) => {
+            let words: Vec<String> = words.iter().map(|word| text(word)).collect();
+            format!("cpu = {{ command = [{}] }}\n", words.join(", "))
+        }
+    };
+    let elementwise = elementwise.as_ref().map_or(String::new(), |one| {
+        let names: Vec<String> = one.names.iter().map(|name| text(name)).collect();
+        let halo = match one.halo {
+            0 => String::new(),
+            halo => format!("halo = {halo}\n"),
+        };
+        format!("elementwise = [{}]\n{halo}", names.join(", "))
+    });
+    Some(format!("[[kernel]]\nname = {}\n{gpu}{rule}{elementwise}{cpu}\n", text(name)))
+}
+
+/// A cost with its key.
+fn key_of_cost(cost: &OwnCost) -> String {
+    match cost {
+        OwnCost::Points(points) => {
+            let point = |(n, time): &(u64, Span)| format!("[{n}, \"{} ns\"]", time.nanos());
+            let points: Vec<String> = points.iter().map(point).collect();
+            format!("points = [{}]", points.join(", "))
+        }
+        OwnCost::Roofline { flops_per_element, bytes_per_element } => format!(
+            "roofline = {{ flops_per_element = {flops_per_element}, bytes_per_element = \
+             {bytes_per_element} }}"
+        ),
+        OwnCost::Stated { fixed, per_element, range } => {
+            let range = range.map(|range| format!(", range = \"{}%\"", range * 100.0));
+            let range = range.unwrap_or_default();
+            format!(
+                "stated = {{ fixed = \"{fixed} ns\", per_element = \"{per_element} ns\"{range} }}"
+            )
+        }
+    }
 }

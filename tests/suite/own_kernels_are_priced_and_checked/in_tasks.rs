@@ -202,7 +202,7 @@ fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
         (
             along("[\"in\", \"out\"]\nhalo = -1"),
             "-1",
-            "kernel `k` cannot have a halo of -1 elements",
+            "`halo` of kernel `k` is -1, but must be at least 0",
             "a whole number from 0",
         ),
         (

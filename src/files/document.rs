@@ -1,0 +1,242 @@
+//! TOML to Rust types, with the place and the key of what does not fit.
+//!
+//! Invariant: every error has the place of the innermost value that it is about.
+
+use super::fault::Fault;
+#[cfg(feature = "schema")]
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_path_to_error::Segment;
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
+use toml::de::DeTable;
+
+/// Parses TOML and decodes it.
+///
+/// # Errors
+/// If the text is not TOML, or something in it does not fit the type.
+pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
+    let document = parse(text)?;
+    let span = document.span();
+    decode_table(document.into_inner(), span)
+}
+
+/// Parses TOML.
+///
+/// # Errors
+/// If the text is not TOML.
+pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
+    DeTable::parse(text).map_err(|error| TomlError {
+        message: error.message().to_owned(),
+        span: error.span().unwrap_or_default(),
+        keys: Vec::new(),
+    })
+}
+
+/// Decodes a table that stands at `span` of the text.
+///
+/// # Errors
+/// If something in it does not fit the type.
+pub fn decode_table<'i, T: Deserialize<'i>>(
+    table: DeTable<'i>,
+    span: Range<usize>,
+) -> Result<T, TomlError> {
+    let document = toml::Deserializer::from(toml::Spanned::new(span, table));
+    serde_path_to_error::deserialize(document).map_err(TomlError::from)
+}
+
+/// What does not fit its type, or is not TOML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TomlError {
+    pub message: String,
+    /// In bytes of the text.
+    pub span: Range<usize>,
+    /// The keys that lead to the value, outermost first.
+    pub keys: Vec<String>,
+}
+
+/// What the crate `toml` asks a type for that wants to know its place: no key of a document.
+const PLACE: &str = "$__serde_spanned_private_";
+
+impl From<serde_path_to_error::Error<toml::de::Error>> for TomlError {
+    fn from(error: serde_path_to_error::Error<toml::de::Error>) -> Self {
+        let keys = error.path().iter().filter_map(|segment| match segment {
+            Segment::Map { key } if !key.starts_with(PLACE) => Some(key.clone()),
+            _ => None,
+        });
+        let mut keys: Vec<String> = keys.collect();
+        let error = error.into_inner();
+        // An unknown key leads to no value: its table is what the error is about.
+        if error.message().starts_with("unknown field `") {
+            keys.pop();
+        }
+        let span = error.span().unwrap_or_default();
+        Self { message: error.message().to_owned(), span, keys }
+    }
+}
+
+impl fmt::Display for TomlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if self.keys.is_empty() { Ok(()) } else { write!(f, " (in `{}`)", self.keys.join(".")) }
+    }
+}
+
+impl std::error::Error for TomlError {}
+
+/// A value with its place, in bytes of the text. A JSON Schema describes it as the value itself,
+/// which the type of the crate `toml` cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(transparent)]
+pub struct Spanned<T>(toml::Spanned<T>);
+
+impl<T> Spanned<T> {
+    pub fn new(span: Range<usize>, value: T) -> Self {
+        Self(toml::Spanned::new(span, value))
+    }
+
+    pub fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+
+    pub fn get_ref(&self) -> &T {
+        self.0.get_ref()
+    }
+}
+
+impl Spanned<i64> {
+    /// The number, which is to lie within limits that are not below 0. Messages call it `what`.
+    ///
+    /// # Errors
+    /// If it is too small or too large.
+    pub fn within(&self, what: &str, allowed: RangeInclusive<i64>) -> Result<u64, Fault> {
+        let value = *self.get_ref();
+        let (least, most) = allowed.into_inner();
+        let (limit, label) = if value < least {
+            (format!("at least {least}"), "too small")
+        } else if value > most {
+            (format!("at most {most}"), "too large")
+        } else {
+            return Ok(value as u64);
+        };
+        let help = match most {
+            i64::MAX => format!("write a whole number of {least} or more"),
+            _ => format!("write a whole number from {least} to {most}"),
+        };
+        let message = format!("{what} is {value}, but must be {limit}");
+        Err(Fault::new(message, self.span(), label, help))
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Spanned<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get_ref().fmt(f)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T: JsonSchema> JsonSchema for Spanned<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Reads such a value: what errors say is expected, and the visits of serde that make one. An
+/// untagged enum of serde would not say which key of a table is wrong.
+macro_rules! written_in_several_ways {
+    ($Value:ident, $expected:literal, $($visits:tt)*) => {
+        impl<'de> serde::de::Deserialize<'de> for $Value {
+            fn deserialize<D: serde::de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Ways;
+
+                impl<'de> serde::de::Visitor<'de> for Ways {
+                    type Value = $Value;
+
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str($expected)
+                    }
+
+                    $($visits)*
+                }
+
+                from.deserialize_any(Ways)
+            }
+        }
+    };
+}
+
+pub(crate) use written_in_several_ways;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    struct Machine {
+        name: Option<String>,
+        seed: u64,
+        pairs: Vec<(f64, f64)>,
+        kind: Kind,
+        #[serde(default)]
+        links: BTreeMap<String, Kind>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    enum Kind {
+        Plain,
+        Wide(u8),
+        Shared(Sharers),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sharers {
+        by: i64,
+    }
+
+    const TEXT: &str = "seed = 0xffff_ffff_ffff_ffff\npairs = [[1, 2.5], [inf, -1e3]]\n\
+                        kind = \"plain\"\n[links]\na = { wide = 16 }\nb.shared.by = -2\n";
+
+    /// What is wrong, the text that the error marks, and the keys that lead there.
+    fn wrong(from: &str, to: &str) -> (String, String, String) {
+        let text = TEXT.replace(from, to);
+        let error = decode::<Machine>(&text).expect_err("it does not fit");
+        (error.message, text[error.span].to_owned(), error.keys.join("."))
+    }
+
+    #[test]
+    fn errors_have_the_place_and_the_keys_of_what_is_wrong() {
+        let found: Machine = decode(TEXT).expect("it fits");
+        assert_eq!(found.links["b"], Kind::Shared(Sharers { by: -2 }));
+        let (message, place, keys) = wrong("2.5", "true");
+        assert!(message.starts_with("invalid type: boolean `true`"), "{message}");
+        assert_eq!((place.as_str(), keys.as_str()), ("true", "pairs"));
+        let (message, place, keys) = wrong("wide = 16", "wide = 256");
+        assert!(message.contains("256"), "{message}");
+        assert_eq!((place.as_str(), keys.as_str()), ("256", "links.a"));
+        let (message, place, keys) = wrong("by = -2", "bye = -2");
+        assert!(message.starts_with("unknown field `bye`"), "{message}");
+        assert_eq!((place.as_str(), keys.as_str()), ("bye", "links.b"));
+        let (message, place, _) = wrong("ffff\n", "ffff_f\n");
+        assert!(message.contains("integer"), "{message}");
+        assert_eq!(place, "0xffff_ffff_ffff_ffff_f");
+        let (message, place, keys) = wrong("kind = \"plain\"", "kind = 1979-05-27");
+        assert!(message.contains("string or table"), "{message}");
+        assert_eq!((place.as_str(), keys.as_str()), ("1979-05-27", "kind"));
+    }
+}
