@@ -4,7 +4,7 @@ use super::failure::drawn;
 use super::profiles::{deliver, in_folder};
 use super::{Failure, Format, Outcome};
 use crate::profile::Profile;
-use crate::report::{Checked, CheckedFile, FileKind, Problem, ProblemKind};
+use crate::report::{Checked, CheckedFile, FileKind, Problem, ProblemKind, json};
 use crate::samples::Samples;
 use crate::scenario::Workload;
 use clap::{Args, ValueHint};
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<Outcome, Failure> {
     let checked = Checked::new(files);
     let is_fine = checked.mistakes == 0;
     match arguments.format {
-        Format::Json => deliver(&checked.json(), None)?,
+        Format::Json => deliver(&json(&checked), None)?,
         Format::Table if is_fine => deliver(&checked.summary(), None)?,
         Format::Table => {
             let _ = write!(std::io::stderr(), "{}", checked.summary());

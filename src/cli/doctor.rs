@@ -6,7 +6,7 @@ use crate::calibrate::HOST_MEMORY;
 use crate::gpu::{AnyDevice, CudaLibrary, Device, GpuError, Monitor};
 use crate::host;
 use crate::profile::Profile;
-use crate::report::{Diagnosis, Finding, GpuFound, date};
+use crate::report::{Diagnosis, Finding, GpuFound, date, json};
 use clap::Args;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
     let diagnosis = Diagnosis { findings, gpus };
     let text = match arguments.format {
         Format::Table => diagnosis.text(),
-        Format::Json => diagnosis.json(),
+        Format::Json => json(&diagnosis),
     };
     deliver(&text, None)?;
     Ok(match diagnosis.gpus.is_empty() {

@@ -13,7 +13,7 @@ use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::findings::{Assessment, InBrief};
 use crate::kernels::Kernel;
-use crate::report::{Evaluation, Rows, trace};
+use crate::report::{Evaluation, Rows, json, trace};
 use crate::scenario::Workload;
 use crate::search::{
     Ranking, break_even_counted, candidates_for, deciding_times, shortages, task_bound,
@@ -162,7 +162,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             let width = width(arguments.width, arguments.output.as_deref());
             evaluation.text_within(rows, Some(width.unwrap_or(USUAL_WIDTH)))
         }
-        AnswerFormat::Json | AnswerFormat::Csv => evaluation.json(),
+        AnswerFormat::Json | AnswerFormat::Csv => json(&evaluation),
     };
     if let Some(path) = &arguments.trace {
         write_whole(path, &trace(&found.profile.machine, &traces))?;

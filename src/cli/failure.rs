@@ -3,7 +3,7 @@
 use crate::execute::ExecuteError;
 use crate::files::without_controls;
 use crate::profile::ProfileError;
-use crate::report::{Drawn, Failed, Problem, ProblemKind};
+use crate::report::{Drawn, Failed, Problem, ProblemKind, json_line};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::study::TrialError;
@@ -69,7 +69,7 @@ impl Failure {
     pub fn shown(&self, format: FailureFormat) -> String {
         let Self { kind, report } = self;
         match (format, kind) {
-            (FailureFormat::Json, _) => Failed { error: Problem::new(*kind, report) }.json(),
+            (FailureFormat::Json, _) => json_line(&Failed { error: Problem::new(*kind, report) }),
             (_, ProblemKind::Usage | ProblemKind::Interrupted) => {
                 without_controls(&report.to_string())
             }

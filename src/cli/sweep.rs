@@ -5,7 +5,7 @@ use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting};
 use crate::files;
-use crate::report::{Parts, SweepReport, Sweeping, SweptPoint, Unit};
+use crate::report::{Parts, SweepReport, Sweeping, SweptPoint, Unit, json};
 use crate::scenario::{Key, Measure, Source, Workload};
 use crate::search::{Setting, Sweep, largest_scaled, scaled, values_between};
 use crate::study::Shard;
@@ -336,7 +336,7 @@ pub(super) fn show(
 ) -> Result<Outcome, Failure> {
     let text = match format {
         AnswerFormat::Table => report.text_within(width(columns, output)),
-        AnswerFormat::Json => report.json(),
+        AnswerFormat::Json => json(report),
         AnswerFormat::Csv => report.csv(),
     };
     deliver(&text, output)?;

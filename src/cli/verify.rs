@@ -11,7 +11,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{Scores, TracedPlan, Verification, trace};
+use crate::report::{Scores, TracedPlan, Verification, json, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
@@ -377,7 +377,7 @@ fn deliver_all(
         (ScoreFormat::Table, _) => verification.text_by_kind(width(arguments.width, output)),
         (ScoreFormat::Markdown, None) => verification.markdown(),
         (ScoreFormat::Markdown, _) => verification.markdown_by_kind(),
-        (ScoreFormat::Json, _) => verification.json(),
+        (ScoreFormat::Json, _) => json(verification),
     };
     if let Some(path) = &arguments.trace {
         write_whole(path, &trace(&profile.machine, traces))?;

@@ -12,9 +12,9 @@ pub use drift::{Answer as DriftAnswer, Drift};
 
 use crate::machine::Side;
 use crate::profile::Handling;
-use crate::stats::{median, quantile};
+use crate::stats::{median, quantile, rounded};
 use crate::units::Span;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One plan, predicted and measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,19 +71,23 @@ pub struct Score {
     pub rerun: Option<[Span; 2]>,
 }
 
-/// A summary of prediction errors.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Errors {
+/// A summary of prediction errors. `median`, `p95` and `worst` are absolute relative errors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ErrorFigures {
+    /// Number of plans.
     pub plans: usize,
     /// Median of the absolute relative errors.
     pub median: f64,
+    /// 95th percentile of the absolute relative errors.
     pub p95: f64,
+    /// Largest absolute relative error.
     pub worst: f64,
-    /// Share of measurements inside the predicted range.
+    /// Share of the measurements within their predicted ranges.
     pub coverage: f64,
 }
 
-impl Errors {
+impl ErrorFigures {
     /// `None` if there are no cells.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
@@ -91,52 +95,65 @@ impl Errors {
         let covered = cells.iter().filter(|cell| cell.is_covered()).count();
         Some(Self {
             plans: cells.len(),
-            median: median(&errors)?,
-            p95: quantile(&errors, 0.95)?,
-            worst: quantile(&errors, 1.0)?,
-            coverage: covered as f64 / cells.len() as f64,
+            median: rounded(median(&errors)?),
+            p95: rounded(quantile(&errors, 0.95)?),
+            worst: rounded(quantile(&errors, 1.0)?),
+            coverage: rounded(covered as f64 / cells.len() as f64),
         })
     }
 }
 
-/// The errors over plans of one kind, or of all kinds, beside those of three baselines.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct KindErrors {
-    /// `None` is all kinds.
-    pub kind: Option<Handling>,
-    pub errors: Errors,
-    /// Medians of the absolute relative errors of the baselines: [`Cell::textbook`],
-    /// [`Cell::one_by_one`] and [`Cell::busiest`].
+/// Errors over the plans of one kind, compared with those of three simpler predictions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KindFigures {
+    /// The kind: `cpu`, `pageable`, `pinned` or `graph`, by what the plan copies and how it is
+    /// launched; `all` for all of them.
+    pub kind: String,
+    /// Errors over these plans.
+    pub errors: ErrorFigures,
+    /// Median of the absolute relative errors of a textbook rule of thumb: kernel times plus copied
+    /// bytes at 12 GB/s.
     pub textbook: f64,
+    /// Median of the absolute relative errors of a prediction without overlap: the sum of the times
+    /// of all calls.
     pub one_by_one: f64,
+    /// Median of the absolute relative errors of a prediction with perfect overlap: the time for
+    /// which the busiest resource is busy.
     pub busiest: f64,
 }
 
-impl KindErrors {
+impl KindFigures {
     /// Each kind of which there are cells, and then all.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
-        let kinds = Handling::ALL.into_iter().map(Some).chain([None]);
-        let of = |kind: Option<Handling>| {
+        let kinds = [
+            ("cpu", Some(Handling::Cpu)),
+            ("pageable", Some(Handling::Pageable)),
+            ("pinned", Some(Handling::Pinned)),
+            ("graph", Some(Handling::Graph)),
+            ("all", None),
+        ];
+        let of = |(name, kind): (&str, Option<Handling>)| {
             let alike = cells.iter().filter(|cell| kind.is_none_or(|kind| cell.kind == kind));
             let alike: Vec<&Cell> = alike.copied().collect();
             let of = |baseline: fn(&Cell) -> Span| {
                 let errors = alike.iter().map(|cell| cell.error_of(baseline(cell)).abs());
-                median(&errors.collect::<Vec<f64>>())
+                median(&errors.collect::<Vec<f64>>()).map(rounded)
             };
-            let (one_by_one, busiest) = (of(|cell| cell.one_by_one)?, of(|cell| cell.busiest)?);
-            let textbook = of(|cell| cell.textbook)?;
-            Some(Self { kind, errors: Errors::of(alike)?, textbook, one_by_one, busiest })
+            Some(Self {
+                kind: name.to_owned(),
+                textbook: of(|cell| cell.textbook)?,
+                one_by_one: of(|cell| cell.one_by_one)?,
+                busiest: of(|cell| cell.busiest)?,
+                errors: ErrorFigures::of(alike)?,
+            })
         };
-        kinds.filter_map(of).collect()
+        kinds.into_iter().filter_map(of).collect()
     }
 }
 
 impl Score {
-    pub fn errors(&self) -> Option<Errors> {
-        Errors::of(&self.cells)
-    }
-
     /// The plan that the prediction says to choose.
     pub fn predicted_winner(&self) -> Option<&Cell> {
         self.cells.get(self.chosen?)

@@ -8,8 +8,6 @@ use crate::search::Ranked;
 use crate::simulate::Gain;
 use crate::timeline::{Lane, Timeline};
 use crate::units::{Bytes, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The family of programs that a scenario spells out.
@@ -17,7 +15,7 @@ pub const SPELLED_OUT: &str = "spelled-out";
 
 /// A predicted plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssessedPlan {
     /// Counted from 1.
     pub rank: usize,
@@ -102,7 +100,7 @@ pub struct AssessedPlan {
 
 /// Costs of two ways to have a plan's buffers in pinned memory. `null`: unknown to the profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinningPrices {
     /// Size of all buffers that the set-up pins.
     pub bytes: Bytes,
@@ -140,7 +138,7 @@ impl PinningPrices {
 
 /// Costs of a plan's own pinned, write-combined or managed memory. `null`: unknown to the profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakenPrices {
     /// Size of all such memory.
     pub bytes: Bytes,
@@ -173,7 +171,7 @@ impl TakenPrices {
 /// Share of a run for which each lane is busy. A copy of pageable memory counts for as long as it
 /// is staged, although it occupies the link for only part of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Busy {
     /// Copies to the device.
     pub h2d: f64,
@@ -186,7 +184,7 @@ pub struct Busy {
 /// Shares of the makespan that the critical path spends in each lane and in the gaps between
 /// activities.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPathShares {
     /// Calls and work on the host.
     pub host: f64,

@@ -1,13 +1,12 @@
 //! What is found about one scenario on one machine.
 
-use super::without_pinning::without_pinning;
 use super::{
     AssessedPlan, Certainty, Comparison, InBrief, LeftOut, MissingTime, NoRoom, Sizes, Threshold,
     Verdict, WhatIf,
 };
 use crate::kernels::Kernel;
 use crate::scenario::Workload;
-use crate::search::{BreakEven, DecidingTime, Ranked, Ranking, Shortage, Simplicity, on_request};
+use crate::search::{BreakEven, Ranked, Ranking, Shortage, Simplicity, on_request};
 use crate::timeline::Lane;
 use crate::units::{Bytes, Span};
 use rayon::prelude::*;
@@ -151,7 +150,7 @@ impl Assessment {
             winner: ranking.winner().map(|best| best.plan.name()),
             program_winner: ranking.winner_over(runs).map(|best| best.plan.name()),
             simplest: None,
-            without_pinning: without_pinning(ranking),
+            without_pinning: Comparison::without_pinning(ranking),
             gpu_alone: Comparison::with_gpu_alone(ranking),
             simpler_on_gpu: Comparison::with_simpler_plans(ranking),
             cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
@@ -205,8 +204,8 @@ impl Assessment {
 
     /// Adds the kernels' times that a side lacks.
     #[must_use]
-    pub fn deciding(mut self, missing: &[DecidingTime]) -> Self {
-        self.missing_times = missing.iter().map(MissingTime::from).collect();
+    pub fn deciding(mut self, missing: &[MissingTime]) -> Self {
+        self.missing_times = missing.to_vec();
         if let (Some(known), Some(missing)) = (&self.verdict.run, self.missing_times.first()) {
             self.certainty = Some(Certainty::without(missing, &known.chosen));
         }

@@ -7,13 +7,11 @@ use crate::families::Strategy;
 use crate::machine::Side;
 use crate::scenario::FamilyName;
 use crate::search::{Ranked, Ranking, is_clearly_less};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The plan to choose, and what it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Which side is faster, or that nothing can be said of sides.
     pub answer: Answer,
@@ -38,10 +36,7 @@ impl Comparison {
     }
 
     /// Compares one run of the plans that are meant.
-    pub(super) fn of_runs_among(
-        ranking: &Ranking,
-        is_meant: impl Fn(&Ranked) -> bool,
-    ) -> Option<Self> {
+    fn of_runs_among(ranking: &Ranking, is_meant: impl Fn(&Ranked) -> bool) -> Option<Self> {
         let on = |on_cpu: bool| {
             let is_meant = &is_meant;
             ranking.choice(move |one| is_meant(one) && one.is_cpu() == on_cpu)
@@ -93,6 +88,15 @@ impl Comparison {
             false => Answer::Gpu,
         };
         Some(Self::between(answer, both, Some(alone), ranking))
+    }
+
+    /// Compares the plans that pin nothing, on both sides, for somebody who cannot pin memory.
+    /// `None` if neither side's plan to choose pins, or if every plan does.
+    pub(super) fn without_pinning(ranking: &Ranking) -> Option<Self> {
+        let pins = |ranked: &Ranked| ranked.plan.program.pins();
+        let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
+        chosen.into_iter().flatten().find(|one| pins(one))?;
+        Self::of_runs_among(ranking, |ranked| !pins(ranked))
     }
 
     /// Compares the plan to choose on the GPU with each simpler way to use it, in the same kind of

@@ -3,13 +3,11 @@
 use crate::machine::Side;
 use crate::search::Ranked;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A plan with the time that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {
     /// Name of the plan.
     pub plan: String,

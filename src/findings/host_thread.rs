@@ -1,87 +1,12 @@
 //! What the thread that issues calls does during a pass, and for how long it is held.
 
 use super::rounded;
-use crate::program::{Program, ThreadId};
+use crate::program::{Call, Program, ThreadId};
 use crate::simulate::{Forecast, MainThread};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// What the host thread is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HostWork {
-    /// Kernels on the CPU.
-    Compute,
-    /// Calls that leave their work to the device.
-    Calls,
-    /// Copying pageable memory to or from pinned memory of the driver's.
-    Staging,
-}
-
-/// For how long the host thread works, and at what. Waiting for the device does not count, not even
-/// inside a copy.
-pub(super) struct HostTimes {
-    compute: Span,
-    calls: Span,
-    staging: Span,
-}
-
-impl HostTimes {
-    pub fn most(&self) -> HostWork {
-        let kinds = [
-            (self.calls, HostWork::Calls),
-            (self.staging, HostWork::Staging),
-            (self.compute, HostWork::Compute),
-        ];
-        let most = kinds.into_iter().max_by_key(|kind| kind.0);
-        most.map_or(HostWork::Calls, |(_, work)| work)
-    }
-}
-
-/// What a host thread works at in a pass, or all of them if none is named.
-pub(super) fn host_work(program: &Program, timeline: &Timeline, of: Option<ThreadId>) -> HostTimes {
-    let is_of = |call: usize| of.is_none_or(|thread| program.thread_of(call) == thread);
-    let (mut compute, mut calls, mut staging) = (Vec::new(), Vec::new(), Vec::new());
-    let copies = Staged::new(program, timeline);
-    for activity in timeline.lane(Lane::Host).filter(|activity| is_of(activity.call)) {
-        let span = (activity.start, activity.end);
-        match program.body.get(activity.call) {
-            Some(call) if call.only_waits() => {}
-            Some(call) if call.is_host_work() => compute.push(span),
-            _ if program.is_staged(activity.call) => {
-                staging.push((copies.works_from(activity), activity.end));
-            }
-            _ => calls.push(span),
-        }
-    }
-    // While one copy is under way, the call of the next may wait for it.
-    let copies = copies.0.values().filter(|copy| is_of(copy.call));
-    staging.extend(copies.map(|copy| (copy.start, copy.end)));
-    HostTimes { compute: busy(compute), calls: busy(calls), staging: busy(staging) }
-}
-
-/// The copies of pageable memory, by their calls.
-struct Staged<'t>(BTreeMap<usize, &'t Activity>);
-
-impl<'t> Staged<'t> {
-    fn new(program: &Program, timeline: &'t Timeline) -> Self {
-        let copies = [Lane::CopyIn, Lane::CopyOut].into_iter().flat_map(|lane| timeline.lane(lane));
-        let copies = copies.filter(|copy| program.is_staged(copy.call));
-        Self(copies.map(|copy| (copy.call, copy)).collect())
-    }
-
-    /// From when on a call works that stages its copy. Until what is ahead of the copy is done,
-    /// the call only waits.
-    fn works_from(&self, call: &Activity) -> Instant {
-        let waits =
-            |copy: &&&Activity| copy.cause.is_some_and(|cause| cause.reason != Reason::Issue);
-        let copy = self.0.get(&call.call).filter(waits);
-        copy.map_or(call.start, |copy| copy.start.max(call.start).min(call.end))
-    }
-}
 
 /// Whether the host does nothing but wait for the device in this activity.
 pub fn is_waiting(program: &Program, activity: &Activity) -> bool {
@@ -91,7 +16,7 @@ pub fn is_waiting(program: &Program, activity: &Activity) -> bool {
 
 /// For how long a pass holds the thread that issues its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostThread {
     /// The share of the pass that the thread spends inside calls. A copy of pageable memory holds
     /// it until the copy is done, and so until all that is ahead of it in its stream is done,
@@ -106,7 +31,7 @@ pub struct HostThread {
 
 /// What holds the host thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBy {
     /// It computes.
@@ -129,28 +54,45 @@ impl HostThread {
     }
 
     pub fn of_thread(program: &Program, timeline: &Timeline, thread: ThreadId) -> Self {
-        let is_of = |activity: &&Activity| program.thread_of(activity.call) == thread;
-        let calls = || {
-            let made = timeline.lane(Lane::Host).filter(is_of);
-            made.filter(|activity| !is_waiting(program, activity))
-        };
-        let held = busy(calls().map(|call| (call.start, call.end)));
-        let free_after = calls().map(|call| call.end).max().unwrap_or(Instant::START);
-        let work = host_work(program, timeline, Some(thread));
-        let copies = Staged::new(program, timeline);
-        let staged = calls().filter(|call| program.is_staged(call.call));
-        let waiting = busy(staged.map(|call| (call.start, copies.works_from(call))));
-        let most = work.compute.max(work.calls).max(work.staging);
-        let held_by = match work.most() {
-            _ if waiting > most => HeldBy::WaitingCopies,
-            HostWork::Compute => HeldBy::Compute,
-            HostWork::Calls => HeldBy::Calls,
-            HostWork::Staging => HeldBy::Staging,
-        };
+        let is_of = |one: &&Activity| program.thread_of(one.call) == thread;
+        let copies = [Lane::CopyIn, Lane::CopyOut].into_iter().flat_map(|lane| timeline.lane(lane));
+        let staged = copies.filter(is_of).filter(|copy| program.is_staged(copy.call));
+        let staged: BTreeMap<usize, &Activity> = staged.map(|copy| (copy.call, copy)).collect();
+        let calls = timeline.lane(Lane::Host).filter(is_of);
+        let calls: Vec<&Activity> = calls.filter(|call| !is_waiting(program, call)).collect();
+        let (mut computes, mut issues, mut waits) = (Vec::new(), Vec::new(), Vec::new());
+        // While one copy is under way, the call of the next may wait for it.
+        let mut stages: Vec<_> = staged.values().map(|copy| (copy.start, copy.end)).collect();
+        for call in &calls {
+            if program.body.get(call.call).is_some_and(Call::is_host_work) {
+                computes.push((call.start, call.end));
+            } else if program.is_staged(call.call) {
+                let from = stages_from(call, staged.get(&call.call).copied());
+                waits.push((call.start, from));
+                stages.push((from, call.end));
+            } else {
+                issues.push((call.start, call.end));
+            }
+        }
+        let kinds = [
+            (busy(waits), HeldBy::WaitingCopies),
+            (busy(issues), HeldBy::Calls),
+            (busy(stages), HeldBy::Staging),
+            (busy(computes), HeldBy::Compute),
+        ];
+        let most = kinds.into_iter().max_by_key(|(time, _)| *time);
+        let held = busy(calls.iter().map(|call| (call.start, call.end)));
+        let free_after = calls.iter().map(|call| call.end).max().unwrap_or(Instant::START);
         Self {
             held: rounded(held.nanos_f64() / timeline.makespan.nanos_f64().max(1.0)),
-            held_by,
+            held_by: most.map_or(HeldBy::Calls, |(_, held_by)| held_by),
             free_after_ns: free_after.since_start(),
         }
     }
+}
+
+/// From when on a call stages its copy. Until what is ahead of the copy is done, it only waits.
+fn stages_from(call: &Activity, copy: Option<&Activity>) -> Instant {
+    let waits = |copy: &&Activity| copy.cause.is_some_and(|cause| cause.reason != Reason::Issue);
+    copy.filter(waits).map_or(call.start, |copy| copy.start.max(call.start).min(call.end))
 }

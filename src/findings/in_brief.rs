@@ -4,13 +4,11 @@ use super::{Answer, Verdict};
 use crate::cost::Bottleneck;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer to one variation of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InBrief {
     /// The answer for a whole program of `runs`, if that is known; otherwise for one run.
     pub answer: Answer,

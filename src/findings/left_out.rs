@@ -1,14 +1,12 @@
 //! What is not known, not possible or not tried, each with its reason.
 
-use crate::search::{DecidingTime, Shortage};
-use crate::units::{Bytes, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::search::Shortage;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The plan that comes nearest to fitting, if none on the CPU or none on the GPU fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoRoom {
     /// Whether it is about plans on the CPU.
     pub on_cpu: bool,
@@ -41,42 +39,10 @@ impl From<&Shortage> for NoRoom {
 
 /// A plan that is missing, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Name of the plan.
     pub plan: String,
     /// Why it is missing.
     pub reason: String,
-}
-
-/// A kernel whose time on one side is not known, if that is all that a comparison lacks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct MissingTime {
-    /// Name of the kernel.
-    pub kernel: String,
-    /// Whether its time on the CPU is missing, rather than on the GPU.
-    pub on_cpu: bool,
-    /// The fastest plan on the other side.
-    pub other: String,
-    /// The kernel's time in one run above which the other plan is faster. `null`: the other plan is
-    /// faster even if the kernel takes no time.
-    pub other_wins_above_ns: Option<Span>,
-    /// What a run on the side of the missing time takes if the kernel takes no time.
-    pub rest_ns: Span,
-    /// What of that is copies over the link.
-    pub rest_copies_ns: Span,
-}
-
-impl From<&DecidingTime> for MissingTime {
-    fn from(DecidingTime { kernel, on, other, at, rest, copies }: &DecidingTime) -> Self {
-        Self {
-            kernel: kernel.clone(),
-            on_cpu: *on == crate::profile::Processor::Cpu,
-            other: other.clone(),
-            other_wins_above_ns: *at,
-            rest_ns: *rest,
-            rest_copies_ns: *copies,
-        }
-    }
 }

@@ -17,8 +17,8 @@ mod left_out;
 mod sizes;
 mod verdict;
 mod what_if;
-mod without_pinning;
 
+pub use crate::search::{BorrowedCost, MissingTime};
 pub use answer::Answer;
 pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
@@ -29,15 +29,12 @@ pub use comparison::Comparison;
 pub use contender::Contender;
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::InBrief;
-pub use left_out::{LeftOut, MissingTime, NoRoom};
+pub use left_out::{LeftOut, NoRoom};
 pub use sizes::{NoThreshold, Sizes, Threshold};
-pub use verdict::{BorrowedCost, BorrowedRange, Verdict};
+pub use verdict::Verdict;
 pub use what_if::{Turning, WhatIf};
 
-/// Rounded to six decimals, so that files show no noise of divisions.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
+use crate::stats::rounded;
 
 /// How many times as long one takes as the other. A kernel may be stated to take no time at all.
 pub fn times_as_long(one: crate::units::Span, other: crate::units::Span) -> f64 {

@@ -5,13 +5,11 @@ use crate::machine::Side;
 use crate::program::BufferId;
 use crate::scenario::Workload;
 use crate::search::{BreakEven, Ranking, Wins, keeps_size, largest_scaled};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was found about other sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
     /// At which sizes the GPU is faster.
@@ -22,7 +20,7 @@ pub enum Sizes {
 
 /// At which sizes the GPU is faster in one run, with the plans that were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
     pub gpu_wins: Vec<Wins>,
@@ -42,7 +40,7 @@ pub struct Threshold {
 
 /// Why it is not known at which sizes the GPU is faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NoThreshold {
     /// At the scenario's own size, the plans that fit into memory come from a longer search than

@@ -5,17 +5,13 @@
 //! first use of the GPU. The program's answer is *the* answer.
 
 use super::{Answer, Comparison};
-use crate::profile::BorrowedCosts;
 use crate::program::{ProcessState, StateReason};
-use crate::search::{BorrowedShare, Ranked, Ranking};
-use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
+use crate::search::{BorrowedCost, Ranked, Ranking};
 use serde::{Deserialize, Serialize};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The process that runs a whole program: a new one pays for the first use of the GPU.
     pub process: ProcessState,
@@ -40,55 +36,6 @@ pub struct Verdict {
     pub borrowed: Vec<BorrowedCost>,
 }
 
-/// Costs of one kind that the profile has from another machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct BorrowedCost {
-    /// Their kind.
-    pub costs: BorrowedCosts,
-    /// The profile that they come from.
-    pub from: String,
-    /// Their share of the time of a run.
-    pub share: f64,
-    /// What a run of each compared plan takes if these costs are off by as much as they differ
-    /// between machines.
-    pub ranges: Vec<BorrowedRange>,
-    /// Whether another of these plans is then the fastest.
-    pub changes_fastest: bool,
-}
-
-/// What a run takes if borrowed costs are off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct BorrowedRange {
-    /// Name of the plan.
-    pub plan: String,
-    /// The predicted time.
-    pub time_ns: Span,
-    /// The time with these costs at the lower end of where they lie on nine machines in ten.
-    pub low_ns: Span,
-    /// The time with these costs at the upper end of where they lie on nine machines in ten.
-    pub high_ns: Span,
-}
-
-impl From<&BorrowedShare> for BorrowedCost {
-    fn from(of: &BorrowedShare) -> Self {
-        let ranges = of.plans.iter().map(|one| BorrowedRange {
-            plan: one.plan.clone(),
-            time_ns: one.time,
-            low_ns: one.low,
-            high_ns: one.high,
-        });
-        Self {
-            costs: of.costs,
-            from: of.from.clone(),
-            share: of.share,
-            ranges: ranges.collect(),
-            changes_fastest: of.changes_fastest,
-        }
-    }
-}
-
 impl Verdict {
     /// The answer for a program of `runs`, by what was predicted.
     pub fn of(ranking: &Ranking, runs: u64) -> Self {
@@ -107,7 +54,7 @@ impl Verdict {
             answer,
             run_answer,
             from_runs: from_runs.filter(|_| answer != run_answer),
-            borrowed: ranking.borrowed.iter().map(BorrowedCost::from).collect(),
+            borrowed: ranking.borrowed.clone(),
             run,
             program,
         }

@@ -2,13 +2,11 @@
 
 use super::{Answer, InBrief};
 use crate::what_if::{SEARCHED, TurningFactor};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The answer if something were different.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// What would be different, as `--what-if` names it.
     pub change: String,
@@ -26,7 +24,7 @@ pub struct WhatIf {
 /// The factor from which on the other side is faster in one run, with the plans that a break-even
 /// tries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turning {
     /// The factor nearest to 1. `null` if the answer turns at no factor that was tried.
     pub at: Option<f64>,

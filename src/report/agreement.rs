@@ -1,7 +1,8 @@
 //! The text of `hallway compare`: which parameters of two profiles agree.
 
+use super::brief::or_dash;
 use super::sureness::kind_name;
-use super::table::{Column, table};
+use super::table::{Column, Table};
 use super::words::{fine_percent, folded, plural, signed_percent};
 use crate::compare::{Agreement, Pair};
 use crate::stats::median;
@@ -13,17 +14,27 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
     let changed: Vec<&Pair> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
     let mut text = by_kind(&found.pairs, width);
     if !changed.is_empty() {
-        let header = [
-            Column::words("changed"),
-            Column::number("before").if_room(2),
-            Column::number("now").if_room(2),
-            Column::number("change"),
-            Column::number("95% interval").if_room(1),
-            Column::number("times as far"),
-        ];
-        let rows: Vec<_> = changed.iter().take(most).map(|pair| row(pair)).collect();
+        let figure = |value: f64, text: String| {
+            if value.is_finite() { text } else { "-".to_owned() }
+        };
         text += "\n";
-        text += &table(&header, &rows, width);
+        text += &Table::of(changed.iter().take(most).copied())
+            .with(Column::words("changed"), |pair| {
+                let size = pair.size.map_or_else(String::new, |size| format!(" at {size}"));
+                format!("{}{size}", pair.name)
+            })
+            .with(Column::number("before").if_room(2), |pair| significant(pair.values[0]))
+            .with(Column::number("now").if_room(2), |pair| significant(pair.values[1]))
+            .with(Column::number("change"), |pair| {
+                figure(pair.change(), signed_percent(pair.change()))
+            })
+            .with(Column::number("95% interval").if_room(1), |pair| {
+                format!("\u{b1} {}", significant(narrower(pair)))
+            })
+            .with(Column::number("times as far"), |pair| {
+                or_dash((narrower(pair) > 0.0).then(|| format!("{:.1}", pair.distance())))
+            })
+            .text(width);
     }
     if changed.len() > most {
         text += &format!("and {} more; --all shows them\n", changed.len() - most);
@@ -47,48 +58,31 @@ fn by_kind(pairs: &[Pair], width: Option<usize>) -> String {
     for pair in pairs {
         kinds.entry(kind_name(&pair.section)).or_default().push(pair);
     }
-    let row = |(kind, pairs): (&str, Vec<&Pair>)| {
-        let same = pairs.iter().filter(|pair| pair.is_same()).count();
-        let of_all = |figure: &dyn Fn(&Pair) -> f64| {
-            let figures: Vec<f64> = pairs.iter().map(|pair| figure(pair)).collect();
-            let finite: Vec<f64> = figures.into_iter().filter(|f| f.is_finite()).collect();
-            median(&finite).map_or_else(|| "-".to_owned(), fine_percent)
-        };
-        vec![
-            kind.to_owned(),
-            pairs.len().to_string(),
-            same.to_string(),
-            (pairs.len() - same).to_string(),
-            fine_percent(same as f64 / pairs.len() as f64),
-            of_all(&|pair| pair.change().abs()),
-            of_all(&|pair| pair.half_widths[0] / pair.values[0].abs()),
-        ]
+    let kinds: Vec<(&str, Vec<&Pair>)> = kinds.into_iter().collect();
+    let same = |pairs: &[&Pair]| pairs.iter().filter(|pair| pair.is_same()).count();
+    let middle = |pairs: &[&Pair], figure: fn(&Pair) -> f64| {
+        let figures = pairs.iter().map(|pair| figure(pair)).filter(|one| one.is_finite());
+        or_dash(median(&figures.collect::<Vec<f64>>()).map(fine_percent))
     };
-    let header = [
-        Column::words("kind"),
-        Column::number("parameters").if_room(1),
-        Column::number("same").if_room(2),
-        Column::number("changed"),
-        Column::number("same"),
-        Column::number("median change"),
-        Column::number("interval \u{b1}").if_room(3),
-    ];
-    table(&header, &kinds.into_iter().map(row).collect::<Vec<_>>(), width)
+    Table::of(&kinds)
+        .with(Column::words("kind"), |(kind, _)| (*kind).to_owned())
+        .with(Column::number("parameters").if_room(1), |(_, pairs)| pairs.len().to_string())
+        .with(Column::number("same").if_room(2), |(_, pairs)| same(pairs).to_string())
+        .with(Column::number("changed"), |(_, pairs)| (pairs.len() - same(pairs)).to_string())
+        .with(Column::number("same"), |(_, pairs)| {
+            fine_percent(same(pairs) as f64 / pairs.len() as f64)
+        })
+        .with(Column::number("median change"), |(_, pairs)| {
+            middle(pairs, |pair| pair.change().abs())
+        })
+        .with(Column::number("interval \u{b1}").if_room(3), |(_, pairs)| {
+            middle(pairs, |pair| pair.half_widths[0] / pair.values[0].abs())
+        })
+        .text(width)
 }
 
-fn row(pair: &Pair) -> Vec<String> {
-    let size = pair.size.map_or_else(String::new, |size| format!(" at {size}"));
-    let [before, now] = pair.values;
-    let narrower = pair.half_widths[0].min(pair.half_widths[1]);
-    let share = |value: f64, text: String| if value.is_finite() { text } else { "-".to_owned() };
-    vec![
-        format!("{}{size}", pair.name),
-        significant(before),
-        significant(now),
-        share(pair.change(), signed_percent(pair.change())),
-        format!("\u{b1} {}", significant(narrower)),
-        if narrower > 0.0 { format!("{:.1}", pair.distance()) } else { "-".to_owned() },
-    ]
+fn narrower(pair: &Pair) -> f64 {
+    pair.half_widths[0].min(pair.half_widths[1])
 }
 
 /// A number with four significant digits.

@@ -1,8 +1,8 @@
 //! An answer in a word, and in one row of a table.
 
-use super::words::{bound_by, range};
+use super::words::range;
 use crate::findings::{Answer, InBrief};
-use crate::units::Span;
+use std::fmt::Display;
 
 /// For a cell of a table.
 pub(super) const fn in_a_word(answer: Answer) -> &'static str {
@@ -28,9 +28,9 @@ pub(super) const fn said(answer: Answer) -> &'static str {
     }
 }
 
-/// A time, or that it is not known.
-pub(super) fn in_cell(time: Option<Span>) -> String {
-    time.map_or_else(|| "-".to_owned(), |one| one.to_string())
+/// What stands in a cell, or that it is not known.
+pub(super) fn or_dash(known: Option<impl Display>) -> String {
+    known.map_or_else(|| "-".to_owned(), |one| one.to_string())
 }
 
 /// Verdict, winner, time, range and what limits it, for a row of a table.
@@ -44,9 +44,9 @@ pub(super) fn cells(of: &InBrief) -> [String; 5] {
                 format!("{program}; a run: {pass}")
             }
         },
-        of.winner.clone().unwrap_or_else(|| "-".to_owned()),
-        in_cell(of.predicted_ns),
-        range.unwrap_or_else(|| "-".to_owned()),
-        bound_by(of.bottleneck),
+        or_dash(of.winner.as_ref()),
+        or_dash(of.predicted_ns),
+        or_dash(range),
+        or_dash(of.bottleneck),
     ]
 }

@@ -26,13 +26,13 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
     }
     let paper = on_paper(profile, width);
     if !paper.is_empty() {
-        writeln!(text, "\n{paper}").expect("a string takes everything");
+        text += &format!("\n{paper}\n");
     }
     for line in between_gpus(profile).into_iter().chain(both_ways(profile)) {
-        writeln!(text, "{line}").expect("a string takes everything");
+        text += &format!("{line}\n");
     }
     for found in &profile.interference {
-        writeln!(text, "{}", interference(found)).expect("a string takes everything");
+        text += &interference(found);
     }
     text += &pages(profile);
     folded(&(text + &tried(profile.accuracy.as_ref()) + &state(profile)), width)
@@ -118,7 +118,7 @@ fn interference(found: &Interference) -> String {
     let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
     format!(
         "Next to {}, {direction} copies take {} times as long; the other work takes {} times as \
-         long.",
+         long.\n",
         load.name(),
         times(*copy_slowdown),
         times(*load_slowdown)

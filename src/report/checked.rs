@@ -1,13 +1,11 @@
 //! What `hallway check` found.
 
 use super::Problem;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Every mistake in the given files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// The files, in the order given.
     pub files: Vec<CheckedFile>,
@@ -17,7 +15,7 @@ pub struct Checked {
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckedFile {
     /// Its path, as given.
     pub file: String,
@@ -29,7 +27,7 @@ pub struct CheckedFile {
 
 /// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
     /// A scenario.
@@ -46,11 +44,6 @@ impl Checked {
     pub fn new(files: Vec<CheckedFile>) -> Self {
         let mistakes = files.iter().map(|file| file.errors.len()).sum();
         Self { files, mistakes }
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 
     /// In one line how it went.

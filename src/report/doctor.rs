@@ -1,14 +1,12 @@
 //! What `hallway doctor` found on a machine.
 
 use crate::units::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// What hallway needs, and what this machine has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The findings, in a fixed order.
     pub findings: Vec<Finding>,
@@ -18,7 +16,7 @@ pub struct Diagnosis {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What was checked.
     pub what: String,
@@ -34,7 +32,7 @@ pub struct Finding {
 
 /// The state of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// As it should be.
@@ -47,7 +45,7 @@ pub enum State {
 
 /// A GPU of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GpuFound {
     /// Its number for `--gpu`, counted from 0.
     pub index: usize,
@@ -90,11 +88,6 @@ impl Diagnosis {
     /// Whether something is missing.
     pub fn lacks_something(&self) -> bool {
         self.findings.iter().any(|finding| finding.state == State::Missing)
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 
     /// A line for each finding; below it what it costs and the fix, where there is something to

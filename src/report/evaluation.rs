@@ -8,8 +8,6 @@ use crate::findings::Assessment;
 use crate::profile::Profile;
 use crate::simulate::Draws;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything that is said about some scenarios on one machine.
@@ -18,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// `_ns` and are whole nanoseconds; shares go from 0 to 1. Every key is always there: what is
 /// not known, or does not apply, is `null` and never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// The profile that predictions are made from.
     pub profile: Origin,
@@ -48,7 +46,7 @@ pub struct Evaluation {
 /// How predictions and ranges did in the trials of the calibration: small random plans, predicted
 /// and run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RangesTried {
     /// The number of trials.
     pub trials: usize,
@@ -91,11 +89,6 @@ impl Evaluation {
             scenarios,
             gate: None,
         }
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 
     /// The scenarios of which nothing could be predicted.

@@ -5,7 +5,7 @@ mod repeats;
 mod times;
 mod words;
 
-use super::table::{Column, table};
+use super::table::{Column, Table};
 use super::words::{BULLET, folded, often, plural, with_range};
 use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program, ThreadId};
@@ -92,8 +92,8 @@ fn section(title: &str, sentences: &[String]) -> String {
 
 /// The allocations, those that differ only in their number as one row.
 fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<usize>) -> String {
-    let mut kinds: BTreeMap<_, u64> = BTreeMap::new();
-    let mut order = Vec::new();
+    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
+    let mut kinds = Vec::new();
     for allocation in &program.allocations {
         let whose = match allocation.holds {
             Some(id) => match workload.buffers.get(id.0) {
@@ -103,22 +103,21 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
             None => "the plan".to_owned(),
         };
         let kind = (names.without_number(allocation), allocation.bytes, whose);
-        let count = kinds.entry(kind.clone()).or_default();
+        let count = counts.entry(kind.clone()).or_default();
         if *count == 0 {
-            order.push((kind, place(allocation.place)));
+            kinds.push((kind, place(allocation.place)));
         }
         *count += 1;
     }
-    let rows = order.into_iter().map(|(kind, place)| {
-        let count = kinds[&kind];
-        let (name, bytes, whose) = kind;
-        let bytes = if count == 1 { bytes.to_string() } else { format!("{count} x {bytes}") };
-        vec![name, place, bytes, whose]
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    let (words, number) = (Column::words, Column::number);
-    let of = [words("name"), words("where"), number("size"), words("whose")];
-    let mut text = table(&of, &rows, width);
+    let mut text = Table::of(&kinds)
+        .with(Column::words("name"), |((name, ..), _)| name.clone())
+        .with(Column::words("where"), |(_, place)| place.clone())
+        .with(Column::number("size"), |(kind, _)| match counts[kind] {
+            1 => kind.1.to_string(),
+            count => format!("{count} x {}", kind.1),
+        })
+        .with(Column::words("whose"), |((.., whose), _)| whose.clone())
+        .text(width);
     let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
     let device = if program.devices() > 1 { "at most on each GPU" } else { "on the GPU" };
     let _ = writeln!(

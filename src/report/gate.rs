@@ -1,17 +1,15 @@
 //! How an evaluation stands to an earlier one.
 
-use super::brief::{in_a_word, in_cell};
-use super::table::{Column, table};
+use super::brief::{in_a_word, or_dash};
+use super::table::{Column, Table};
 use super::words::{percent, quoted, signed_percent};
 use crate::findings::Answer;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What makes a comparison with an earlier evaluation fail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// The share by which the fastest plan may become slower.
     pub slower: Option<f64>,
@@ -23,7 +21,7 @@ pub struct Limits {
 
 /// The comparison with an earlier evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
     /// Path of the earlier evaluation.
     pub baseline: String,
@@ -43,7 +41,7 @@ pub struct Gate {
 
 /// A scenario before and now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// Its name.
     pub scenario: String,
@@ -65,18 +63,22 @@ pub struct Compared {
 
 impl Gate {
     pub(super) fn text(&self, width: Option<usize>) -> String {
-        let header = [
-            Column::words("scenario"),
-            Column::number("before"),
-            Column::number("now"),
-            Column::number("change"),
-            Column::words("verdict"),
-            Column::words("fastest plan").if_folded(1),
-            Column::words("result"),
-        ];
-        let rows: Vec<Vec<String>> = self.compared.iter().map(Compared::cells).collect();
         let mut text = format!("\nCompared with {} ({}):\n\n", self.baseline, self.limits.words());
-        text += &table(&header, &rows, width);
+        text += &Table::of(&self.compared)
+            .with(Column::words("scenario"), |one| one.scenario.clone())
+            .with(Column::number("before"), |one| or_dash(one.before_ns))
+            .with(Column::number("now"), |one| or_dash(one.now_ns))
+            .with(Column::number("change"), |one| or_dash(one.change().map(signed_percent)))
+            .with(Column::words("verdict"), |one| {
+                arrow([one.verdict_before, one.verdict_now].map(|of| in_a_word(of).to_owned()))
+            })
+            .with(Column::words("fastest plan").if_folded(1), |one| {
+                arrow([&one.plan_before, &one.plan_now].map(|plan| or_dash(plan.as_ref())))
+            })
+            .with(Column::words("result"), |one| {
+                if one.failures.is_empty() { "ok" } else { "FAILS" }.to_owned()
+            })
+            .text(width);
         for (names, what) in
             [(&self.only_before, "Only in the baseline"), (&self.only_now, "Not in the baseline")]
         {
@@ -107,22 +109,9 @@ impl Compared {
         let (before, now) = self.before_ns.zip(self.now_ns)?;
         Some(now.nanos_f64() / before.nanos_f64().max(1.0) - 1.0)
     }
+}
 
-    fn cells(&self) -> Vec<String> {
-        let (before, now) = (in_a_word(self.verdict_before), in_a_word(self.verdict_now));
-        let arrow = |before: &str, now: &str| match before == now {
-            true => now.to_owned(),
-            false => format!("{before} -> {now}"),
-        };
-        let plan = |plan: &Option<String>| plan.clone().unwrap_or_else(|| "-".to_owned());
-        vec![
-            self.scenario.clone(),
-            in_cell(self.before_ns),
-            in_cell(self.now_ns),
-            self.change().map_or_else(|| "-".to_owned(), signed_percent),
-            arrow(before, now),
-            arrow(&plan(&self.plan_before), &plan(&self.plan_now)),
-            if self.failures.is_empty() { "ok" } else { "FAILS" }.to_owned(),
-        ]
-    }
+/// What it was and what it is; once if that is the same.
+fn arrow([before, now]: [String; 2]) -> String {
+    if before == now { now } else { format!("{before} -> {now}") }
 }

@@ -1,49 +1,37 @@
 //! The kernel library as a table.
 
-use super::table::{Column, table};
-use super::words::folded;
+use super::table::{Column, Table};
+use super::words::{folded, quoted};
 use crate::kernels::{Arguments, Extent, Kernel, Shape};
 
 /// For each kernel: its arguments, what it reads and writes, and the operations and bytes of one
 /// element with the default arguments. In at most `width` columns if a number is given.
 pub fn library(width: Option<usize>) -> String {
-    let header = [
-        Column::words("kernel"),
-        Column::words("reads"),
-        Column::words("writes"),
-        Column::words("arguments"),
-        Column::number("bytes per element").if_room(1),
-        Column::number("flop per element").if_room(1),
-    ];
-    let row = |kernel: Kernel| {
+    let of_elements = |kernel: &Kernel| {
         let extent = kernel.extent().map_or(0, |extent| extent.default);
-        let arguments = Arguments { extent, ..Arguments::default() };
-        vec![
-            kernel.name().to_owned(),
-            reads(kernel),
-            writes(kernel),
-            takes(kernel),
-            kernel.bytes_per_element().to_string(),
-            format!("{}", kernel.flops_per_element(&arguments)),
-        ]
+        kernel.flops_per_element(&Arguments { extent, ..Arguments::default() }).to_string()
     };
-    let rows: Vec<_> = Kernel::ALL.into_iter().map(row).collect();
+    let table = Table::of(&Kernel::ALL)
+        .with(Column::words("kernel"), |kernel| kernel.name().to_owned())
+        .with(Column::words("reads"), |kernel| reads(*kernel))
+        .with(Column::words("writes"), |kernel| writes(*kernel))
+        .with(Column::words("arguments"), |kernel| takes(*kernel))
+        .with(Column::number("bytes per element").if_room(1), |kernel| {
+            kernel.bytes_per_element().to_string()
+        })
+        .with(Column::number("flop per element").if_room(1), of_elements);
     let notes = [
         "",
         "Arguments show their defaults, which are also used for the floating-point operations.",
         "Inputs that are read whole (\"all of\") are not counted in the bytes.",
     ];
-    let by_elements: Vec<String> = Kernel::ALL
-        .into_iter()
-        .filter(|one| one.goes_by_elements())
-        .map(|one| format!("`{one}`"))
-        .collect();
+    let by_elements = quoted(Kernel::ALL.into_iter().filter(|one| one.goes_by_elements()));
     let cut = format!(
         "\nPlans split tasks that run {} into chunks unless they have `split = \"none\"`. Other \
          tasks are split if they have a `split`, except `transpose`, which cannot be split.\n",
         by_elements.join(", ")
     );
-    folded(&(table(&header, &rows, width) + &notes.join("\n") + &cut), width)
+    folded(&(table.text(width) + &notes.join("\n") + &cut), width)
 }
 
 /// `x and its neighbours; all of weights: taps`

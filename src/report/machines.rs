@@ -1,19 +1,17 @@
 //! Several machines, asked the same question.
 
 use super::Origin;
-use super::brief::{cells, in_cell};
+use super::brief::{cells, or_dash};
 use super::heading::heading;
-use super::table::{Column, table};
+use super::table::{Column, Table};
 use super::words::{folded, plural, quoted};
 use crate::findings::InBrief;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// A comparison of several machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machines {
     /// The machines, in the order given.
     pub machines: Vec<Machine>,
@@ -27,7 +25,7 @@ pub struct Machines {
 
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Name of its profile's folder.
     pub name: String,
@@ -39,7 +37,7 @@ pub struct Machine {
 
 /// One scenario on all machines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideBySide {
     /// Its name.
     pub scenario: String,
@@ -58,7 +56,7 @@ pub struct SideBySide {
 
 /// The answer for one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnMachine {
     /// Its name.
     pub machine: String,
@@ -112,33 +110,25 @@ impl SideBySide {
     fn text(&self, width: Option<usize>) -> String {
         let is_priced = self.answers.iter().any(|one| one.cost.is_some());
         let many = plural(self.runs, "run");
-        let mut header = vec![
-            Column::words("machine"),
-            Column::words("verdict"),
-            Column::words("winner"),
-            Column::number("one run"),
-            Column::number("range").if_folded(2),
-            Column::words("limited by").if_folded(1),
-            Column::number("CPU").if_room(1),
-            Column::number("GPU").if_room(1),
-            Column::number(&format!("set-up and {many}")),
-        ];
+        let [verdict, winner, time, range, bound] =
+            [0, 1, 2, 3, 4].map(|cell| move |one: &OnMachine| cells(&one.answer)[cell].clone());
+        let mut table = Table::of(&self.answers)
+            .with(Column::words("machine"), |one| one.machine.clone())
+            .with(Column::words("verdict"), verdict)
+            .with(Column::words("winner"), winner)
+            .with(Column::number("one run"), time)
+            .with(Column::number("range").if_folded(2), range)
+            .with(Column::words("limited by").if_folded(1), bound)
+            .with(Column::number("CPU").if_room(1), |one| or_dash(one.answer.cpu_ns))
+            .with(Column::number("GPU").if_room(1), |one| or_dash(one.answer.gpu_ns))
+            .with(Column::number(&format!("set-up and {many}")), |one| {
+                or_dash(one.answer.program_ns)
+            });
         if is_priced {
-            header.push(Column::number("costs"));
+            table = table.with(Column::number("costs"), |one| or_dash(one.cost.map(money)));
         }
-        let row = |one: &OnMachine| {
-            let OnMachine { machine, answer, cost } = one;
-            let mut row = vec![machine.clone()];
-            row.extend(cells(answer));
-            row.extend([answer.cpu_ns, answer.gpu_ns, answer.program_ns].map(in_cell));
-            if is_priced {
-                row.push(cost.map_or_else(|| "-".to_owned(), money));
-            }
-            row
-        };
-        let rows: Vec<Vec<String>> = self.answers.iter().map(row).collect();
         let mut text = heading(&self.scenario, &self.question, width);
-        let _ = writeln!(text, "\n{}", table(&header, &rows, width));
+        let _ = writeln!(text, "\n{}", table.text(width));
         let best = |name: &Option<String>| name.as_ref().map(|name| format!("`{name}`"));
         let said = [
             best(&self.fastest).map(|name| format!("Fastest: {name}.")),
@@ -173,11 +163,6 @@ impl Machines {
         let scenarios = self.scenarios.iter().map(|one| one.text(width));
         text += &scenarios.collect::<Vec<_>>().join("\n");
         folded(&text, width)
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 
     /// The scenarios of which a machine could predict nothing, each with that machine.

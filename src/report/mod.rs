@@ -12,7 +12,6 @@ mod coincide;
 mod doctor;
 mod drawn;
 mod drift;
-mod error_figures;
 mod evaluation;
 mod evaluation_text;
 mod explain;
@@ -53,7 +52,6 @@ pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use drift::drifts;
-pub use error_figures::ErrorFigures;
 pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, Timed, explain, prediction};
@@ -73,8 +71,8 @@ pub use sureness::{UnsteadyLink, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verification::{
-    Check, KindFigures, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan,
-    ScoredScenario, Verification,
+    Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan, ScoredScenario,
+    Verification,
 };
 pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};
@@ -121,11 +119,11 @@ fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
 }
 
 /// The pretty JSON form of a report, with a newline at its end.
-fn json(report: &impl Serialize) -> String {
+pub fn json(report: &impl Serialize) -> String {
     format!("{:#}\n", versioned(report))
 }
 
 /// The JSON form of a report on one line, without a newline.
-fn json_line(report: &impl Serialize) -> String {
+pub fn json_line(report: &impl Serialize) -> String {
     versioned(report).to_string()
 }

@@ -1,17 +1,15 @@
 //! The machine that a report is about, and its profile.
 
-use super::error_figures::ErrorFigures;
 use super::words::date;
+use crate::compare::ErrorFigures;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The profile behind a report. Keys are stable; unknown values are `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
     /// Path of the profile.
     pub path: String,

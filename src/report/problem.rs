@@ -1,12 +1,10 @@
 //! What went wrong, for programs that read JSON.
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Printed as one line on standard error if JSON was requested and the command failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failed {
     /// What went wrong.
     pub error: Problem,
@@ -14,7 +12,7 @@ pub struct Failed {
 
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
     /// The exit code.
     pub code: u8,
@@ -30,7 +28,7 @@ pub struct Problem {
 
 /// The kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// The arguments are wrong.
@@ -63,7 +61,7 @@ impl ProblemKind {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilePosition {
     /// Path of the file, as given.
     pub file: String,
@@ -71,13 +69,6 @@ pub struct FilePosition {
     pub line: usize,
     /// In characters, counted from 1. `null` if only the line is known.
     pub column: Option<usize>,
-}
-
-impl Failed {
-    /// The JSON form: one line.
-    pub fn json(&self) -> String {
-        super::json_line(self)
-    }
 }
 
 impl Problem {

@@ -1,8 +1,8 @@
 //! How predictions from a profile did for the plans that were run on its machine, kept beside the
 //! runs so that later answers can say it.
 
-use super::error_figures::ErrorFigures;
 use super::verification::Verification;
+use crate::compare::ErrorFigures;
 use serde::{Deserialize, Serialize};
 
 /// The scores of one verification.

@@ -3,8 +3,6 @@
 use super::words::{fine_percent, percent, plural};
 use crate::profile::Profile;
 use crate::stats::median;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,7 +52,7 @@ pub fn sureness(profile: &Profile) -> String {
 /// shares of the rates: something else used the link meanwhile, and predictions of copies are no
 /// better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnsteadyLink {
     /// The difference for copies to the device.
     pub h2d: f64,

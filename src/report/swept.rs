@@ -6,14 +6,12 @@ use crate::families::Strategy;
 use crate::findings::{Answer, InBrief};
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Sweeps of one number in one or more scenarios, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepReport {
     /// The profile behind the predictions.
     pub profile: Origin,
@@ -34,7 +32,7 @@ pub struct SweepReport {
 
 /// A selection of the parts of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
     /// Their numbers, counted from 1.
     pub numbers: BTreeSet<usize>,
@@ -44,7 +42,7 @@ pub struct Parts {
 
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// A count, or a number without a unit.
@@ -55,7 +53,7 @@ pub enum Unit {
 
 /// The sweep of one scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweeping {
     /// Its name.
     pub scenario: String,
@@ -87,7 +85,7 @@ pub struct Sweeping {
 
 /// The answer at one value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPoint {
     /// The value.
     pub value: Setting,
@@ -103,7 +101,7 @@ pub struct SweptPoint {
 
 /// A plan of one side, with the time that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideTime {
     /// Name of the plan.
     pub plan: String,
@@ -177,17 +175,12 @@ impl Sweeping {
 }
 
 impl SweepReport {
-    /// Reads what [`SweepReport::json`] wrote.
+    /// Reads what [`json`](super::json) wrote.
     ///
     /// # Errors
     /// If it is something else, with the reason in words.
     pub fn read(text: &str) -> Result<Self, String> {
         super::read_json(text, "a sweep")
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 
     /// The scenarios of which nothing could be predicted at any value.

@@ -1,17 +1,15 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
-use super::brief::in_a_word;
+use super::brief::{in_a_word, or_dash};
 use super::evaluation_text::ranges;
 use super::heading::heading;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
-use super::table::{Column, table};
+use super::table::{Column, Table};
 use super::wins::stretch;
 use super::words::{bound_by, fine_count, folded, plural, range, times};
-use crate::findings::Answer;
 use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};
-use serde::Serialize;
 use std::fmt::Write;
 
 impl Unit {
@@ -83,36 +81,27 @@ impl Sweeping {
         let mut text = heading(&self.scenario, &self.question, width);
         let _ = writeln!(text, "\n{}\n", self.sentence());
         let time = if self.of_programs { "program" } else { "one run" };
-        let header = [
-            Column::number(&self.key),
-            Column::words("faster"),
-            Column::words("plan"),
-            Column::number(time),
-            Column::number("range").if_folded(2),
-            Column::number("CPU").if_room(2),
-            Column::number("GPU").if_room(2),
-            Column::words("GPU is").if_room(1),
-            Column::words("limited by").if_folded(1),
-        ];
-        let row = |point: &SweptPoint| {
-            let winner = point.winner(self.of_programs);
-            let time = |side: &Option<SideTime>| {
-                side.as_ref().map_or("-".to_owned(), |side| side.predicted_ns.to_string())
-            };
-            let bound = winner.map(|side| bound_by(side.bottleneck));
-            vec![
-                self.unit.say(point.value.0),
-                in_a_word(point.answer(self.of_programs)).to_owned(),
-                winner.map_or("-".to_owned(), |side| side.plan.clone()),
-                winner.map_or("-".to_owned(), |side| side.predicted_ns.to_string()),
-                winner.map_or("-".to_owned(), |side| range(side.low_ns, side.high_ns)),
-                time(&point.cpu),
-                time(&point.gpu),
-                compared(point).unwrap_or("-".to_owned()),
-                bound.unwrap_or("-".to_owned()),
-            ]
-        };
-        text += &table(&header, &self.points.iter().map(row).collect::<Vec<_>>(), width);
+        text += &Table::of(&self.points)
+            .with(Column::number(&self.key), |point| self.unit.say(point.value.0))
+            .with(Column::words("faster"), |point| {
+                in_a_word(point.answer(self.of_programs)).to_owned()
+            })
+            .with(Column::words("plan"), |point| {
+                self.of_winner(point, |winner| winner.plan.clone())
+            })
+            .with(Column::number(time), |point| {
+                self.of_winner(point, |winner| winner.predicted_ns.to_string())
+            })
+            .with(Column::number("range").if_folded(2), |point| {
+                self.of_winner(point, |winner| range(winner.low_ns, winner.high_ns))
+            })
+            .with(Column::number("CPU").if_room(2), |point| time_of(&point.cpu))
+            .with(Column::number("GPU").if_room(2), |point| time_of(&point.gpu))
+            .with(Column::words("GPU is").if_room(1), |point| or_dash(compared(point)))
+            .with(Column::words("limited by").if_folded(1), |point| {
+                self.of_winner(point, |winner| bound_by(winner.bottleneck))
+            })
+            .text(width);
         for (place, point) in self.points.iter().enumerate() {
             let before = place.checked_sub(1).and_then(|before| self.points.get(before));
             // Neighbours often lack a plan for one and the same reason.
@@ -131,6 +120,15 @@ impl Sweeping {
         }
         text
     }
+
+    /// What is said of the plan to choose at a value, if there is one.
+    fn of_winner(&self, point: &SweptPoint, say: impl Fn(&SideTime) -> String) -> String {
+        or_dash(point.winner(self.of_programs).map(say))
+    }
+}
+
+fn time_of(side: &Option<SideTime>) -> String {
+    or_dash(side.as_ref().map(|side| side.predicted_ns))
 }
 
 /// How much faster the GPU is than the CPU, or slower.
@@ -161,65 +159,31 @@ impl SweepReport {
 
     /// The points as a table of comma-separated values (RFC 4180). Times are in nanoseconds.
     pub fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
         for sweep in &self.sweeps {
             for point in &sweep.points {
-                writer.serialize(Row::new(sweep, point)).expect("rows are plain data");
+                let winner = point.winner(sweep.of_programs);
+                let row = (
+                    (&sweep.scenario, &sweep.key, point.value, point.answer(sweep.of_programs)),
+                    (in_csv(winner), winner.map(|side| bound_by(side.bottleneck))),
+                    [in_csv(point.cpu.as_ref()), in_csv(point.gpu.as_ref())],
+                );
+                writer.serialize(row).expect("rows are plain data");
             }
         }
         let bytes = writer.into_inner().expect("nothing fails that writes into memory");
-        String::from_utf8(bytes).expect("all fields are text")
+        let rows = String::from_utf8(bytes).expect("all fields are text");
+        if rows.is_empty() { rows } else { CSV_TITLES.to_owned() + &rows }
     }
 }
 
-/// A line of the table.
-#[derive(Serialize)]
-struct Row<'a> {
-    scenario: &'a str,
-    key: &'a str,
-    value: Setting,
-    answer: Answer,
-    plan: Option<&'a str>,
-    predicted_ns: Option<Span>,
-    low_ns: Option<Span>,
-    high_ns: Option<Span>,
-    bottleneck: Option<String>,
-    cpu_plan: Option<&'a str>,
-    cpu_ns: Option<Span>,
-    cpu_low_ns: Option<Span>,
-    cpu_high_ns: Option<Span>,
-    gpu_plan: Option<&'a str>,
-    gpu_ns: Option<Span>,
-    gpu_low_ns: Option<Span>,
-    gpu_high_ns: Option<Span>,
-}
+const CSV_TITLES: &str = "scenario,key,value,answer,plan,predicted_ns,low_ns,high_ns,bottleneck,\
+                          cpu_plan,cpu_ns,cpu_low_ns,cpu_high_ns,\
+                          gpu_plan,gpu_ns,gpu_low_ns,gpu_high_ns\n";
 
-impl<'a> Row<'a> {
-    fn new(sweep: &'a Sweeping, point: &'a SweptPoint) -> Self {
-        let winner = point.winner(sweep.of_programs);
-        let (cpu, gpu) = (point.cpu.as_ref(), point.gpu.as_ref());
-        let plan = |side: Option<&'a SideTime>| side.map(|side| side.plan.as_str());
-        let time = |side: Option<&SideTime>| side.map(|side| side.predicted_ns);
-        let low = |side: Option<&SideTime>| side.map(|side| side.low_ns);
-        let high = |side: Option<&SideTime>| side.map(|side| side.high_ns);
-        Self {
-            scenario: &sweep.scenario,
-            key: &sweep.key,
-            value: point.value,
-            answer: point.answer(sweep.of_programs),
-            plan: plan(winner),
-            predicted_ns: time(winner),
-            low_ns: low(winner),
-            high_ns: high(winner),
-            bottleneck: winner.map(|side| bound_by(side.bottleneck)),
-            cpu_plan: plan(cpu),
-            cpu_ns: time(cpu),
-            cpu_low_ns: low(cpu),
-            cpu_high_ns: high(cpu),
-            gpu_plan: plan(gpu),
-            gpu_ns: time(gpu),
-            gpu_low_ns: low(gpu),
-            gpu_high_ns: high(gpu),
-        }
-    }
+/// A plan's name, its time and the ends of its range.
+fn in_csv(side: Option<&SideTime>) -> (Option<&str>, [Option<Span>; 3]) {
+    let of = |time: fn(&SideTime) -> Span| side.map(time);
+    let times = [of(|side| side.predicted_ns), of(|side| side.low_ns), of(|side| side.high_ns)];
+    (side.map(|side| side.plan.as_str()), times)
 }

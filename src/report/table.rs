@@ -7,22 +7,22 @@
 use super::words::{columns, wrapped};
 use std::collections::BTreeSet;
 
-/// When a column is left out of a table that is too wide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When a column is left out of a table that is too wide, in the order in which columns go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Keep {
-    Always,
     /// It goes before any word is folded.
     IfRoom(u8),
     /// It goes only if folding words is not enough.
     IfFolded(u8),
+    Always,
 }
 
 /// How one column is titled, aligned and given up.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    pub title: String,
+    title: String,
     /// Words are aligned to the left and may be folded; numbers are neither.
-    pub is_words: bool,
+    is_words: bool,
     keep: Keep,
 }
 
@@ -46,15 +46,46 @@ impl Column {
     }
 }
 
-/// A table in Markdown, with all its columns.
-pub(super) fn markdown_table(of: &[Column], rows: &[Vec<String>]) -> String {
-    // A name may hold what Markdown takes for the end of a cell.
-    let escaped = |cell: &String| cell.replace('|', "\\|");
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let titles = line(of.iter().map(|column| column.title.clone()).collect());
-    let sides = of.iter().map(|column| if column.is_words { ":--" } else { "--:" }.to_owned());
-    let rows = rows.iter().map(|row| line(row.iter().map(escaped).collect()));
-    titles + &line(sides.collect()) + &rows.collect::<String>()
+/// A table that is put together column by column.
+pub(super) struct Table<'r, R> {
+    of: Vec<&'r R>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'r, R> Table<'r, R> {
+    /// A row for each of these, without columns yet.
+    pub fn of(rows: impl IntoIterator<Item = &'r R>) -> Self {
+        let of: Vec<&R> = rows.into_iter().collect();
+        let rows = vec![Vec::new(); of.len()];
+        Self { of, columns: Vec::new(), rows }
+    }
+
+    /// Adds a column, with what it says of each row.
+    pub fn with(mut self, column: Column, cell: impl Fn(&R) -> String) -> Self {
+        self.columns.push(column);
+        for (row, of) in self.rows.iter_mut().zip(&self.of) {
+            row.push(cell(of));
+        }
+        self
+    }
+
+    /// The table for a terminal or a code block, in at most `width` columns if a number is given.
+    pub fn text(&self, width: Option<usize>) -> String {
+        table(&self.columns, &self.rows, width)
+    }
+
+    /// The table in Markdown, with all its columns.
+    pub fn markdown(&self) -> String {
+        // A name may hold what Markdown takes for the end of a cell.
+        let escaped = |cell: &String| cell.replace('|', "\\|");
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let titles = line(self.columns.iter().map(|column| column.title.clone()).collect());
+        let side = |column: &Column| if column.is_words { ":--" } else { "--:" }.to_owned();
+        let sides = line(self.columns.iter().map(side).collect());
+        let rows = self.rows.iter().map(|row| line(row.iter().map(escaped).collect()));
+        titles + &sides + &rows.collect::<String>()
+    }
 }
 
 /// Between two columns.
@@ -104,18 +135,13 @@ fn layout(of: &[Column], rows: &[Vec<String>], most: usize) -> (Vec<usize>, Vec<
         total(&shown.iter().map(|&at| width(at)).collect::<Vec<_>>()) <= most
     };
     let mut shown: Vec<usize> = (0..of.len()).collect();
-    let orders = |pick: fn(Keep) -> Option<u8>| -> BTreeSet<u8> {
-        of.iter().filter_map(|column| pick(column.keep)).collect()
-    };
-    for order in orders(|keep| if let Keep::IfRoom(order) = keep { Some(order) } else { None }) {
-        if !fits(&shown, &natural) {
-            shown.retain(|&at| of[at].keep != Keep::IfRoom(order));
-        }
-    }
-    for order in orders(|keep| if let Keep::IfFolded(order) = keep { Some(order) } else { None }) {
-        if !fits(&shown, &narrowest) {
-            shown.retain(|&at| of[at].keep != Keep::IfFolded(order));
-        }
+    for keep in of.iter().map(|column| column.keep).collect::<BTreeSet<Keep>>() {
+        let is_kept = match keep {
+            Keep::IfRoom(_) => fits(&shown, &natural),
+            Keep::IfFolded(_) => fits(&shown, &narrowest),
+            Keep::Always => true,
+        };
+        shown.retain(|&at| is_kept || of[at].keep != keep);
     }
     let mut widths: Vec<usize> = shown.iter().map(|&at| natural(at)).collect();
     while total(&widths) > most {

@@ -2,14 +2,11 @@
 //! and whether that is good enough.
 
 use super::Origin;
-use super::error_figures::ErrorFigures;
-use super::words::{fine_percent, rounded};
-use crate::compare::{Cell, Errors, KindErrors, Score};
+use super::words::fine_percent;
+use crate::compare::{Cell, ErrorFigures, KindFigures, Score};
 use crate::machine::Side;
-use crate::profile::Handling;
+use crate::stats::rounded;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest median of the absolute relative errors over all plans.
@@ -25,7 +22,7 @@ pub const REGRET_LIMIT: f64 = 0.03;
 /// fractions, not percentages. Every key is always present: values that are unknown or do not apply
 /// are `null`, never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// The profile behind the predictions.
     pub profile: Origin,
@@ -43,7 +40,7 @@ pub struct Verification {
 
 /// One scenario: predictions compared with runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoredScenario {
     /// Its name.
     pub scenario: String,
@@ -64,7 +61,7 @@ pub struct ScoredScenario {
 
 /// A plan that was predicted and run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoredPlan {
     /// Name of the plan.
     pub plan: String,
@@ -89,29 +86,9 @@ pub struct ScoredPlan {
     pub error: f64,
 }
 
-/// Errors over the plans of one kind, compared with those of three simpler predictions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct KindFigures {
-    /// The kind: `cpu`, `pageable`, `pinned` or `graph`, by what the plan copies and how it is
-    /// launched; `all` for all of them.
-    pub kind: String,
-    /// Errors over these plans.
-    pub errors: ErrorFigures,
-    /// Median of the absolute relative errors of a textbook rule of thumb: kernel times plus copied
-    /// bytes at 12 GB/s.
-    pub textbook: f64,
-    /// Median of the absolute relative errors of a prediction without overlap: the sum of the times
-    /// of all calls.
-    pub one_by_one: f64,
-    /// Median of the absolute relative errors of a prediction with perfect overlap: the time for
-    /// which the busiest resource is busy.
-    pub busiest: f64,
-}
-
 /// A check, and whether it passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// Whether it passed.
     pub passed: bool,
@@ -122,8 +99,8 @@ pub struct Check {
 impl Verification {
     pub fn new(profile: Origin, scores: &[Score]) -> Self {
         let cells = || scores.iter().flat_map(|score| &score.cells);
-        let overall = Errors::of(cells()).map(ErrorFigures::from);
-        let kinds = KindErrors::of(cells()).into_iter().map(KindFigures::from).collect();
+        let overall = ErrorFigures::of(cells());
+        let kinds = KindFigures::of(cells());
         let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
         let checks = checks(&scenarios, overall.as_ref());
         Self { profile, predictions: None, scenarios, overall, kinds, checks }
@@ -137,11 +114,6 @@ impl Verification {
 
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
-    }
-
-    /// The JSON form, with a newline at its end.
-    pub fn json(&self) -> String {
-        super::json(self)
     }
 }
 
@@ -194,7 +166,7 @@ impl From<&Score> for ScoredScenario {
         Self {
             scenario: score.scenario.clone(),
             plans: score.cells.iter().map(ScoredPlan::from).collect(),
-            errors: score.errors().map(ErrorFigures::from),
+            errors: ErrorFigures::of(&score.cells),
             predicted_winner: name(score.predicted_winner()),
             measured_winner: name(score.measured_winner()),
             regret: score.regret().map(rounded),
@@ -223,24 +195,5 @@ impl From<&Cell> for ScoredPlan {
 impl ScoredPlan {
     pub fn is_covered(&self) -> bool {
         self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
-    }
-}
-
-impl From<KindErrors> for KindFigures {
-    fn from(of: KindErrors) -> Self {
-        let kind = match of.kind {
-            None => "all",
-            Some(Handling::Cpu) => "cpu",
-            Some(Handling::Pageable) => "pageable",
-            Some(Handling::Pinned) => "pinned",
-            Some(Handling::Graph) => "graph",
-        };
-        Self {
-            kind: kind.to_owned(),
-            errors: of.errors.into(),
-            textbook: rounded(of.textbook),
-            one_by_one: rounded(of.one_by_one),
-            busiest: rounded(of.busiest),
-        }
     }
 }

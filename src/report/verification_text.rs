@@ -1,45 +1,33 @@
 //! A verification for the terminal and for a README.
 
-use super::error_figures::ErrorFigures;
+use super::brief::or_dash;
 use super::heading::heading;
-use super::table::{Column, markdown_table, table};
+use super::table::{Column, Table};
 use super::verification::{ScoredPlan, ScoredScenario, Verification};
 use super::words::{fine_percent, folded, percent, range, signed_percent};
+use crate::compare::ErrorFigures;
 use crate::machine::Side;
 use crate::stats::median;
 use std::fmt::Write;
 
-/// Columns of the summary, in the order in which a narrow terminal loses them: how many plans
-/// there are, how many lie in range, the worst error; then, with names folded, both winners.
-fn summary_columns() -> [Column; 10] {
-    [
-        Column::words("scenario"),
-        Column::number("plans").if_room(1),
-        Column::number("median error"),
-        Column::number("95%"),
-        Column::number("worst").if_room(3),
-        Column::number("in range").if_room(2),
-        Column::words("predicted winner").if_folded(1),
-        Column::words("measured winner").if_folded(1),
-        Column::number("regret"),
-        Column::words("verdict"),
-    ]
+/// A row of the summary: a scenario, or all of them.
+struct Summary<'a> {
+    name: &'a str,
+    errors: Option<&'a ErrorFigures>,
+    /// `None` of all scenarios.
+    scenario: Option<&'a ScoredScenario>,
 }
 
 impl Verification {
-    /// Every plan of every scenario, then the summary and what was checked, as wide as they are.
-    pub fn text(&self) -> String {
-        self.text_within(None)
-    }
-
-    /// The report in lines of at most so many columns, if a number is given.
+    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
+    /// many columns, if a number is given.
     pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
         for scenario in &self.scenarios {
             let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
             text.push_str(&cells(&scenario.plans, width));
         }
-        let _ = write!(text, "\n{}\n", table(&summary_columns(), &self.summary(), width));
+        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
         text.push_str(&self.passes_beside());
         text.push_str(&self.on_cpu(""));
         text.push_str(&self.check_lines(""));
@@ -85,7 +73,7 @@ impl Verification {
 
     /// The summary and the checks in Markdown.
     pub fn markdown(&self) -> String {
-        let mut text = markdown_table(&summary_columns(), &self.summary());
+        let mut text = summary(&self.summaries()).markdown();
         text.push('\n');
         text.push_str(&self.on_cpu("- "));
         text.push_str(&self.check_lines("- "));
@@ -99,71 +87,69 @@ impl Verification {
         self.checks.iter().map(|check| line(check.passed, &check.what)).collect()
     }
 
-    fn summary(&self) -> Vec<Vec<String>> {
-        let mut rows: Vec<Vec<String>> = self.scenarios.iter().map(scenario_row).collect();
-        if self.scenarios.len() > 1 {
-            let mut row = vec!["all".to_owned()];
-            row.extend(figures(self.overall.as_ref()));
-            row.resize(summary_columns().len(), String::new());
-            rows.push(row);
+    fn summaries(&self) -> Vec<Summary<'_>> {
+        let rows = self.scenarios.iter().map(|one| Summary {
+            name: &one.scenario,
+            errors: one.errors.as_ref(),
+            scenario: Some(one),
+        });
+        let mut rows: Vec<Summary<'_>> = rows.collect();
+        if rows.len() > 1 {
+            rows.push(Summary { name: "all", errors: self.overall.as_ref(), scenario: None });
         }
         rows
     }
 }
 
-fn scenario_row(scenario: &ScoredScenario) -> Vec<String> {
-    let name = |name: &Option<String>| name.clone().unwrap_or_default();
-    let verdict = match scenario.verdict_right {
-        Some(true) => "right",
-        Some(false) => "WRONG",
-        None => "-",
+/// In the order in which a narrow terminal loses them: how many plans there are, how many lie in
+/// range, the worst error; then, with names folded, both winners.
+fn summary<'a>(rows: &'a [Summary<'a>]) -> Table<'a, Summary<'a>> {
+    let figure = |say: fn(&ErrorFigures) -> String| {
+        move |row: &Summary<'_>| row.errors.map(say).unwrap_or_default()
     };
-    let mut row = vec![scenario.scenario.clone()];
-    row.extend(figures(scenario.errors.as_ref()));
-    row.push(name(&scenario.predicted_winner));
-    let is_same = scenario.predicted_winner == scenario.measured_winner;
-    row.push(match &scenario.measured_winner {
-        Some(_) if is_same => "same".to_owned(),
-        winner => name(winner),
-    });
-    row.push(scenario.regret.map(fine_percent).unwrap_or_default());
-    row.push(verdict.to_owned());
-    row
+    let of = |say: fn(&ScoredScenario) -> Option<String>| {
+        move |row: &Summary<'_>| row.scenario.and_then(say).unwrap_or_default()
+    };
+    Table::of(rows)
+        .with(Column::words("scenario"), |row| row.name.to_owned())
+        .with(Column::number("plans").if_room(1), figure(|errors| errors.plans.to_string()))
+        .with(Column::number("median error"), figure(|errors| fine_percent(errors.median)))
+        .with(Column::number("95%"), figure(|errors| fine_percent(errors.p95)))
+        .with(Column::number("worst").if_room(3), figure(|errors| fine_percent(errors.worst)))
+        .with(Column::number("in range").if_room(2), figure(|errors| percent(errors.coverage)))
+        .with(
+            Column::words("predicted winner").if_folded(1),
+            of(|one| one.predicted_winner.clone()),
+        )
+        .with(Column::words("measured winner").if_folded(1), of(measured_winner))
+        .with(Column::number("regret"), of(|one| one.regret.map(fine_percent)))
+        .with(Column::words("verdict"), of(verdict))
 }
 
-fn figures(errors: Option<&ErrorFigures>) -> Vec<String> {
-    let Some(errors) = errors else { return vec![String::new(); 5] };
-    vec![
-        errors.plans.to_string(),
-        fine_percent(errors.median),
-        fine_percent(errors.p95),
-        fine_percent(errors.worst),
-        percent(errors.coverage),
-    ]
+fn measured_winner(of: &ScoredScenario) -> Option<String> {
+    let winner = of.measured_winner.clone()?;
+    Some(if of.predicted_winner.as_ref() == Some(&winner) { "same".to_owned() } else { winner })
+}
+
+fn verdict(of: &ScoredScenario) -> Option<String> {
+    let is_right = of.verdict_right.map(|is_right| if is_right { "right" } else { "WRONG" });
+    Some(or_dash(is_right))
 }
 
 /// The table of runs. Where it is too wide, the spread of the passes goes first, then whether
 /// the time lies in the range; with names folded, the range itself.
 fn cells(plans: &[ScoredPlan], width: Option<usize>) -> String {
-    let header = [
-        Column::words("plan"),
-        Column::number("predicted"),
-        Column::number("range").if_folded(1),
-        Column::number("measured"),
-        Column::number("spread").if_room(1),
-        Column::number("error"),
-        Column::number("in range").if_room(2),
-    ];
-    let row = |plan: &ScoredPlan| {
-        vec![
-            plan.plan.clone(),
-            plan.predicted_ns.to_string(),
-            range(plan.low_ns, plan.high_ns),
-            plan.measured_ns.to_string(),
-            plan.spread.map_or("unknown".to_owned(), fine_percent),
-            signed_percent(plan.error),
-            if plan.is_covered() { "yes" } else { "no" }.to_owned(),
-        ]
-    };
-    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
+    Table::of(plans)
+        .with(Column::words("plan"), |plan| plan.plan.clone())
+        .with(Column::number("predicted"), |plan| plan.predicted_ns.to_string())
+        .with(Column::number("range").if_folded(1), |plan| range(plan.low_ns, plan.high_ns))
+        .with(Column::number("measured"), |plan| plan.measured_ns.to_string())
+        .with(Column::number("spread").if_room(1), |plan| {
+            plan.spread.map_or("unknown".to_owned(), fine_percent)
+        })
+        .with(Column::number("error"), |plan| signed_percent(plan.error))
+        .with(Column::number("in range").if_room(2), |plan| {
+            if plan.is_covered() { "yes" } else { "no" }.to_owned()
+        })
+        .text(width)
 }

@@ -1,7 +1,7 @@
 //! A table of what would be, beside what is.
 
-use super::brief::{cells, in_cell};
-use super::table::{Column, table};
+use super::brief::{cells, or_dash};
+use super::table::{Column, Table};
 use super::words::{folded, plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
 use crate::units::Span;
@@ -17,39 +17,32 @@ impl Assessment {
                 && one.answer.program_ns != today.program_ns
         };
         let has_programs = self.what_if.iter().any(changes_set_up);
-        let mut header = vec![
-            Column::words("what if"),
-            Column::words("verdict"),
-            Column::words("winner"),
-            Column::number("one run"),
-            Column::number("range").if_room(3),
-            Column::number("vs today"),
-            Column::number("CPU").if_room(1),
-            Column::number("GPU").if_room(2),
-            Column::words("limited by").if_folded(1),
-            Column::words("turns").if_folded(2),
-        ];
+        let today_row = Row { change: "as it is", brief: today, turns: String::new() };
+        let changed = self.what_if.iter().map(|one| Row {
+            change: &one.change,
+            brief: &one.answer,
+            turns: one.turning.as_ref().map_or_else(|| "-".to_owned(), turns),
+        });
+        let rows: Vec<Row<'_>> = std::iter::once(today_row).chain(changed).collect();
+        let [verdict, winner, time, range, bound] =
+            [0, 1, 2, 3, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
+        let against_today = |row: &Row<'_>| against(row.brief.predicted_ns, today.predicted_ns);
+        let mut table = Table::of(&rows)
+            .with(Column::words("what if"), |row| row.change.to_owned())
+            .with(Column::words("verdict"), verdict)
+            .with(Column::words("winner"), winner)
+            .with(Column::number("one run"), time)
+            .with(Column::number("range").if_room(3), range)
+            .with(Column::number("vs today"), against_today)
+            .with(Column::number("CPU").if_room(1), |row| or_dash(row.brief.cpu_ns))
+            .with(Column::number("GPU").if_room(2), |row| or_dash(row.brief.gpu_ns))
+            .with(Column::words("limited by").if_folded(1), bound)
+            .with(Column::words("turns").if_folded(2), |row| row.turns.clone());
         if has_programs {
-            header.push(Column::number(&format!("and {}", plural(self.runs, "run"))));
+            let title = format!("and {}", plural(self.runs, "run"));
+            table = table.with(Column::number(&title), |row| or_dash(row.brief.program_ns));
         }
-        let row = |change: &str, brief: &InBrief, turns: String| {
-            let [verdict, winner, time, range, bound] = cells(brief);
-            let against = against(brief.predicted_ns, today.predicted_ns);
-            let sides = [brief.cpu_ns, brief.gpu_ns].map(in_cell);
-            let change = change.to_owned();
-            [change, verdict, winner, time, range, against]
-                .into_iter()
-                .chain(sides)
-                .chain([bound, turns])
-                .chain(has_programs.then(|| in_cell(brief.program_ns)))
-                .collect()
-        };
-        let mut rows = vec![row("as it is", today, String::new())];
-        rows.extend(self.what_if.iter().map(|one| {
-            let turns = one.turning.as_ref().map_or_else(|| "-".to_owned(), turns);
-            row(&one.change, &one.answer, turns)
-        }));
-        let mut text = table(&header, &rows, width);
+        let mut text = table.text(width);
         let said = self.assumptions();
         if !said.is_empty() {
             text += &folded(&format!("\nAssumed: {}", said.join(" ")), width);
@@ -67,6 +60,13 @@ impl Assessment {
         );
         Some(text + &folded(&ends, width))
     }
+}
+
+/// What would be with a change, or what is.
+struct Row<'a> {
+    change: &'a str,
+    brief: &'a InBrief,
+    turns: String,
 }
 
 /// A time beside that of today.

@@ -1,18 +1,16 @@
 //! Why a pass takes what it takes: how its time divides, and what each stream waits for.
 
-use crate::machine::{Direction, StreamId};
+use crate::machine::StreamId;
 use crate::program::spelled::Names;
 use crate::program::{Call, Program};
 use crate::timeline::{Activity, Lane, Reason, Timeline, busy};
 use crate::units::{Instant, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the time of a pass divides, and when its streams were held up. Numbers of calls count from
 /// 1, as `hallway explain` lists them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Why {
     /// The time of the pass that is divided: that of the profile without scatter.
     pub pass_ns: Span,
@@ -24,7 +22,7 @@ pub struct Why {
 
 /// The time of a pass along its critical path. The parts add up to the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeShares {
     /// The CPU computes, copies, or does other work of its own.
     pub compute_ns: Span,
@@ -44,7 +42,7 @@ pub struct TimeShares {
 
 /// What a stream does in a pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamTimes {
     /// Name of the stream.
     pub stream: String,
@@ -56,7 +54,7 @@ pub struct StreamTimes {
 
 /// Something that held a stream up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HoldUp {
     /// What it was.
     pub by: HeldUpBy,
@@ -74,7 +72,7 @@ pub struct HoldUp {
 
 /// What can hold a stream up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldUpBy {
     /// The host had not issued the operation yet.
@@ -89,7 +87,7 @@ pub enum HeldUpBy {
 
 /// When a call is made, and when the device does its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallTimes {
     /// When the host enters the call. `null` of a call that a graph makes.
     pub begins_ns: Option<Span>,
@@ -130,13 +128,9 @@ impl TimeShares {
     }
 
     fn part(&mut self, program: &Program, lane: Lane, call: usize) -> &mut Span {
-        let copies = |direction| match direction {
-            Direction::HostToDevice => Lane::CopyIn,
-            Direction::DeviceToHost => Lane::CopyOut,
-        };
         // The call of a pageable copy lasts as long as the copy is staged.
         let lane = match program.body.get(call).and_then(Call::crossing) {
-            Some((_, direction, ..)) if program.is_staged(call) => copies(direction),
+            Some((_, direction, ..)) if program.is_staged(call) => Lane::of(direction),
             _ => lane,
         };
         let call = program.body.get(call);

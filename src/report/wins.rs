@@ -1,5 +1,6 @@
 //! Where the GPU wins, in words.
 
+use super::words::between;
 use crate::search::{Setting, Wins};
 
 /// Where the GPU wins, in words: `about 1.27 M (1.15 to 1.41 M) and more`. `None`: everywhere.
@@ -22,13 +23,5 @@ pub(super) fn stretch(wins: &Wins, say: &dyn Fn(f64) -> String) -> Option<String
         (Some(from), None) => Some(format!("above {from}")),
         (None, Some(until)) => Some(format!("below {until}")),
         (Some(from), Some(until)) => Some(format!("from {from} to {until}")),
-    }
-}
-
-/// `1.15 to 1.41 M`: the unit is said once where both share it.
-fn between(low: &str, high: &str) -> String {
-    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-        (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {high}"),
-        _ => format!("{low} to {high}"),
     }
 }

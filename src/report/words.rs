@@ -6,8 +6,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `5.71 to 6.11 ms`, with both units where they differ.
 pub(super) fn range(low: Span, high: Span) -> String {
-    let (low, high) = (low.to_string(), high.to_string());
-    match (low.split_once(' '), high.split_once(' ')) {
+    between(&low.to_string(), &high.to_string())
+}
+
+/// `1.15 to 1.41 M`: the unit is said once where both share it.
+pub(super) fn between(low: &str, high: &str) -> String {
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{number} to {high}"),
         _ => format!("{low} to {high}"),
     }
@@ -177,11 +181,6 @@ pub(super) const BULLET: &str = "- ";
 
 /// Bytes of a label at the start of a line; two spaces further right are no label's end.
 const LONGEST_LABEL: usize = 12;
-
-/// Rounded to six decimals, so that files show no noise of divisions.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
 
 /// The UTC date of a time in seconds since 1970, as `2026-11-20`.
 ///

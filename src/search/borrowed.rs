@@ -5,33 +5,37 @@ use crate::program::Program;
 use crate::simulate::makespan;
 use crate::units::Span;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
-/// How much of a plan's time is borrowed costs of one kind.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BorrowedShare {
+/// Costs of one kind that the profile has from another machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BorrowedCost {
+    /// Their kind.
     pub costs: BorrowedCosts,
     /// The profile that they come from.
     pub from: String,
-    /// The share of the time of a pass.
+    /// Their share of the time of a run.
     pub share: f64,
-    /// For the plan to choose on each side, and each program that the scenario spells out, what a
-    /// pass takes if these costs are as far off as they are between machines.
-    pub plans: Vec<BorrowedRange>,
+    /// What a run of each compared plan takes if these costs are off by as much as they differ
+    /// between machines.
+    pub ranges: Vec<BorrowedRange>,
     /// Whether another of these plans is then the fastest.
     pub changes_fastest: bool,
 }
 
-/// What a pass takes if borrowed costs of one kind are off, all alike, by as much as nine machines
-/// in ten differ in them at most: see [`BorrowedCosts::range`].
-#[derive(Debug, Clone, PartialEq)]
+/// What a run takes if borrowed costs are off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BorrowedRange {
     /// Name of the plan.
     pub plan: String,
-    /// As predicted.
-    pub time: Span,
-    /// The least and the most of the times with these costs as low, and as high.
-    pub low: Span,
-    pub high: Span,
+    /// The predicted time.
+    pub time_ns: Span,
+    /// The time with these costs at the lower end of where they lie on nine machines in ten.
+    pub low_ns: Span,
+    /// The time with these costs at the upper end of where they lie on nine machines in ten.
+    pub high_ns: Span,
 }
 
 /// By how much borrowed costs are raised to see what a plan's time does: little enough that
@@ -40,10 +44,7 @@ const RAISED: f64 = 1.25;
 
 /// What hangs on borrowed costs, over the plans given with their names and predicted times: the
 /// largest share of each kind, and how far each time moves.
-pub(super) fn borrowed(
-    plans: &[(String, Span, &Program)],
-    profile: &Profile,
-) -> Vec<BorrowedShare> {
+pub(super) fn borrowed(plans: &[(String, Span, &Program)], profile: &Profile) -> Vec<BorrowedCost> {
     let times = |profile: &Profile| -> Times {
         let time = |(.., program): &(String, Span, &Program)| {
             Some(makespan(program, profile).ok()?.nanos_f64().max(1.0))
@@ -72,14 +73,18 @@ pub(super) fn borrowed(
         let (low, high) = (moved(&low), moved(&high));
         let range = |(at, (name, time, _)): (usize, &(String, Span, &Program))| {
             let [one, other] = [low[at]?, high[at]?].map(Span::from_nanos_f64);
-            let (low, high) = (one.min(other).min(*time), one.max(other).max(*time));
-            Some(BorrowedRange { plan: name.clone(), time: *time, low, high })
+            Some(BorrowedRange {
+                plan: name.clone(),
+                time_ns: *time,
+                low_ns: one.min(other).min(*time),
+                high_ns: one.max(other).max(*time),
+            })
         };
-        BorrowedShare {
+        BorrowedCost {
             costs: group.costs,
             from: lender.from.clone(),
             share,
-            plans: plans.iter().enumerate().filter_map(range).collect(),
+            ranges: plans.iter().enumerate().filter_map(range).collect(),
             changes_fastest: [&low, &high].iter().any(|ends| fastest(ends) != fastest(&predicted)),
         }
     });

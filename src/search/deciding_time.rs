@@ -8,31 +8,34 @@ use crate::program::{Program, Step};
 use crate::simulate::{makespan, simulate};
 use crate::timeline::Lane;
 use crate::units::Span;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A kernel whose time on one side is not known, where that is all that a comparison lacks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecidingTime {
+/// A kernel whose time on one side is not known, if that is all that a comparison lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MissingTime {
+    /// Name of the kernel.
     pub kernel: String,
-    /// The side whose time is not known.
-    pub on: Processor,
-    /// The fastest plan of the other side.
+    /// Whether its time on the CPU is missing, rather than on the GPU.
+    pub on_cpu: bool,
+    /// The fastest plan on the other side.
     pub other: String,
-    /// Time of the kernel in a pass, in all of its runs together, with which the plan takes as long
-    /// as the other side. `None`: the plan takes longer whatever the kernel takes.
-    pub at: Option<Span>,
-    /// What a pass of the plan takes if the kernel takes no time.
-    pub rest: Span,
-    /// What of that is copies over the link, along the critical path.
-    pub copies: Span,
+    /// The kernel's time in one run above which the other plan is faster. `null`: the other plan is
+    /// faster even if the kernel takes no time.
+    pub other_wins_above_ns: Option<Span>,
+    /// What a run on the side of the missing time takes if the kernel takes no time.
+    pub rest_ns: Span,
+    /// What of that is copies over the link.
+    pub rest_copies_ns: Span,
 }
 
 /// Halvings between nothing and the time of the other side: to a millionth of it.
 const STEPS: usize = 20;
 
 /// For each side without a plan whose time is known, the plan that one missing time keeps out.
-pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime> {
-    let mut found: Vec<DecidingTime> = Vec::new();
+pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<MissingTime> {
+    let mut found: Vec<MissingTime> = Vec::new();
     for (plan, _) in &ranking.unknown {
         let program = &plan.program;
         let on_cpu = plan.is_on_cpu();
@@ -53,19 +56,23 @@ pub fn deciding_times(ranking: &Ranking, profile: &Profile) -> Vec<DecidingTime>
         let path = rest.critical_path();
         let wanted = other.makespan();
         let at = turn(wanted, |each| Some(with(each)? < wanted));
-        let deciding = DecidingTime {
+        let missing = MissingTime {
             kernel: program.kernels[kernel].name.clone(),
-            on,
+            on_cpu: on == Processor::Cpu,
             other: other.plan.name(),
-            at: at.map(|each| each * runs),
-            rest: rest.makespan,
-            copies: path.on(Lane::CopyIn) + path.on(Lane::CopyOut),
+            other_wins_above_ns: at.map(|each| each * runs),
+            rest_ns: rest.makespan,
+            rest_copies_ns: path.on(Lane::CopyIn) + path.on(Lane::CopyOut),
         };
         // The plan with the better chance counts if two plans lack the same time.
-        match found.iter_mut().find(|one| (&one.kernel, one.on) == (&deciding.kernel, on)) {
-            Some(known) if deciding.at > known.at => *known = deciding,
+        let is_same =
+            |one: &&mut MissingTime| (&one.kernel, one.on_cpu) == (&missing.kernel, missing.on_cpu);
+        match found.iter_mut().find(is_same) {
+            Some(known) if missing.other_wins_above_ns > known.other_wins_above_ns => {
+                *known = missing;
+            }
             Some(_) => {}
-            None => found.push(deciding),
+            None => found.push(missing),
         }
     }
     found

@@ -27,12 +27,12 @@ mod simplicity;
 mod sweep;
 mod turns;
 
-pub use borrowed::{BorrowedRange, BorrowedShare};
+pub use borrowed::{BorrowedCost, BorrowedRange};
 pub use bounds::task_bound;
 pub use break_even::{BreakEven, break_even, break_even_counted};
 pub use candidates::{Candidates, Plan, candidates, candidates_over};
 pub use contests::contests;
-pub use deciding_time::{DecidingTime, deciding_times};
+pub use deciding_time::{MissingTime, deciding_times};
 pub use fastest::{AtSize, by_size, lead, rank_finalists};
 pub use for_machine::candidates_for;
 pub use halving::halved;

@@ -1,6 +1,6 @@
 //! The candidates in order of their predicted time, and what that says.
 
-use super::borrowed::{BorrowedShare, borrowed};
+use super::borrowed::{BorrowedCost, borrowed};
 use super::candidates::{Candidates, Plan};
 use super::refused::Refused;
 use super::simplicity::Simplicity;
@@ -162,7 +162,7 @@ pub struct Ranking {
     pub process: Process,
     /// What hangs on costs that the profile has from another machine, of the fastest plan of each
     /// side. Nothing if it has none.
-    pub borrowed: Vec<BorrowedShare>,
+    pub borrowed: Vec<BorrowedCost>,
     /// By which share copies over the link may be off beyond their ranges, because something else
     /// used it while it was measured.
     pub link_off: f64,

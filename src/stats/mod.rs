@@ -24,3 +24,8 @@ pub use order::{
 };
 pub use segments::{interpolate, segment};
 pub use steadiness::Steadiness;
+
+/// Rounded to six decimals, so that files show no noise of divisions.
+pub fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}

@@ -18,7 +18,7 @@ use asked::{Asked, Known, drawn_tasks, shipped};
 use hallway::findings::Assessment;
 use hallway::fit::fit;
 use hallway::profile::{CallCosts, GraphCosts, MemoryCosts, Profile, SetupCosts};
-use hallway::report::{Evaluation, Origin, Rows};
+use hallway::report::{self, Evaluation, Origin, Rows};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{
@@ -87,7 +87,7 @@ fn evaluation(workload: &Workload, profile: &Profile, sizes: bool) -> Evaluation
 }
 
 fn json(evaluation: &Evaluation) -> Value {
-    serde_json::from_str(&evaluation.json()).expect("it is JSON")
+    serde_json::from_str(&report::json(evaluation)).expect("it is JSON")
 }
 
 /// Checks all that is said about a scenario.

@@ -8,7 +8,7 @@ use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
 use crate::findings::InBrief;
-use crate::report::{Machine, Machines, SideBySide};
+use crate::report::{Machine, Machines, SideBySide, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let report = Machines { machines, seed, draws, scenarios };
     let text = match arguments.format {
         AnswerFormat::Table => report.text_within(width(arguments.width, output)),
-        AnswerFormat::Json | AnswerFormat::Csv => report.json(),
+        AnswerFormat::Json | AnswerFormat::Csv => json(&report),
     };
     deliver(&text, output)?;
     let mut has_answers = true;

@@ -4,7 +4,7 @@ use super::calls::recorded;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::spelled::Names;
 use crate::program::{Call, Program, Route, ThreadId};
-use crate::report::words::{often, plural};
+use crate::report::words::{often, plural, quoted};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
 fn kept_on_cpu(workload: &Workload, plan: &Plan) -> Option<String> {
     plan.strategy.filter(|strategy| !strategy.is_on_cpu())?;
     let kept = workload.tasks.iter().filter(|task| task.on_cpu);
-    let names: Vec<String> = kept.map(|task| format!("`{}`", task.name)).collect();
+    let names = quoted(kept.map(|task| &task.name));
     let stay = if names.len() == 1 { "stays" } else { "stay" };
     (!names.is_empty()).then(|| format!("{} {stay} on the CPU.", names.join(", ")))
 }
@@ -71,44 +71,30 @@ fn host_memory(plan: &Plan) -> Option<String> {
 
 /// Which memory each kind of copy in a program moves, for a program that a scenario spells out.
 fn copies_of(program: &Program) -> Option<String> {
-    let names = Names::in_program(program);
-    let mut engines: Vec<&str> = Vec::new();
-    let (mut staged, mut by_cpu) = (engines.clone(), engines.clone());
-    let note = |of: &mut Vec<_>, id| {
-        let name = names.memory(id);
-        if !of.contains(&name) {
-            of.push(name);
-        }
-    };
+    const MOVED: [&str; 3] = [
+        "is pinned: copy engines reach it directly, and the host thread goes on while they copy",
+        "is pageable: the driver stages its copies through pinned memory of its own, and the host \
+         thread is held meanwhile",
+        "is copied by the CPU, on the host thread",
+    ];
+    let all_names = Names::in_program(program);
+    let mut found: [Vec<&str>; 3] = Default::default();
     for (at, call) in program.body.iter().enumerate() {
-        if let Some((_, direction, from, to)) = call.crossing() {
-            let ashore = direction.ashore(from, to).allocation;
-            let of = if program.is_staged(at) { &mut staged } else { &mut engines };
-            note(of, ashore);
-        } else if let Some([from, _]) = call.host_copy() {
-            note(&mut by_cpu, from.allocation);
+        let (how, id) = match (call.crossing(), call.host_copy()) {
+            (Some((_, direction, from, to)), _) => {
+                (usize::from(program.is_staged(at)), direction.ashore(from, to).allocation)
+            }
+            (None, Some([from, _])) => (2, from.allocation),
+            (None, None) => continue,
+        };
+        let name = all_names.memory(id);
+        if !found[how].contains(&name) {
+            found[how].push(name);
         }
     }
-    let quoted = |names: &[&str]| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        names.join(", ")
-    };
-    let said = [
-        (
-            &engines,
-            "is pinned: copy engines reach it directly, and the host thread goes on \
-                    while they copy",
-        ),
-        (
-            &staged,
-            "is pageable: the driver stages its copies through pinned memory of its own, \
-                   and the host thread is held meanwhile",
-        ),
-        (&by_cpu, "is copied by the CPU, on the host thread"),
-    ];
-    let said = said.into_iter().filter(|(names, _)| !names.is_empty());
-    let said: Vec<String> =
-        said.map(|(names, what)| format!("Memory {} {what}.", quoted(names))).collect();
+    let said = found.iter().zip(MOVED).filter(|(names, _)| !names.is_empty());
+    let said = said.map(|(names, what)| format!("Memory {} {what}.", quoted(names).join(", ")));
+    let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
 

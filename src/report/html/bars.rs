@@ -3,7 +3,7 @@
 use super::roles::roles;
 use super::scale::Scale;
 use super::style::{folded_table, scrolled, share};
-use super::{Case, paragraph};
+use super::{Case, noted};
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::machine::Side;
 use crate::report::evaluation_text::Rows;
@@ -57,7 +57,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
         }
         @if let Some(line) = choice(case.assessment) {
-            (paragraph(&format!("{}: {}.", line.label, line.text)))
+            (noted(&line))
         }
         (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
     })

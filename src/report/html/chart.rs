@@ -14,10 +14,10 @@ use std::fmt::Write;
 
 /// Values on a logarithmic axis.
 pub(super) struct Axis {
-    pub title: String,
+    title: String,
     low: f64,
     high: f64,
-    marks: Vec<(f64, String)>,
+    pub marks: Vec<(f64, String)>,
 }
 
 pub(super) struct Chart {
@@ -44,7 +44,7 @@ const NEAR: f64 = 0.015;
 impl Axis {
     /// An axis that holds the values, with marks at powers of ten, and at more round numbers if
     /// there are few of these.
-    pub fn over(
+    fn over(
         title: &str,
         values: impl Iterator<Item = f64> + Clone,
         write: impl Fn(f64) -> String,
@@ -67,18 +67,25 @@ impl Axis {
         Scale::new(marks, WIDTHS)
     }
 
-    /// Marks at these values instead.
-    pub fn marked(mut self, marks: impl Iterator<Item = (f64, String)>) -> Self {
-        self.marks = marks.collect();
-        self
-    }
-
     fn place(&self, value: f64) -> f64 {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
 }
 
 impl Chart {
+    /// A chart over axes with these titles, whose marks are written so. `None` without a point.
+    pub fn of(
+        lines: Vec<Line>,
+        (x, write_x): (&str, impl Fn(f64) -> String),
+        (y, write_y): (&str, impl Fn(f64) -> String),
+        description: String,
+    ) -> Option<Self> {
+        let points = || lines.iter().flat_map(|line| &line.points);
+        let x = Axis::over(x, points().map(|point| point.0), write_x)?;
+        let y = Axis::over(y, points().map(|point| point.1), write_y)?;
+        Some(Self { x, y, lines, flags: Vec::new(), shaded: Vec::new(), description })
+    }
+
     pub fn draw(&self) -> Markup {
         let strands = strands(&self.lines, NEAR, |x, y| (self.x.place(x), self.y.place(y)));
         html! {

@@ -1,7 +1,7 @@
 //! Into how many pieces to cut, and in how many streams to send them.
 
 use super::Case;
-use super::chart::{Axis, Chart};
+use super::chart::Chart;
 use super::style::folded_table;
 use crate::report::coincide::Line;
 use crate::report::ticks::time_at;
@@ -64,23 +64,23 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
             .collect(),
     };
     let lines: Vec<Line> = drawn.iter().map(line).collect();
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Axis::over("chunks of a batch", points().map(|point| point.0), |_| String::new())?;
-    let y = Axis::over("time of a run", points().map(|point| point.1), time_at)?;
-    let mut numbers: Vec<u64> = points().map(|point| point.0 as u64).collect();
+    let points = lines.iter().flat_map(|line| &line.points);
+    let mut numbers: Vec<u64> = points.map(|point| point.0 as u64).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let powers = || numbers.iter().copied().filter(|number| number.is_power_of_two());
     if powers().count() > 1 {
         numbers = powers().collect();
     }
-    let x = x.marked(numbers.into_iter().map(|number| (number as f64, number.to_string())));
     let description = format!(
         "Time of a run against the number of chunks, for {} kinds of plans; {best} with {chunks} \
          is the fastest. The table below has the figures.",
         lines.len()
     );
-    Some(Chart { x, y, lines, flags: Vec::new(), shaded: Vec::new(), description })
+    let (x, y) = (("chunks of a batch", |_: f64| String::new()), ("time of a run", time_at));
+    let mut chart = Chart::of(lines, x, y, description)?;
+    chart.x.marks = numbers.into_iter().map(|number| (number as f64, number.to_string())).collect();
+    Some(chart)
 }
 
 fn fastest<'a>(plans: &BTreeMap<u64, &'a Ranked>) -> (u64, &'a Ranked) {

@@ -159,14 +159,7 @@ fn view(program: &Program, title: &str, timeline: &Timeline, rows: &[TimelineRow
 
 /// The number of a reason: its place in [`REASONS`], from one.
 pub(super) const fn reason(reason: Reason) -> i64 {
-    match reason {
-        Reason::Issue => 1,
-        Reason::Stream => 2,
-        Reason::Event => 3,
-        Reason::Engine => 4,
-        Reason::Device => 5,
-        Reason::Thread => 6,
-    }
+    reason as i64 + 1
 }
 
 /// Why something did not start sooner, in words that `call 12` follows. The first is of what

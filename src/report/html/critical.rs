@@ -4,7 +4,7 @@ use super::columns::{REASONS, reason};
 use super::roles::{place, roles};
 use super::scale::Scale;
 use super::style::{folded_table, rich, scrolled, share};
-use super::{Case, distinct, paragraph};
+use super::{Case, distinct, noted};
 use crate::cost::Bottleneck;
 use crate::program::Program;
 use crate::report::said::host_threads;
@@ -13,7 +13,6 @@ use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
 use crate::units::Span;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
 
 /// Steps of the path that the table shows; the rest would be read by nobody.
 const STEPS: usize = 200;
@@ -29,7 +28,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 (waterfall(case, ranked, at == 0))
             }
             @if let Some(line) = host_threads(case.assessment) {
-                (paragraph(&format!("{}: {}.", line.label, line.text)))
+                (noted(&line))
             }
         },
     )
@@ -49,7 +48,7 @@ fn title(case: &Case<'_>, best: &Ranked) -> String {
 }
 
 /// What stretches of the path have in common.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
     what: String,
     class: &'static str,
@@ -122,22 +121,21 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
 
 /// The parts of the makespan, in the order in which they come first on the path.
 fn kinds(program: &Program, path: &CriticalPath<'_>) -> Vec<(Kind, Span, usize)> {
-    let mut found: BTreeMap<Kind, (usize, Span, usize)> = BTreeMap::new();
+    let mut found: Vec<(Kind, Span, usize)> = Vec::new();
     let mut add = |kind: Kind, time: Span| {
-        let next = found.len();
-        if time > Span::ZERO {
-            let (_, total, times) = found.entry(kind).or_insert((next, Span::ZERO, 0));
-            *total += time;
-            *times += 1;
+        if time == Span::ZERO {
+            return;
+        }
+        match found.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, total, times)) => (*total, *times) = (*total + time, *times + 1),
+            None => found.push((kind, time, 1)),
         }
     };
     for segment in &path.segments {
         add(gap(segment), segment.gap);
         add(work(program, segment), segment.time);
     }
-    let mut kinds: Vec<_> = found.into_iter().collect();
-    kinds.sort_by_key(|(_, (first, _, _))| *first);
-    kinds.into_iter().map(|(kind, (_, time, times))| (kind, time, times)).collect()
+    found
 }
 
 fn gap(segment: &PathSegment<'_>) -> Kind {

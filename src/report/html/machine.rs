@@ -1,7 +1,7 @@
 //! The machine, the date of its profile, and how far off predictions from it were.
 
+use super::Review;
 use super::style::{rich, scrolled};
-use super::{Review, paragraph};
 use crate::report::sureness::sureness;
 use crate::report::words::{fine_percent, percent, plural};
 use crate::samples::{CalibrationExtent, Provenance};
@@ -18,7 +18,7 @@ pub(super) fn section(of: &Review<'_>) -> Markup {
             }
             h3 { "How far off it was" }
             (accuracy(of))
-            @for line in sure.into_iter().flatten() { (paragraph(&line)) }
+            @for line in sure.into_iter().flatten() { p { (rich(&line)) } }
         }
     }
 }

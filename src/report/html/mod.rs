@@ -27,6 +27,7 @@ mod verdict;
 mod what_if;
 mod words;
 
+use super::said::Line;
 use super::{Evaluation, palette};
 use crate::families::Family;
 use crate::findings::{Answer, Assessment};
@@ -246,7 +247,7 @@ fn distinct<'a>(plans: impl IntoIterator<Item = Option<&'a Ranked>>) -> Vec<&'a 
     found
 }
 
-/// Sentences as a paragraph, with names in backquotes as code.
-fn paragraph(text: &str) -> Markup {
-    html! { p { (rich(text)) } }
+/// A line of findings as a paragraph.
+fn noted(line: &Line) -> Markup {
+    html! { p { (rich(&format!("{}: {}.", line.label, line.text))) } }
 }

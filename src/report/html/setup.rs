@@ -1,8 +1,8 @@
 //! What is paid once, and from which reuse on it pays.
 
-use super::chart::{Axis, Chart};
+use super::chart::Chart;
 use super::style::{rich, scrolled};
-use super::{Case, distinct, paragraph};
+use super::{Case, distinct, noted};
 use crate::findings::{Answer, Comparison};
 use crate::report::coincide::Line;
 use crate::report::said::once;
@@ -41,7 +41,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 } } }
             } }))
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
-            @for note in notes { (paragraph(&format!("{}: {}.", note.label, note.text))) }
+            @for note in notes { (noted(&note)) }
             p.note { (rich(
                 "First use is what a process pays that has not used the GPU before: a context, the \
                  kernels' code, new pages."
@@ -91,15 +91,12 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
         Some(Line { name: ranked.plan.name(), side: ranked.plan.side(), points: points? })
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let x = Axis::over("runs of a program", points().map(|p| p.0), passes)?;
-    let y = Axis::over("time of a run, all included", points().map(|p| p.1), time_at)?;
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
     let description = "Time of a run with its share of set-up and first use, against the number \
                        of runs; the table above has the figures for the scenario's own.";
-    let shaded = Vec::new();
-    Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })
+    let (x, y) = (("runs of a program", passes), ("time of a run, all included", time_at));
+    Some(Chart { flags, ..Chart::of(lines, x, y, description.to_owned())? })
 }
 
 /// A number of passes at a mark of an axis: `10 k`.

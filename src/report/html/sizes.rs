@@ -1,9 +1,9 @@
 //! From which size on the GPU pays.
 
-use super::chart::{Axis, Chart};
+use super::chart::Chart;
 use super::scale::Scale;
 use super::style::share;
-use super::{Case, paragraph};
+use super::{Case, noted};
 use crate::findings::Threshold;
 use crate::machine::Side;
 use crate::report::coincide::Line;
@@ -23,7 +23,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &html! {
             (strip(found))
         @if let Some(chart) = chart(found, case.subject.sizes) { (chart.draw()) }
-            (paragraph(&format!("{}: {}.", note.label, note.text)))
+            (noted(&note))
         },
     )
 }
@@ -108,15 +108,13 @@ fn chart(found: &Threshold, sizes: &[AtSize]) -> Option<Chart> {
         line("fastest on the CPU", Side::Cpu, |at| at.cpu),
         line("fastest that uses the GPU", Side::Gpu, |at| at.gpu),
     ];
-    let points = || lines.iter().flat_map(|line| &line.points);
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);
-    let x = Axis::over(&title, points().map(|point| point.0), size)?;
-    let y = Axis::over("time of a run", points().map(|point| point.1), time_at)?;
-    let flags = vec![(found.elements as f64, "here".to_owned())];
     let description = "Time of a run of the fastest plan on the CPU and on the GPU, against the \
                        size; the sentence below says where they cross, and between which sizes \
                        that is open, which are shaded.";
-    let shaded = open(found);
-    Some(Chart { x, y, lines, flags, shaded, description: description.to_owned() })
+    let (x, y) = ((title.as_str(), size), ("time of a run", time_at));
+    let chart = Chart::of(lines, x, y, description.to_owned())?;
+    let flags = vec![(found.elements as f64, "here".to_owned())];
+    Some(Chart { flags, shaded: open(found), ..chart })
 }

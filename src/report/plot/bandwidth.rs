@@ -7,9 +7,9 @@ use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::palette;
 use crate::report::ticks::even_marks;
-use crate::report::words::{percent, rounded};
+use crate::report::words::percent;
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
-use crate::stats::median;
+use crate::stats::{median, rounded};
 use crate::units::{Bandwidth, Bytes};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -43,12 +43,12 @@ impl Kind {
         Self::Mapped,
     ];
 
-    /// The path of a kind that is not a plain copy.
-    const fn path(self, direction: Direction) -> Option<TransferPath> {
-        match (self, direction) {
-            (Self::WriteCombined, Direction::HostToDevice) => Some(TransferPath::WriteCombined),
-            (Self::Mapped, Direction::HostToDevice) => Some(TransferPath::MappedRead),
-            (Self::Mapped, Direction::DeviceToHost) => Some(TransferPath::MappedWrite),
+    /// Of a path that is not a plain copy.
+    const fn of(path: TransferPath) -> Option<(Self, Direction)> {
+        match path {
+            TransferPath::WriteCombined => Some((Self::WriteCombined, Direction::HostToDevice)),
+            TransferPath::MappedRead => Some((Self::Mapped, Direction::HostToDevice)),
+            TransferPath::MappedWrite => Some((Self::Mapped, Direction::DeviceToHost)),
             _ => None,
         }
     }
@@ -202,20 +202,26 @@ fn curve(profile: &Profile, kind: Kind, of: Direction) -> Option<&Curve> {
             profile.staging.iter().find(fits).map(|model| &model.until_complete)
         }
         Kind::WriteCombined | Kind::Mapped => {
-            let path = kind.path(of)?;
-            profile.transfers.iter().find(|model| model.path == path).map(|model| &model.time)
+            let mut models = profile.transfers.iter();
+            models.find(|model| Kind::of(model.path) == Some((kind, of))).map(|model| &model.time)
         }
     }
 }
 
 /// The measured bandwidth at every size.
 fn points(samples: &Samples, kind: Kind, direction: Direction) -> Vec<(f64, f64)> {
-    let footprints = samples.measurements.iter().filter_map(footprint);
+    let footprints = samples.measurements.iter().filter_map(|one| match one.quantity {
+        Quantity::Staged { footprint, .. } => Some(footprint),
+        _ => None,
+    });
     let largest = footprints.max().unwrap_or(Bytes::ZERO);
     let mut groups: BTreeMap<Bytes, Vec<&Measurement>> = BTreeMap::new();
     for measurement in &samples.measurements {
-        if let Some(bytes) = size(&measurement.quantity, (kind, direction), largest) {
-            groups.entry(bytes).or_default().push(measurement);
+        match copied(&measurement.quantity, largest) {
+            Some((of, bytes)) if of == (kind, direction) && bytes > Bytes::ZERO => {
+                groups.entry(bytes).or_default().push(measurement);
+            }
+            _ => {}
         }
     }
     let point = |(bytes, group): (Bytes, Vec<&Measurement>)| {
@@ -225,32 +231,22 @@ fn points(samples: &Samples, kind: Kind, direction: Direction) -> Vec<(f64, f64)
     groups.into_iter().filter_map(point).collect()
 }
 
-fn footprint(measurement: &Measurement) -> Option<Bytes> {
-    match measurement.quantity {
-        Quantity::Staged { footprint, .. } => Some(footprint),
-        _ => None,
-    }
-}
-
-/// The size of the copy that a quantity is of, if it is of the wanted kind.
-/// Copies that cycle through the largest footprint meet other data each time.
-fn size(quantity: &Quantity, wanted: (Kind, Direction), largest: Bytes) -> Option<Bytes> {
-    let (kind, direction, bytes) = match *quantity {
-        Quantity::Transfer { path, bytes } if wanted.0.path(wanted.1) == Some(path) => {
-            (wanted.0, wanted.1, bytes)
-        }
-        Quantity::Copy { direction, bytes } => (Kind::Pinned, direction, bytes),
+/// The kind of copy that a quantity is of, and its size. Copies that cycle through the largest
+/// footprint meet other data each time.
+fn copied(quantity: &Quantity, largest: Bytes) -> Option<((Kind, Direction), Bytes)> {
+    match *quantity {
+        Quantity::Transfer { path, bytes } => Some((Kind::of(path)?, bytes)),
+        Quantity::Copy { direction, bytes } => Some(((Kind::Pinned, direction), bytes)),
         Quantity::Staged { direction, bytes, footprint, complete: true } => {
             let found = match footprint {
                 around if around == bytes => Warmth::Same,
                 around if around == largest => Warmth::Memory,
                 _ => return None,
             };
-            (Kind::Pageable(found), direction, bytes)
+            Some(((Kind::Pageable(found), direction), bytes))
         }
-        _ => return None,
-    };
-    ((kind, direction) == wanted && bytes > Bytes::ZERO).then_some(bytes)
+        _ => None,
+    }
 }
 
 /// Nanoseconds of one copy: the difference between the largest and the smallest number of

@@ -57,19 +57,19 @@ const ROWS: usize = 4;
 pub fn gantt(of: &Gantt<'_>) -> String {
     let plan = &of.drawn.plan;
     let (traced, run) = of.measured.map(|one| (one.timeline, one.run)).unzip();
-    let panels = captioned(of.drawn, traced, run).into_iter();
-    let panels = panels.map(|(caption, timeline)| Panel { caption, timeline });
-    let panels: Vec<Panel<'_>> = panels.collect();
-    let longest = panels.iter().map(|panel| panel.timeline.makespan).max().unwrap_or_default();
+    let panels = captioned(of.drawn, traced, run);
+    let longest = panels.iter().map(|(_, timeline)| timeline.makespan).max().unwrap_or_default();
     let (title, lines) = (wrapped_title(&of.title(), WIDTH), of.lines());
-    let height = |panel: &Panel<'_>| {
-        HEAD + LANE * TimelineRow::all(&plan.program, panel.timeline).len() as i32 + FOOT
+    let height = |timeline: &Timeline| {
+        HEAD + LANE * TimelineRow::all(&plan.program, timeline).len() as i32 + FOOT
     };
-    svg((WIDTH, heading(&title, &lines) + panels.iter().map(height).sum::<i32>()), |area, tips| {
+    let heights: i32 = panels.iter().map(|(_, timeline)| height(timeline)).sum();
+    svg((WIDTH, heading(&title, &lines) + heights), |area, tips| {
         let mut rest = titled(area, &title, &lines)?;
-        for panel in &panels {
-            let (area, below) = rest.split_vertically(height(panel));
-            panel.draw(&area, &plan.program, longest, tips)?;
+        for (caption, timeline) in &panels {
+            let (area, below) = rest.split_vertically(height(timeline));
+            write(&area, caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
+            draw((&plan.program, timeline), &area, longest, tips)?;
             rest = below;
         }
         Ok(())
@@ -122,86 +122,89 @@ impl Gantt<'_> {
     }
 }
 
-struct Panel<'a> {
-    caption: String,
-    timeline: &'a Timeline,
+/// The rows of a timeline, on an axis that is as long as the longest one's.
+fn draw(
+    (program, timeline): (&Program, &Timeline),
+    area: &Area<'_>,
+    longest: Span,
+    tips: &Tips,
+) -> Drawn {
+    let (left, right) = SIDES;
+    let end = longest.nanos_f64().max(1.0);
+    let drawn = TimelineRow::all(program, timeline);
+    let (names, lanes) = (Names::in_program(program), drawn.len() as f64);
+    let x = Axis {
+        low: 0.0,
+        high: end,
+        marks: even_marks(0.0, end, 10),
+        label: Box::new(move |nanos| time_like(end, nanos)),
+        title: "".into(),
+    };
+    let y = Axis {
+        low: 0.0,
+        high: lanes,
+        marks: Vec::new(),
+        label: Box::new(|_| String::new()),
+        title: "".into(),
+    };
+    let margins = Margins { top: HEAD, right, bottom: FOOT, left };
+    let mut chart = chart(area, margins, x, y)?;
+    let pixels = chart.plotting_area().get_x_axis_pixel_range();
+    let pixel = end / f64::from(pixels.end - pixels.start);
+    for (index, row) in drawn.into_iter().enumerate() {
+        let bottom = lanes - 1.0 - index as f64;
+        let bars = bars((program, timeline), row, bottom, pixel);
+        for Bar { corners: [one, other], activity, .. } in &bars {
+            let [one, other] = [one, other].map(|corner| chart.backend_coord(corner));
+            tips.add(one, other, said(program, &names, activity));
+        }
+        chart.draw_series(bars.iter().map(|bar| Rectangle::new(bar.corners, bar.style)))?;
+        let y = HEAD + LANE * index as i32 + LANE / 2;
+        write(area, &row.name(program), (left - 10, y), BODY, HPos::Right)?;
+        let busy = format!("{} busy", percent(row.busy(program, timeline)));
+        write(area, &busy, (WIDTH - right + 10, y), BODY - 2, HPos::Left)?;
+    }
+    Ok(())
 }
 
-impl Panel<'_> {
-    fn draw(&self, area: &Area<'_>, program: &Program, longest: Span, tips: &Tips) -> Drawn {
-        write(area, &self.caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
-        let (left, right) = SIDES;
-        let end = longest.nanos_f64().max(1.0);
-        let drawn = TimelineRow::all(program, self.timeline);
-        let (names, lanes) = (Names::in_program(program), drawn.len() as f64);
-        let x = Axis {
-            low: 0.0,
-            high: end,
-            marks: even_marks(0.0, end, 10),
-            label: Box::new(move |nanos| time_like(end, nanos)),
-            title: "".into(),
-        };
-        let y = Axis {
-            low: 0.0,
-            high: lanes,
-            marks: Vec::new(),
-            label: Box::new(|_| String::new()),
-            title: "".into(),
-        };
-        let margins = Margins { top: HEAD, right, bottom: FOOT, left };
-        let mut chart = chart(area, margins, x, y)?;
-        let pixels = chart.plotting_area().get_x_axis_pixel_range();
-        let pixel = end / f64::from(pixels.end - pixels.start);
-        for (index, row) in drawn.into_iter().enumerate() {
-            let bottom = lanes - 1.0 - index as f64;
-            let bars = self.bars(program, row, bottom, pixel);
-            for Bar { corners: [one, other], activity, .. } in &bars {
-                let [one, other] = [one, other].map(|corner| chart.backend_coord(corner));
-                tips.add(one, other, said(program, &names, activity));
-            }
-            chart.draw_series(bars.iter().map(Bar::rectangle))?;
-            let y = HEAD + LANE * index as i32 + LANE / 2;
-            write(area, &row.name(program), (left - 10, y), BODY, HPos::Right)?;
-            let busy = format!("{} busy", percent(row.busy(program, self.timeline)));
-            write(area, &busy, (WIDTH - right + 10, y), BODY - 2, HPos::Left)?;
+/// One rectangle for each visible activity, at least a pixel wide. An activity within a
+/// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
+fn bars<'t>(
+    (program, timeline): (&Program, &'t Timeline),
+    row: TimelineRow,
+    bottom: f64,
+    pixel: f64,
+) -> Vec<Bar<'t>> {
+    let lane = timeline.lane(row.lane);
+    let activities: Vec<&Activity> =
+        lane.filter(|one| TimelineRow::of(program, one) == row).collect();
+    let rows = rows(&activities);
+    let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
+    let mut reached = [f64::NEG_INFINITY; ROWS];
+    let mut bars = Vec::new();
+    for (index, (activity, level)) in activities.into_iter().zip(rows).enumerate() {
+        let (start, end) = (activity.start.since_start(), activity.end.since_start());
+        let (mut start, end) = (start.nanos_f64(), end.nanos_f64());
+        if end < reached[level] {
+            continue;
         }
-        Ok(())
-    }
-
-    /// One rectangle for each visible activity, at least a pixel wide. An activity within a
-    /// pixel that is drawn already is left out, and gaps narrower than a pixel are closed.
-    fn bars(&self, program: &Program, row: TimelineRow, bottom: f64, pixel: f64) -> Vec<Bar<'_>> {
-        let lane = self.timeline.lane(row.lane);
-        let activities: Vec<&Activity> =
-            lane.filter(|one| TimelineRow::of(program, one) == row).collect();
-        let rows = rows(&activities);
-        let height = 0.72 / (1 + rows.iter().max().copied().unwrap_or(0)) as f64;
-        let mut reached = [f64::NEG_INFINITY; ROWS];
-        let mut bars = Vec::new();
-        for (index, (activity, level)) in activities.into_iter().zip(rows).enumerate() {
-            let (start, end) = (activity.start.since_start(), activity.end.since_start());
-            let (mut start, end) = (start.nanos_f64(), end.nanos_f64());
-            if end < reached[level] {
-                continue;
-            }
-            if start < reached[level] + pixel {
-                start = start.min(reached[level]);
-            }
-            let end = end.max(start + pixel);
-            reached[level] = end;
-            // A thin bar would be invisible in a lighter shade.
-            let is_thin = end - start < 3.0 * pixel;
-            let shade = match index % 2 {
-                _ if is_waiting(program, activity) => 0.2,
-                1 if !is_thin => 0.62,
-                _ => 1.0,
-            };
-            let top = bottom + 0.86 - height * level as f64;
-            let style = rgb(of_lane(row.lane)).mix(shade).filled();
-            bars.push(Bar { corners: [(start, top), (end, top - height)], style, activity });
+        if start < reached[level] + pixel {
+            start = start.min(reached[level]);
         }
-        bars
+        let end = end.max(start + pixel);
+        reached[level] = end;
+        // A thin bar would be invisible in a lighter shade.
+        let is_thin = end - start < 3.0 * pixel;
+        let shade = match index % 2 {
+            _ if is_waiting(program, activity) => 0.2,
+            1 if !is_thin => 0.62,
+            _ => 1.0,
+        };
+        let top = bottom + 0.86 - height * level as f64;
+        let style = rgb(of_lane(row.lane)).mix(shade).filled();
+        bars.push(Bar { corners: [(start, top), (end, top - height)], style, activity });
     }
+    bars
 }
 
 /// An activity as it is drawn.
@@ -209,12 +212,6 @@ struct Bar<'a> {
     corners: [(f64, f64); 2],
     style: ShapeStyle,
     activity: &'a Activity,
-}
-
-impl Bar<'_> {
-    fn rectangle(&self) -> Rectangle<(f64, f64)> {
-        Rectangle::new(self.corners, self.style)
-    }
 }
 
 /// What an activity is, from when to when.

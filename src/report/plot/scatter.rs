@@ -3,7 +3,7 @@
 use super::axis::{Axis, Chart, Margins, chart, extent};
 use super::marks::{Legend, Marker};
 use super::style::{Area, Drawn, GREY, INK, rgb, svg, titled, wrapped_title};
-use crate::compare::{Cell, Errors, Score};
+use crate::compare::{Cell, ErrorFigures, Score};
 use crate::report::palette::NEUTRAL;
 use crate::report::ticks::even_marks;
 use crate::report::words::{fine_percent, percent, plural};
@@ -25,7 +25,8 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
     let (low, high) = extent(times.map(|time| log(time.nanos_f64())))
         .map_or((3.0, 6.0), |(low, high)| (low - 0.15, high + 0.15));
     let mut lines = vec!["Grey lines: predictions that are 10% too slow or too fast.".to_owned()];
-    if let Some(errors) = Errors::of(cells(scores)) {
+    let found = ErrorFigures::of(cells(scores));
+    if let Some(errors) = &found {
         let figures = format!(
             "{} of {}: median error {}, 95% of errors within {}; {} of runs inside their range.",
             plural(errors.plans as u64, "plan"),
@@ -36,7 +37,7 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
         );
         lines.insert(0, figures);
     }
-    let title = match Errors::of(cells(scores)) {
+    let title = match &found {
         Some(errors) => {
             format!("Half of all predictions are within {} of the run", fine_percent(errors.median))
         }

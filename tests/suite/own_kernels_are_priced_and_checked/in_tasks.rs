@@ -81,7 +81,7 @@ fn without_a_price_of_one_side_there_is_no_verdict() {
     let lacks = ranking.unknown.iter().find(|(plan, _)| plan.name() == "cpu").expect("unknown");
     assert!(lacks.1.to_string().contains("`k`"), "{}", lacks.1);
     let deciding = hallway::search::deciding_times(&ranking, &PROFILE).remove(0);
-    assert!(deciding.at.expect("it turns") > Span::from_millis(3), "{deciding:?}");
+    assert!(deciding.other_wins_above_ns.expect("it turns") > Span::from_millis(3), "{deciding:?}");
     assert_eq!(break_even(&workload, &PROFILE), None, "its rules may name sizes");
 }
 

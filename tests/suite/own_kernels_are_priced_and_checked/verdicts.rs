@@ -2,8 +2,8 @@
 
 use super::{costs, machine, text};
 use crate::said;
-use hallway::findings::{Assessment, MissingTime};
-use hallway::profile::{Processor, Profile};
+use hallway::findings::Assessment;
+use hallway::profile::Profile;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, deciding_times, rank};
 use hallway::simulate::simulate;
@@ -27,24 +27,17 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     assert_eq!((ranking.plans.len(), ranking.unknown.len()), (1, 1));
     let found = deciding_times(&ranking, &machine);
     let [deciding] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((deciding.kernel.as_str(), deciding.on), ("k", Processor::Cpu));
+    assert_eq!((deciding.kernel.as_str(), deciding.on_cpu), ("k", true));
+    assert_eq!(deciding.other, "p");
     let gpu = ranking.fastest().expect("the GPU's").makespan();
-    let at = deciding.at.expect("the CPU may win");
+    let at = deciding.other_wins_above_ns.expect("the CPU may win");
     // The CPU does nothing else: both runs together take as long as the GPU.
     let off = at.nanos_f64() - gpu.nanos_f64();
     assert!(off.abs() <= 1e-5 * gpu.nanos_f64() + 4.0, "{at}, not {gpu}");
     let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
-    let missing = MissingTime {
-        kernel: "k".to_owned(),
-        on_cpu: true,
-        other: "p".to_owned(),
-        other_wins_above_ns: Some(at),
-        rest_ns: deciding.rest,
-        rest_copies_ns: deciding.copies,
-    };
-    assert_eq!(assessment.missing_times, [missing]);
+    assert_eq!(assessment.missing_times, found);
     let text = said::text(&assessment, &machine);
-    assert_eq!(deciding.rest, Span::ZERO);
+    assert_eq!(deciding.rest_ns, Span::ZERO);
     let told = format!(
         "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes less than \
          {at} a run on the CPU, use the CPU; if more, `p`, which takes {gpu} (first use not \
@@ -68,12 +61,12 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     let (workload, ranking) = ranked(quick, 1, &machine);
     let found = deciding_times(&ranking, &machine);
     assert_eq!(
-        found.iter().map(|one| (one.on, one.at)).collect::<Vec<_>>(),
-        [(Processor::Gpu, None)]
+        found.iter().map(|one| (one.on_cpu, one.other_wins_above_ns)).collect::<Vec<_>>(),
+        [(false, None)]
     );
     let assessment = Assessment::new(&workload, 1, &ranking, None).deciding(&found);
     let text = said::text(&assessment, &machine);
-    let rest = found[0].rest;
+    let rest = found[0].rest_ns;
     assert!(rest > ranking.fastest().expect("the CPU's").makespan(), "{rest}");
     let told = format!("; the GPU takes {rest} even if `k` takes no time there.");
     let answer = said::answer(&text);
@@ -82,7 +75,7 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     let slow = "cpu = { stated = { fixed = \"50 ms\" } }";
     let (workload, ranking) = ranked(slow, 1, &machine);
     let found = deciding_times(&ranking, &machine);
-    let at = found[0].at.expect("copies take less");
+    let at = found[0].other_wins_above_ns.expect("copies take less");
     let copies = simulate(&workload.programs[0], &machine);
     assert!(copies.is_err() && at < Span::from_millis(50), "{at}");
 }

@@ -1,7 +1,7 @@
 //! Predictions beside runs: what passes, what fails, and why.
 
 use super::*;
-use hallway::report::Verification;
+use hallway::report::{Verification, json};
 
 pub(super) fn verification(scores: &[Score]) -> Verification {
     Verification::new(Origin::new("profile.toml", &machine()), scores)
@@ -11,15 +11,15 @@ pub(super) fn verification(scores: &[Score]) -> Verification {
 fn good_predictions_pass() {
     let right = score(vec![cell("cpu", 2_000, 2_010), cell("resident, pinned", 1_000, 1_010)]);
     let verification = verification(&[right.clone(), right]);
-    assert!(verification.passed(), "{}", verification.text());
-    let text = verification.text();
+    assert!(verification.passed(), "{}", verification.text_within(None));
+    let text = verification.text_within(None);
     for words in ["resident, pinned", "-1.0%", "median error: 0.7% over 4 plans (limit: 3.0%)"] {
         assert!(text.contains(words), "no `{words}`: {text}");
     }
     assert!(!text.contains("FAIL"), "{text}");
     let markdown = verification.markdown();
     assert_eq!(markdown.lines().filter(|line| line.starts_with('|')).count(), 5, "{markdown}");
-    let back = serde_json::from_str::<Verification>(&verification.json()).expect("JSON");
+    let back = serde_json::from_str::<Verification>(&json(&verification)).expect("JSON");
     assert_eq!(back, verification);
 }
 
@@ -27,12 +27,12 @@ fn good_predictions_pass() {
 fn passes_beside_others_are_counted() {
     let alone = cell("cpu", 2_000, 2_010);
     let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
-    let text = verification(&[score(vec![alone.clone(), shared])]).text();
+    let text = verification(&[score(vec![alone.clone(), shared])]).text_within(None);
     assert!(
         text.contains("Not counted: 20 of 200 timed runs (10%), during which something"),
         "{text}"
     );
-    assert!(!verification(&[score(vec![alone])]).text().contains("Not counted"));
+    assert!(!verification(&[score(vec![alone])]).text_within(None).contains("Not counted"));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn every_limit_is_a_check_of_its_own() {
         let failed: Vec<&str> =
             verification.checks.iter().filter(|c| !c.passed).map(|c| c.what.as_str()).collect();
         assert!(failed.iter().any(|what| what.contains(words)), "{failed:?}");
-        assert!(verification.text().contains("FAIL"));
+        assert!(verification.text_within(None).contains("FAIL"));
     }
 }
 
@@ -75,7 +75,7 @@ fn runs_that_fit_no_plan_are_a_failure() {
     assert!(!verification.passed());
     assert!(
         verification
-            .text()
+            .text_within(None)
             .contains("no run of demo matches one of its plans: verify it on the GPU")
     );
     assert!(!verification.markdown().is_empty());

@@ -4,7 +4,7 @@
 use super::scored::verification;
 use super::*;
 use hallway::profile::Unknown;
-use hallway::report::{RangesHeld, RangesTried};
+use hallway::report::{RangesHeld, RangesTried, json};
 use hallway::runs::Run;
 use hallway::samples::{CalibrationExtent, Provenance};
 use serde_json::{Value, json};
@@ -52,8 +52,12 @@ fn of_a_machine_that_little_is_said_of_are_null() {
 fn of_one_pass_is_the_spread() {
     let alone = Cell { spread: None, passes: 1, ..cell("cpu", 2_000, 2_010) };
     let verification = verification(&[score(vec![alone])]);
-    assert!(verification.text().contains("unknown"), "{}", verification.text());
-    let value: Value = serde_json::from_str(&verification.json()).expect("JSON");
+    assert!(
+        verification.text_within(None).contains("unknown"),
+        "{}",
+        verification.text_within(None)
+    );
+    let value: Value = serde_json::from_str(&json(&verification)).expect("JSON");
     let plan = &value["scenarios"][0]["plans"][0];
     assert_eq!((plan.get("spread"), &plan["passes"]), (Some(&Value::Null), &json!(1)));
     let passes_ns = vec![Span::from_micros(3)];
@@ -78,7 +82,7 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
         ranked.setup = Err(Unknown::new("what it takes to allocate"));
     }
     let [known, unknown] = [ranking, unknown].map(|ranking| {
-        serde_json::from_str::<Value>(&evaluation(&scaling(), &ranking).json()).expect("JSON")
+        serde_json::from_str::<Value>(&json(&evaluation(&scaling(), &ranking))).expect("JSON")
     });
     let mut names = [BTreeSet::new(), BTreeSet::new()];
     keys(&known["scenarios"][0]["plans"], "", &mut names[0]);
