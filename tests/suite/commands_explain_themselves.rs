@@ -2,8 +2,6 @@
 //! code says whose fault it is; and a command that fails leaves no files behind.
 
 mod exit_codes;
-mod the_files;
-mod what_the_profile_lacks;
 
 use super::machines::machine;
 use hallway::gpu::Device;
@@ -174,21 +172,6 @@ fn without_a_gpu_verify_says_so_in_one_line() {
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
 }
 
-#[test]
-fn a_check_needs_the_samples_of_its_profile() {
-    let desk = Desk::new(VALID);
-    let outcome = desk.run(&["calibrate", "--check", "profile.toml"]);
-    outcome.failed_cleanly(2);
-    outcome.says(&["samples.jsonl", "hallway calibrate"]);
-    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl");
-    std::fs::copy(committed, desk.path("samples.jsonl")).expect("copied");
-    let outcome = desk.run(&["calibrate", "--check", "profile.toml"]);
-    outcome.failed_cleanly(2);
-    outcome.says(&["was not fitted to the samples"]);
-    let outcome = desk.run(&["calibrate", "--check", "profile.toml", "--resume"]);
-    outcome.failed_cleanly(2);
-}
-
 /// Writes the machine with intervals of a tenth, its launch taking so many nanoseconds
 /// and its kernels longer by a share, each by another one: the same number twice is compared once.
 fn write_sure(desk: &Desk, name: &str, launch: f64, longer: f64) {
@@ -233,75 +216,6 @@ fn a_comparison_fails_if_more_has_changed_than_chance_would() {
 }
 
 #[test]
-fn a_fit_says_how_sure_it_is() {
-    let desk = Desk::new(VALID);
-    let table = "# gpu = G\n# multiprocessors = 4\n# device_memory = 1 GiB\n\
-                 call,seconds\nlaunch,5e-6\n";
-    std::fs::write(desk.path("lab.csv"), table).expect("written");
-    let outcome = desk.run(&["fit", "lab.csv", "--output", "lab.toml"]);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
-    assert!(
-        outcome.stdout.contains("Unknown: intervals of the parameters, which need a calibration"),
-        "{}",
-        outcome.shown
-    );
-}
-
-#[test]
-fn a_wrong_scenario_is_refused_with_its_place() {
-    let desk = Desk::new(&VALID.replacen("home = \"scratch\"", "hom = \"scratch\"", 1));
-    for command in ["evaluate", "verify", "plot"] {
-        let files = ["scenario.toml", "--profile", "profile.toml", "--output", "new"];
-        let outcome = desk.run(&[&[command][..], &files].concat());
-        outcome.failed_cleanly(2);
-        outcome.says(&["scenario.toml:15:1", "unknown key", "`hom`", "`home`", "help"]);
-    }
-}
-
-#[test]
-fn one_wrong_scenario_among_right_ones_stops_the_command() {
-    let desk = Desk::new(VALID);
-    std::fs::write(desk.path("wrong.toml"), VALID.replace("scale", "skale")).expect("written");
-    let arguments = [&EVALUATE[..], &["wrong.toml", "--output", "new"]].concat();
-    let outcome = desk.run(&arguments);
-    outcome.failed_cleanly(2);
-    outcome.says(&["wrong.toml:25:10", "skale"]);
-}
-
-#[test]
-fn a_scenario_that_is_not_there_is_named() {
-    let outcome = Desk::new(VALID).run(&["evaluate", "no.toml", "--profile", "profile.toml"]);
-    outcome.failed_cleanly(2);
-    outcome.says(&["no.toml"]);
-}
-
-#[test]
-fn a_missing_profile_is_explained_with_the_fix() {
-    let desk = Desk::new(VALID);
-    for command in ["evaluate", "verify", "plot"] {
-        // None is named, and there is no calibration/ here.
-        let outcome = desk.run(&[command, "scenario.toml"]);
-        outcome.failed_cleanly(2);
-        outcome.says(&["profile.toml", "--profile", "hallway calibrate"]);
-        let outcome = desk.run(&[command, "scenario.toml", "--profile", "lost.toml"]);
-        outcome.failed_cleanly(2);
-        outcome.says(&["lost.toml"]);
-    }
-}
-
-#[test]
-fn what_clap_refuses_is_bad_input_too() {
-    let desk = Desk::new(VALID);
-    for arguments in
-        [&["evaluate"][..], &["evaluate", "scenario.toml", "--sed", "1"], &["guess"], &[]]
-    {
-        let outcome = desk.run(arguments);
-        outcome.failed_cleanly(2);
-        outcome.says(&["hallway"]);
-    }
-}
-
-#[test]
 fn evaluate_answers_on_standard_output() {
     let desk = Desk::new(VALID);
     let outcome = desk.run(&EVALUATE);
@@ -326,14 +240,6 @@ fn evaluate_writes_the_same_to_a_file() {
 }
 
 #[test]
-fn evaluate_as_json_is_json() {
-    let desk = Desk::new(VALID);
-    let outcome = desk.run(&[&EVALUATE[..], &["--format", "json"]].concat());
-    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
-    serde_json::from_str::<serde_json::Value>(&outcome.stdout).expect("JSON");
-}
-
-#[test]
 fn kernels_are_listed_with_what_they_take() {
     let outcome = Desk::new(VALID).run(&["kernels"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
@@ -344,18 +250,6 @@ fn kernels_are_listed_with_what_they_take() {
             assert!(line.contains(word), "no `{word}` in `{line}`");
         }
     }
-}
-
-/// What a profile does not know it does not predict, and says so.
-#[test]
-fn a_kernel_that_was_not_calibrated_is_named() {
-    let desk = Desk::new(&VALID.replace("stencil", "fft").replace("100_000", "131_072"));
-    let mut profile = machine();
-    profile.kernels.retain(|model| model.variant.kernel != Kernel::Fft);
-    profile.save(&desk.path("profile.toml")).expect("written");
-    let outcome = desk.run(&[&EVALUATE[..], &["--all"]].concat());
-    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
-    assert!(outcome.stdout.contains("kernel `fft` on the GPU"), "{}", outcome.shown);
 }
 
 #[test]

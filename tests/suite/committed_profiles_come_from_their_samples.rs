@@ -1,13 +1,16 @@
 //! A committed profile equals a fit of its samples, and predicts the trials among them as well as
 //! it claims to.
 
+use super::predicted::repository;
 use hallway::profile::Profile;
-use std::path::Path;
 use std::process::Command;
 use toml::Value;
 
 /// Results of a logarithm differ from one C library to another.
 const CLOSE: f64 = 1e-9;
+
+/// A fit takes over ten seconds. These have all mechanisms: the others have the same of one GPU.
+const FITTED: [&str; 2] = ["h200", "others/two-h200"];
 
 #[test]
 fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
@@ -22,18 +25,20 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         ("others/graphs-h200", 1, 0.04),
         ("others/memory-h200", 1, 0.04),
     ] {
-        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration").join(name);
-        let again = folder.path().join("again.toml");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-        command.arg("fit").arg(committed.join("samples.jsonl")).arg("--output").arg(&again);
-        assert!(command.output().expect("it runs").status.success(), "{name}");
-        let committed = committed.join("profile.toml");
-        let [fitted, found] = [&again, &committed].map(|path| {
-            let text = std::fs::read_to_string(path).expect("there");
-            text.parse::<toml::Table>().map(Value::Table).expect("profiles are TOML")
-        });
-        assert!(is_close(&fitted, &found), "{name}: fit it again with `hallway fit`");
-        let profile = Profile::load(&committed).expect("committed");
+        let committed = repository().join("calibration").join(name);
+        let found = committed.join("profile.toml");
+        let profile = Profile::load(&found).expect("committed");
+        if FITTED.contains(&name) {
+            let again = folder.path().join("again.toml");
+            let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
+            command.arg("fit").arg(committed.join("samples.jsonl")).arg("--output").arg(&again);
+            assert!(command.output().expect("it runs").status.success(), "{name}");
+            let [fitted, found] = [&again, &found].map(|path| {
+                let text = std::fs::read_to_string(path).expect("there");
+                text.parse::<toml::Table>().map(Value::Table).expect("profiles are TOML")
+            });
+            assert!(is_close(&fitted, &found), "{name}: fit all again with `hallway fit`");
+        }
         assert_eq!(profile.machine.devices, devices, "{name}");
         let accuracy = profile.accuracy.expect("it was tried");
         assert!(accuracy.median_error <= most, "{name}: {} off", accuracy.median_error);

@@ -1,5 +1,6 @@
 //! What the README, the log of measurements and the pages of `docs` show is what the commands
-//! print, and their links lead somewhere.
+//! print, and their links lead somewhere. So it is with the pages of `tests/said`, on what commands
+//! say of wrong input.
 //!
 //! `BLESS=1 cargo test --test suite docs_show` writes the pages again, with the output of now.
 

@@ -1,7 +1,7 @@
 //! Which of two plans is faster is told by runs that did not choose between them.
 
 use super::machines::machine;
-use super::workloads::read;
+use super::workloads::{ON_HOST, read};
 use hallway::execute::Effort;
 use hallway::host::Team;
 use hallway::runs::RunSet;
@@ -14,11 +14,7 @@ use std::path::Path;
 
 /// A workload with two programs that leave the same: one computes it once, the other three times.
 fn workload() -> Workload {
-    let buffer = |name: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 50_000\nhome = \"host\"\n"
-        )
-    };
+    let buffer = |name| crate::workloads::buffer(name, "f32", 50_000, ON_HOST);
     let program = |times: u64| {
         format!(
             "[[program]]\nname = \"{times}\"\ncalls = [{{ repeat = {times}, calls = [\

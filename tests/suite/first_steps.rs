@@ -49,16 +49,3 @@ fn scenarios_in(folder: &str) -> Vec<PathBuf> {
     paths.sort();
     paths
 }
-
-/// A page that is generated stands in the repository as it would be generated now.
-///
-/// With the environment variable `BLESS=1`, it is written instead.
-#[track_caller]
-fn stands_in_the_docs(page: &str, generated: &str) {
-    let path = repository().join(page);
-    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, generated).expect("written");
-    }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == generated, "{page} is not what is generated now: run this test with BLESS=1");
-}

@@ -79,25 +79,3 @@ fn a_price_makes_the_cost_of_all_runs() {
     let twice = evaluate(&[&TWO[..], &["--price", "h200=2", "--price", "h200=3"]].concat());
     assert_eq!(twice.status.code(), Some(2));
 }
-
-#[test]
-fn what_is_about_one_machine_is_refused() {
-    for (more, says) in [
-        (&["--price", "h100=2"][..], "--price: no machine is named `h100`; the machines are"),
-        (&["--price", "h200"][..], "h200=2.50"),
-        (
-            &["--what-if", "link=2x"][..],
-            "--what-if works for a single machine, not for a comparison of",
-        ),
-        (&["--profile", "calibration/h200"][..], "two machines are named `h200`:"),
-    ] {
-        let output = evaluate(&[&TWO[..], more].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(says), "{more:?}: {said}");
-    }
-    let mut explain = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    explain.current_dir(env!("CARGO_MANIFEST_DIR")).arg("plot").args(&TWO[..1]).args(&TWO[3..]);
-    let output = explain.output().expect("it runs");
-    assert_eq!(output.status.code(), Some(2));
-}

@@ -122,6 +122,11 @@ fn in_own_kernels() {
 }
 
 #[test]
+fn in_tasks_of_own_kernels() {
+    check("task-kernel.txt", "scenarios/kernels/demo.toml");
+}
+
+#[test]
 fn in_launches_of_own_kernels() {
     check("launch.txt", "scenarios/kernels/demo.toml");
 }

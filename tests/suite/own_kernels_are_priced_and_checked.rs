@@ -9,6 +9,7 @@ mod verdicts;
 
 use super::machines::machine;
 use super::programs_are_plain_values::read_back;
+use crate::workloads::ON_HOST;
 use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::host::Team;
 use hallway::kernels::{CpuSide, Geometry, GpuSide, Image, OwnCost, Parameter};
@@ -24,11 +25,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/kernels/test.
 /// Two buffers of 4 MiB, some kernels, and a program of some calls with two pieces of device
 /// memory.
 fn text(kernels: &str, calls: &str) -> String {
-    let buffer = |name: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 1_048_576\nhome = \"host\"\n"
-        )
-    };
+    let buffer = |name| crate::workloads::buffer(name, "f32", 1_048_576, ON_HOST);
     let memory = ["d", "e"]
         .map(|name| format!("{{ name = \"{name}\", kind = \"device\", size = \"4 MiB\" }}"));
     format!(

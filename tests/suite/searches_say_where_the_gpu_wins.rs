@@ -86,10 +86,7 @@ fn includes(sizes: &[Wins], elements: u64) -> bool {
 /// Three kernels in a row.
 fn pipeline(elements: u64) -> Workload {
     let buffer = |(name, home)| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = \"{home}\"\n"
-        )
+        crate::workloads::buffer(name, "f32", elements, &format!("home = \"{home}\""))
     };
     let task = |(kernel, from, to)| {
         format!(

@@ -40,12 +40,8 @@ fn assessed(workload: &Workload, runs: u64) -> Assessment {
 
 /// One task that reads `x` and writes `y`.
 fn task(kernel: &str, [x, y]: [&str; 2], elements: u64, more: &str) -> Workload {
-    let buffer = |name: &str, home: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = {home}\n"
-        )
-    };
+    let buffer =
+        |name, home| crate::workloads::buffer(name, "f32", elements, &format!("home = {home}"));
     read(&format!(
         "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}\
          [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\

@@ -265,31 +265,6 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
     );
 }
 
-#[test]
-fn what_cannot_be_changed_is_said_with_the_fix() {
-    for (text, says) in [
-        ("link", "` is not a change: write, for example, `link=0.5x` or"),
-        ("lnk=2x", "use link, h2d"),
-        ("link=2", "`: write a factor such as `0.5x`"),
-        ("link=0x", "0.001x to 1000x"),
-        ("kernels=-1x", "0x to 1000x"),
-        ("gpus=0", "1 to 16"),
-        ("memory=managed", "`pinned` or `pageable`"),
-        ("process=old", "`new` or `running`"),
-        ("process=new,process=running", "`process` is changed twice"),
-        ("setup.pinning=0", "setup.pin"),
-        ("link=gen4x16,", "` is not a change: write, for example, `link=0.5x` or"),
-        ("threads=0", "1 to"),
-        ("threads=2x, threads=4", "`threads` is changed twice"),
-    ] {
-        let problem = text.parse::<Variation>().expect_err(text);
-        assert!(problem.contains(says), "{text}: {problem}");
-    }
-    let problem = vary(&H200, &scenario("stencil-halo"), &change("kernel.blur=0.5x"));
-    let problem = problem.expect_err("there is no such kernel");
-    assert!(problem.contains("`blur`") && problem.contains("`stencil`"), "{problem}");
-}
-
 fn evaluate(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("evaluate").args(arguments);

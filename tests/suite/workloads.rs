@@ -12,6 +12,14 @@ pub fn read(text: &str) -> Workload {
     Workload::from_toml("test.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// A buffer of a scenario's text: of a type, with so many elements and the rest of its table.
+pub fn buffer(name: &str, of: &str, elements: u64, rest: &str) -> String {
+    format!("[[buffer]]\nname = \"{name}\"\ntype = \"{of}\"\nelements = {elements}\n{rest}\n")
+}
+
+/// The rest of the table of a buffer at home on the host.
+pub const ON_HOST: &str = "home = \"host\"";
+
 /// Every committed scenario in small: its largest buffer has `elements` elements, or the
 /// nearest whole rows, the others are in proportion, and there are at most three batches
 /// and small extents.
@@ -55,10 +63,10 @@ pub fn committed(elements: u64) -> Vec<Workload> {
 pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
     read(&format!(
         "schema_version = 1\nname = \"simple\"\nquestion = \"?\"\n{more}\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n"
+         {}{}[[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
+         split = {{ along = \"elements\" }}\n",
+        buffer("x", "f32", elements, ON_HOST),
+        buffer("out", "f32", elements, ON_HOST),
     ))
 }
 

@@ -48,10 +48,11 @@ pub enum Kind {
 }
 
 impl Page {
-    /// The README, the log of measurements and the pages of `docs`, in order of their paths.
+    /// The README, the log of measurements, the pages of `docs` and those of `tests/said`, which
+    /// hold what commands refuse, in order of their paths.
     pub fn all() -> Vec<Self> {
         let mut paths = vec!["README.md".to_owned(), "calibration/README.md".to_owned()];
-        let mut folders = vec![PathBuf::from("docs")];
+        let mut folders = vec![PathBuf::from("docs"), PathBuf::from("tests/said")];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(root().join(&folder)).expect("readable") {
                 let path = folder.join(entry.expect("readable").file_name());

@@ -185,7 +185,8 @@ impl Session {
     /// What the commands print.
     ///
     /// # Errors
-    /// If they end with another exit code.
+    /// If they end with another exit code, or leave files although one of them was refused: pages
+    /// that try several commands in one block print `(exit 2)` behind such a one.
     fn run(&mut self, script: &str, exit: i32) -> Result<String, String> {
         let past: Past = self.past.iter().cloned().chain([script.to_owned()]).collect();
         let known = Arc::clone(KNOWN.lock().expect("whole").entry(past.clone()).or_default());
@@ -201,6 +202,10 @@ impl Session {
                 run(script, &folder);
             }
             self.past = past;
+        }
+        let is_refused = printed.text.contains("(exit 2)");
+        if is_refused && printed.leaves_files {
+            return Err(format!("what is refused leaves files\n{script}\n{}", printed.text));
         }
         if printed.exit == Some(exit) {
             Ok(printed.text.clone())

@@ -2,6 +2,7 @@
 //! their text says about the answer.
 
 use super::super::predicted::repository;
+use super::super::workloads::buffer;
 use hallway::program::{BufferId, ProcessState};
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
 use hallway::search::scaled;
@@ -157,15 +158,11 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
 
 /// A scenario of matrix products in a row, each with weights of its own.
 pub(super) fn layers(name: &str, count: u64, inner: u64) -> String {
-    let pinned = "\"host\"\nhost = { memory = \"pinned\" }";
-    let buffer = |name: String, elements: u64, home: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\nhome = {home}\n"
-        )
-    };
+    let pinned = "home = \"host\"\nhost = { memory = \"pinned\" }";
+    let buffer = |name: String, elements, home| buffer(&name, "f32", elements, home);
     let mut text = format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n");
     for layer in 0..=count {
-        let home = if layer % count == 0 { pinned } else { "\"scratch\"" };
+        let home = if layer % count == 0 { pinned } else { "home = \"scratch\"" };
         text += &buffer(format!("h{layer}"), 512 * inner, home);
     }
     for layer in 0..count {

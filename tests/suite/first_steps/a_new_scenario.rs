@@ -37,35 +37,6 @@ fn of_every_kind_is_answered() {
 }
 
 #[test]
-fn replaces_nothing_unless_told_to() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("kernel.toml");
-    std::fs::write(&path, "mine").expect("written");
-    let refused = hallway(folder.path(), &["init"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("kernel.toml already exists"), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
-    assert_eq!(std::fs::read_to_string(&path).expect("there"), "mine");
-    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1);
-    assert_eq!(hallway(folder.path(), &["init", "--force"]).status.code(), Some(0));
-    assert!(std::fs::read_to_string(&path).expect("there").contains("[[task]]"));
-}
-
-#[test]
-fn leaves_another_schema_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let schema = folder.path().join("hallway-scenario.schema.json");
-    std::fs::write(&schema, "{}").expect("written");
-    let made = hallway(folder.path(), &["init"]);
-    assert!(
-        stdout(&made).contains("exists already and differs from this version's; --force"),
-        "{}",
-        stdout(&made)
-    );
-    assert_eq!(std::fs::read_to_string(&schema).expect("there"), "{}");
-}
-
-#[test]
 fn has_a_name_even_where_its_file_has_none() {
     for (file, name) in [("my \"net\"", "my \"net\""), (".hidden", "kernel")] {
         let text = Template::Kernel.text(file, "schema.json");

@@ -6,12 +6,6 @@ use hallway::report::{Calls, Timed, explain};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 
-fn explained(arguments: &[&str]) -> String {
-    let output = hallway(repository(), &[&["explain"], arguments].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    stdout(&output).to_owned()
-}
-
 #[test]
 fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
     for path in shipped_scenarios() {
@@ -39,7 +33,9 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
 
 #[test]
 fn has_its_calls_with_streams_ranges_and_events() {
-    let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"]);
+    let command = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"];
+    let output = hallway(repository(), &command);
+    let text = stdout(&output);
     for words in [
         "Each batch is split into 4 chunks.",
         "The set-up pins 2 buffers",
@@ -53,50 +49,4 @@ fn has_its_calls_with_streams_ranges_and_events() {
     ] {
         assert!(text.contains(words), "no `{words}` in\n{text}");
     }
-}
-
-#[test]
-fn is_folded_and_hangs_behind_bullets() {
-    let plan = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engine 4"];
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
-    let output = command.args(plan).current_dir(repository()).env("COLUMNS", "60").output();
-    let output = output.expect("the binary was built");
-    let text = stdout(&output);
-    let folded = "- There is one stream for copies in, one for kernels and one\n  for copies out.";
-    assert!(text.contains(folded), "{text}");
-}
-
-#[test]
-fn is_of_the_winner_unless_one_is_named() {
-    let text = explained(&["scenarios/small-scale.toml", "--profile", "calibration/h200"]);
-    assert!(text.starts_with("The chosen plan, predicted to take "), "{text}");
-    assert!(text.contains("The CPU runs the tasks"), "{text}");
-    // That is soon told, so there is one more to see.
-    let (_, on_gpu) = text.split_once("The fastest plan on the GPU, predicted").expect("another");
-    assert!(on_gpu.contains("{ launch = \"scale\""), "{on_gpu}");
-}
-
-#[test]
-fn needs_no_profile_where_a_plan_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let scenario = repository().join("scenarios/small-scale.toml");
-    let scenario = scenario.to_str().expect("a path in UTF-8");
-    let output = hallway(folder.path(), &["explain", scenario, "--plan", "cpu"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = hallway(folder.path(), &["explain", scenario]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("--profile"), "{}", stderr(&output));
-}
-
-#[test]
-fn of_an_unknown_name_lists_the_nearest() {
-    let named = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engin 4, pined"];
-    let output = hallway(repository(), &named);
-    assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
-    let told = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("has no plan `by-engin 4, pined`"), "{told}");
-    assert!(told.contains("similar names: `by-engine 4, pinned`, `"), "{told}");
-    // What comes after the comma may be left out where that is clear.
-    let text = explained(&["scenarios/stencil-halo.toml", "--plan", "by-engine 4"]);
-    assert!(text.starts_with("by-engine 4, pinned\n"), "{text}");
 }

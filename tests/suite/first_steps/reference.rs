@@ -1,6 +1,6 @@
 //! The reference pages say what the command line, scenarios and JSON are, as they are now.
 
-use super::*;
+use crate::said::is_as_blessed;
 use clap::CommandFactory;
 use hallway::scenario::derived_schema;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn of_the_command_line_is_its_help() {
     for line in page.lines() {
         assert!(line.chars().count() <= 100, "too wide: {line}");
     }
-    stands_in_the_docs("docs/reference/cli.md", &page);
+    is_as_blessed("docs/reference/cli.md", &page);
 }
 
 fn help(command: &mut clap::Command) -> String {
@@ -75,7 +75,7 @@ fn of_scenarios_is_their_schema() {
             let _ = writeln!(page, "| `{key}` | {kind} | {needed} | {meaning} |");
         }
     }
-    stands_in_the_docs("docs/reference/scenario.md", &page);
+    is_as_blessed("docs/reference/scenario.md", &page);
 }
 
 /// The definition that a value refers to.

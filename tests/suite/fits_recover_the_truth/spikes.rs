@@ -2,6 +2,11 @@
 //! a second.
 
 use super::*;
+use crate::predicted::repository;
+use std::sync::LazyLock;
+
+/// To fit a whole calibration takes seconds, so the tests share it.
+static SPIKED: LazyLock<Spiked> = LazyLock::new(Spiked::new);
 
 /// A calibration, with its profiles without and with spikes.
 struct Spiked {
@@ -12,8 +17,8 @@ struct Spiked {
 
 impl Spiked {
     fn new() -> Self {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
-        let samples = Samples::load(&folder.join("samples.jsonl")).expect("committed");
+        let path = repository().join("calibration/h200/samples.jsonl");
+        let samples = Samples::load(&path).expect("committed");
         let mut spoilt = samples.clone();
         for measurement in &mut spoilt.measurements {
             // Each measurement has a spike, since even memory management of hundreds of
@@ -60,8 +65,8 @@ fn assert_stays(what: &str, before: f64, after: f64, apart: f64) {
 
 #[test]
 fn a_single_spike_moves_no_call_and_no_copy() {
-    let spiked = Spiked::new();
-    let Spiked { before, after, .. } = &spiked;
+    let spiked = &*SPIKED;
+    let Spiked { before, after, .. } = spiked;
     let calls = |p: &Profile| [p.calls.launch, p.calls.copy_in, p.calls.copy_out, p.calls.clear];
     let latencies = |p: &Profile| [p.latency.start_kernel, p.latency.kernel_gap];
     for (a, b) in calls(before).into_iter().zip(calls(after)) {
@@ -88,8 +93,8 @@ fn a_single_spike_moves_no_call_and_no_copy() {
 
 #[test]
 fn a_single_spike_moves_no_kernel_and_no_twin() {
-    let spiked = Spiked::new();
-    let Spiked { before, after, .. } = &spiked;
+    let spiked = &*SPIKED;
+    let Spiked { before, after, .. } = spiked;
     let calibrated = |kernel: &Kernel| before.kernels.iter().any(|m| m.variant.kernel == *kernel);
     for kernel in Kernel::ALL.into_iter().filter(calibrated) {
         let arguments = Variant { kernel, extent: 64 }.arguments();

@@ -3,8 +3,8 @@
 use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
 use super::super::predicted::{PROFILE, ranked};
 use super::super::programs_are_plain_values::read_back;
-use crate::mistakes::refuses;
 use crate::said;
+use crate::workloads::ON_HOST;
 use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
 use hallway::program::{Call, Step};
@@ -21,12 +21,8 @@ fn workload(text: &str) -> Workload {
 
 /// One task over ten million numbers, of a kernel with these costs.
 fn one_task(costs: &str, more: &str) -> String {
-    let buffer = |name: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f64\"\nelements = 10_000_000\n\
-             home = \"host\"\nhost = {{ memory = \"pinned\" }}\n"
-        )
-    };
+    let pinned = format!("{ON_HOST}\nhost = {{ memory = \"pinned\" }}");
+    let buffer = |name| crate::workloads::buffer(name, "f64", 10_000_000, &pinned);
     format!(
         "schema_version = 1\nname = \"one\"\nquestion = \"?\"\n{}{}[[kernel]]\nname = \"k\"\n\
          reads = [\"in\"]\nwrites = [\"out\"]\n{costs}\n\
@@ -172,127 +168,4 @@ fn a_launch_on_a_chunk_follows_the_rules_of_the_kernel() {
     assert_eq!(grids.next(), Some((320, [2, 1, 1])), "320 of 1009 elements");
     let all: u64 = program.own_steps().map(|(step, _)| step.elements).sum();
     assert_eq!(all, 2 * 2 * 1009);
-}
-
-#[test]
-fn costs_and_halos_that_cannot_be_have_their_place_and_fix() {
-    let known = "stated = { fixed = \"1 ms\" }";
-    let good = one_task(known, "");
-    let with = |from: &str, to: &str| good.replace(from, to);
-    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
-    for (text, marked, message, help) in [
-        (
-            with(known, "stated = { fixed = \"0 ms\" }"),
-            "{ fixed = \"0 ms\"",
-            "kernel `k` is stated to take no time",
-            "it is unknown then",
-        ),
-        (
-            with(known, "points = [[1e3, \"100 us\"], [1e6, \"1 us\"]]"),
-            "\"1 us\"",
-            "the points of kernel `k` fall: 1.00 us at 1000000 elements, after 100 us at 1000",
-            "correct the times",
-        ),
-        (
-            with(known, "points = [[1e3, \"1 us\", 77], [1e6, \"2 us\"]]"),
-            "[1e3, \"1 us\", 77]",
-            "expected a pair such as [1e6, \"120 us\"]",
-            "a pair",
-        ),
-        (
-            along("[\"in\", \"out\"]\nhalo = -1"),
-            "-1",
-            "`halo` of kernel `k` is -1, but must be at least 0",
-            "a whole number from 0",
-        ),
-        (
-            with(known, &format!("{known}\nhalo = 77")),
-            "77",
-            "has a `halo`, but cannot be split",
-            "to be split in `elementwise`",
-        ),
-        (
-            along("[\"in\", \"out\"]\nhalo = 1").replace("writes = [\"y\"]", "writes = [\"x\"]"),
-            "[\"x\"]",
-            "reads and writes `x`, but kernel `k` has a halo",
-            "write to another buffer",
-        ),
-        (
-            along("[\"in\", \"out\"]\nhalo = 2").replace("fixed", "per_element")
-                + "split = { along = \"elements\", halo = 1 }",
-            "1",
-            "`halo` of task `t` is 1",
-            "set `halo` in its `[[kernel]]`",
-        ),
-        (
-            along("[\"in\", \"out\"]") + "split = { along = \"elements\" }",
-            "{ along = \"elements\" }",
-            "the time of kernel `k` does not depend on its size",
-            "give `k` a time `per_element`",
-        ),
-    ] {
-        refuses(&text, marked, message, help);
-    }
-}
-
-#[test]
-fn mistakes_have_their_place_and_fix() {
-    let good = one_task("stated = { fixed = \"1 ms\" }", "");
-    let with = |from: &str, to: &str| {
-        assert!(good.contains(from), "{from}");
-        good.replace(from, to)
-    };
-    let known = "stated = { fixed = \"1 ms\" }";
-    let along = |names: &str| with(known, &format!("{known}\nelementwise = {names}"));
-    for (text, marked, message, help) in [
-        (with("kernel = \"k\"", "kernel = \"kk\""), "\"kk\"", "unknown kernel `kk`", "`k`"),
-        (
-            with("[\"x\"]\nw", "[]\nw"),
-            "[]",
-            "`reads` of task `t` lists 0 buffers",
-            "one for each of its own",
-        ),
-        (
-            with("[\"y\"]\n", "[\"y\", \"x\"]\n"),
-            "[\"y\", \"x\"]",
-            "`writes` of task `t` lists 2 buffers",
-            "one for each of its own",
-        ),
-        (
-            with("[\"in\"]\nwrites = [\"out\"]\n", "[\"in\"]\n")
-                .replace("[\"y\"]\n", "[\"y\", \"y\"]\n"),
-            "\"y\"",
-            "task `t` writes `y` twice",
-            "once",
-        ),
-        (good.clone() + SPLIT, "{ along", "` is not declared to be splittable", "`elementwise`"),
-        (
-            good.clone() + "arguments = { rows = 3 }",
-            "rows",
-            "kernel `k` has no argument `rows`",
-            "remove it",
-        ),
-        (along("[\"in\", \"no\"]"), "\"no\"", "`no` is not an argument of kernel `k`", "`reads`"),
-        (along("[\"in\"]"), "[\"in\"]", "lacks an output", "add `out`"),
-        (
-            along("[\"in\", \"out\"]\nelements = 3"),
-            "3",
-            "both `elementwise` and `elements`",
-            "remove `elements`",
-        ),
-        (
-            along("[\"in\", \"out\"]").replacen("10_000_000", "10_000", 1),
-            "10_000",
-            "is elementwise, but `y` has 10000000 elements and `x` has 10000",
-            "same `elements`",
-        ),
-        (
-            with(known, &format!("{known}\nblock = [256]\ngrid = [\"elements - 10_000_000\"]")),
-            "\"elements - ",
-            "`grid` of kernel `k` is 0",
-            "correct the kernel's expression",
-        ),
-    ] {
-        refuses(&text, marked, message, help);
-    }
 }

@@ -43,11 +43,8 @@ fn random_schedules_of_every_scenario_are_right() {
 /// is read in chunks was written whole. A reduction of chunks is read on.
 #[test]
 fn graphs_are_right_of_which_parts_are_cut() {
-    let buffer = |name: &str, elements: u64, home: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = \"{home}\"\n"
-        )
+    let buffer = |name, elements, home| {
+        crate::workloads::buffer(name, "f32", elements, &format!("home = \"{home}\""))
     };
     let task = |name: &str, reads: &str, writes: &str, more: &str| {
         format!(

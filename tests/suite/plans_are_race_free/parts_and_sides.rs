@@ -107,9 +107,7 @@ proptest! {
 
 /// Half of a chain on the CPU, in front or behind.
 fn sided(before: &str, behind: &str, more: &str) -> Workload {
-    let buffer = |name: &str, home: &str| {
-        format!("[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = 1009\n{home}\n")
-    };
+    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 1009, rest);
     let task = |name: &str, kernel: &str, reads: &str, writes: &str, more: &str| {
         format!(
             "[[task]]\nname = \"{name}\"\nkernel = \"{kernel}\"\nreads = [\"{reads}\"]\n\

@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 
 /// Four batches of twenty rows, times one matrix, with a bias that is cut as the rows are.
 fn text(home: &str) -> String {
-    let buffer = |name: &str, elements: u64, more: &str| {
-        format!("[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n{more}\n")
-    };
+    let buffer = |name, elements, rest| crate::workloads::buffer(name, "f32", elements, rest);
     let host = "home = \"host\"";
     format!(
         "schema_version = 1\nname = \"shared\"\nquestion = \"?\"\nbatches = 4\n{}{}{}{}{}\

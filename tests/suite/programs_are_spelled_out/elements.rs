@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::mistakes::refuses;
+use crate::workloads::ON_HOST;
 use hallway::execute::{Contents, check_orders, in_plain_order, run_in_random_order};
 use hallway::host::Team;
 use hallway::program::BufferId;
@@ -26,12 +27,7 @@ const TYPES: [(&str, u64); 12] = [
 /// Two buffers of 1001 elements of a type; the second gets the bytes of the first, its last `turn`
 /// first.
 fn turned(element_type: &str, size: u64, turn: u64) -> Workload {
-    let buffer = |name: &str| {
-        format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"{element_type}\"\nelements = 1_001\n\
-             home = \"host\"\n"
-        )
-    };
+    let buffer = |name| crate::workloads::buffer(name, element_type, 1_001, ON_HOST);
     let (bytes, cut) = (1001 * size, 1001 * size - turn);
     let text = format!(
         "schema_version = 1\nname = \"turned\"\nquestion = \"?\"\n{}{}[[program]]\nname = \"p\"\n\

@@ -82,7 +82,7 @@ fn a_program_of_the_cpu_runs_and_is_checked() {
            arguments = { degree = 3 } },\n\
          { compute = \"scale\", reads = [\"m\"], writes = \"y\", arguments = { a = 3.0 } },\n]\n",
     );
-    let text = text.replace("4_194_304", "4_096").replace("16 MiB", "16 KiB");
+    let text = text.replace("elements = 4194304", "elements = 4096").replace("16 MiB", "16 KiB");
     let workload = read(&text);
     let team = Team::new(2).expect("two threads");
     let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);

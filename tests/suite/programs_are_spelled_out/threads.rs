@@ -62,7 +62,7 @@ fn a_written_program_has_its_threads() {
 
 #[test]
 fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several() {
-    let small = calls(LOADER).replace("MiB", "KiB").replace("4_194_304", "4_096");
+    let small = calls(LOADER).replace("MiB", "KiB").replace("= 4194304", "= 4096");
     let small = small + "[[program]]\nname = \"r\"\ncalls = [ { copy = \"x\", to = \"y\" } ]\n";
     let workload = read(&small);
     let found = workload.programs[0].clone();

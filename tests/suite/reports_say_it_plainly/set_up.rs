@@ -4,22 +4,6 @@ use super::*;
 use hallway::machine::HostMemory;
 use hallway::search::Plan;
 
-#[test]
-fn set_up_can_change_which_plan_to_choose() {
-    let text = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST))).text(Rows::All);
-    assert_eq!(
-        said::answer(&text),
-        "Stay on the CPU for 1 run in a new process: 20.1 ms; the GPU takes 55.9 ms with \
-         `round-trip, pageable`. From 4 runs on, the GPU is faster."
-    );
-    assert!(
-        said::the(&text, "Program")
-            .ends_with("55.9 ms with `round-trip, pageable` (set-up 50.0 ms)")
-    );
-    let text = evaluation(&scaling(), &ranking(Some(FAST), Some(SLOW))).text(Rows::All);
-    assert!(said::answer(&text).starts_with("Stay on the CPU: it takes 5.92 ms a run; "), "{text}");
-}
-
 /// What is fastest in a pass may have more set-up than another plan of its side.
 #[test]
 fn set_up_is_set_against_the_least_of_the_other_side() {
@@ -41,23 +25,6 @@ fn set_up_is_set_against_the_least_of_the_other_side() {
     let text = said::text(&assessment, &machine());
     let words = format!("21.0 ms with `{name}` (set-up 2.00 ms)");
     assert!(said::the(&text, "Program").ends_with(&words), "{text}");
-}
-
-#[test]
-fn a_process_that_has_not_used_the_gpu_yet_pays_for_a_context() {
-    let mut evaluation = evaluation(&scaling(), &ranking(Some(SLOW), Some(FAST)));
-    evaluation.context_ns = None;
-    assert!(!evaluation.text(Rows::All).contains("context"));
-    evaluation.context_ns = Some(Span::from_millis(124));
-    for (in_new_process, how) in [
-        (true, "measured in new processes"),
-        (false, "measured next to another context, which is faster than in a new process"),
-    ] {
-        evaluation.context_in_new_process = in_new_process;
-        let text = evaluation.text(Rows::All);
-        let said = format!("a new one pays 124 ms for a CUDA context ({how})");
-        assert_eq!(said::the(&text, "Process"), said);
-    }
 }
 
 /// A scenario's memory is pageable, and whoever implements the plan has to pin it first.

@@ -4,7 +4,6 @@
 use super::scored::verification;
 use super::*;
 use hallway::profile::Unknown;
-use hallway::report::{RangesHeld, RangesTried, json};
 use hallway::runs::Run;
 use hallway::samples::{CalibrationExtent, Provenance};
 use serde_json::{Value, json};
@@ -57,7 +56,7 @@ fn of_one_pass_is_the_spread() {
         "{}",
         verification.text_within(None)
     );
-    let value: Value = serde_json::from_str(&json(&verification)).expect("JSON");
+    let value: Value = serde_json::from_str(&report::json(&verification)).expect("JSON");
     let plan = &value["scenarios"][0]["plans"][0];
     assert_eq!((plan.get("spread"), &plan["passes"]), (Some(&Value::Null), &json!(1)));
     let passes_ns = vec![Span::from_micros(3)];
@@ -82,7 +81,8 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
         ranked.setup = Err(Unknown::new("what it takes to allocate"));
     }
     let [known, unknown] = [ranking, unknown].map(|ranking| {
-        serde_json::from_str::<Value>(&json(&evaluation(&scaling(), &ranking))).expect("JSON")
+        serde_json::from_str::<Value>(&report::json(&evaluation(&scaling(), &ranking)))
+            .expect("JSON")
     });
     let mut names = [BTreeSet::new(), BTreeSet::new()];
     keys(&known["scenarios"][0]["plans"], "", &mut names[0]);
@@ -93,43 +93,4 @@ fn of_a_plan_have_the_keys_of_what_is_known() {
         assert_eq!(unknown["scenarios"][0]["plans"][0].get(key), Some(&Value::Null), "{key}");
     }
     assert_eq!(unknown["scenarios"][0].get("program_winner"), Some(&Value::Null));
-}
-
-/// A plan that nothing is known of may be faster than the one that was beaten, but not make the
-/// winner of it less of one.
-#[test]
-fn who_was_not_predicted_may_still_win() {
-    let missing = |mut ranking: Ranking, count| {
-        let plan =
-            candidates(&scaling()).plans.into_iter().find(|plan| plan.program.needs_device());
-        let plan = plan.expect("one of them");
-        let why = Unknown::new("something");
-        ranking.unknown = vec![(plan, why); count];
-        let assessment = Assessment::new(&scaling(), 1, &ranking, None);
-        assert_eq!(assessment.unknown.len(), count);
-        let text = said::text(&assessment, &machine());
-        let said = said::labelled(&text, "Unknown").join(" ");
-        (assessment.verdict.run_answer, said)
-    };
-    let cpu_wins = || ranking(Some(FAST), Some(SLOW));
-    for (count, start) in [(0, ""), (1, "1 plan: "), (7, "7 plans: ")] {
-        let (answer, said) = missing(cpu_wins(), count);
-        assert_eq!((answer, said.is_empty()), (Answer::Cpu, count == 0), "{said}");
-        assert!(said.starts_with(start), "{said}");
-    }
-    let (answer, said) = missing(ranking(Some(SLOW), Some(FAST)), 7);
-    assert!(answer == Answer::Gpu && said.starts_with("7 plans: "), "{said}");
-}
-
-#[test]
-fn ranges_that_no_trials_have_widened_are_said_to_be_too_narrow() {
-    let workload = scaling();
-    let mut found = evaluation(&workload, &predicted(&workload));
-    assert!(found.text(Rows::All).contains("so they are too narrow"));
-    let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
-    found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
-    found.ranges_held = Some(RangesHeld { share: in_range, tries: 120, of_trials: true });
-    let text = found.text(Rows::All);
-    assert!(text.contains(", widened by 120 calibration trials. "), "{text}");
-    assert!(text.contains("Ranges held 91% of 120 trials") && !text.contains("narrow"), "{text}");
 }

@@ -29,15 +29,6 @@ fn directions_overlap_and_slow_each_other() {
 }
 
 #[test]
-fn a_copy_slows_nobody_before_it_starts_or_after_it_ends() {
-    // The copy in ends at 7500, at the very moment at which the copy out begins.
-    let body = vec![copy_in(0, PINNED, 2_500), copy_out(1, PINNED, 4_000)];
-    let timeline = run(body, &machine());
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 7_500)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
-}
-
-#[test]
 fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
@@ -106,67 +97,6 @@ fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
     }
 }
 
-#[test]
-fn a_copy_waits_for_no_more_data_than_the_other_direction_has() {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    machine.link.up_shared = Some(contention(700.0, 0.0));
-    // The last 1000 of the copy in are taken to carry no data. At 7500 that leaves much data, 300
-    // of it, or none.
-    for (elements, late) in [(50_000, 700), (3_800, 300), (3_000, 0)] {
-        let body = vec![copy_in(0, PINNED, elements), copy_out(1, PINNED, 2_000)];
-        let timeline = run(body, &machine);
-        assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 10_500 + late)], "{elements}");
-    }
-}
-
-#[test]
-fn copies_in_rows_wait_for_each_other_whatever_they_carry() {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    machine.link.up_shared = Some(contention(700.0, 0.0));
-    // Each copy in takes 1000 + 2000. At 15500 and at 18500, the copy in has only its last 500
-    // left, which carry no data. This delays the first copy out by nothing, but delays the second
-    // fully, because it follows the first without a pause.
-    let ins = (0..9).map(|_| copy_in(0, PINNED, 2_000));
-    let outs = (0..2).map(|_| copy_out(1, PINNED, 2_000));
-    let timeline = run(ins.chain(outs).collect(), &machine);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(15_500, 18_500), (18_500, 22_200)]);
-}
-
-#[test]
-fn a_copy_that_waits_carries_no_data() {
-    let mut machine = machine();
-    machine.link.down_shared = Some(contention(700.0, 0.0));
-    machine.link.up_shared = FREE;
-    let switch = Curve { knots: vec![(1.0, 0.0), (2.0, 5_000.0)], scatter: 0.0 };
-    machine.link.up_switch = Some(switch);
-    // From 7510 on, the engine changes streams, for a copy of ten elements that starts its work at
-    // 8000.
-    let outs = [copy_out(0, PINNED, 10), copy_out(1, PINNED, 10)];
-    let ins = [copy_in(2, PINNED, 1_000), copy_in(2, PINNED, 1_000)];
-    let timeline = run(outs.into_iter().chain(ins).collect(), &machine);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(6_500, 7_510), (8_000, 13_520)]);
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(7_000, 9_000), (9_000, 11_010)]);
-}
-
-#[test]
-fn a_link_that_carries_both_slows_neither() {
-    let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    let timeline = run(vec![copy_in(0, PINNED, 8_000), copy_out(1, PINNED, 4_000)], &machine);
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 13_000)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 12_500)]);
-}
-
-#[test]
-fn copies_and_kernels_do_not_slow_each_other() {
-    let timeline = run(vec![copy_in(0, PINNED, 50_000), launch(1, 50_000)], &machine());
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
-    // The kernel is issued at 3000 and arrives at 7000; its gap is 1000.
-    assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 58_000)]);
-}
-
 /// A machine on which copies to the device take 700 longer beside kernels.
 fn with_kernels_in_the_way() -> Profile {
     let mut machine = machine();
@@ -196,49 +126,6 @@ fn a_copy_beside_kernels_takes_longer_once() {
     // For the other direction, nothing was measured.
     let body = vec![copy_out(0, PINNED, 50_000), launch(1, 9_000)];
     assert_eq!(spans(&run(body, &machine), Lane::CopyOut), [(6_500, 57_500)]);
-}
-
-#[test]
-fn what_kernels_and_the_other_direction_cost_a_copy_is_waited_for_at_once() {
-    for (of_the_other, of_both) in [(250.0, 700), (700.0, 700), (900.0, 900)] {
-        let mut machine = with_kernels_in_the_way();
-        machine.link.down_shared = Some(contention(of_the_other, 0.0));
-        // The copy out runs from 6500 on. The kernel's gap begins at 7500, as the copy in does.
-        let body = vec![copy_out(1, PINNED, 50_000), launch(2, 20_000), copy_in(0, PINNED, 8_000)];
-        let timeline = run(body, &machine);
-        assert_eq!(spans(&timeline, Lane::CopyIn), [(7_500, 16_500 + of_both)], "{of_the_other}");
-    }
-}
-
-/// Beside each other, both copies take twice as long for their bytes, but not for what kernels
-/// cost.
-#[test]
-fn what_kernels_cost_a_copy_is_the_same_at_any_speed() {
-    let mut machine = with_kernels_in_the_way();
-    machine.link.down_shared = Some(contention(0.0, 0.25));
-    machine.link.up_shared = Some(contention(0.0, 0.25));
-    let body = |kernels| {
-        let copies = [copy_out(1, PINNED, 50_000), copy_in(0, PINNED, 8_000)];
-        copies.into_iter().chain((0..kernels).map(|_| launch(2, 2_000))).collect()
-    };
-    let end = |kernels| spans(&run(body(kernels), &machine), Lane::CopyIn)[0].1;
-    let longer = end(1) - end(0);
-    assert!(longer.abs_diff(700) <= 1, "{longer}");
-    assert_eq!(end(2), end(1));
-}
-
-/// Time that a copy loses to kernels carries no data, so a copy in the other direction does not
-/// wait for it.
-#[test]
-fn time_lost_to_kernels_carries_no_data() {
-    let mut machine = with_kernels_in_the_way();
-    machine.link.up_shared = Some(contention(700.0, 0.0));
-    // The copy in lasts until 11000, with the kernel's gap from 7000 on: at 9500 none of its data
-    // is left.
-    let body = vec![copy_in(0, PINNED, 5_300), launch(1, 9_000), copy_out(2, PINNED, 2_000)];
-    let timeline = run(body, &machine);
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 11_000)]);
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(9_500, 12_500)]);
 }
 
 #[test]
@@ -334,44 +221,6 @@ fn kernels_that_wait_in_several_streams_slow_copies_to_the_device() {
     assert_eq!(takes(&[1, 1, 4]), 12_000);
     assert_eq!(takes(&[5, 5, 5]), 13_000);
     assert_eq!(takes(&[1, 1, 1, 1]), 11_000);
-}
-
-#[test]
-fn kernels_that_wait_slow_no_copy_from_the_device() {
-    let mut machine = refetching();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    // Meanwhile a copy to the device is slowed, but the copy from the device that starts later is
-    // not.
-    let mut body = vec![copy_out(0, PINNED, 50_000), copy_out(0, PINNED, 9_000), record(0, 0)];
-    body.extend((1..=2).flat_map(|stream| [wait(stream, 0), launch(stream, 10)]));
-    body.push(copy_in(3, PINNED, 30_000));
-    let plan = Program { streams: vec![StreamTraits::default(); 4], ..tiny(body) };
-    let timeline = simulate(&plan, &machine).expect("known");
-    let took = |lane| spans(&timeline, lane).last().map(|span| span.1 - span.0);
-    assert_eq!([took(Lane::CopyIn), took(Lane::CopyOut)], [Some(32_550), Some(10_000)]);
-}
-
-#[test]
-fn kernels_wait_behind_those_that_run() {
-    // Two streams make two rounds each. Without waiting kernels, copies in would start at 4000,
-    // 14000, 24000 and so on; each takes 1000 + 9000.
-    let round = |stream| [copy_in(stream, PINNED, 9_000), launch(stream, 10)];
-    let body: Vec<Call> = [0, 1, 0, 1].into_iter().flat_map(round).collect();
-    let copies = spans(&run(body, &refetching()), Lane::CopyIn);
-    let takes: Vec<u64> = copies.iter().map(|span| span.1 - span.0).collect();
-    // When the first copy starts, no kernel has been launched. At the second, the kernel of the
-    // first stream runs and one waits behind it. At the third, both streams hold one that waits. At
-    // the fourth, the last kernel of the first stream has nothing more to wait for.
-    assert_eq!(takes, [10_000, 10_750, 10_500, 10_000]);
-}
-
-#[test]
-fn kernels_that_run_one_after_the_other_slow_no_copy() {
-    // Each stream holds kernels that wait only for the one before.
-    let mut body: Vec<Call> = (0..2).flat_map(|_| [launch(1, 20_000), launch(2, 20_000)]).collect();
-    body.extend([copy_in(0, PINNED, 2_000), copy_in(0, PINNED, 9_000)]);
-    let copies = spans(&run(body, &refetching()), Lane::CopyIn);
-    assert_eq!(copies[1].1 - copies[1].0, 10_000);
 }
 
 #[test]

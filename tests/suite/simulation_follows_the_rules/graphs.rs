@@ -2,9 +2,9 @@
 //! something waits for it.
 
 use super::*;
-use crate::machines::{FREE, contention, machine};
+use crate::machines::{FREE, machine};
 use hallway::cost::setup_time;
-use hallway::profile::{Curve, GraphCosts, Polling, Refetch};
+use hallway::profile::{Curve, GraphCosts, Refetch};
 
 /// These calls as a graph that stream 0 launches.
 fn graph(calls: Vec<Call>) -> Vec<Call> {
@@ -91,21 +91,6 @@ fn a_small_copy_that_depends_on_nothing_goes_along_with_the_launch() {
 }
 
 #[test]
-fn a_kernel_of_a_graph_pays_nothing_for_branches_that_wait() {
-    let mut machine = machine();
-    let delay = Curve { knots: vec![(0.0, 0.0), (1.0, 300.0)], scatter: 0.0 };
-    machine.polling = vec![Polling { copies: [false, false], delay }];
-    let mut body = vec![record(0, 2), wait(1, 2), launch(0, 20_000), launch(0, 20_000)];
-    body.extend([record(0, 0), wait(1, 0), launch(1, 4_000), record(1, 1), wait(0, 1)]);
-    let between = |body| {
-        let kernels = spans(&run(body, &machine), Lane::Kernels);
-        kernels[1].0 - kernels[0].1
-    };
-    // Between kernels lies a gap, of 1000 in streams and of 800 in a graph.
-    assert_eq!([body.clone(), graph(body)].map(between), [1_300, 800]);
-}
-
-#[test]
 fn kernels_that_wait_in_branches_slow_no_copy() {
     let mut machine = machine();
     let slowdown = Curve { knots: vec![(0.0, 1.0), (1.0, 1.5)], scatter: 0.0 };
@@ -160,18 +145,6 @@ fn nodes_that_do_not_depend_on_each_other_run_at_once() {
 }
 
 #[test]
-fn copies_of_a_graph_wait_for_each_other_as_if_in_rows() {
-    let mut machine = wide_machine();
-    machine.link.up_shared = Some(contention(700.0, 0.0));
-    let mut calls = copy_in_beside(copy_out(1, PINNED, 5_000));
-    calls[2] = copy_in(0, PINNED, 2_000);
-    let timeline = run(graph(calls), &machine);
-    assert_eq!(spans(&timeline, Lane::CopyIn), [(6_050, 9_050)]);
-    // All data of the copy in has arrived by then.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(8_100, 14_800)]);
-}
-
-#[test]
 fn what_follows_in_the_stream_waits_for_the_whole_graph() {
     let mut body = graph(two_branches());
     // The first launch goes to the stream of the graph, the second to a stream that was captured.
@@ -186,19 +159,6 @@ fn what_follows_in_the_stream_waits_for_the_whole_graph() {
     // It is issued at 2600 + 4000, with a latency of 4000 and a gap of 1000: a branch of
     // the graph is not the stream that it was captured from.
     assert_eq!(start(8), 11_600);
-}
-
-#[test]
-fn a_graph_follows_what_was_in_its_stream() {
-    // The copy ends at 55000. Then come a hand-over of 500 and a gap of 1000.
-    let start = |calls: Vec<Call>| {
-        let mut body = vec![copy_in(0, PINNED, 50_000)];
-        body.extend(graph(calls));
-        spans(&run(body, &machine()), Lane::Kernels)[0].0
-    };
-    assert_eq!(start(vec![launch(0, 4_000)]), 56_500);
-    let branch = vec![record(0, 0), wait(1, 0), launch(1, 4_000), record(1, 1), wait(0, 1)];
-    assert_eq!(start(branch), 56_500);
 }
 
 #[test]

@@ -34,11 +34,6 @@ fn ends(streams: [usize; 2], elements: [u64; 2]) -> Vec<u64> {
 }
 
 #[test]
-fn small_kernels_of_two_streams_overlap() {
-    assert_eq!(ends([0, 1], [1_000, 1_000]), [7_500, 8_000]);
-}
-
-#[test]
 fn full_kernels_of_two_streams_do_not_overlap() {
     // The second kernel has no room before the first ends.
     assert_eq!(ends([0, 1], [WAVE, 2_000]), [7_500, 9_500]);
@@ -52,16 +47,6 @@ fn a_kernel_runs_beside_the_tail_of_the_one_before() {
     assert_eq!(ends([0, 1], [WAVE * 3 / 2, 2_000]), [9_500, 9_500]);
     // Half of the machine is too little for a full wave, which takes two turns there.
     assert_eq!(ends([0, 1], [WAVE * 3 / 2, WAVE]), [9_500, 11_500]);
-}
-
-#[test]
-fn only_the_first_kernel_in_the_queue_is_dispatched() {
-    // The third kernel would fit beside the first, but the second comes before it. The second's
-    // blocks run in four parts, each half of the machine: beside the first kernel, in its place,
-    // and then whenever an earlier part ends. The third kernel starts when the third part ends.
-    let body = vec![launch(0, WAVE / 2), launch(1, WAVE * 2), launch(2, 2_000)];
-    let spans = spans(&run(body, &waves()), Lane::Kernels);
-    assert_eq!(spans, [(5_500, 7_500), (6_000, 11_500), (10_000, 12_000)]);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Laws that hold for every plan of every workload.
 
-mod bytes;
 mod drawn;
 
-use self::bytes::check_bytes;
 use self::drawn::{any_body, any_body_with_a_graph, any_kinds};
 use super::*;
 use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
@@ -136,7 +134,6 @@ fn check_bound(
 fn check_all(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
     check_lanes(plan, timeline)?;
     check_order(plan, timeline)?;
-    check_bytes(plan, timeline)?;
     check_path(timeline)?;
     check_bound(plan, timeline, &machine())
 }
@@ -246,13 +243,6 @@ proptest! {
             }
         }
         prop_assert_eq!(predicted(&plan).makespan, predicted(&moved).makespan);
-    }
-
-    #[test]
-    fn equal_inputs_give_equal_bytes(workload in any_workload()) {
-        for plan in plans(&workload) {
-            prop_assert_eq!(bytes(&predicted(&plan)), bytes(&predicted(&plan.clone())));
-        }
     }
 
     #[test]

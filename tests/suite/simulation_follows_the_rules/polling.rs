@@ -78,44 +78,6 @@ fn periods_may_begin_some_time_after_the_arrival() {
     assert_eq!(found(10_800), poll(9_500) + 6_000);
 }
 
-/// A command queues behind the copy's data, and the longer the copy is under way, the more of its
-/// data is ahead.
-#[test]
-fn periods_count_the_later_the_longer_the_copy_is_under_way() {
-    let mut machine = polling_every(6_000.0);
-    let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
-    let under_way = Some(Curve { knots: vec![(2_000.0, 500.0), (6_000.0, 2_500.0)], scatter: 0.0 });
-    let after = |to| {
-        let (from, time, under_way) = (OperationKind::CopyIn, exactly(500.0), under_way.clone());
-        FirstPoll { from, to, time, under_way, arrival_tolerance: None }
-    };
-    polling.first_polls = [OperationKind::Kernel, OperationKind::CopyOut].map(after).to_vec();
-    let found = |bytes, meanwhile| {
-        let body = vec![copy_in(0, PINNED, bytes), compute(meanwhile), launch(0, 4_000)];
-        spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
-    };
-    // The copy begins at 4000. The kernel arrives 5000 after that, or 9000.
-    assert_eq!(found(11_000, 1_000), poll(9_000 + 2_000));
-    assert_eq!(found(15_000, 5_000), poll(13_000 + 2_500));
-    // A kernel that waits for something else queues only behind what is left of the copy's data.
-    let found = |bytes| {
-        let body = vec![
-            launch(1, 20_000),
-            record(1, 0),
-            copy_in(0, PINNED, bytes),
-            compute(5_000),
-            wait(2, 0),
-            copy_out(2, PINNED, 500),
-        ];
-        spans(&run(body, &machine), Lane::CopyOut)[0].0
-    };
-    let behind_nothing = found(9_000);
-    // The copy was over when the kernel came; then it had about 1500 left, and then much more.
-    // Times are in ticks of 750.
-    assert_eq!(found(10_250), behind_nothing + 1_500);
-    assert_eq!(found(30_000), behind_nothing + 2_250);
-}
-
 #[test]
 fn what_comes_a_little_too_early_does_not_wait() {
     let found = |tolerance| {
@@ -130,34 +92,6 @@ fn what_comes_a_little_too_early_does_not_wait() {
     assert_eq!(found(499.0), (9_000, poll(8_500)));
 }
 
-/// The tolerance known for a copy behind a kernel holds for pinned memory in one stream, and for no
-/// other pair.
-#[test]
-fn how_early_an_operation_may_come_depends_on_what_it_follows() {
-    let found = |from, body| {
-        let mut machine = polling_every(6_000.0);
-        let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
-        let (time, arrival_tolerance) = (exactly(0.0), Some(exactly(500.0)));
-        polling.first_polls = vec![FirstPoll {
-            from,
-            to: OperationKind::CopyOut,
-            time,
-            under_way: None,
-            arrival_tolerance,
-        }];
-        spans(&run(body, &machine), Lane::CopyOut)[0].0
-    };
-    let pair = || vec![launch(0, 2_000), copy_out(0, PINNED, 500)];
-    assert_eq!(found(OperationKind::Kernel, pair()), 9_000);
-    assert_eq!(found(OperationKind::CopyIn, pair()), poll(8_500));
-    // The copy arrives at 8800.
-    let across = vec![launch(0, 2_000), record(0, 0), wait(1, 0), copy_out(1, PINNED, 500)];
-    assert_eq!(found(OperationKind::Kernel, across), poll(8_800));
-    // The staged copy is issued too late to make the engine poll.
-    let staged = vec![synchronize(0), copy_out(2, PAGEABLE, 60_000)];
-    assert_eq!(found(OperationKind::Kernel, [pair(), staged].concat()), poll(8_500));
-}
-
 #[test]
 fn an_engine_polls_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![]), poll(7_000) + 1_000);
@@ -165,27 +99,6 @@ fn an_engine_polls_when_work_arrives_for_it() {
     assert_eq!(dispatched(vec![compute(1_000), launch(1, 10)]), 12_000);
     // A copy arrives at another engine, and so makes no difference.
     assert_eq!(dispatched(vec![compute(1_000), copy_out(1, PINNED, 10)]), poll(7_000) + 1_000);
-}
-
-/// After other work has come, the engine for copies out takes 600 to be back at what waits.
-#[test]
-fn an_engine_is_back_at_what_waits_a_while_after_other_work_came() {
-    // A kernel ends at 7000 plus 1 for each element; the copy behind it arrives at 8500. Another
-    // copy arrives at 12000 and has to wait, too; its doorbell rings at 10700.
-    let found = |elements: u64| {
-        let body = vec![
-            launch(0, elements),
-            copy_out(0, PINNED, 500),
-            launch(1, 4_000),
-            copy_out(1, PINNED, 500),
-        ];
-        let timeline = run(body, &polling_every(6_000.0));
-        let first = timeline.lane(Lane::CopyOut).find(|activity| activity.call == 1);
-        first.expect("it ran").start.since_start().nanos()
-    };
-    assert_eq!(found(3_600), 10_700);
-    assert_eq!([3_750, 5_000, 5_500].map(found), [12_000 + 600; 3]);
-    assert!(found(5_650) > 12_000 + 600);
 }
 
 /// A doorbell rings 1300 before its commands arrive.
@@ -257,58 +170,6 @@ fn nodes_of_a_graph_are_polled_for_at_times_of_their_own() {
     // A second copy and its kernel change nothing for the first.
     let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
     assert_eq!(kernels(twice)[0].0, poll(7_100) + 1_000);
-}
-
-/// The delay after a copy out was measured with graphs that begin with one, so it applies only to
-/// those.
-#[test]
-fn a_copy_out_in_the_middle_of_a_graph_is_no_beginning() {
-    let ends = |calls: &[Call], behind_copy_out| {
-        let mut machine = polling_every(6_000.0);
-        let to = OperationKind::CopyIn;
-        let after = |from, ns| FirstPoll {
-            from,
-            to,
-            time: exactly(ns),
-            under_way: None,
-            arrival_tolerance: None,
-        };
-        let (out, kernel) = (OperationKind::CopyOut, OperationKind::Kernel);
-        let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
-        polling.first_polls_in_graphs = vec![after(out, behind_copy_out), after(kernel, 700.0)];
-        let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
-        let body = std::iter::once(replay).chain(calls.iter().cloned()).collect();
-        spans(&run(body, &machine), Lane::CopyIn).last().expect("it copies").1
-    };
-    let calls = [copy_in(0, PINNED, 10), copy_out(0, PINNED, 9_000), copy_in(0, PINNED, 10)];
-    assert_eq!(ends(&calls, 3_000.0), ends(&calls, 700.0));
-    assert!(ends(&calls[1..], 3_000.0) > ends(&calls[1..], 700.0) + 1_500);
-}
-
-/// The branches arrive one by one while the graph is launched, which takes 3000 for each node.
-#[test]
-fn a_branch_of_a_graph_has_an_engine_poll_for_others() {
-    let mut machine = polling_every(6_000.0);
-    let launch_of = machine.graph.launch.as_mut().expect("known");
-    launch_of.per_node = exactly(3_000.0);
-    let kernel = |calls: &[Call]| {
-        let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
-        let body = std::iter::once(replay).chain(calls.iter().cloned()).collect();
-        spans(&run(body, &machine), Lane::Kernels)[0].0
-    };
-    let branches = [
-        copy_in(0, PINNED, 5_000),
-        launch(0, 4_000),
-        record(0, 0),
-        wait(1, 0),
-        launch(1, 100),
-        record(1, 1),
-        wait(0, 1),
-    ];
-    // The copy ends at 15050. The kernel arrives at 13000, and the one that follows it, in another
-    // branch, at 16000.
-    assert_eq!(kernel(&branches[..2]), poll(13_000) + 1_000);
-    assert_eq!(kernel(&branches), 16_000 + 1_000);
 }
 
 #[test]

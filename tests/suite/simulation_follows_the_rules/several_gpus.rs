@@ -1,7 +1,7 @@
 //! Each device has engines and multiprocessors of its own; what devices share slows them.
 
 use super::*;
-use crate::machines::{machine, machine_of_two};
+use crate::machines::machine_of_two;
 use hallway::machine::DeviceId;
 use hallway::profile::OperationKind;
 use hallway::simulate::lower_bound;
@@ -87,18 +87,6 @@ fn a_shared_root_slows_both_devices_alike() {
     assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 14_334)]);
 }
 
-/// The device's own link was measured together with the root behind it.
-#[test]
-fn no_root_limits_a_device_that_copies_alone() {
-    let narrow = machine_of_two([0.1, 0.1, 0.1]);
-    let body = vec![copy_in(0, PINNED, 8_000), copy_out(2, PINNED, 4_000), launch(1, 10)];
-    let there = run_over_two(body.clone(), &narrow);
-    let here = run(body, &machine());
-    for lane in [Lane::CopyIn, Lane::CopyOut] {
-        assert_eq!(spans(&there, lane), spans(&here, lane));
-    }
-}
-
 #[test]
 fn a_peer_copy_does_not_occupy_the_link_to_the_host() {
     let machine = machine_of_two(WIDE);
@@ -179,26 +167,6 @@ fn going_to_another_context_is_a_call() {
     let timeline = run_over_two(body, &machine_of_two(WIDE));
     assert_eq!(spans(&timeline, Lane::Host), [(0, 50), (50, 1_050)]);
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_050, 10_050)]);
-}
-
-/// Twelve streams over two devices are six on each, so none share a channel.
-#[test]
-fn each_device_has_channels_of_its_own() {
-    let start = |devices: usize| {
-        let mut plan = over_two(Vec::new());
-        let device = |stream| DeviceId(stream % devices);
-        let traits = |stream| StreamTraits { device: device(stream), ..StreamTraits::default() };
-        plan.streams = (0..12).map(traits).collect();
-        // On one device, stream 8 shares the channel of stream 0, whose kernel waits.
-        let held = [copy_in(2, PINNED, 50_000), record(2, 0), wait(0, 0), launch(0, 10)];
-        plan.body = held.into_iter().chain([launch(8, 10)]).collect();
-        let timeline = simulate(&plan, &machine_of_two(WIDE)).expect("known");
-        let last = timeline.lane(Lane::Kernels).find(|kernel| kernel.call == 4).expect("it ran");
-        last.start.since_start().nanos()
-    };
-    // The kernel is issued at 5300 and arrives 4000 later; its gap is 1000.
-    assert_eq!(start(2), 10_300);
-    assert!(start(1) > 50_000);
 }
 
 #[test]

@@ -18,13 +18,6 @@ fn a_stream_does_one_thing_after_another() {
 }
 
 #[test]
-fn streams_do_not_wait_for_each_other_by_themselves() {
-    let timeline = run(vec![copy_in(0, PINNED, 5_000), launch(1, 4_000)], &machine());
-    // The kernel is issued at 3000, with a latency of 4000 and a gap of 1000.
-    assert_eq!(spans(&timeline, Lane::Kernels), [(8_000, 12_000)]);
-}
-
-#[test]
 fn an_event_makes_another_stream_wait() {
     let body = vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), launch(1, 4_000)];
     let timeline = run(body, &machine());
@@ -114,88 +107,6 @@ fn only_the_first_of_its_kind_in_an_emptied_stream_pays_the_first_hand_over() {
 }
 
 #[test]
-fn an_event_stands_for_what_was_issued_before_it() {
-    // The event does not cover the second copy.
-    let body = vec![
-        copy_in(0, PINNED, 5_000),
-        record(0, 0),
-        copy_in(0, PINNED, 50_000),
-        wait(1, 0),
-        launch(1, 4_000),
-    ];
-    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(11_700, 15_700)]);
-}
-
-#[test]
-fn a_wait_holds_up_only_what_comes_after_it_in_its_stream() {
-    let body = vec![
-        copy_in(0, PINNED, 20_000),
-        record(0, 0),
-        launch(1, 2_000),
-        wait(1, 0),
-        launch(1, 2_000),
-        launch(2, 2_000),
-    ];
-    let timeline = run(body, &machine());
-    let kernel = |call: usize| {
-        let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
-        found.expect("it ran").end.since_start().nanos()
-    };
-    // The kernels are issued at 3100 and 7300. Then come a latency of 4000, a gap of 1000, and 2000
-    // for the kernel.
-    assert_eq!((kernel(2), kernel(5)), (10_100, 14_300));
-    // The copy ends at 25000. Then come a hand-over of 700, a gap of 1000, and 2000 for the kernel.
-    assert_eq!(kernel(4), 28_700);
-}
-
-#[test]
-fn an_event_passes_on_what_its_own_stream_waits_for() {
-    // Stream 1 has nothing between its wait and its record.
-    let body = vec![
-        copy_in(0, PINNED, 5_000),
-        record(0, 0),
-        wait(1, 0),
-        record(1, 1),
-        wait(2, 1),
-        launch(2, 4_000),
-    ];
-    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(11_700, 15_700)]);
-}
-
-#[test]
-fn a_wait_for_an_event_never_recorded_waits_for_nothing() {
-    let body = vec![wait(1, 0), launch(1, 4_000), copy_in(0, PINNED, 5_000), record(0, 0)];
-    // The kernel is issued at 2200, with a latency of 4000 and a gap of 1000.
-    assert_eq!(spans(&run(body, &machine()), Lane::Kernels), [(7_200, 11_200)]);
-}
-
-#[test]
-fn a_wait_is_for_the_record_before_it() {
-    // The event is recorded again right after the wait.
-    let body = vec![
-        copy_in(0, PINNED, 5_000),
-        record(0, 0),
-        wait(1, 0),
-        launch(1, 4_000),
-        record(1, 0),
-        wait(2, 0),
-        copy_out(2, PINNED, 5_000),
-    ];
-    let timeline = run(body, &machine());
-    assert_eq!(spans(&timeline, Lane::Kernels), [(11_700, 15_700)]);
-    // The hand-over from the kernel is 900.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(16_600, 22_600)]);
-}
-
-#[test]
-fn a_synchronisation_follows_events_into_other_streams() {
-    let body =
-        vec![copy_in(0, PINNED, 5_000), record(0, 0), wait(1, 0), record(1, 1), synchronize(1)];
-    let timeline = run(body, &machine());
-    assert_eq!(makespan(&timeline), 10_000 + 6_000);
-}
-
-#[test]
 fn a_kernel_behind_a_kernel_pays_for_streams_that_wait() {
     let mut machine = machine();
     let delay = Curve { knots: vec![(0.0, 0.0), (1.0, 300.0), (2.0, 900.0)], scatter: 0.0 };
@@ -233,19 +144,6 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
     assert_eq!(started(7, 9), 10_300);
     // Stream 8 shares the channel of stream 0, whose kernel waits until 55000.
     assert_eq!(started(8, 9), 55_000 + 700 + 1_000);
-}
-
-#[test]
-fn what_needs_no_kernel_does_not_hold_up_a_channel() {
-    // The copy travels along with the commands, and the kernel behind it is the first of its
-    // channel.
-    let body = vec![copy_in(0, PAGEABLE, 10), launch(0, 10), synchronize(0)];
-    let [few, many] = [2, 9].map(|streams| {
-        let plan =
-            Program { streams: vec![StreamTraits::default(); streams], ..tiny(body.clone()) };
-        simulate(&plan, &machine()).expect("known")
-    });
-    assert_eq!(few, many);
 }
 
 #[test]

@@ -3,23 +3,7 @@
 use super::*;
 use crate::machines::{machine, per_element_of_bytes};
 use hallway::profile::{Handed, StagingModel, Warmth};
-use hallway::simulate::lower_bound;
 use hallway::units::Span;
-
-#[test]
-fn issuing_binds_many_small_calls() {
-    let mut machine = machine();
-    let body = || (0..100).map(|_| launch(0, 1_000)).chain([synchronize(0)]).collect();
-    // A kernel takes 3000 (a gap of 1000, then 2000) and outlasts a launch of 2000. So after the
-    // first launch and its latency, the device always has work.
-    let timeline = run(body(), &machine);
-    assert_eq!(makespan(&timeline), 2_000 + 4_000 + 100 * 3_000 + 6_000);
-    // Launches of 10000 do not keep the device busy: the last is issued after a million.
-    machine.calls.launch = Some(exactly(10_000.0));
-    let timeline = run(body(), &machine);
-    assert_eq!(makespan(&timeline), 100 * 10_000 + 4_000 + 3_000 + 6_000);
-    assert!(timeline.utilisation(Lane::Host) > 0.99);
-}
 
 #[test]
 fn every_call_has_its_own_cost() {
@@ -43,28 +27,6 @@ fn a_synchronisation_waits_for_its_stream_and_wakes_up() {
     assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 10_000)]);
     assert_eq!(spans(&timeline, Lane::Host), [(0, 1_000), (1_000, 16_000)]);
     assert_eq!(makespan(&timeline), 16_000);
-}
-
-#[test]
-fn a_synchronisation_of_an_idle_stream_only_costs_its_call() {
-    // The second synchronisation finds its stream drained; the third is of a stream that was never
-    // used.
-    let body = vec![copy_in(0, PINNED, 5_000), synchronize(0), synchronize(0), synchronize(1)];
-    let timeline = run(body, &machine());
-    let host = spans(&timeline, Lane::Host);
-    assert_eq!(host[2..], [(16_000, 16_300), (16_300, 16_600)]);
-}
-
-#[test]
-fn a_synchronisation_does_not_wait_for_other_streams() {
-    let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, 10), synchronize(1)];
-    let timeline = run(body, &machine());
-    // The copy out is issued at 2500, arrives at 7500 and takes 1010. Beside the other copy it
-    // takes 1000 longer, and 10 more for its bytes. The host wakes up 6000 later.
-    assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, 9_520)]);
-    assert_eq!(spans(&timeline, Lane::Host)[2].1, 15_520);
-    // The makespan still ends when everything has ended.
-    assert!(makespan(&timeline) > 54_000);
 }
 
 #[test]
@@ -281,34 +243,6 @@ fn launches_take_longer_while_data_is_on_the_link() {
     let body = body.into_iter().chain((0..9).map(|_| launch(2, 10))).collect();
     let (start, end) = spans(&run(body, &machine), Lane::Host)[10];
     assert_eq!(end - start, 2_000 + 495);
-}
-
-#[test]
-fn copies_of_pageable_memory_in_a_row_are_staged_without_a_break() {
-    let mut machine = machine();
-    // The last part of a copy is still under way for 20000 after its call has returned.
-    for model in &mut machine.staging {
-        let is_in = model.direction == Direction::HostToDevice && model.found == Warmth::Same;
-        model.until_complete = per_element_of_bytes(if is_in { 28_000.0 } else { 12_000.0 }, 1.0);
-    }
-    let n = 20_000;
-    let call = 8_000 + n;
-    let copies = vec![copy_in(0, PAGEABLE, n); 3];
-    let timeline = run(copies, &machine);
-    let returns = [1, 2, 3].map(|copies| copies * call);
-    assert_eq!(spans(&timeline, Lane::Host).iter().map(|span| span.1).collect::<Vec<_>>(), returns);
-    let ins = spans(&timeline, Lane::CopyIn);
-    assert_eq!(ins.iter().map(|span| span.1).collect::<Vec<_>>(), returns.map(|end| end + 20_000));
-    let bound = lower_bound(&tiny(vec![copy_in(0, PAGEABLE, n); 3]), &machine).expect("known");
-    assert!(bound <= timeline.makespan, "{bound:?}");
-    assert!(ins.windows(2).all(|pair| pair[0].1 <= pair[1].0), "one behind the other");
-    // A copy behind a kernel has to wait, and so does a copy from the device.
-    let body = vec![launch(0, 50_000), copy_in(0, PAGEABLE, n)];
-    let (_, kernel_ends) = spans(&run(body.clone(), &machine), Lane::Kernels)[0];
-    assert!(spans(&run(body, &machine), Lane::Host)[1].1 >= kernel_ends + n);
-    let timeline = run(vec![copy_in(0, PAGEABLE, n), copy_out(0, PAGEABLE, n)], &machine);
-    let [ins, outs] = [Lane::CopyIn, Lane::CopyOut].map(|lane| spans(&timeline, lane)[0]);
-    assert!(outs.0 >= ins.1);
 }
 
 #[test]

@@ -50,23 +50,6 @@ fn by_engine_fills_runs_and_drains() {
 }
 
 #[test]
-fn the_slowest_engine_is_the_bottleneck() {
-    let mut machine = wide_machine();
-    // Copies out run at a third of the speed: that of each chunk takes 1000 + 3 * 9600.
-    let out = &mut machine.copies[Direction::DeviceToHost as usize];
-    assert_eq!(out.direction, Direction::DeviceToHost);
-    for knot in &mut out.time.knots {
-        knot.1 = 1_000.0 + 3.0 * (knot.1 - 1_000.0);
-    }
-    let chunks = 10;
-    let timeline =
-        simulate(&planned(ByEngine { chunks }, chunks * CHUNK), &machine).expect("known");
-    let part = 1_000 + CHUNK;
-    let fill = 1_000 + 3_000 + part + 700 + part + 900;
-    assert_eq!(makespan(&timeline), fill + chunks * (1_000 + 3 * CHUNK) + 6_000);
-}
-
-#[test]
 fn a_ring_of_one_runs_chunk_by_chunk() {
     // Inputs and outputs have one buffer each. A chunk can be copied in while the one before is
     // copied out, but not while it is worked on.

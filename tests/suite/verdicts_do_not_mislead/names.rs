@@ -3,10 +3,7 @@
 use super::*;
 use hallway::machine::HostMemory;
 use hallway::program::{Allocation, Place, Program};
-use hallway::runs::{Run, RunSet};
-use hallway::units::Span;
 use std::collections::BTreeMap;
-use std::process::Command;
 
 #[test]
 fn plans_without_host_memory_name_none() {
@@ -70,59 +67,4 @@ fn kind_in_use(plan: &Program) -> Option<HostMemory> {
         true => Some(HostMemory::Pinned),
         false => pageable.then_some(HostMemory::Pageable),
     }
-}
-
-/// Uses no host memory on the GPU.
-const STAYS: &str = r#"schema_version = 1
-name = "stays"
-question = "?"
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 1024
-home = "device"
-[[task]]
-name = "t"
-kernel = "scale"
-reads = ["x"]
-writes = ["x"]
-"#;
-
-/// Whoever copies a name out of a table gets that plan.
-#[test]
-fn commands_take_the_names_of_the_table() {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("stays.toml"), STAYS).expect("written");
-    let profile = h200();
-    profile.save(&folder.path().join("profile.toml")).expect("written");
-    let (workload, mut runs) = (read(STAYS), RunSet::new("stays", profile.machine.unix_time));
-    runs.runs.extend(candidates(&workload).programs().iter().map(|plan| Run {
-        plan: plan.label.clone(),
-        identity: plan.identity(),
-        setups_ns: vec![Span::from_micros(100); 3],
-        passes_ns: vec![Span::from_micros(10); 3],
-        beside_ns: Vec::new(),
-        worst_error: 0.0,
-    }));
-    runs.save(&folder.path().join("runs/stays.json")).expect("written");
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-        let output = command.args(arguments).current_dir(folder.path()).output();
-        let output = output.expect("the binary was built");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!said.contains("error"), "{arguments:?}: {said}");
-        String::from_utf8(output.stdout).expect("text")
-    };
-    let with = ["stays.toml", "--profile", "profile.toml"];
-    let shown = run(&[&["evaluate"][..], &with, &["--all"]].concat());
-    for name in ["resident", "graph of resident"] {
-        assert!(shown.contains(&format!("  {name}  ")), "{shown}");
-        let explained = run(&[&["explain"][..], &with, &["--plan", name]].concat());
-        assert!(explained.starts_with(&format!("{name}\n")), "{explained}");
-        run(&[&["evaluate"][..], &with, &["--trace", "t.json", "--plan", name]].concat());
-        let trace = std::fs::read_to_string(folder.path().join("t.json")).expect("written");
-        assert!(trace.contains(&format!("predicted: {name}\"")), "no {name}");
-    }
-    let verified = run(&[&["verify", "--recorded"][..], &with].concat());
-    assert!(verified.contains("stays"), "{verified}");
 }

@@ -26,19 +26,3 @@ fn simplicity_is_a_total_order() {
         assert_eq!(all.len(), plans.len(), "{name}");
     }
 }
-
-#[test]
-fn a_winner_that_is_not_the_fastest_is_said_to_tie_with_it() {
-    let workload = scenario("stencil-halo");
-    let assessment = assessed(&workload, 1_000_000);
-    let (fastest, winner) = (&assessment.plans[0].plan, assessment.winner.as_ref().expect("one"));
-    assert_ne!(fastest, winner);
-    assert_eq!(assessment.best_on_gpu().map(|plan| &plan.plan), Some(winner));
-    let text = said::text(&assessment, &h200());
-    assert!(said::answer(&text).contains(&format!("`{winner}` takes")), "{text}");
-    let choice = said::the(&text, "Choice");
-    let time = |name| plan(&assessment, name).predicted_ns;
-    let start = format!("`{winner}` ({}) is the simplest of ", time(winner));
-    let end = format!(" plans that tie with the fastest, `{fastest}` ({})", time(fastest));
-    assert!(choice.starts_with(&start) && choice.ends_with(&end), "{choice}");
-}

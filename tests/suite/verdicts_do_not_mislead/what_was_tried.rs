@@ -25,19 +25,3 @@ fn where_no_plan_fits_the_size_is_said_and_that_it_goes_for_these_plans() {
     assert!(said::the(&text, "Sizes").ends_with(" on, no plan tried on the GPU fits"), "{text}");
     assert!(!said::the(&text, "Break-even").contains("at every size"), "{text}");
 }
-
-/// Another order of calls, or other calls, may go below a plan's bound.
-#[test]
-fn a_lower_bound_is_of_one_plan() {
-    let workload = scenario("stencil-halo");
-    let text = text(&workload);
-    let assessment = assessed(&workload, 1);
-    let best = assessment.best_on_gpu().expect("one");
-    let path = said::the(&text, "Critical path");
-    let said = format!("Its calls in their order take at least {}", best.lower_bound_ns);
-    assert!(path.starts_with(&format!("of `{}`: ", best.plan)) && path.contains(&said), "{path}");
-    // Another plan may take less than a plan's bound, as one does here.
-    let bounds = assessment.plans.iter().map(|plan| plan.lower_bound_ns);
-    let fastest = assessment.plans[0].predicted_ns;
-    assert!(bounds.max().expect("some") > fastest);
-}
