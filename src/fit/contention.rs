@@ -10,8 +10,8 @@ use crate::profile::{
     TwinModel, Warmth,
 };
 use crate::samples::{
-    Load, Measurement, Quantity, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side, WRITTEN_KEPT,
-    WRITTEN_THROUGH,
+    Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
+    WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -74,6 +74,14 @@ pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
 /// none waited in the same visits, or else than by the curve of copies `alone`. The curves carry no
 /// scatter: a range draws the time of each copy, which has this scatter in it already.
 fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
+    // A calibration that lacks a case was cut off, and knows nothing of it.
+    let bytes = REFETCHED.bytes;
+    let is_known = |(streams, kernels)| {
+        estimator.estimate_of(&Quantity::Refetched { bytes, streams, kernels }).is_some()
+    };
+    if !estimator.is_table() && !REFETCHED.cases().all(is_known) {
+        return Vec::new();
+    }
     let mut found = BTreeMap::<usize, Vec<(f64, f64)>>::new();
     let cases = estimator.kinds(|quantity| match *quantity {
         Quantity::Refetched { bytes, streams, kernels } => Some((streams, kernels, bytes)),

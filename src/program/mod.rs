@@ -10,6 +10,7 @@ mod call;
 mod capacity;
 mod contradictions;
 mod dangling;
+mod footprint;
 mod graph;
 mod hazards;
 mod kernels;

@@ -43,7 +43,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
 fn one_run(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
-    run.other.as_ref().map(|_| Line::new("One run", faster(run)))
+    run.other.as_ref().map(|_| Line::new("One run", format!("once set up, {}", faster(run))))
 }
 
 /// What a whole program takes, if its answer is that of one run.

@@ -85,12 +85,21 @@ impl fmt::Display for Quantity {
                 let (part, place) = (part.name(), when(*in_graph, " in a graph"));
                 write!(f, "{part} in a round trip of {links}, the first of {size}{place}")
             }
+            _ => self.of_a_part(f),
+        }
+    }
+}
+
+impl Quantity {
+    /// What one of several devices, steps or nodes takes.
+    fn of_a_part(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::Setup { step } => f.write_str(step.name()),
             Self::Crossing { whole: true } => {
                 f.write_str("kernels of two GPUs, one after the other")
             }
             Self::Crossing { whole: false } => f.write_str("waiting for another GPU's event"),
-            Self::Own(run) => run.fmt(f),
+            Self::Own(run) => write!(f, "{run}"),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
             Self::Node { after: Some(after), of } => {
                 write!(f, "hand-over of {} in a graph", joined(&[*after, *of]))
@@ -101,9 +110,7 @@ impl fmt::Display for Quantity {
             _ => self.of_a_size(f),
         }
     }
-}
 
-impl Quantity {
     /// What moves or computes so many bytes or elements.
     fn of_a_size(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn in_a_line_of_any_length() {
     let text = valid_but("[1, 4]", &format!("[{}-4]", "1, ".repeat(30_000)));
-    refuses(&text, "-4", "`chunks` is -4", "1 or more");
+    refuses(&text, "-4", "`chunks` is -4", "from 1 to 1000000");
     let shown = drawn(&read(&text).expect_err("refused"));
     assert!(shown.contains(" 1, -4]\n"), "{shown}");
     assert!(shown.lines().all(|line| line.len() < 200), "{shown}");
