@@ -221,9 +221,17 @@ impl Row<'_> {
         }
     }
 
-    /// The kernel's whole-number argument.
+    /// The kernel's whole-number argument. That of another kernel was meant for this one.
     fn extent(&self, kernel: Kernel) -> Result<u32, String> {
-        let Some(own) = kernel.extent() else { return Ok(0) };
+        let own = kernel.extent();
+        let names = Kernel::ALL.into_iter().filter_map(Kernel::extent).map(|extent| extent.name);
+        let mut others = names.filter(|&name| own.is_none_or(|own| own.name != name));
+        if let Some(name) = others.find(|name| self.get(name).is_some()) {
+            return Err(format!(
+                "column `{name}`: `{kernel}` has no such argument; leave it empty"
+            ));
+        }
+        let Some(own) = own else { return Ok(0) };
         let such_as = format!("write {own}, such as {}", own.default);
         let text = self.needs(own.name, &such_as)?;
         let number = text.parse().ok().and_then(|number| own.check(number));
