@@ -7,6 +7,7 @@
 //! times in floating-point milliseconds; they become a [`crate::units::Span`] here.
 
 mod blocker;
+mod cuda;
 mod description;
 mod device;
 mod error;
@@ -32,11 +33,12 @@ pub use graph::{ExecutableGraph, Graph};
 pub use launch::{Launch, supports};
 pub use memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
 pub use monitor::{Affinity, Monitor};
-pub use records::{Record, Recorder, Work};
+pub use records::Recorder;
 pub use rows::{RowShape, RowSide};
 pub use setup::{ExtraContext, ExtraModule, NewModule};
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;
 pub use vendor::{
     AnyBlocker, AnyDevice, AnyEvent, AnyGraph, AnyMemory, AnyRecorder, AnyRegistration, AnyStream,
+    Record, Work,
 };

@@ -10,7 +10,7 @@
 
 use super::error::GpuError;
 use super::libraries::open;
-use super::vendor::AnyRecorder;
+use super::vendor::{AnyRecorder, Record, Work};
 use crate::machine::Direction;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
@@ -39,29 +39,6 @@ const KINDS: [u32; 5] = [COPY, CLEAR, DRIVER_CALL, KERNEL, PEER_COPY];
 const FORCED: u32 = 1;
 
 const BUFFER: usize = 1 << 20;
-
-/// Something that a device did, on the clock of [`Recorder::now`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// When the host made the call for it.
-    pub called: u64,
-    pub work: Work,
-    /// The number of its node, if the call launched a graph, and 0 if not. Nodes are numbered in
-    /// the order in which they were captured.
-    pub node: u64,
-    pub start: u64,
-    pub end: u64,
-}
-
-/// What a device did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    Copy(Direction),
-    CopyWithin,
-    CopyToPeer,
-    Clear,
-    Kernel,
-}
 
 type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);

@@ -11,10 +11,9 @@
 
 use super::error::GpuError;
 use super::monitor::Monitor;
-use super::records::Record;
 use super::rows::{RowShape, RowSide};
 use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
-use crate::machine::Residence;
+use crate::machine::{Direction, Residence};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
 
@@ -281,4 +280,27 @@ pub trait AnyRecorder {
     /// # Errors
     /// If nothing can be recorded now.
     fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError>;
+}
+
+/// Something that a device did, on the clock of [`AnyRecorder::now`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// When the host made the call for it.
+    pub called: u64,
+    pub work: Work,
+    /// The number of its node, if the call launched a graph, and 0 if not. Nodes are numbered in
+    /// the order in which they were captured.
+    pub node: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// What a device did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Copy(Direction),
+    CopyWithin,
+    CopyToPeer,
+    Clear,
+    Kernel,
 }

@@ -1,0 +1,213 @@
+//! A CUDA device behind the traits of every vendor: what it makes, and what it does as a whole.
+
+use super::blocker::Blocker;
+use super::device::Device;
+use super::error::{GpuError, check};
+use super::graph::{ExecutableGraph, Graph};
+use super::launch::{Code, Launch, Work, supports};
+use super::libraries::BlasApi;
+use super::memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
+use super::monitor::Monitor;
+use super::own::OwnCode;
+use super::records::Recorder;
+use super::setup::{ExtraContext, ExtraModule};
+use super::stream::{Event, Stream};
+use super::vendor::AnyDevice;
+use crate::kernels::{Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
+use crate::units::Bytes;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
+use std::time::Instant;
+
+impl AnyDevice for Device {
+    type Stream = Stream;
+    type Event = Event;
+    type DeviceMemory = DeviceMemory;
+    type PinnedMemory = PinnedMemory;
+    type ManagedMemory = ManagedMemory;
+    type PooledMemory = PooledMemory;
+    type Registration = Registration;
+    type Launch = Launch;
+    type Graph = Graph;
+    type ExecutableGraph = ExecutableGraph;
+    type Recorder = Recorder;
+    type Blocker = Blocker;
+    type ExtraContext = ExtraContext;
+    type ExtraModule = ExtraModule;
+
+    #[inline]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn supports(kernel: Kernel) -> bool {
+        supports(kernel).is_ok()
+    }
+
+    fn monitor(&self) -> Option<Monitor> {
+        Monitor::new(self)
+    }
+
+    fn recorder() -> Option<&'static Recorder> {
+        Recorder::find()
+    }
+
+    fn nth(&self, index: usize) -> Result<&Self, GpuError> {
+        index.checked_sub(1).map_or(Ok(self), |place| self.other(place))
+    }
+
+    fn make_current(&self) -> Result<(), GpuError> {
+        self.context().make_current()
+    }
+
+    fn synchronize(&self) -> Result<(), GpuError> {
+        // SAFETY: the context is alive, and current while the call is made.
+        let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
+        self.context().within(wait)
+    }
+
+    fn enable_access(&self, other: &Self) -> Result<(), GpuError> {
+        if !self.reaches(other)? {
+            return Ok(());
+        }
+        let there = other.context().raw();
+        // SAFETY: the other's context is retained as long as the other device lives.
+        self.context().within(|| match unsafe { sys::cuCtxEnablePeerAccess(there, 0) } {
+            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => check("cuCtxEnablePeerAccess", result),
+        })
+    }
+
+    fn free_memory(&self) -> Result<Bytes, GpuError> {
+        let (mut free, mut total) = (0, 0);
+        self.context().within(|| {
+            // SAFETY: a context is current, and both words are written on success.
+            let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            check("cuMemGetInfo", result)
+        })?;
+        Ok(Bytes::new(free as u64))
+    }
+
+    fn keep_pool(&self) -> Result<(), GpuError> {
+        let mut pool = std::ptr::null_mut();
+        let mut all = u64::MAX;
+        let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the handle is valid, `pool` is written on success, and the attribute is a 64-bit
+        // number that the driver reads during the call.
+        unsafe {
+            let found = sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.handle());
+            check("cuDeviceGetDefaultMemPool", found)?;
+            let set = sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut all).cast());
+            check("cuMemPoolSetAttribute", set)
+        }
+    }
+
+    fn has_pools(&self) -> Result<bool, GpuError> {
+        Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0)
+    }
+
+    fn may_have_more_contexts(&self) -> Result<bool, GpuError> {
+        let mode = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
+        Ok(mode == sys::CUcomputemode::CU_COMPUTEMODE_DEFAULT as u32)
+    }
+
+    fn another_context(&self) -> Result<ExtraContext, GpuError> {
+        ExtraContext::new(self)
+    }
+
+    fn load_again(&self) -> Result<ExtraModule, GpuError> {
+        Ok(ExtraModule { _module: self.module()?.load_again()? })
+    }
+
+    fn blocker(&self) -> Result<Blocker, GpuError> {
+        Blocker::new(self)
+    }
+
+    fn legacy_default_stream(&self) -> Stream {
+        Stream::legacy_default(self)
+    }
+
+    fn blocking_stream(&self, priority: i32) -> Result<Stream, GpuError> {
+        Stream::new(self, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
+    }
+
+    fn stream(&self, priority: i32) -> Result<Stream, GpuError> {
+        Stream::new(self, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
+    }
+
+    fn ordering_event(&self) -> Result<Event, GpuError> {
+        Event::new(self, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn timing_event(&self) -> Result<Event, GpuError> {
+        Event::new(self, sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    fn allocate(&self, bytes: Bytes) -> Result<DeviceMemory, GpuError> {
+        DeviceMemory::new(self, bytes)
+    }
+
+    fn allocate_pinned(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+        PinnedMemory::new(bytes, 0)
+    }
+
+    fn allocate_write_combined(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+        PinnedMemory::new(bytes, sys::CU_MEMHOSTALLOC_WRITECOMBINED)
+    }
+
+    fn allocate_managed(&self, bytes: Bytes) -> Result<ManagedMemory, GpuError> {
+        ManagedMemory::new(self, bytes)
+    }
+
+    unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> Result<Registration, GpuError> {
+        // SAFETY: the caller promises what this call needs.
+        unsafe { Registration::new(address, bytes) }
+    }
+
+    fn kernel(
+        &self,
+        (kernel, arguments): (Kernel, Arguments),
+        inputs: &[u64],
+        output_and_workspace: (u64, u64),
+        counts: (u64, u64, u64),
+    ) -> Result<Launch, GpuError> {
+        supports(kernel)?;
+        let work = Work::new(inputs, output_and_workspace, counts, &arguments);
+        let code = match kernel.library() {
+            Some(call) => Code::Library(call, work),
+            None => {
+                let mut functions = self.module()?.functions.iter();
+                let found = functions.find(|&&(one, _)| one == kernel);
+                let &(_, function) =
+                    found.expect("every kernel that no library provides is in the source");
+                Code::Ours { function, grid: Grid::of(kernel, &arguments, counts.0), work }
+            }
+        };
+        Ok(Launch(code))
+    }
+
+    fn own_kernel(
+        &self,
+        kernel: &OwnKernel,
+        (geometry, parameters): (Option<Geometry>, &[Parameter]),
+        [reads, writes]: [&[u64]; 2],
+        shape: Option<[u64; 3]>,
+    ) -> Result<Launch, GpuError> {
+        let code = match (&kernel.gpu, geometry, shape) {
+            (GpuSide::Code(code), Some(geometry), _) => {
+                let function = self.own(kernel, code)?;
+                let memory = [reads, writes];
+                let code = || OwnCode::new(function, geometry, parameters, memory);
+                Code::Own(self.context().within(code)?)
+            }
+            (GpuSide::Product(of), _, Some(shape)) => {
+                BlasApi::get()?;
+                Code::Product(*of, shape, [reads[0], reads[1], writes[0]])
+            }
+            _ => {
+                let problem = "only its cost is known".to_owned();
+                return Err(GpuError::OwnLaunch { kernel: kernel.name.clone(), problem });
+            }
+        };
+        Ok(Launch(code))
+    }
+}
