@@ -106,16 +106,16 @@ impl Ashore {
         chunks: &[Chunk],
         left: &[Chunk],
     ) -> Result<(), String> {
-        if !self.on_cpu.behind.is_empty() {
+        if self.on_cpu.behind.is_empty() {
+            Partials::combine(&self.partials, builder, chunks);
+            self.empty_landings(builder, left, |_| true);
+        } else {
             // What came home is read on, and parts come of it.
             self.empty_landings(builder, left, |_| true);
             for chunk in left {
                 self.on_cpu.compute(builder, chunk, &self.on_cpu.behind, &self.partials)?;
             }
             Partials::combine(&self.partials, builder, chunks);
-        } else {
-            Partials::combine(&self.partials, builder, chunks);
-            self.empty_landings(builder, left, |_| true);
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ pub enum Tries {
 
 /// What is known of a plan by its family and parameters alone.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a question with two answers")]
 pub struct Traits {
     pub name: FamilyName,
     /// Pieces into which each batch is cut.

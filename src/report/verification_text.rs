@@ -123,7 +123,9 @@ fn summary<'a>(rows: &'a [Summary<'a>]) -> Table<'a, Summary<'a>> {
         )
         .with(Column::words("measured winner").if_folded(1), of(measured_winner))
         .with(Column::number("regret"), of(|one| one.regret.map(fine_percent)))
-        .with(Column::words("verdict"), of(verdict))
+        .with(Column::words("verdict"), |row: &Summary<'_>| {
+            row.scenario.map(verdict).unwrap_or_default()
+        })
 }
 
 fn measured_winner(of: &ScoredScenario) -> Option<String> {
@@ -131,9 +133,8 @@ fn measured_winner(of: &ScoredScenario) -> Option<String> {
     Some(if of.predicted_winner.as_ref() == Some(&winner) { "same".to_owned() } else { winner })
 }
 
-fn verdict(of: &ScoredScenario) -> Option<String> {
-    let is_right = of.verdict_right.map(|is_right| if is_right { "right" } else { "WRONG" });
-    Some(or_dash(is_right))
+fn verdict(of: &ScoredScenario) -> String {
+    or_dash(of.verdict_right.map(|is_right| if is_right { "right" } else { "WRONG" }))
 }
 
 /// The table of runs. Where it is too wide, the spread of the passes goes first, then whether
