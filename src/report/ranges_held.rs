@@ -64,7 +64,8 @@ impl RangesHeld {
         match self.widening() {
             1.0 => format!("Ranges held {held} of {tries} (aim {})", percent(COVERAGE)),
             times => {
-                format!("Ranges: {times:.1} x the model's, which held {held} of {tries}")
+                let aim = percent(COVERAGE);
+                format!("Ranges: widened {times:.1} x to hold {aim} of {tries}, not {held}")
             }
         }
     }

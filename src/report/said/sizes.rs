@@ -4,6 +4,7 @@ use super::line::{Line, side};
 use crate::findings::{Answer, Assessment, NoThreshold, Sizes, Threshold};
 use crate::report::wins::stretch;
 use crate::report::words::{count, fine_count, quoted};
+use crate::search::Wins;
 
 /// At which sizes the GPU is faster, or why that is not known.
 pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
@@ -32,24 +33,52 @@ fn known(found: &Threshold, ties_here: bool) -> String {
     let Threshold { gpu_wins, elements, tried, .. } = found;
     let [from, to] = tried.map(count);
     let all = format!("at every size tried, from {from} elements to {to}");
-    let bounded: Option<Vec<String>> =
-        gpu_wins.iter().map(|wins| stretch(wins, &fine_count)).collect();
     let close = if ties_here { ", too close to call" } else { "" };
-    let here = format!("here {}{close}", fine_count(*elements as f64));
-    match bounded.as_deref() {
-        None => format!("GPU faster {all}"),
-        Some([]) => format!("CPU faster {all}"),
-        Some(sizes) => format!("GPU faster {} elements; {here}", sizes.join(" and ")),
+    let size = *elements as f64;
+    let here = format!("here {}{close}", fine_count(size));
+    let says = |who: &str, wins: &Wins| match stretch(wins, &fine_count) {
+        None => format!("{who} faster {all}"),
+        Some(sizes) => format!("{who} faster {sizes} elements; {here}"),
+    };
+    match gpu_wins[..] {
+        [] => format!("CPU faster {all}"),
+        [ref wins] => says("GPU", wins),
+        // Of several stretches, the one that matters is that around the size of the scenario.
+        _ => match gpu_wins.iter().find(|wins| holds(wins, size)) {
+            Some(wins) => says("GPU", wins),
+            None => says("CPU", &between(gpu_wins, size)),
+        },
+    }
+}
+
+/// Whether the GPU wins at a size.
+fn holds(wins: &Wins, size: f64) -> bool {
+    wins.from.is_none_or(|from| from.0 <= size) && wins.until.is_none_or(|until| size < until.0)
+}
+
+/// The sizes around one at which the CPU wins, between those at which the GPU does.
+fn between(gpu_wins: &[Wins], size: f64) -> Wins {
+    let before = gpu_wins.iter().rfind(|wins| wins.until.is_some_and(|until| until.0 <= size));
+    let after = gpu_wins.iter().find(|wins| wins.from.is_some_and(|from| size < from.0));
+    Wins {
+        from: before.and_then(|wins| wins.until),
+        from_range: before.and_then(|wins| wins.until_range),
+        until: after.and_then(|wins| wins.from),
+        until_range: after.and_then(|wins| wins.from_range),
     }
 }
 
 /// What the sizes of a break-even mean, and where memory ends them.
 pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
-    let Threshold { buffer, tried, fixed, too_large_for_gpu, too_large_for_cpu, .. } =
+    let Threshold { gpu_wins, buffer, tried, fixed, too_large_for_gpu, too_large_for_cpu, .. } =
         assessment.threshold()?;
     let [from, to] = tried.map(count);
     let mut text =
         format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
+    if gpu_wins.len() > 1 {
+        let all = gpu_wins.iter().filter_map(|wins| stretch(wins, &fine_count));
+        text = format!("GPU faster {}: {text}", all.collect::<Vec<_>>().join(" and "));
+    }
     if !fixed.is_empty() {
         text += &format!(", but {} keep their size", quoted(fixed).join(", "));
     }
