@@ -4,8 +4,8 @@
 use super::evaluation::Evaluation;
 use super::plans_table::{full_table, short_table, table_of_parts};
 use super::said::{
-    Line, WITH_THE_GPU, about_plans, about_sizes, answer, how_sure, limits, once, ranges_held,
-    reasons, with_the_gpu,
+    BREAK_EVEN, Line, WITH_THE_GPU, about_plans, about_sizes, answer, how_sure, limits, once,
+    ranges_held, reasons, with_the_gpu,
 };
 use super::words::{folded, percent, plural, wrapped};
 use crate::findings::{AssessedPlan, Assessment, Comparison};
@@ -85,7 +85,10 @@ impl Evaluation {
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
         let head = self.head(one, width);
+        // Sizes at which the answer turns back and forth are no reason for it.
+        let turns_often = one.threshold().is_some_and(|found| found.gpu_wins.len() > 1);
         let reasons = below_the_head(one);
+        let reasons = reasons.filter(|line| !turns_often || line.label != BREAK_EVEN);
         let reasons: Vec<Vec<String>> = reasons.map(|reason| labelled(&reason, width)).collect();
         // A blank line follows the head.
         let room = SCREEN

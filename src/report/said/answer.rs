@@ -4,8 +4,7 @@ use super::line::side;
 use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime, Verdict};
 use crate::machine::Side;
 use crate::program::ProcessState;
-use crate::report::words::{count, longer, plural, with_range};
-use crate::units::Span;
+use crate::report::words::{count, longer, plural};
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -93,9 +92,7 @@ fn whole(verdict: &Verdict, runs: &str) -> String {
 fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
     let MissingTime { kernel, on_cpu, other_wins_above_ns, rest_ns, .. } = missing;
     let there = side(*on_cpu);
-    let Contender { plan, time_ns: takes, low_ns, high_ns, .. } = known;
-    let left = |end: &Span| end.saturating_sub(*rest_ns);
-    let between = |at: &Span| with_range(*at, left(low_ns), left(high_ns));
+    let Contender { plan, time_ns: takes, .. } = known;
     match (on_cpu, other_wins_above_ns) {
         (true, None) => format!(
             "Use the GPU: `{plan}` takes {takes} a run; {there} takes {rest_ns} even if \
@@ -107,13 +104,11 @@ fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
         ),
         (true, Some(at)) => format!(
             "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
-             less than {} a run on the CPU, use the CPU; if more, `{plan}`, which takes {takes}.",
-            between(at)
+             less than {at} a run on the CPU, use the CPU; if more, `{plan}`, which takes {takes}."
         ),
         (false, Some(at)) => format!(
             "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
-             less than {} a run on the GPU, use the GPU; if more, the CPU, which takes {takes}.",
-            between(at)
+             less than {at} a run on the GPU, use the GPU; if more, the CPU, which takes {takes}."
         ),
     }
 }

@@ -6,6 +6,9 @@ use crate::report::wins::stretch;
 use crate::report::words::{count, fine_count, quoted};
 use crate::search::Wins;
 
+/// The label of [`sizes`].
+pub(in crate::report) const BREAK_EVEN: &str = "Break-even";
+
 /// At which sizes the GPU is faster, or why that is not known.
 pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
     let found = assessment.sizes.as_ref().filter(|_| assessment.no_room.len() < 2)?;
@@ -18,7 +21,7 @@ pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
         }
         Sizes::Unknown(why) => unknown(*why),
     };
-    Some(Line::new("Break-even", text))
+    Some(Line::new(BREAK_EVEN, text))
 }
 
 fn unknown(why: NoThreshold) -> String {
