@@ -81,7 +81,7 @@ impl NewProcess {
             input.map(|mut input| input.write_all(given.as_bytes()))
         });
         let (said, complained) = (heard(output), heard(errors));
-        // Of one that was ended, a process of its own may still hold the pipes.
+        // If it was killed, the threads are left alone: a child of it may still hold the pipes.
         let status = self.wait(&mut child)?;
         let took = start.elapsed();
         // Once the process is gone, so are the other ends of its pipes.

@@ -99,7 +99,7 @@ fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
         // lose effects of 1 to 2%.
         let knots = found.entry(streams).or_insert_with(|| vec![(0.0, 1.0)]);
         knots.push((kernels as f64, (with / without.max(1.0)).max(1.0)));
-        // Of several sizes at one number of kernels, the largest counts.
+        // A table may have several sizes at one number of kernels: the largest counts.
         knots.dedup_by(|next, before| {
             let is_same = next.0 == before.0;
             before.1 = if is_same { next.1 } else { before.1 };

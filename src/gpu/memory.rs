@@ -9,9 +9,9 @@ use std::ffi::c_void;
 
 /// Device memory of `cuMemAlloc`, not of a stream-ordered pool.
 pub struct DeviceMemory {
-    context: Context,
-    address: u64,
-    bytes: Bytes,
+    pub(super) context: Context,
+    pub(super) address: u64,
+    pub(super) bytes: Bytes,
 }
 
 impl DeviceMemory {
@@ -39,7 +39,7 @@ impl AnyMemory for DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // SAFETY: the address was allocated in `new` and is freed only here.
+        // SAFETY: the address was allocated for this value and is freed only here.
         let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
         // Dropping cannot report an error.
         let _ = self.context.within(free);
@@ -47,25 +47,12 @@ impl Drop for DeviceMemory {
 }
 
 /// Device memory of `cuMemAllocAsync`, from the device's default pool. A stream gives it back in
-/// its order; dropping it waits for the device.
-pub struct PooledMemory {
-    pub(super) context: Context,
-    pub(super) address: u64,
-}
+/// its order and forgets it; dropping it waits for the device.
+pub struct PooledMemory(pub(super) DeviceMemory);
 
 impl AnyMemory for PooledMemory {
     fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for PooledMemory {
-    fn drop(&mut self) {
-        // SAFETY: a stream allocated the address, and it is freed only once: a stream forgets what
-        // it has freed.
-        let free = || check("cuMemFree", unsafe { sys::cuMemFree_v2(self.address) });
-        // Dropping cannot report an error.
-        let _ = self.context.within(free);
+        self.0.address
     }
 }
 

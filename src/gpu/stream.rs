@@ -4,9 +4,9 @@ use super::device::{Context, Device};
 use super::error::{GpuError, check};
 use super::graph::{ExecutableGraph, Graph};
 use super::launch::{Launch, StreamLibraries};
-use super::memory::{ManagedMemory, PooledMemory};
+use super::memory::{DeviceMemory, ManagedMemory, PooledMemory};
 use super::rows::{RowShape, RowSide};
-use super::vendor::{AnyEvent, AnyStream};
+use super::vendor::{AnyEvent, AnyMemory, AnyStream};
 use crate::machine::Residence;
 use crate::units::{Bytes, Span};
 use cudarc::driver::sys;
@@ -153,13 +153,13 @@ impl AnyStream<Device> for Stream {
         // SAFETY: the stream is alive, and `address` is written on success.
         let result = unsafe { sys::cuMemAllocAsync(&raw mut address, size, self.raw) };
         check("cuMemAllocAsync", result)?;
-        Ok(PooledMemory { context: self.context, address })
+        Ok(PooledMemory(DeviceMemory { context: self.context, address, bytes }))
     }
 
     fn free(&self, memory: PooledMemory) -> Result<(), GpuError> {
         // SAFETY: the memory was allocated in `allocate`; it is forgotten, so that it is freed
         // once.
-        let result = unsafe { sys::cuMemFreeAsync(memory.address, self.raw) };
+        let result = unsafe { sys::cuMemFreeAsync(memory.address(), self.raw) };
         std::mem::forget(memory);
         check("cuMemFreeAsync", result)
     }

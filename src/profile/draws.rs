@@ -36,7 +36,7 @@ impl Profile {
     }
 }
 
-/// Of a bimodal time, draws a mode with its observed probability. Returns the scatter about it.
+/// Draws a mode of a bimodal time with its observed probability. Returns the scatter about it.
 fn choose_mode(price: &mut Price<'_>, uniform: &mut Uniform<'_>) -> f64 {
     match &mut price.amount {
         Amount::Time(time) => {

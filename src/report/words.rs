@@ -66,7 +66,8 @@ pub(super) fn longer(ratio: f64) -> String {
     }
 }
 
-/// The same in a cell: `3.2 x`, or `+12.3%` for less than twice as long.
+/// How much longer one time is than another, for a cell of a table: `3.2 x`, or `+12.3%` below
+/// twice as long.
 pub(super) fn more(ratio: f64) -> String {
     match ratio {
         ..1.995 => signed_percent(ratio - 1.0),

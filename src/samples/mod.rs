@@ -33,7 +33,7 @@ mod transfers;
 mod trial;
 mod twins;
 
-/// Of the machine under a calibration.
+/// What a calibration notes of the machine it runs on.
 pub use crate::machine::{Condition, HostPages};
 pub use caches::{
     DEVICE_FOOTPRINT, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, SHARED_FOOTPRINT,

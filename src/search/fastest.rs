@@ -101,7 +101,7 @@ struct Side {
 }
 
 impl Fastest {
-    /// Of the plans that a break-even tries.
+    /// Finds the fastest plan of each side among those that a break-even tries.
     pub fn of(workload: &Workload, profile: &Profile, done: &Tally) -> Self {
         let mut found = Candidates::spelled_out(workload);
         if !workload.tasks.is_empty() {
@@ -114,7 +114,7 @@ impl Fastest {
         Self::among(found, profile, done)
     }
 
-    /// Of the plans of some strategies.
+    /// Finds the fastest plan of each side among those of some strategies.
     pub fn of_strategies(
         workload: &Workload,
         tried: &BTreeSet<Strategy>,

@@ -215,7 +215,7 @@ impl Draws {
         Self { count, seed, widening: 1.0 }
     }
 
-    /// The same draws, for ranges that are so many times as wide.
+    /// Changes how many times as wide ranges become; the draws stay as they are.
     #[must_use]
     pub const fn widened(self, widening: f64) -> Self {
         Self { widening, ..self }

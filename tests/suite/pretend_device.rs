@@ -186,7 +186,7 @@ fn what_a_calibration_predicts_is_measured() {
     }
 }
 
-/// The same pass takes equally long each time: the clock goes on only with what is done.
+/// A pass takes equally long each time: the pretend clock goes on only with what is done.
 #[test]
 fn its_clock_is_its_own() {
     let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));

@@ -43,7 +43,7 @@ impl Kind {
         Self::Mapped,
     ];
 
-    /// Of a path that is not a plain copy.
+    /// The curve and the direction of a path that is not a plain copy.
     const fn of(path: TransferPath) -> Option<(Self, Direction)> {
         match path {
             TransferPath::WriteCombined => Some((Self::WriteCombined, Direction::HostToDevice)),

@@ -143,7 +143,7 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let without = assessment.without_pinning.as_ref()?;
     let verdict = &assessment.verdict;
     let scope = if verdict.answer == verdict.run_answer { "" } else { "in one run, " };
-    // Of programs, nothing else says what pinning changes.
+    // Nothing else on the screen says what pinning changes in a program.
     let chosen = verdict.run.as_ref().and_then(|run| assessment.plan(&run.chosen.plan));
     let is_alone = without.other.is_none();
     let pinned = chosen.filter(|plan| is_alone && plan.chunks.is_none() && plan.pins);

@@ -46,7 +46,7 @@ fn known(found: &Threshold, ties_here: bool) -> String {
     match gpu_wins[..] {
         [] => format!("CPU faster {all}"),
         [ref wins] => says("GPU", wins),
-        // Of several stretches, the one that matters is that around the size of the scenario.
+        // Only the stretch around the size of the scenario bears on its answer.
         _ => match gpu_wins.iter().find(|wins| holds(wins, size)) {
             Some(wins) => says("GPU", wins),
             None => says("CPU", &between(gpu_wins, size)),

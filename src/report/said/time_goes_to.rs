@@ -149,7 +149,8 @@ const fn every_part(path: &CriticalPathShares) -> [(f64, &'static str); 6] {
     ]
 }
 
-/// The same, with all that is neither copy nor kernel as one part if the host computes nothing.
+/// What a plan's critical path consists of. If the host computes nothing, all that is neither copy
+/// nor kernel is one part.
 fn parts_of(plan: &AssessedPlan) -> [(f64, &'static str); 6] {
     let mut parts = every_part(&plan.critical_path);
     if plan.side == Side::Gpu {

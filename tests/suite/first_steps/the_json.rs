@@ -201,7 +201,7 @@ fn is_described(form: &str, printed: &str) -> Value {
 #[test]
 fn of_every_command_has_the_keys_that_are_described() {
     let shipped = shipped_scenarios();
-    // Of four kinds: more have no other keys.
+    // Four scenarios of different kinds: others have no further keys.
     let scenarios = ["image-batches", "small-scale", "stencil-halo", "three-task-graph"];
     let scenarios = scenarios.map(|name| format!("scenarios/{name}.toml"));
     let scenarios: Vec<&str> = scenarios.iter().map(String::as_str).collect();

@@ -172,7 +172,7 @@ impl Simulator<'_> {
         beside.fold(alone.unwrap_or(0), u64::max)
     }
 
-    /// The same of a node, which arrives with its graph.
+    /// How long a node of a graph waits for the first poll. It arrives with its graph.
     fn first_poll_in_graph(
         &self,
         polling: &SemaphorePolling,
