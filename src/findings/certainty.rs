@@ -130,9 +130,9 @@ fn half_width(of: &Contender) -> f64 {
 
 /// The probability that one plan is faster than another. Their times differ from the predicted
 /// ones by normal deviates on a logarithmic scale, of which nine in ten are within the ranges. The
-/// share `same_kernels` of both is off by the same, because the same
-/// kernels run on the same multiprocessors; all else is independent. What copies over the link may
-/// be off by comes on top: `link` is the half width of the range that holds nine in ten of these.
+/// share `same_kernels` of both is off by the same, because the same kernels run on the same
+/// multiprocessors; all else is independent. What copies over the link may be off by comes on top:
+/// `link` is the half width of the range that holds nine in ten of these.
 ///
 /// If copies and calls of both plans were off by the same as well, the order would seem more
 /// certain than it is: of pairs of recorded plans that were then said to be in some order with

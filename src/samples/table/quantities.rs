@@ -7,22 +7,28 @@ use crate::samples::{
     GraphCall, Load, MemoryWork, Quantity, SetupStep, Side, TimedCall, TransferPath,
     WRITTEN_THROUGH,
 };
-use crate::units::{Bytes, words};
+use crate::units::Bytes;
 
 /// The columns of which a row fills in exactly one.
 pub(super) const SORTS: [&str; 7] =
     ["path", "kernel", "call", "operation", "graph", "manage", "setup"];
 
-words! {
-    /// The kind of host memory of a copy.
-    pub enum Memory {
-        Pinned = "pinned",
-        Pageable = "pageable",
-        WriteCombined = "write-combined",
-        /// Not copied: a kernel uses it across the link.
-        Mapped = "mapped",
-    }
+/// The kind of host memory of a copy.
+#[derive(Clone, Copy)]
+enum Memory {
+    Pinned,
+    Pageable,
+    WriteCombined,
+    /// Not copied: a kernel uses it across the link.
+    Mapped,
 }
+
+const MEMORIES: [(&str, Memory); 4] = [
+    ("pinned", Memory::Pinned),
+    ("pageable", Memory::Pageable),
+    ("write-combined", Memory::WriteCombined),
+    ("mapped", Memory::Mapped),
+];
 
 /// Where a copy comes from and where it goes.
 #[derive(Clone, Copy)]
@@ -46,15 +52,21 @@ const OPERATIONS: [(&str, OperationKind); 4] = [
     ("peer-copy", OperationKind::PeerCopy),
 ];
 
-words! {
-    /// What two operations are in.
-    pub enum Streams {
-        One = "one",
-        Two = "two",
-        OfTwoGpus = "gpus",
-        InAGraph = "graph",
-    }
+/// What two operations are in.
+#[derive(Clone, Copy)]
+enum Streams {
+    One,
+    Two,
+    OfTwoGpus,
+    InAGraph,
 }
+
+const STREAMS: [(&str, Streams); 4] = [
+    ("one", Streams::One),
+    ("two", Streams::Two),
+    ("gpus", Streams::OfTwoGpus),
+    ("graph", Streams::InAGraph),
+];
 
 /// Value of the column `concurrent` for copies beside kernels.
 const KERNEL: &str = "kernel";
@@ -86,7 +98,7 @@ impl Row<'_> {
 
     fn host_copy(&self, direction: Direction, bytes: Bytes) -> Result<Quantity, String> {
         let transfer = |path| Ok(Quantity::Transfer { path, bytes });
-        match (self.one_of("memory", &Memory::ALL.map(|one| (one.name(), one)))?, direction) {
+        match (self.one_of("memory", &MEMORIES)?, direction) {
             (Memory::Pinned, _) => self.pinned_copy(direction, bytes),
             (Memory::Pageable, _) => {
                 let ends = [("complete", true), ("return", false)];
@@ -237,8 +249,7 @@ impl Row<'_> {
         let to = self.one_of("operation", &OPERATIONS)?;
         let after = self.any_of("after", &OPERATIONS)?;
         let only_kernels = (after, to) == (Some(OperationKind::Kernel), OperationKind::Kernel);
-        let streams = self.any_of("streams", &Streams::ALL.map(|one| (one.name(), one)))?;
-        match (streams.unwrap_or(Streams::One), after) {
+        match (self.any_of("streams", &STREAMS)?.unwrap_or(Streams::One), after) {
             (Streams::OfTwoGpus, _) if only_kernels => Ok(Quantity::Crossing { whole: false }),
             (Streams::OfTwoGpus, _) => {
                 Err("column `streams`: `gpus` is only for a `kernel` after a `kernel`: how much \
