@@ -200,13 +200,14 @@ const SETTLED: f64 = 0.9;
 const DRAWN_FREELY: usize = 8_000_000;
 const FEW: usize = 10;
 
-/// How many draws from a profile's scatter a range comes from, and their seed.
+/// How ranges are made: from how many draws of a profile's scatter, with which seed, and how many
+/// times as wide as these say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Draws {
     pub count: usize,
     pub seed: u64,
-    /// How many times as wide ranges become as draws and trials say. Runs on a machine show whether
-    /// its ranges hold as many times as they are made to hold.
+    /// 1, or more where runs on the machine show that ranges of draws and trials hold fewer times
+    /// than they are made to hold.
     pub widening: f64,
 }
 
@@ -256,10 +257,11 @@ pub fn forecast_all<P: Borrow<Program> + Sync>(
 pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
-    Draws { count: draws, seed, widening }: Draws,
+    how: Draws,
     done: &Tally,
     have_lost: impl FnOnce(&[&[Span]]) -> Vec<bool>,
 ) -> Vec<Result<Forecast, CompileError>> {
+    let Draws { count: draws, seed, widening } = how;
     let begun = programs.par_iter().map(|program| Begun::new(program.borrow(), profile));
     let mut begun: Vec<Begun<'_>> = begun.collect();
     // No draw says how sure the prices are, and a clone of that costs as much as the prices.
@@ -275,8 +277,7 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
         begun.iter_mut().zip(have_lost).for_each(|(one, lost)| one.has_lost = lost);
     }
     go_on(&mut begun, first..draws, draw, done);
-    let finished = begun.into_par_iter().map(|one| one.finish(profile, draw, done));
-    finished.map(|one| Ok(Forecast { widening, ..one? })).collect()
+    begun.into_par_iter().map(|one| one.finish(profile, draw, widening, done)).collect()
 }
 
 /// Simulates programs under more draws, those of these numbers. A draw, which is a profile of a
@@ -349,6 +350,7 @@ impl<'p> Begun<'p> {
         self,
         profile: &Profile,
         draw: impl Fn(usize) -> Draw,
+        widening: f64,
         done: &Tally,
     ) -> Result<Forecast, CompileError> {
         let Self { program, analysis, makespans, .. } = self;
@@ -370,7 +372,6 @@ impl<'p> Begun<'p> {
         done.add(program.body.len() as u64);
         let stated = stated_time(program, &timeline);
         let margin = profile.margin(program, timeline.makespan.saturating_sub(stated));
-        let widening = 1.0;
         Ok(Forecast { timeline, draws, margin, widening, stated, main_thread, bound })
     }
 }
