@@ -54,10 +54,11 @@ impl Legend {
         let (places, height) = self.places(area.dim_in_pixel().0 as i32);
         let (above, below) = area.split_vertically(height);
         for (Entry { marker, colour, names }, (x, y)) in self.0.iter().zip(places) {
-            marker.draw(&above, (x + MARK / 2 - 4, y + NAME / 2), *colour)?;
+            // Lines that coincide have the same mark.
             for (line, name) in names.iter().enumerate() {
-                let at = (x + MARK, y + NAME * line as i32 + NAME / 2);
-                write(&above, name, at, BODY - 1, HPos::Left)?;
+                let y = y + NAME * line as i32 + NAME / 2;
+                marker.draw(&above, (x + MARK / 2 - 4, y), *colour)?;
+                write(&above, name, (x + MARK, y), BODY - 1, HPos::Left)?;
             }
         }
         Ok(below)
