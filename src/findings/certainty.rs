@@ -34,9 +34,9 @@ pub struct Certainty {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// At least 99%.
+    /// At least 95%.
     Very,
-    /// At least 90%.
+    /// At least 80%.
     Fairly,
     /// Less.
     NotVery,
@@ -85,9 +85,9 @@ impl Doubt {
     }
 }
 
-/// Least probabilities of grades: with one wrong answer in a hundred, and with one in ten.
-const VERY: f64 = 0.99;
-const FAIRLY: f64 = 0.9;
+/// Least probabilities of grades: with one wrong answer in twenty, and with one in five.
+const VERY: f64 = 0.95;
+const FAIRLY: f64 = 0.8;
 
 impl Grade {
     fn of(answer: Answer, probability: f64) -> Self {

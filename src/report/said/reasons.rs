@@ -5,7 +5,7 @@ use super::costs::set_up;
 use super::limits::{borrowed, most_refused, no_answer};
 use super::line::{Line, side_name};
 use super::sizes::sizes;
-use super::time_goes_to::{added, parts, time_goes_to};
+use super::time_goes_to::{Added, added, parts, time_goes_to};
 use super::with_the_gpu::with_the_gpu;
 use crate::cost::Bottleneck;
 use crate::findings::{
@@ -149,7 +149,8 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let pinned = chosen.filter(|plan| is_alone && plan.chunks.is_none() && plan.pins);
     let pageable = assessment.plan(&without.chosen.plan);
     let why = pinned.zip(pageable).and_then(|(pinned, pageable)| added(pinned, pageable));
-    let why = why.map_or_else(String::new, |(what, time)| format!(", where {what} take {time}"));
+    let why =
+        why.map_or_else(String::new, |Added { what, to, .. }| format!(", where {what} take {to}"));
     Some(Line::new("Without pinning", format!("{scope}{}{why}", faster(without))))
 }
 

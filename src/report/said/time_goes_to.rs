@@ -95,15 +95,23 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     parts.collect::<Vec<_>>().join("; ") + &limit.unwrap_or_default()
 }
 
-/// The part that takes most longer in another run than in one, and what it takes there.
-pub(super) fn added(one: &AssessedPlan, other: &AssessedPlan) -> Option<(&'static str, Span)> {
-    let [mine, theirs] = [one, other].map(parts_of);
-    let both = mine.into_iter().zip(theirs).map(|((mine, what), (theirs, _))| {
-        let [mine, theirs] = [share_of(one, mine), share_of(other, theirs)];
-        (theirs.saturating_sub(mine), what, theirs)
+/// A part of the critical path of two runs.
+pub(super) struct Added {
+    pub what: &'static str,
+    /// What it takes in one run, and in the other.
+    pub from: Span,
+    pub to: Span,
+}
+
+/// The part that takes most longer in another run than in one.
+pub(super) fn added(one: &AssessedPlan, other: &AssessedPlan) -> Option<Added> {
+    let both = parts_of(one).into_iter().zip(parts_of(other));
+    let parts = both.map(|((mine, what), (theirs, _))| Added {
+        what,
+        from: share_of(one, mine),
+        to: share_of(other, theirs),
     });
-    let (longer, what, time) = both.max_by_key(|(longer, ..)| *longer)?;
-    (longer > Span::ZERO).then_some((what, time))
+    parts.filter(|part| part.to > part.from).max_by_key(|part| part.to.saturating_sub(part.from))
 }
 
 /// What limits a plan, as part of a sentence.
@@ -111,6 +119,11 @@ fn with_article(limit: Bottleneck) -> String {
     let name = limit.to_string();
     let is_one = name.ends_with("link") || name.starts_with("number") || name == "CPU";
     if is_one { format!("the {name}") } else { name }
+}
+
+/// Copies that a run waits for.
+pub(super) fn copies_of(plan: &AssessedPlan) -> Span {
+    share_of(plan, plan.critical_path.h2d + plan.critical_path.d2h)
 }
 
 fn kernels_of(plan: &AssessedPlan) -> Span {
@@ -125,7 +138,7 @@ fn main_parts(plan: &AssessedPlan) -> String {
 }
 
 /// Whether there are copies, and none that the run waits for.
-pub(super) fn copies_are_hidden(plan: &AssessedPlan) -> bool {
+fn copies_are_hidden(plan: &AssessedPlan) -> bool {
     let path = &plan.critical_path;
     plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN
 }

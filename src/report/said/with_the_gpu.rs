@@ -1,7 +1,7 @@
 //! Ways to use the GPU, from the simplest one to the plan to choose.
 
 use super::line::Line;
-use super::time_goes_to::copies_are_hidden;
+use super::time_goes_to::{Added, added, copies_of};
 use crate::findings::{AssessedPlan, Assessment};
 use crate::machine::Side;
 use crate::report::words::{fine_percent, percent};
@@ -24,13 +24,11 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
     let first = ways.first().map(|one| format!("{} {} a run", way(one), one.predicted_ns));
     let next = ways.windows(2).map(|pair| {
         let [before, one] = [pair[0], pair[1]];
-        let less = less(gain(before, one));
-        format!("{} {}, {less}", way(one), one.predicted_ns)
+        let (less, how) = (less(gain(before, one)), shortened(before, one));
+        format!("{} {}, {less}{how}", way(one), one.predicted_ns)
     });
-    let are_hidden = chosen.side == Side::Gpu && copies_are_hidden(chosen);
-    let hidden = if are_hidden { ": kernels hide all copies" } else { "" };
     let said: Vec<String> = first.into_iter().chain(next).collect();
-    Some(Line::new(WITH_THE_GPU, said.join("; ") + hidden))
+    Some(Line::new(WITH_THE_GPU, said.join("; ")))
 }
 
 /// What a plan does, with its name.
@@ -53,6 +51,37 @@ fn way(plan: &AssessedPlan) -> String {
     let name = if is_known_by_family && !plan.captured { &plan.family } else { &plan.plan };
     if how.is_empty() { format!("`{name}`") } else { format!("{how} (`{name}`)") }
 }
+
+/// What a run waits less for than another one: its engine does as much beside other work, or less.
+fn shortened(before: &AssessedPlan, one: &AssessedPlan) -> String {
+    // Shared work is divided otherwise, and its name says why it gains.
+    let part = added(one, before).filter(|_| one.side == Side::Gpu);
+    let Some(Added { what, from, to }) = part else { return String::new() };
+    let busy = |plan: &AssessedPlan| {
+        let share = match what {
+            "H2D copies" => plan.busy.h2d,
+            "D2H copies" => plan.busy.d2h,
+            "kernels" => plan.busy.kernels,
+            _ => 0.0,
+        };
+        share * plan.predicted_ns.nanos_f64()
+    };
+    if busy(one) > AS_BUSY * busy(before) {
+        let partly = if from.nanos_f64() < HIDDEN * to.nanos_f64() { "" } else { "partly " };
+        return format!(": {what} {partly}hidden");
+    }
+    match what {
+        "H2D copies" | "D2H copies" => {
+            format!(": copies {} instead of {}", copies_of(one), copies_of(before))
+        }
+        _ => format!(": {what} {from} instead of {to}"),
+    }
+}
+
+/// An engine that is busy for more than this share of what it was before does as much.
+const AS_BUSY: f64 = 0.9;
+/// Work is hidden if a run waits for less than this share of it.
+const HIDDEN: f64 = 0.1;
 
 /// A way that gains less than this share over another one is not worth telling from it.
 const OF_WEIGHT: f64 = 0.01;

@@ -11,8 +11,8 @@ pub(super) fn certainty(name: &str, value: &Value, complaints: &mut Complaints) 
     let expected = match probability {
         p if !(0.0..=1.0).contains(&p) => "no probability",
         _ if value["answer"] == "tie" => "tie",
-        p if p >= 0.99 => "very",
-        p if p >= 0.9 => "fairly",
+        p if p >= 0.95 => "very",
+        p if p >= 0.8 => "fairly",
         _ => "not-very",
     };
     complaints.expect(said["grade"] == expected, || {
