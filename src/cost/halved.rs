@@ -27,7 +27,7 @@ pub enum Bottleneck {
     /// Bytes to the host.
     #[serde(rename = "d2h-link")]
     CopyOut,
-    /// Both directions, neither of which gains anything by itself.
+    /// Both directions, which gain more together than one by itself or anything else.
     Link,
     /// Bytes from GPU to GPU.
     #[serde(rename = "p2p-link")]

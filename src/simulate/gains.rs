@@ -59,11 +59,16 @@ pub fn gains(program: &Program, profile: &Profile) -> Result<Gains, CompileError
     let groups = Bottleneck::GROUPS.into_iter().map(gain);
     let mut gains: Vec<Gain> = groups.collect::<Result<_, _>>()?;
     // Where bytes go both ways at once, fewer in one direction may gain nothing, and fewer in both
-    // much.
-    let apart = gains.iter().filter(|one| Bottleneck::LINK.contains(&one.of));
-    let apart: f64 = apart.map(|one| one.share.max(0.0)).sum();
+    // much. Where they go one after the other, only both together may be more than something else.
+    let is_of_link = |one: &&Gain| Bottleneck::LINK.contains(&one.of);
+    let shares = |of_link| {
+        let some = gains.iter().filter(move |one| is_of_link(one) == of_link);
+        some.map(|one| one.share.max(0.0))
+    };
+    let (apart, largest) = (shares(true).sum::<f64>(), shares(true).fold(0.0, f64::max));
+    let other = shares(false).fold(0.0, f64::max);
     let both = gain(Bottleneck::Link)?;
-    if both.share >= apart + MUCH {
+    if both.share >= apart + MUCH || (largest < other && other < both.share) {
         gains.push(both);
     }
     gains.retain(|one| one.share > 0.0);

@@ -23,7 +23,7 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
         (Grade::Open, Some(missing)) => {
             let unsure = match certainty.most_doubt {
                 Some(Doubt::MissingTime { from_ns, to_ns }) => {
-                    format!("; {} is too close to call", range(from_ns, to_ns))
+                    format!("; a time of {} is too close to call", range(from_ns, to_ns))
                 }
                 _ => String::new(),
             };
