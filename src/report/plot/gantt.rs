@@ -97,7 +97,7 @@ impl Gantt<'_> {
     /// picture.
     fn lines(&self) -> Vec<String> {
         let verdict = Verdict::of(self.ranking, self.runs);
-        let verdict = quoted(&said::verdict(&verdict, self.runs, self.ranking.plans.len(), None));
+        let verdict = quoted(&said::verdict(&verdict, self.runs, self.ranking.plans.len()));
         let is_drawn =
             |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, self.drawn));
         let choice = if is_drawn(self.ranking.winner()) {

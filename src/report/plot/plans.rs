@@ -41,7 +41,7 @@ pub fn plans(
 ) -> String {
     let shown = shown(ranking);
     let verdict = Verdict::of(ranking, runs);
-    let first = said::verdict(&verdict, runs, ranking.plans.len(), None);
+    let first = said::verdict(&verdict, runs, ranking.plans.len());
     let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
     let title = wrapped_title(&title, WIDTH);
     let mut lines = context(question, origin, WIDTH);

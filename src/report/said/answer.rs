@@ -1,30 +1,28 @@
 //! The answer in one sentence.
 
 use super::line::side;
-use crate::findings::{Answer, Assessment, Comparison, Contender, MissingTime, Verdict};
+use crate::findings::{
+    Answer, Assessment, Certainty, Comparison, Contender, Doubt, MissingTime, Verdict,
+};
 use crate::machine::Side;
 use crate::program::ProcessState;
-use crate::report::words::{count, longer, plural};
+use crate::report::words::{count, longer, plural, range};
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
-    let Assessment { verdict: of, runs, plans, missing_times, .. } = assessment;
-    verdict(of, *runs, plans.len(), missing_times.first())
+    let Assessment { verdict: of, runs, plans, missing_times, certainty, .. } = assessment;
+    match (&of.run, missing_times.first(), certainty) {
+        (Some(run), Some(missing), Some(certainty)) => {
+            without_a_time(&run.chosen, missing, certainty)
+        }
+        _ => verdict(of, *runs, plans.len()),
+    }
 }
 
-/// What to choose for a program of `runs` and among a number of plans, and the time that is missing
-/// if that is all that keeps a side from being compared.
-pub(in crate::report) fn verdict(
-    verdict: &Verdict,
-    runs: u64,
-    plans: usize,
-    missing: Option<&MissingTime>,
-) -> String {
+/// What to choose for a program of `runs` and among a number of plans.
+pub(in crate::report) fn verdict(verdict: &Verdict, runs: u64, plans: usize) -> String {
     let runs = runs_in(runs, verdict.process);
     let Verdict { answer, run_answer, run, program, .. } = verdict;
-    if let (Some(run), Some(missing)) = (run, missing) {
-        return without_a_time(&run.chosen, missing);
-    }
     match (run, program) {
         (None, _) => "No plan can be predicted.".to_owned(),
         (Some(_), Some(program)) if answer != run_answer => of_program(verdict, &runs, program),
@@ -89,28 +87,26 @@ fn whole(verdict: &Verdict, runs: &str) -> String {
 }
 
 /// The other side lacks the time of a kernel. What else it takes may settle which side is faster.
-fn without_a_time(known: &Contender, missing: &MissingTime) -> String {
-    let MissingTime { kernel, on_cpu, other_wins_above_ns, rest_ns, .. } = missing;
+fn without_a_time(known: &Contender, missing: &MissingTime, certainty: &Certainty) -> String {
+    let MissingTime { kernel, on_cpu, rest_ns, .. } = missing;
     let there = side(*on_cpu);
     let Contender { plan, time_ns: takes, .. } = known;
-    match (on_cpu, other_wins_above_ns) {
-        (true, None) => format!(
-            "Use the GPU: `{plan}` takes {takes} a run; {there} takes {rest_ns} even if \
-             `{kernel}` takes no time there."
-        ),
-        (false, None) => format!(
-            "Stay on the CPU: it takes {takes} a run; {there} takes {rest_ns} even if `{kernel}` \
-             takes no time there."
-        ),
-        (true, Some(at)) => format!(
-            "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
-             less than {at} a run on the CPU, use the CPU; if more, `{plan}`, which takes {takes}."
-        ),
-        (false, Some(at)) => format!(
-            "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
-             less than {at} a run on the GPU, use the GPU; if more, the CPU, which takes {takes}."
-        ),
-    }
+    let Some(Doubt::MissingTime { from_ns, to_ns }) = certainty.most_doubt else {
+        let here =
+            if *on_cpu { format!("Use the GPU: `{plan}`") } else { "Stay on the CPU: it".into() };
+        return format!(
+            "{here} takes {takes} a run; {there} takes {rest_ns} even if `{kernel}` takes no time \
+             there."
+        );
+    };
+    let name = format!("`{plan}`");
+    let other = if *on_cpu { &name } else { "the CPU" };
+    format!(
+        "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
+         less than {from_ns} a run on {there}, use {there}; if more than {to_ns}, {other}, which \
+         takes {}.",
+        range(known.low_ns, known.high_ns)
+    )
 }
 
 /// The program has another answer than one run.

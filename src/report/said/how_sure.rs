@@ -4,7 +4,7 @@ use super::answer::subject;
 use crate::findings::{Assessment, Certainty, Comparison, Contender, Doubt, Grade};
 use crate::machine::Side;
 use crate::report::evaluation::Evaluation;
-use crate::report::words::{percent, range};
+use crate::report::words::percent;
 
 /// A grade, and the reason for it.
 pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
@@ -21,13 +21,7 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
         (Grade::Open, Some(missing)) => {
-            let unsure = match certainty.most_doubt {
-                Some(Doubt::MissingTime { from_ns, to_ns }) => {
-                    format!("; a time of {} is too close to call", range(from_ns, to_ns))
-                }
-                _ => String::new(),
-            };
-            format!("open until `{}` is timed{unsure}", missing.kernel)
+            format!("open until `{}` is timed; in between, either side may win", missing.kernel)
         }
         _ => {
             let alike = verdict.deciding().map_or("", |one| off_alike(one, certainty));

@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 /// What the time of a run goes to, in the two plans that are compared.
 pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
     if let Some(missing) = assessment.missing_times.first() {
-        return Some(rest(missing));
+        let known = assessment.verdict.run.as_ref().map(|run| run.chosen.time_ns);
+        return Some(rest(missing, known));
     }
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
@@ -29,15 +30,17 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
     Some(Line::new(label, text))
 }
 
-/// What a side takes besides the kernel whose time is not known.
-fn rest(of: &MissingTime) -> Line {
+/// What a side takes besides the kernel whose time is not known, and what that leaves of the time
+/// that is known of the other side.
+fn rest(of: &MissingTime, known: Option<Span>) -> Line {
     let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, other_wins_above_ns, .. } = of;
-    let there = side(*on_cpu);
+    let [there, here] = [*on_cpu, !*on_cpu].map(side);
+    let known = known.map_or_else(String::new, |time| format!(" of {here}'s {time}"));
     let text = match other_wins_above_ns {
         _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
         Some(at) => format!(
             "{there}'s time of `{kernel}` is not known; the rest takes {rest_ns} there (copies \
-             {rest_copies_ns}), which leaves {at}"
+             {rest_copies_ns}), which leaves {at}{known}"
         ),
         None => format!("besides `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
     };
