@@ -76,7 +76,8 @@ pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> 
     let (own_kernels, own_commands) = own_models(samples);
     let conditions = Conditions::of(&of_machine);
     let profile = Profile { conditions, own_kernels, own_commands, ..profile };
-    let profile = with_library_sizes(profile, samples);
+    let mut profile = with_library_sizes(profile, samples);
+    profile.bring_down_held_up_times();
     Ok(likes.iter().fold(profile, |profile, like| profile.like(&like.profile, &like.from)))
 }
 

@@ -91,17 +91,43 @@ impl Profile {
     /// A curve that is the whole time of something and cannot be.
     fn times(&self) -> Option<String> {
         let parameters = self.parameters();
-        parameters.iter().filter(|one| is_whole_time(one)).find_map(|one| self.time_problem(one))
+        let is_whole = |one: &&Parameter| one.is_curve && is_whole_time(&one.section, &one.name);
+        parameters.iter().filter(is_whole).find_map(|one| self.time_problem(one))
+    }
+
+    /// The least share of a time that a larger size takes. From some size on, all threads share the
+    /// work of a twin.
+    fn fallen(&self, section: &str) -> f64 {
+        let threads = if section == "twin" { self.machine.cpu_threads.max(1) } else { 1 };
+        FALLEN / threads as f64
+    }
+
+    /// Brings down the times that were held up while they were measured: no machine takes so much
+    /// longer than for a larger size.
+    pub(crate) fn bring_down_held_up_times(&mut self) {
+        let [twin, other] = ["twin", ""].map(|section| self.fallen(section));
+        for price in self.prices_mut() {
+            let (section, key) = (price.key.section(), price.key.dotted());
+            let Amount::Curve(curve) = price.amount else { continue };
+            if !is_whole_time(section, &key) {
+                continue;
+            }
+            let fallen = if section == "twin" { twin } else { other };
+            let mut least = f64::INFINITY;
+            for (_, ns) in curve.knots.iter_mut().rev() {
+                *ns = if least < fallen * *ns { least } else { *ns };
+                least = least.min(*ns);
+            }
+        }
     }
 
     fn time_problem(&self, time: &Parameter) -> Option<String> {
         let Parameter { name, section, points: knots, .. } = time;
+        let fallen = self.fallen(section);
         let bytes_per_unit = match section.as_str() {
             "kernel" | "twin" => ELEMENT,
             _ => 1.0,
         };
-        // From some size on, all threads share the work of a twin.
-        let threads = if section == "twin" { self.machine.cpu_threads.max(1) } else { 1 };
         let &(largest, longest) = knots.last()?;
         if longest <= 0.0 {
             return Some(format!("`{name}`: all times up to the largest size, {largest}, are 0"));
@@ -113,7 +139,6 @@ impl Profile {
                  memory is so fast"
             ));
         }
-        let fallen = FALLEN / threads as f64;
         (0..knots.len()).find_map(|at| {
             let (size, ns) = knots[at];
             let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
@@ -125,12 +150,11 @@ impl Profile {
     }
 }
 
-/// Whether a curve is all that something takes, and not only how much longer it takes. The times of
-/// a user's kernels may be over anything that the user counts.
-fn is_whole_time(parameter: &Parameter) -> bool {
-    let key = parameter.name.rsplit('.').next().unwrap_or_default();
-    let is_of_user = parameter.section.starts_with("own_");
-    parameter.is_curve && !is_of_user && ["time", "until_return", "until_complete"].contains(&key)
+/// Whether the curve of a section and a key is all that something takes, and not only how much
+/// longer it takes. The times of a user's kernels may be over anything that the user counts.
+fn is_whole_time(section: &str, key: &str) -> bool {
+    let key = key.rsplit('.').next().unwrap_or_default();
+    !section.starts_with("own_") && ["time", "until_return", "until_complete"].contains(&key)
 }
 
 /// The first complaint about two tables of an array, anywhere in a value, that are about the same.

@@ -2,16 +2,16 @@
 
 use super::line::{Line, side, side_name};
 use crate::cost::Bottleneck;
-use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
+use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, Doubt, MissingTime};
 use crate::machine::Side;
+use crate::report::words::range;
 use crate::units::Span;
 use std::cmp::Reverse;
 
 /// What the time of a run goes to, in the two plans that are compared.
 pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Option<Line> {
     if let Some(missing) = assessment.missing_times.first() {
-        let known = assessment.verdict.run.as_ref().map(|run| run.chosen.time_ns);
-        return Some(rest(missing, known));
+        return Some(rest(missing, assessment));
     }
     let run = assessment.verdict.run.as_ref()?;
     let chosen = assessment.plan(&run.chosen.plan)?;
@@ -32,17 +32,20 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
 
 /// What a side takes besides the kernel whose time is not known, and what that leaves of the time
 /// that is known of the other side.
-fn rest(of: &MissingTime, known: Option<Span>) -> Line {
-    let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, other_wins_above_ns, .. } = of;
+fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
+    let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, .. } = missing;
     let [there, here] = [*on_cpu, !*on_cpu].map(side);
-    let known = known.map_or_else(String::new, |time| format!(" of {here}'s {time}"));
-    let text = match other_wins_above_ns {
+    let open = assessment.certainty.as_ref().and_then(|one| one.most_doubt.as_ref());
+    let known = assessment.verdict.run.as_ref().map(|run| &run.chosen);
+    let text = match (open, known) {
         _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
-        Some(at) => format!(
+        (Some(Doubt::MissingTime { from_ns, to_ns }), Some(known)) => format!(
             "{there}'s time of `{kernel}` is not known; the rest takes {rest_ns} there (copies \
-             {rest_copies_ns}), which leaves {at}{known}"
+             {rest_copies_ns}), which leaves {} of {here}'s {}",
+            range(*from_ns, *to_ns),
+            range(known.low_ns, known.high_ns)
         ),
-        None => format!("besides `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
+        _ => format!("besides `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
     };
     Line::new("Why", text)
 }

@@ -126,3 +126,20 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
         }
     }
 }
+
+/// Something held up all copies of one size. The profile is still one that can be kept.
+#[test]
+fn a_size_that_was_held_up_takes_no_longer_than_a_larger_one() {
+    let mut clock = Clock::new(0.002, 0.0);
+    let sizes = [Bytes::kib(128), Bytes::kib(256), Bytes::mib(1)];
+    let staged = |(bytes, held_up): (Bytes, f64)| {
+        let quantity =
+            Quantity::Staged { direction: DOWN, bytes, footprint: bytes, complete: true };
+        measured(quantity, 1, clock.times(held_up * bytes.as_f64() / 18.0, 20))
+    };
+    let profile = fitted(sizes.into_iter().zip([1.0, 12.0, 1.0]).map(staged).collect());
+    let folder = tempfile::tempdir().expect("a folder");
+    profile.save(&folder.path().join("profile.toml")).expect("it is whole");
+    let time = profile.staging[0].until_complete.at(Bytes::kib(256).as_f64());
+    assert_within(time, Bytes::mib(1).as_f64() / 18.0, 0.02, "no longer than a mebibyte");
+}
