@@ -161,8 +161,7 @@ impl Device {
             return Ok(module);
         }
         let capability = self.compute_capability()?;
-        let (major, minor) = (capability / 10, capability % 10);
-        let module = self.context.within(|| Module::compile(major, minor))?;
+        let module = self.context.within(|| Module::compile(capability))?;
         Ok(self.module.get_or_init(|| module))
     }
 
@@ -172,7 +171,7 @@ impl Device {
     /// If it cannot be compiled or loaded.
     pub fn module_image(&self) -> Result<String, GpuError> {
         let image = self.module()?.image().iter().take_while(|&&byte| byte != 0);
-        Ok(image.map(|&byte| char::from(byte as u8)).collect())
+        Ok(image.map(|&byte| char::from(byte)).collect())
     }
 
     /// Its compute capability as NVRTC counts it: 90 for 9.0.

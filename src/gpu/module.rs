@@ -4,7 +4,7 @@ use super::error::{GpuError, check};
 use crate::kernels::Kernel;
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 
 const SOURCE: &str = include_str!("kernels.cu");
 
@@ -15,17 +15,23 @@ pub(super) struct Module {
     pub functions: Vec<(Kernel, sys::CUfunction)>,
     pub blocker: sys::CUfunction,
     /// The zero-terminated PTX that the module was loaded from.
-    image: Vec<std::ffi::c_char>,
+    image: Vec<u8>,
 }
 
 impl Module {
     /// The PTX that the module was loaded from, with a zero at its end.
-    pub fn image(&self) -> &[std::ffi::c_char] {
+    pub fn image(&self) -> &[u8] {
         &self.image
     }
 
-    pub fn compile(major: u32, minor: u32) -> Result<Self, GpuError> {
-        Self::load(compile_ptx(major, minor)?)
+    /// For a compute capability, as NVRTC counts it: 90 for 9.0.
+    pub fn compile(capability: u32) -> Result<Self, GpuError> {
+        let source = Source { text: SOURCE, file: "kernels.cu", headers: &[], entry: None };
+        let (image, _) = source.compiled(capability)?.map_err(|log| {
+            let (major, minor) = (capability / 10, capability % 10);
+            GpuError::Compile { log: format!("for compute capability {major}.{minor}: {log}") }
+        })?;
+        Self::load(image)
     }
 
     /// Loads a second module from this one's PTX.
@@ -34,7 +40,7 @@ impl Module {
     }
 
     /// Loads a module and looks up every kernel in it.
-    fn load(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
+    fn load(image: Vec<u8>) -> Result<Self, GpuError> {
         let mut module = Self::bare(image)?;
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
             let function = module.of(kernel)?;
@@ -45,7 +51,7 @@ impl Module {
     }
 
     /// Loads a module and looks nothing up: the driver loads a kernel's code when it is asked for.
-    pub fn bare(image: Vec<std::ffi::c_char>) -> Result<Self, GpuError> {
+    pub fn bare(image: Vec<u8>) -> Result<Self, GpuError> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
@@ -84,40 +90,104 @@ impl Drop for Module {
     }
 }
 
-/// Checks that NVRTC is there. Without it, any other call of it would panic.
-pub(super) fn compiler() -> Result<(), GpuError> {
-    // SAFETY: the call only asks the dynamic loader.
-    if unsafe { nvrtc_sys::is_culib_present() } { Ok(()) } else { Err(GpuError::NoCompiler) }
+/// Source in CUDA C++ for NVRTC.
+pub(super) struct Source<'s> {
+    pub text: &'s str,
+    pub file: &'s str,
+    /// Files that it includes: their names and their texts.
+    pub headers: &'s [(String, String)],
+    /// The kernel whose name in the PTX is wanted.
+    pub entry: Option<&'s str>,
 }
 
-/// Compiles the source for a compute capability, or for the newest older one that NVRTC
-/// knows.
-fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError> {
-    compiler()?;
-    let failed = |what: &str| GpuError::Compile { log: what.to_owned() };
-    let source = CString::new(SOURCE).expect("the source has no zero byte");
-    let program =
-        nvrtc::create_program(&source, None).map_err(|_| failed("nvrtcCreateProgram failed"))?;
-    let own = 10 * major + minor;
-    let option = |number: u32| [format!("--gpu-architecture=compute_{number}")];
-    // SAFETY: the program was created above and is destroyed once, below.
-    unsafe {
-        let mut compiled = nvrtc::compile_program(program, &option(own));
-        // If NVRTC is older than the GPU, an older architecture's PTX runs, too.
-        if compiled.is_err()
-            && let Some(older) = newest_known(own)
-        {
-            compiled = nvrtc::compile_program(program, &option(older));
+impl Source<'_> {
+    /// Compiles it for a compute capability, as NVRTC counts it, or for the newest older one that
+    /// NVRTC knows: its zero-terminated PTX, and the name that the entry has there. The inner error
+    /// is what is wrong with the source.
+    ///
+    /// # Errors
+    /// If there is no NVRTC.
+    pub fn compiled(
+        &self,
+        architecture: u32,
+    ) -> Result<Result<(Vec<u8>, String), String>, GpuError> {
+        // SAFETY: the call only asks the dynamic loader. Without NVRTC, any other call would panic.
+        if !unsafe { nvrtc_sys::is_culib_present() } {
+            return Err(GpuError::NoCompiler);
         }
-        let ptx = match compiled {
-            Ok(()) => nvrtc::get_ptx(program).map_err(|_| failed("nvrtcGetPTX failed")),
-            Err(_) => {
-                Err(failed(&format!("for compute capability {major}.{minor}: {}", log_of(program))))
-            }
-        };
-        let _ = nvrtc::destroy_program(program);
-        ptx
+        Ok(self.compiled_by_nvrtc(architecture))
     }
+
+    fn compiled_by_nvrtc(&self, architecture: u32) -> Result<(Vec<u8>, String), String> {
+        let c_string =
+            |text: &str| CString::new(text).map_err(|_| "it contains a zero byte".to_owned());
+        let (source, file) = (c_string(self.text)?, c_string(self.file)?);
+        let entry = self.entry.map(c_string).transpose()?;
+        let of = |which: fn(&(String, String)) -> &String| {
+            self.headers.iter().map(|one| c_string(which(one))).collect::<Result<Vec<_>, _>>()
+        };
+        let (names, texts) = (of(|one| &one.0)?, of(|one| &one.1)?);
+        let pointers =
+            |all: &[CString]| all.iter().map(|one| one.as_ptr()).collect::<Vec<*const c_char>>();
+        let (names, texts) = (pointers(&names), pointers(&texts));
+        let count = i32::try_from(names.len()).map_err(|_| "it has too many headers".to_owned())?;
+        let mut program = std::ptr::null_mut();
+        // SAFETY: all strings are zero-terminated and live until the program is created.
+        let created = unsafe {
+            let (source, file) = (source.as_ptr(), file.as_ptr());
+            let (texts, names) = (texts.as_ptr(), names.as_ptr());
+            nvrtc_sys::nvrtcCreateProgram(&raw mut program, source, file, count, texts, names)
+        };
+        created.result().map_err(|error| format!("nvrtcCreateProgram failed: {error}"))?;
+        let options = |number: u32| {
+            [format!("--gpu-architecture=compute_{number}"), "--std=c++17".to_owned()]
+        };
+        // SAFETY: the program was created above and is destroyed once, below.
+        unsafe {
+            let named = entry.as_ref().map_or(Ok(()), |entry| {
+                nvrtc_sys::nvrtcAddNameExpression(program, entry.as_ptr()).result()
+            });
+            let mut compiled =
+                named.and_then(|()| nvrtc::compile_program(program, &options(architecture)));
+            // If NVRTC is older than the GPU, an older architecture's PTX runs, too.
+            if compiled.is_err()
+                && let Some(older) = newest_known(architecture)
+            {
+                compiled = nvrtc::compile_program(program, &options(older));
+            }
+            let result = match compiled {
+                Ok(()) => lowered(program, entry.as_deref()),
+                Err(_) => Err(log_of(program)),
+            };
+            let _ = nvrtc::destroy_program(program);
+            result
+        }
+    }
+}
+
+/// The PTX of a compiled program, and the name that the entry has in it.
+///
+/// # Safety
+/// The program must be alive and compiled.
+unsafe fn lowered(
+    program: nvrtc_sys::nvrtcProgram,
+    entry: Option<&CStr>,
+) -> Result<(Vec<u8>, String), String> {
+    let mut named = String::new();
+    if let Some(entry) = entry {
+        let mut name = std::ptr::null();
+        // SAFETY: the caller promises that the program is alive; NVRTC keeps the name as long.
+        unsafe {
+            let found = nvrtc_sys::nvrtcGetLoweredName(program, entry.as_ptr(), &raw mut name);
+            let entry = entry.to_string_lossy();
+            found.result().map_err(|_| format!("it has no kernel `{entry}`"))?;
+            named = CStr::from_ptr(name).to_string_lossy().into_owned();
+        }
+    }
+    // SAFETY: the caller promises that the program is alive and compiled.
+    let ptx = unsafe { nvrtc::get_ptx(program) };
+    let ptx = ptx.map_err(|error| format!("nvrtcGetPTX failed: {error}"))?;
+    Ok((ptx.into_iter().map(|byte| byte.cast_unsigned()).collect(), named))
 }
 
 /// The newest architecture that NVRTC supports among those older than `own`. `None` if it
@@ -125,7 +195,7 @@ fn compile_ptx(major: u32, minor: u32) -> Result<Vec<std::ffi::c_char>, GpuError
 ///
 /// # Safety
 /// NVRTC must be loaded.
-pub(super) unsafe fn newest_known(own: u32) -> Option<u32> {
+unsafe fn newest_known(own: u32) -> Option<u32> {
     let mut count = 0;
     // SAFETY: the caller promises that NVRTC is loaded; the list has room for as many
     // entries as NVRTC counted.
@@ -144,7 +214,7 @@ pub(super) unsafe fn newest_known(own: u32) -> Option<u32> {
 ///
 /// # Safety
 /// The program must be alive.
-pub(super) unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
+unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
     // SAFETY: the caller promises that the program is alive.
     match unsafe { nvrtc::get_program_log(program) } {
         // SAFETY: NVRTC terminates the log with a zero.

@@ -3,11 +3,10 @@
 //! All of it happens in the context that is current: the device's, which keeps what was loaded.
 
 use super::error::{GpuError, check};
-use super::module::{compiler, log_of, newest_known};
+use super::module::Source;
 use crate::kernels::{Code, Geometry, Image, Parameter};
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option as JitOption};
-use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CString, c_void};
 use std::rc::Rc;
 
 /// A user's kernel on a device.
@@ -31,8 +30,8 @@ impl OwnFunction {
         };
         let (image, entry) = match &code.image {
             Image::Source { text, headers } => {
-                compiler()?;
-                compiled(code, text, headers, architecture).map_err(failed)?
+                let source = Source { text, file: &code.file, headers, entry: Some(&code.entry) };
+                source.compiled(architecture)?.map_err(failed)?
             }
             Image::Ptx(text) => {
                 let text = CString::new(text.as_str());
@@ -164,74 +163,6 @@ impl OwnCode {
         check("cuLaunchKernel", unsafe {
             sys::cuLaunchKernel(function, x, y, z, i, j, k, shared_bytes, stream, parameters, none)
         })
-    }
-}
-
-/// Compiles source: its PTX, and the name that the entry has in it.
-fn compiled(
-    code: &Code,
-    text: &str,
-    headers: &[(String, String)],
-    architecture: u32,
-) -> Result<(Vec<u8>, String), String> {
-    let c_string =
-        |text: &str| CString::new(text).map_err(|_| "it contains a zero byte".to_owned());
-    let (source, file, entry) = (c_string(text)?, c_string(&code.file)?, c_string(&code.entry)?);
-    let of = |which: fn(&(String, String)) -> &String| {
-        headers.iter().map(|one| c_string(which(one))).collect::<Result<Vec<_>, _>>()
-    };
-    let (names, texts) = (of(|one| &one.0)?, of(|one| &one.1)?);
-    let pointers =
-        |all: &[CString]| all.iter().map(|one| one.as_ptr()).collect::<Vec<*const c_char>>();
-    let (names, texts) = (pointers(&names), pointers(&texts));
-    let count = i32::try_from(headers.len()).map_err(|_| "it has too many headers".to_owned())?;
-    let mut program = std::ptr::null_mut();
-    // SAFETY: all strings are zero-terminated and live until the program is created.
-    let created = unsafe {
-        let (source, file) = (source.as_ptr(), file.as_ptr());
-        let (texts, names) = (texts.as_ptr(), names.as_ptr());
-        nvrtc_sys::nvrtcCreateProgram(&raw mut program, source, file, count, texts, names)
-    };
-    created.result().map_err(|error| format!("nvrtcCreateProgram failed: {error}"))?;
-    let options =
-        |number: u32| [format!("--gpu-architecture=compute_{number}"), "--std=c++17".to_owned()];
-    // SAFETY: the program was created above and is destroyed once, below.
-    unsafe {
-        let named = nvrtc_sys::nvrtcAddNameExpression(program, entry.as_ptr()).result();
-        let mut compiled =
-            named.and_then(|()| nvrtc::compile_program(program, &options(architecture)));
-        if compiled.is_err()
-            && let Some(older) = newest_known(architecture)
-        {
-            compiled = nvrtc::compile_program(program, &options(older));
-        }
-        let result = match compiled {
-            Ok(()) => lowered(program, &entry),
-            Err(_) => Err(log_of(program)),
-        };
-        let _ = nvrtc::destroy_program(program);
-        result
-    }
-}
-
-/// The PTX of a compiled program, and the name that the entry has in it.
-///
-/// # Safety
-/// The program must be alive and compiled.
-unsafe fn lowered(
-    program: nvrtc_sys::nvrtcProgram,
-    entry: &CStr,
-) -> Result<(Vec<u8>, String), String> {
-    let mut name = std::ptr::null();
-    // SAFETY: the caller promises that the program is alive; NVRTC keeps the name as long.
-    unsafe {
-        let found = nvrtc_sys::nvrtcGetLoweredName(program, entry.as_ptr(), &raw mut name);
-        let entry = entry.to_string_lossy();
-        found.result().map_err(|_| format!("it has no kernel `{entry}`"))?;
-        let name = CStr::from_ptr(name).to_string_lossy().into_owned();
-        let ptx =
-            nvrtc::get_ptx(program).map_err(|error| format!("nvrtcGetPTX failed: {error}"))?;
-        Ok((ptx.into_iter().map(|byte| byte.cast_unsigned()).collect(), name))
     }
 }
 

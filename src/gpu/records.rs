@@ -9,7 +9,7 @@
 //! "`CUpti_ActivityMemset3`", "`CUpti_ActivityMemcpyPtoP3`", "`CUpti_ActivityAPI`").
 
 use super::error::GpuError;
-use super::libraries::open;
+use super::libraries::{check, open};
 use super::vendor::{AnyRecorder, Record, Work};
 use crate::machine::Direction;
 use std::alloc::{Layout, alloc, dealloc};
@@ -135,13 +135,6 @@ impl Drop for Enabled<'_> {
             let _ = unsafe { (self.recorder.disable)(*kind) };
         }
     }
-}
-
-fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
-    if status == 0 {
-        return Ok(());
-    }
-    Err(GpuError::Call { call, name: format!("status {status}") })
 }
 
 const LAYOUT: Layout = match Layout::from_size_align(BUFFER, 8) {

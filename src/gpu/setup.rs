@@ -50,7 +50,7 @@ impl<'d> NewModule<'d> {
     /// # Errors
     /// If the driver refuses.
     pub fn load(device: &'d Device, image: &str) -> Result<Self, GpuError> {
-        let image = image.bytes().chain([0]).map(|byte| byte as std::ffi::c_char).collect();
+        let image = image.bytes().chain([0]).collect();
         let module = device.context().within(|| Module::bare(image))?;
         Ok(Self { device, module })
     }
