@@ -4,7 +4,7 @@
 use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::need;
-use super::movable::Ready;
+use super::prepared::Prepared;
 use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuError};
 use crate::machine::StreamId;
 use crate::program::{Call, Program, Route};
@@ -26,9 +26,9 @@ struct Marks<D: AnyDevice> {
 pub(super) fn timeline<D: AnyDevice>(
     device: Option<&D>,
     program: &Program,
-    (body, made): (&[Ready<'_, D>], &[usize]),
+    (body, made): (&[Prepared<'_, D>], &[usize]),
     handles: &Handles<D>,
-    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<Timeline, ExecuteError> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
@@ -77,11 +77,11 @@ fn marks<D: AnyDevice>(
 
 /// Makes a call between its timing events, if it has any.
 fn marked<D: AnyDevice>(
-    call: &Ready<'_, D>,
+    call: &Prepared<'_, D>,
     handles: &Handles<D>,
     marks: Option<&Marks<D>>,
     mark: fn(&D::Stream, &D::Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<(), ExecuteError> {
     if let Some(Marks { stream, before, .. }) = marks {
         mark(&handles.streams[stream.0], before)?;
@@ -97,10 +97,10 @@ fn marked<D: AnyDevice>(
 /// with its stream. Each has been launched once, because the first launch takes longer.
 fn marked_graphs<D: AnyDevice>(
     program: &Program,
-    body: &[Ready<'_, D>],
+    body: &[Prepared<'_, D>],
     handles: &Handles<D>,
     marks: &BTreeMap<usize, Marks<D>>,
-    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
+    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<BTreeMap<usize, (usize, D::ExecutableGraph)>, ExecuteError> {
     let mut graphs = BTreeMap::new();
     for mut graph in program.graphs() {

@@ -2,7 +2,7 @@
 
 use super::by_events::engine_of;
 use super::error::ExecuteError;
-use super::movable::Ready;
+use super::prepared::Prepared;
 use crate::gpu::{AnyDevice, AnyRecorder, Record, Work};
 use crate::program::Program;
 use crate::timeline::{Activity, Lane, Timeline};
@@ -17,8 +17,8 @@ type Made = (usize, Range<u64>);
 /// is missing or in use, or the records do not tell the calls apart.
 pub(super) fn timeline<D: AnyDevice>(
     program: &Program,
-    (body, made): (&[Ready<'_, D>], &[usize]),
-    make: &mut impl FnMut(&Ready<'_, D>) -> Result<(), ExecuteError>,
+    (body, made): (&[Prepared<'_, D>], &[usize]),
+    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
 ) -> Result<Option<Timeline>, ExecuteError> {
     let Some(recorder) = D::recorder() else {
         return Ok(None);

@@ -66,45 +66,24 @@ impl<D: AnyDevice> Memories<D> {
         program: &Program,
         contents: &Contents,
     ) -> Result<Self, ExecuteError> {
-        let mut memories = Vec::new();
-        for allocation in &program.allocations {
-            let Some(id) = allocation.holds else {
-                memories.push(Memory::None);
-                continue;
-            };
-            let values = contents.of(id);
-            memories.push(match workload.buffer(id).home {
-                Home::Device => {
-                    let (device, bytes) = (need(device)?, room(allocation));
-                    let memory = device.allocate(bytes)?;
-                    write(device, (memory.address(), bytes), 0, values)?;
-                    Memory::Device(memory)
-                }
-                Home::Host(home)
-                    if program.needs_device() && (home.is_pinned() || is_combined(allocation)) =>
-                {
-                    let (device, bytes) = (need(device)?, room(allocation));
-                    let pinned = match is_combined(allocation) {
-                        true => device.allocate_write_combined(bytes)?,
-                        false => device.allocate_pinned(bytes)?,
-                    };
-                    // SAFETY: the memory was just allocated with room for all values, and
-                    // nobody else uses it.
-                    unsafe {
-                        let target = pinned.address() as *mut f32;
-                        target.copy_from_nonoverlapping(values.as_ptr(), values.len());
-                    }
-                    Memory::Pinned(pinned)
+        let mut memories = Self(program.allocations.iter().map(|_| Memory::None).collect());
+        for (index, allocation) in program.allocations.iter().enumerate() {
+            let Some(id) = allocation.holds else { continue };
+            let combined = Place::Host(HostMemory::WriteCombined);
+            let place = match workload.buffer(id).home {
+                Home::Device => Place::FIRST_DEVICE,
+                Home::Host(_) if program.needs_device() && allocation.place == combined => combined,
+                Home::Host(home) if program.needs_device() && home.is_pinned() => {
+                    Place::Host(HostMemory::Pinned)
                 }
                 // For the CPU alone, pinned memory is like any other.
-                Home::Host(_) | Home::Scratch => {
-                    let mut pages = PageMemory::new(allocation.bytes)?;
-                    pages.as_mut_slice()[..values.len()].copy_from_slice(values);
-                    Memory::Pageable(pages)
-                }
-            });
+                Home::Host(_) | Home::Scratch => Place::Host(HostMemory::Pageable),
+            };
+            let held = Allocation { place, ..allocation.clone() };
+            memories.allocate(device, index, &held)?;
+            memories.put(device, (index, &held), 0, contents.of(id))?;
         }
-        Ok(Self(memories))
+        Ok(memories)
     }
 
     /// Makes an allocation of the plan's set-up.
@@ -114,15 +93,12 @@ impl<D: AnyDevice> Memories<D> {
         index: usize,
         allocation: &Allocation,
     ) -> Result<(), ExecuteError> {
+        let room = room(allocation);
         self.0[index] = match allocation.place {
-            Place::Device(id) => {
-                Memory::Device(need(device)?.nth(id.0)?.allocate(room(allocation))?)
-            }
-            Place::Host(HostMemory::Pinned) => {
-                Memory::Pinned(need(device)?.allocate_pinned(room(allocation))?)
-            }
+            Place::Device(id) => Memory::Device(need(device)?.nth(id.0)?.allocate(room)?),
+            Place::Host(HostMemory::Pinned) => Memory::Pinned(need(device)?.allocate_pinned(room)?),
             Place::Host(HostMemory::WriteCombined) => {
-                Memory::Pinned(need(device)?.allocate_write_combined(allocation.bytes)?)
+                Memory::Pinned(need(device)?.allocate_write_combined(room)?)
             }
             Place::Host(HostMemory::Managed) => {
                 let memory = need(device)?.allocate_managed(allocation.bytes)?;
@@ -137,6 +113,26 @@ impl<D: AnyDevice> Memories<D> {
                 Memory::Pageable(pages)
             }
         };
+        Ok(())
+    }
+
+    /// Puts values into an allocation, from the element at `start` on.
+    fn put(
+        &mut self,
+        device: Option<&D>,
+        (index, allocation): (usize, &Allocation),
+        start: usize,
+        values: &[f32],
+    ) -> Result<(), ExecuteError> {
+        if let Some(address) = self.0[index].host_address() {
+            // SAFETY: the allocation holds that many values and is borrowed exclusively.
+            let target = unsafe { slice::from_raw_parts_mut(address, allocation.bytes.in_f32s()) };
+            target[start..start + values.len()].copy_from_slice(values);
+        } else if let (Some(address), Place::Device(id)) =
+            (self.0[index].device_address(), allocation.place)
+        {
+            write(need(device)?.nth(id.0)?, (address, room(allocation)), start, values)?;
+        }
         Ok(())
     }
 
@@ -251,18 +247,7 @@ impl<D: AnyDevice> Memories<D> {
             // If there are fewer values than elements, they are repeated.
             for start in (0..length).step_by(values.len().max(1)) {
                 let values = &values[..values.len().min(length - start)];
-                if let Some(address) = self.0[index].host_address() {
-                    // SAFETY: the allocation holds that many values and is borrowed
-                    // exclusively.
-                    let target = unsafe { slice::from_raw_parts_mut(address, length) };
-                    target[start..start + values.len()].copy_from_slice(values);
-                }
-                if let (Some(address), Place::Device(id)) =
-                    (self.0[index].device_address(), allocation.place)
-                {
-                    let there = (address, room(allocation));
-                    write(need(device)?.nth(id.0)?, there, start, values)?;
-                }
+                self.put(device, (index, allocation), start, values)?;
             }
         }
         Ok(device.map_or(Ok(()), D::make_current)?)
@@ -291,10 +276,6 @@ impl<D: AnyDevice> Memories<D> {
         }
         Ok(Cow::Owned(values))
     }
-}
-
-fn is_combined(allocation: &Allocation) -> bool {
-    allocation.place == Place::Host(HostMemory::WriteCombined)
 }
 
 /// What an allocation takes: contents are set and read in whole `f32` values.

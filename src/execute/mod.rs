@@ -6,7 +6,6 @@
 
 mod by_events;
 mod by_records;
-mod copies;
 mod data;
 mod effort;
 mod error;

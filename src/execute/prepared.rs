@@ -1,203 +1,224 @@
 //! A plan's body with every name resolved to an address or a handle, so that running it
 //! is one driver call after another.
 
-use super::copies::PreparedCopy;
 use super::error::ExecuteError;
 use super::handles::Handles;
 use super::memory::{Memories, need};
-use crate::gpu::{AnyDevice, AnyEvent, AnyStream};
+use crate::gpu::{AnyDevice, AnyEvent, AnyStream, GpuError, RowShape, RowSide};
 use crate::host::{Operand, Team};
-use crate::kernels::{Arguments, Kernel};
-use crate::machine::{DeviceId, Residence};
+use crate::kernels::Kernel;
+use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{
-    Allocation, Awaited, Call, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Slice,
-    Step,
+    Awaited, Call, CopyBy, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Route, Rows,
+    Sides, Slice, Step, Threads,
 };
 use crate::units::Bytes;
 use std::time::Duration;
 
-/// One call with its handles and addresses, ready to be made. A stream and an event are given by
-/// their places among the handles. The graph of a replay is `None` until its calls have been
-/// captured.
-pub(super) enum Prepared<'d, D: AnyDevice> {
-    Use(&'d D),
-    Clear { stream: usize, target: u64, bytes: Bytes },
-    Copy(PreparedCopy<'d, D>),
-    Prefetch { stream: usize, target: Slice, to: Residence },
-    Launch { stream: usize, launch: D::Launch },
-    Record { stream: usize, event: usize },
-    Wait { stream: usize, event: usize },
-    Replay { stream: usize, graph: Option<D::ExecutableGraph> },
-    Synchronize { stream: usize },
-    SynchronizeEvent { event: usize },
-    SynchronizeDevice(&'d D),
-    Memory(MemoryCall<'d, D>),
-    Work(Duration),
-    Compute(Computation),
+/// A call with its handles and addresses, ready to be made.
+///
+/// The addresses lie in the plan's live allocations, and every pass ends with a wait for everything
+/// that it has issued: that is why what it does with memory is sound.
+pub(super) type Prepared<'d, D> =
+    Box<dyn Fn(&Handles<D>, &mut Memories<D>, &Team) -> Result<(), ExecuteError> + 'd>;
+
+/// A call to a stream.
+pub(super) fn on_stream<'d, D: AnyDevice>(
+    stream: StreamId,
+    make: impl Fn(&D::Stream) -> Result<(), GpuError> + 'd,
+) -> Prepared<'d, D> {
+    Box::new(move |handles, _, _| Ok(make(&handles.streams[stream.0])?))
 }
 
-/// A call that takes memory, gives it back, renews it or pins it.
-pub(super) struct MemoryCall<'d, D> {
-    index: usize,
-    allocation: &'d Allocation,
-    device: Option<&'d D>,
-    stream: Option<usize>,
-    change: MemoryChange,
-}
-
-/// A step on the CPU, with the addresses and lengths of its operands.
-pub(super) struct Computation {
-    kernel: Kernel,
-    arguments: Arguments,
-    inputs: Vec<(*const f32, usize)>,
-    output: (*mut f32, usize),
-    lead: usize,
-    /// Size of the host memory that the plan uses in a pass.
+pub(super) fn prepared<'d, D: AnyDevice>(
+    (program, call): (&'d Program, &Call),
     footprint: Bytes,
+    (device, handles): (Option<&'d D>, &Handles<D>),
+    memories: &mut Memories<D>,
+) -> Result<Prepared<'d, D>, ExecuteError> {
+    if let Some((id, change)) = call.memory_change() {
+        let (allocation, stream) = (program.allocation(id), call.stream());
+        return Ok(Box::new(move |handles, memories, _| {
+            let stream = stream.map(|one| &handles.streams[one.0]);
+            memories.change((id.0, allocation), change, (device, stream))
+        }));
+    }
+    match call.awaited() {
+        Some(Awaited::Stream(stream)) => return Ok(on_stream::<D>(stream, D::Stream::synchronize)),
+        Some(Awaited::Event(event)) => {
+            return Ok(Box::new(move |handles, _, _| Ok(handles.events[event.0].synchronize()?)));
+        }
+        Some(Awaited::Device(DeviceId(id))) => {
+            let device = need(device)?.nth(id)?;
+            return Ok(Box::new(move |_, _, _| Ok(device.synchronize()?)));
+        }
+        Some(Awaited::Thread(_)) | None => {}
+    }
+    Ok(match *call {
+        Call::Clear { stream, ref target } => {
+            let (target, bytes) = (memories.on_device(target), target.length);
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.clear(target, bytes) })
+        }
+        Call::Copy { .. } => copy((program, call), device, memories)?,
+        Call::Prefetch { stream, target, to } => Box::new(move |handles, memories, _| {
+            memories.prefetch(&handles.streams[stream.0], &target, to)
+        }),
+        Call::Use(DeviceId(id)) => {
+            let device = need(device)?.nth(id)?;
+            Box::new(move |_, _, _| Ok(device.make_current()?))
+        }
+        Call::Launch { stream, ref step } => {
+            let DeviceId(id) = program.device_of(stream);
+            let device = need(device)?.nth(id)?;
+            let launch = match step {
+                Step::Library(step) => launch(step, device, memories)?,
+                Step::Own(step) => own_launch((program, step), device, memories)?,
+            };
+            handles.streams[stream.0].prepare(&launch)?;
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.launch(&launch) })
+        }
+        Call::Record { stream, event } => Box::new(move |handles, _, _| {
+            Ok(handles.streams[stream.0].record(&handles.events[event.0])?)
+        }),
+        Call::Wait { stream, event } => Box::new(move |handles, _, _| {
+            Ok(handles.streams[stream.0].wait(&handles.events[event.0])?)
+        }),
+        Call::Replay { .. } => Box::new(|_, _, _| unreachable!("its graph is captured first")),
+        // The thread is busy: a system call could give the core away.
+        Call::Work { time } => Box::new(move |_, _, _| {
+            let (start, time) = (D::now(), Duration::from_nanos(time.nanos()));
+            while D::now() - start < time {
+                std::hint::spin_loop();
+            }
+            Ok(())
+        }),
+        Call::Compute { step: Step::Library(ref step) } => computation(step, footprint, memories),
+        _ => unreachable!("one thread makes all calls, the CPU has no code: checked before"),
+    })
 }
 
-impl Computation {
-    pub fn new<D: AnyDevice>(
-        step: &LibraryStep,
-        footprint: Bytes,
-        memories: &mut Memories<D>,
-    ) -> Self {
-        let count = |bytes: Bytes| bytes.as_usize() / 4;
-        let input = |slice| memories.on_host(slice).cast_const();
-        Self {
-            kernel: step.kernel,
-            arguments: step.arguments,
-            inputs: {
-                let lengths = step.inputs.iter().map(|slice| count(slice.length));
-                step.inputs.iter().map(input).zip(lengths).collect()
-            },
-            output: (memories.on_host(&step.output), count(step.output.length)),
-            lead: step.lead as usize,
-            footprint,
-        }
-    }
-
-    pub fn run(&self, team: &Team) {
-        let (start, length) = self.output;
-        // SAFETY: the slices lie within live allocations. An input that is the output
-        // itself is passed as `Operand::Output`, and a checked plan has no other input
-        // that overlaps it.
+/// A step on the CPU. `footprint`: the host memory that the plan uses in a pass.
+fn computation<'d, D: AnyDevice>(
+    step: &LibraryStep,
+    footprint: Bytes,
+    memories: &mut Memories<D>,
+) -> Prepared<'d, D> {
+    let count = |slice: &Slice| slice.length.as_usize() / 4;
+    let (kernel, arguments, lead) = (step.kernel, step.arguments, step.lead as usize);
+    let inputs = step.inputs.iter();
+    let inputs: Vec<(*const f32, usize)> =
+        inputs.map(|slice| (memories.on_host(slice).cast_const(), count(slice))).collect();
+    let (start, length) = (memories.on_host(&step.output), count(&step.output));
+    Box::new(move |_, _, team| {
+        // SAFETY: see `Prepared`. An input that is the output itself is passed as
+        // `Operand::Output`, and a checked plan has no other input that overlaps it.
         let output = unsafe { std::slice::from_raw_parts_mut(start, length) };
         let operand = |&(input, length): &(*const f32, usize)| {
             if std::ptr::eq(input, start) {
                 Operand::Output
             } else {
-                // SAFETY: the slice lies within a live allocation.
+                // SAFETY: see `Prepared`.
                 Operand::Array(unsafe { std::slice::from_raw_parts(input, length) })
             }
         };
         // An array on the stack: an allocation would take a thirtieth of the time of a
         // small kernel.
-        let inputs: [_; Kernel::MOST_INPUTS] =
-            std::array::from_fn(|index| self.inputs.get(index).map_or(Operand::Output, operand));
-        let inputs = &inputs[..self.inputs.len()];
-        let kernel = (self.kernel, &self.arguments);
-        team.run_around(self.footprint, kernel, inputs, output, self.lead);
-    }
+        let operands: [_; Kernel::MOST_INPUTS] =
+            std::array::from_fn(|index| inputs.get(index).map_or(Operand::Output, operand));
+        let operands = &operands[..inputs.len()];
+        team.run_around(footprint, (kernel, &arguments), operands, output, lead);
+        Ok(())
+    })
 }
 
-impl<'d, D: AnyDevice> Prepared<'d, D> {
-    pub fn new(
-        (program, call): (&'d Program, &Call),
-        footprint: Bytes,
-        (device, handles): (Option<&'d D>, &Handles<D>),
-        memories: &mut Memories<D>,
-    ) -> Result<Self, ExecuteError> {
-        if let Some((id, change)) = call.memory_change() {
-            let (allocation, stream) = (program.allocation(id), call.stream().map(|one| one.0));
-            let call = MemoryCall { index: id.0, allocation, device, stream, change };
-            return Ok(Self::Memory(call));
-        }
-        match call.awaited() {
-            Some(Awaited::Stream(stream)) => return Ok(Self::Synchronize { stream: stream.0 }),
-            Some(Awaited::Event(event)) => return Ok(Self::SynchronizeEvent { event: event.0 }),
-            Some(Awaited::Device(DeviceId(id))) => {
-                return Ok(Self::SynchronizeDevice(need(device)?.nth(id)?));
-            }
-            Some(Awaited::Thread(_)) | None => {}
-        }
-        Ok(match call {
-            Call::Clear { stream, target } => Self::Clear {
-                stream: stream.0,
-                target: memories.on_device(target),
-                bytes: target.length,
-            },
-            Call::Copy { .. } => Self::Copy(PreparedCopy::new((program, call), device, memories)?),
-            Call::Prefetch { stream, target, to } => {
-                Self::Prefetch { stream: stream.0, target: *target, to: *to }
-            }
-            Call::Use(DeviceId(id)) => Self::Use(need(device)?.nth(*id)?),
-            Call::Launch { stream, step } => {
-                let DeviceId(id) = program.device_of(*stream);
-                let device = need(device)?.nth(id)?;
-                let launch = match step {
-                    Step::Library(step) => launch(step, device, memories)?,
-                    Step::Own(step) => own_launch((program, step), device, memories)?,
-                };
-                handles.streams[stream.0].prepare(&launch)?;
-                Self::Launch { stream: stream.0, launch }
-            }
-            Call::Record { stream, event } => Self::Record { stream: stream.0, event: event.0 },
-            Call::Wait { stream, event } => Self::Wait { stream: stream.0, event: event.0 },
-            Call::Replay { stream, .. } => Self::Replay { stream: stream.0, graph: None },
-            Call::Work { time } => Self::Work(Duration::from_nanos(time.nanos())),
-            Call::Compute { step: Step::Library(step) } => {
-                Self::Compute(Computation::new(step, footprint, memories))
-            }
-            _ => unreachable!("one thread makes all calls, the CPU has no code: checked before"),
-        })
+/// A copy. A checked plan copies nothing onto itself, and nothing else uses the two sides of a
+/// host's copy while the host copies.
+fn copy<'d, D: AnyDevice>(
+    (program, call): (&Program, &Call),
+    device: Option<&'d D>,
+    memories: &mut Memories<D>,
+) -> Result<Prepared<'d, D>, ExecuteError> {
+    let Sides { by, from, to, rows } = call.sides();
+    let (Some(by), Some(from), Some(to)) = (by, from, to) else {
+        unreachable!("{call:?} is no copy");
+    };
+    let bytes = from.length;
+    let (stream, route) = match by {
+        CopyBy::Stream(stream, route) => (stream, route),
+        CopyBy::Host(threads) => return Ok(host_copy([from, to], threads, memories)),
+    };
+    if let Some(rows) = rows {
+        return Ok(rows_copy(stream, route, ([from, to], rows), memories));
     }
+    Ok(match route {
+        Route::Crossing(Direction::HostToDevice) => {
+            let (from, to) = (memories.on_host(from), memories.on_device(to));
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.copy_in(from, to, bytes) })
+        }
+        Route::Crossing(Direction::DeviceToHost) => {
+            let (from, to) = (memories.on_device(from), memories.on_host(to));
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.copy_out(from, to, bytes) })
+        }
+        Route::ToPeer => {
+            let [_, DeviceId(there)] = program.peers_of(from, to);
+            let to = (need(device)?.nth(there)?, memories.on_device(to));
+            let from = memories.on_device(from);
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.copy_to_peer(from, to, bytes) })
+        }
+        Route::OnDevice => {
+            let (from, to) = (memories.on_device(from), memories.on_device(to));
+            // SAFETY: see `Prepared`.
+            on_stream::<D>(stream, move |stream| unsafe { stream.copy_on_device(from, to, bytes) })
+        }
+    })
+}
 
-    /// Makes the call.
-    #[inline]
-    pub fn make(
-        &self,
-        handles: &Handles<D>,
-        memories: &mut Memories<D>,
-        team: &Team,
-    ) -> Result<(), ExecuteError> {
-        let stream = |index: &usize| &handles.streams[*index];
-        // SAFETY: the addresses lie in the plan's live allocations, and every pass ends
-        // with a wait for everything that it has issued.
-        unsafe {
-            match self {
-                Self::Copy(copy) => copy.make(handles, team)?,
-                Self::Prefetch { stream: s, target, to } => {
-                    memories.prefetch(stream(s), target, *to)?;
-                }
-                Self::Use(device) => device.make_current()?,
-                Self::Launch { stream: s, launch } => stream(s).launch(launch)?,
-                Self::Record { stream: s, event } => stream(s).record(&handles.events[*event])?,
-                Self::Wait { stream: s, event } => stream(s).wait(&handles.events[*event])?,
-                Self::Replay { stream: s, graph } => {
-                    let graph = graph.as_ref().expect("graphs are captured during set-up");
-                    stream(s).replay(graph)?;
-                }
-                Self::Synchronize { stream: s } => stream(s).synchronize()?,
-                Self::Clear { stream: s, target, bytes } => stream(s).clear(*target, *bytes)?,
-                // The thread is busy: a system call could give the core away.
-                Self::Work(time) => {
-                    let start = D::now();
-                    while D::now() - start < *time {
-                        std::hint::spin_loop();
-                    }
-                }
-                Self::Compute(computation) => computation.run(team),
-                Self::SynchronizeEvent { event } => handles.events[*event].synchronize()?,
-                Self::SynchronizeDevice(device) => device.synchronize()?,
-                Self::Memory(MemoryCall { index, allocation, device, stream: s, change }) => {
-                    let s = s.as_ref().map(stream);
-                    memories.change((*index, *allocation), *change, (*device, s))?;
-                }
-            }
+/// A copy of rows that lie apart.
+fn rows_copy<'d, D: AnyDevice>(
+    stream: StreamId,
+    route: Route,
+    ([from, to], rows): ([&Slice; 2], Rows),
+    memories: &mut Memories<D>,
+) -> Prepared<'d, D> {
+    let on_host = match route {
+        Route::Crossing(Direction::HostToDevice) => [true, false],
+        Route::Crossing(Direction::DeviceToHost) => [false, true],
+        Route::OnDevice | Route::ToPeer => [false; 2],
+    };
+    let mut side = |slice: &Slice, on_host: bool| match on_host {
+        true => RowSide::Host(memories.on_host(slice)),
+        false => RowSide::Device(memories.on_device(slice)),
+    };
+    let shape = RowShape { row: rows.row, count: rows.count(from), pitch: rows.pitch };
+    let (from, to) = (side(from, on_host[0]), side(to, on_host[1]));
+    // SAFETY: see `Prepared`.
+    on_stream::<D>(stream, move |stream| unsafe { stream.copy_rows(from, to, shape) })
+}
+
+/// A copy that the host makes.
+fn host_copy<'d, D: AnyDevice>(
+    [from, to]: [&Slice; 2],
+    threads: Threads,
+    memories: &mut Memories<D>,
+) -> Prepared<'d, D> {
+    let count = from.length.as_usize();
+    let [from, to] = [from, to].map(|slice| memories.on_host(slice).cast::<u8>());
+    Box::new(move |_, _, team| {
+        // SAFETY: see `Prepared`.
+        let (from, to) = unsafe {
+            (std::slice::from_raw_parts(from, count), std::slice::from_raw_parts_mut(to, count))
+        };
+        match threads {
+            Threads::One => to.copy_from_slice(from),
+            Threads::All => team.copy(from, to),
         }
         Ok(())
-    }
+    })
 }
 
 /// Makes the calls of a set-up. What it allocates outside of streams is touched as well.
@@ -224,11 +245,11 @@ pub(super) fn make_once<D: AnyDevice>(
 ) -> Result<(), ExecuteError> {
     // Going through the whole program for every other call would take long.
     let footprint = if call.is_compute() { program.host_footprint() } else { Bytes::ZERO };
-    let prepared = Prepared::new((program, call), footprint, (device, handles), memories)?;
+    let prepared = prepared((program, call), footprint, (device, handles), memories)?;
     if let (Some(device), Some(stream)) = (device, call.stream()) {
         device.nth(program.device_of(stream).0)?.make_current()?;
     }
-    prepared.make(handles, memories, team)
+    prepared(handles, memories, team)
 }
 
 fn own_launch<D: AnyDevice>(

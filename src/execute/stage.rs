@@ -8,9 +8,9 @@ use super::error::ExecuteError;
 use super::executor::{Executor, Expected};
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
-use super::movable::{Ready, Whole};
+use super::movable::Whole;
 use super::outputs::{check_calls, outputs};
-use super::prepared::{Prepared, make_once, make_setup};
+use super::prepared::{Prepared, make_once, make_setup, on_stream};
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;
@@ -42,7 +42,7 @@ const PASSES_TO_SETTLE: usize = 2;
 pub(super) struct Stage<'a, D: AnyDevice> {
     executor: &'a Executor<'a, D>,
     program: &'a Program,
-    body: Vec<Ready<'a, D>>,
+    body: Vec<Prepared<'a, D>>,
     /// Positions of the calls that the host makes: all calls of the body but those in
     /// graphs.
     made: Vec<usize>,
@@ -83,8 +83,8 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             stream.synchronize()?;
         }
         let whole = Whole::new(program);
-        let calls = program.body.iter().map(|call| (&whole, call));
-        let body = calls.map(|call| Ready::new(call, device, &handles, &mut memories));
+        let calls = program.body.iter();
+        let body = calls.map(|call| whole.ready(call, device, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();
         let is_shared = |call: &Call| call.cpu_threads(footprint) == Some(Threads::All);
@@ -187,7 +187,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let Self { executor, program, ref body, ref made, ref handles, ref mut memories, .. } =
             self;
         let (device, calls) = (executor.device, (&body[..], &made[..]));
-        let mut make = |call: &Ready<'_, D>| call.make(handles, memories, executor.team);
+        let mut make = |call: &Prepared<'_, D>| call(handles, memories, executor.team);
         let timeline = match by_records::timeline(program, calls, &mut make)? {
             Some(timeline) => timeline,
             None => by_events::timeline(device, program, calls, handles, &mut make)?,
@@ -203,11 +203,12 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             let Self { body, handles, memories, executor, .. } = self;
             let captured = handles.streams[graph.origin.0].capture(|| {
                 let mut calls = body[graph.calls].iter();
-                calls.try_for_each(|call| call.make(handles, memories, executor.team))
+                calls.try_for_each(|call| call(handles, memories, executor.team))
             })?;
-            let executable = Some(captured.instantiate()?);
-            let launch = Prepared::Replay { stream: graph.origin.0, graph: executable };
-            body[graph.launch] = Ready::Fixed(launch);
+            let executable = captured.instantiate()?;
+            // SAFETY: the memory of the plan outlives the pass, which waits for the graph.
+            let replay = move |stream: &D::Stream| unsafe { stream.replay(&executable) };
+            body[graph.launch] = on_stream::<D>(graph.origin, replay);
         }
         self.setup += (D::now() - start).into();
         Ok(())
@@ -219,7 +220,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let start = D::now();
         for _ in 0..self.rounds {
             for &at in &self.made {
-                self.body[at].make(&self.handles, &mut self.memories, self.executor.team)?;
+                self.body[at](&self.handles, &mut self.memories, self.executor.team)?;
             }
         }
         Ok(((D::now() - start) / self.rounds).into())
