@@ -13,7 +13,8 @@ use rand::seq::IndexedRandom;
 const WORKLOADS: u64 = 1;
 const PLANS: u64 = 2;
 
-/// The most plans of a kind that are drawn of one workload.
+/// The most plans of a kind that are drawn of one workload. Pinned memory gets more, because most
+/// plans that anybody would choose are pinned.
 const fn most(kind: Handling) -> usize {
     match kind {
         Handling::Cpu | Handling::Pageable | Handling::Graph => 1,
@@ -53,22 +54,12 @@ pub fn draw(plans: usize, seed: u64) -> Vec<Drawn> {
 }
 
 /// A few plans of each kind.
-fn chosen(plans: &[Plan], random: &mut ChaCha8Rng) -> Vec<Plan> {
+pub(super) fn chosen(plans: &[Plan], random: &mut ChaCha8Rng) -> Vec<Plan> {
     let mut chosen = Vec::new();
     for kind in Handling::ALL {
-        let is_meant = |plan: &Plan| Handling::of(&plan.program) == kind;
-        chosen.extend(some_of(plans, is_meant, most(kind), random));
+        let is_meant = |plan: &&Plan| Handling::of(&plan.program) == kind;
+        let meant: Vec<&Plan> = plans.iter().filter(is_meant).collect();
+        chosen.extend(meant.sample(random, most(kind)).map(|&plan| plan.clone()));
     }
     chosen
-}
-
-/// At most so many of the plans that are meant, chosen at random.
-pub(super) fn some_of(
-    plans: &[Plan],
-    is_meant: impl Fn(&Plan) -> bool,
-    most: usize,
-    random: &mut ChaCha8Rng,
-) -> Vec<Plan> {
-    let meant: Vec<&Plan> = plans.iter().filter(|plan| is_meant(plan)).collect();
-    meant.sample(random, most).map(|&plan| plan.clone()).collect()
 }

@@ -104,10 +104,8 @@ mod own_kernels;
 mod predicted;
 mod random_scenario;
 mod runner;
-mod scenario_text;
 mod score;
 mod shard;
-mod trial_scenario;
 mod trials;
 
 pub use accuracy::assess;
@@ -115,8 +113,8 @@ pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_asse
 pub use drawn::{Drawn, draw};
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, Which, digest, predict};
+pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};
 pub use runner::{Event, Job, Runner, StudyError, Traced};
 pub use score::score;
 pub use shard::Shard;
-pub use trial_scenario::{TRIAL_KERNELS, trial_scenarios};
 pub use trials::TrialError;

@@ -4,12 +4,11 @@
 //! A [`Runner`](super::Runner) gives a plan all its turns at once. The turns of a trial are spread
 //! over the whole pass instead, so that it meets the machine as the measurements do.
 
-use super::drawn::some_of;
-use super::trial_scenario::trial_scenarios;
+use super::drawn::chosen;
+use super::random_scenario::trial_scenarios;
 use crate::execute::{Effort, ExecuteError, Executor, InTurn};
 use crate::gpu::{AnyDevice, Device};
 use crate::host::Team;
-use crate::machine::HostMemory;
 use crate::program::Program;
 use crate::samples::{CalibrationExtent, Provenance, Recorder, Samples, Trial};
 use crate::scenario::Workload;
@@ -27,11 +26,6 @@ const fn workloads(extent: CalibrationExtent) -> usize {
         CalibrationExtent::Quick => 0,
     }
 }
-
-/// Plans tried of each workload with pageable host memory. Pinned memory gets more, because most
-/// plans that anybody would choose are pinned.
-const PAGEABLE: usize = 1;
-const PINNED: usize = 3;
 
 /// A trial whose plan did not run, or computed a wrong result.
 #[derive(Debug, thiserror::Error)]
@@ -174,7 +168,7 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let planned = |scenario: String| {
         let workload = Workload::from_toml("trial", &scenario).expect("trials are scenarios");
-        let plans = chosen(candidates(&workload).plans, &mut random);
+        let plans = chosen(&candidates(&workload).plans, &mut random);
         let trial = |plan: &Plan| Trial {
             scenario: scenario.clone(),
             plan: plan.name(),
@@ -187,15 +181,4 @@ fn planned(count: usize, seed: u64) -> Vec<Planned> {
         Planned { workload, programs, trials }
     };
     trial_scenarios(count, seed).into_iter().map(planned).collect()
-}
-
-/// The CPU's plan, and a random choice of the others.
-fn chosen(plans: Vec<Plan>, random: &mut ChaCha8Rng) -> Vec<Plan> {
-    let (mut chosen, others): (Vec<Plan>, Vec<Plan>) =
-        plans.into_iter().partition(|plan| plan.program.computes_on_cpu());
-    for (memory, most) in [(HostMemory::Pageable, PAGEABLE), (HostMemory::Pinned, PINNED)] {
-        let is_meant = |plan: &Plan| plan.host_memory() == memory;
-        chosen.extend(some_of(&others, is_meant, most, random));
-    }
-    chosen
 }
