@@ -79,12 +79,12 @@ impl Profile {
     /// If it was not measured.
     pub fn graph_call(&self, call: GraphCall, nodes: usize) -> Result<Span, Unknown> {
         let graph = &self.graph;
-        let (cost, name) = match call {
-            GraphCall::Capture => (&graph.capture, "capturing"),
-            GraphCall::Instantiate => (&graph.instantiate, "instantiating"),
-            GraphCall::Launch => (&graph.launch, "launching"),
+        let cost = match call {
+            GraphCall::Capture => &graph.capture,
+            GraphCall::Instantiate => &graph.instantiate,
+            GraphCall::Launch => &graph.launch,
         };
-        let unknown = || Unknown::new(format!("the host cost of {name} a graph"));
+        let unknown = || Unknown::new(format!("the host cost of {} a graph", call.name()));
         let PerNode { per_graph, per_node } = cost.as_ref().ok_or_else(unknown)?;
         Ok(Span::from_nanos_f64((per_graph.ns + per_node.ns * nodes as f64).max(0.0)))
     }

@@ -3,6 +3,7 @@
 use super::definition::{Definition, Work};
 use super::named::named;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 named! {
     /// A kind of memory management.
@@ -45,16 +46,20 @@ named! {
     }
 }
 
-named! {
-    /// A part of what shows whether memory management waits for the device.
-    pub enum WaitPart {
-        /// On an idle device.
-        Idle = "idle", "on an idle device";
-        /// While the device works on a load that was just issued.
-        Busy = "busy", "on a busy device";
-        /// The load by itself, until a synchronisation returns.
-        Load = "load", "by what keeps the device busy";
-    }
+/// A part of what shows whether memory management waits for the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitPart {
+    /// On an idle device.
+    Idle,
+    /// While the device works on a load that was just issued.
+    Busy,
+    /// The load by itself, until a synchronisation returns.
+    Load,
+}
+
+impl WaitPart {
+    pub const ALL: [Self; 3] = [Self::Idle, Self::Busy, Self::Load];
 }
 
 impl MemoryWork {

@@ -1,16 +1,16 @@
 //! The timed parts of a trip to the device and back.
 
-use super::named::named;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-named! {
-    /// A part of a trip. Calls vary and the rest hardly does, so they are timed apart.
-    pub enum TripPart {
-        FirstCall = "first-call", "the first call";
-        NextCall = "next-call", "the next call";
-        /// From the return of the last call until a synchronisation returns.
-        Rest = "rest", "the rest";
-    }
+/// A part of a trip. Calls vary and the rest hardly does, so they are timed apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TripPart {
+    FirstCall,
+    NextCall,
+    /// From the return of the last call until a synchronisation returns.
+    Rest,
 }
 
 impl TripPart {
