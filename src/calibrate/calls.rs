@@ -115,42 +115,35 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         let (array, from, to) =
             (self.arrays[0].address(), self.pinned[0].as_mut_ptr(), self.pinned[1].as_mut_ptr());
         let time = clocked::<D, _, _>(|| {
-            (0..count as usize).try_for_each(|at| match call {
-                // SAFETY: all memory belongs to the context and outlives the stream's
-                // work.
-                TimedCall::Launch | TimedCall::Multiply | TimedCall::Transform => unsafe {
-                    stream.launch(launch)
-                },
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::CopyIn => unsafe { stream.copy_in(from, array, SHORT_COPY) },
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::CopyOut => unsafe { stream.copy_out(array, to, SHORT_COPY) },
-                TimedCall::Clear => self.clear(stream),
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::LaunchAndRecord => unsafe {
-                    stream.launch(&piece.kernel)?;
-                    stream.record(&self.ordering[1 + at])
-                },
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::WaitAndLaunch => unsafe {
-                    other.wait(&self.ordering[0])?;
-                    other.launch(&piece.kernel)
-                },
-                TimedCall::Record => stream.record(&self.ordering[1 + at]),
-                TimedCall::Wait => other.wait(&self.ordering[0]),
-                TimedCall::Synchronize => stream.synchronize(),
-                TimedCall::PeerCopy => self.issue(stream, OperationKind::PeerCopy, &piece),
-                TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::CopyOnDevice => unsafe {
-                    stream.copy_on_device(array, self.arrays[1].address(), SHORT_COPY)
-                },
-                // SAFETY: all memory belongs to the context and outlives the stream's work.
-                TimedCall::CopyRows => unsafe {
-                    stream.copy_rows(RowSide::Host(from), RowSide::Device(array), FEW_ROWS)
-                },
-                TimedCall::AllocateInStream | TimedCall::FreeInStream => {
-                    unreachable!("these are timed by themselves")
+            // SAFETY: all memory belongs to the context and outlives the stream's work.
+            (0..count as usize).try_for_each(|at| unsafe {
+                match call {
+                    TimedCall::Launch | TimedCall::Multiply | TimedCall::Transform => {
+                        stream.launch(launch)
+                    }
+                    TimedCall::CopyIn => stream.copy_in(from, array, SHORT_COPY),
+                    TimedCall::CopyOut => stream.copy_out(array, to, SHORT_COPY),
+                    // Clearing an array that kernels read would feed them zeros.
+                    TimedCall::Clear => {
+                        stream.clear(self.arrays[Kernel::MOST_INPUTS].address(), SHORT_COPY)
+                    }
+                    TimedCall::LaunchAndRecord => {
+                        stream.launch(&piece.kernel)?;
+                        stream.record(&self.ordering[1 + at])
+                    }
+                    TimedCall::WaitAndLaunch => {
+                        other.wait(&self.ordering[0])?;
+                        other.launch(&piece.kernel)
+                    }
+                    TimedCall::PeerCopy => self.issue(stream, OperationKind::PeerCopy, &piece),
+                    TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),
+                    TimedCall::CopyOnDevice => {
+                        stream.copy_on_device(array, self.arrays[1].address(), SHORT_COPY)
+                    }
+                    TimedCall::CopyRows => {
+                        stream.copy_rows(RowSide::Host(from), RowSide::Device(array), FEW_ROWS)
+                    }
+                    _ => unreachable!("these are timed by themselves, or among others"),
                 }
             })
         });
@@ -169,14 +162,6 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         unsafe { self.streams[0].launch(&launch)? };
         self.streams[0].synchronize()?;
         Ok(Some(launch))
-    }
-
-    /// Clears part of the array that kernels write. Clearing an array that they read
-    /// would feed them zeros.
-    fn clear(&self, stream: &D::Stream) -> Result<(), GpuError> {
-        let array = &self.arrays[Kernel::MOST_INPUTS];
-        // SAFETY: the array belongs to the context and outlives the stream's work.
-        unsafe { stream.clear(array.address(), SHORT_COPY) }
     }
 
     /// Host times of `count` launches beside no copy, beside a copy to the device and

@@ -235,9 +235,16 @@ pub(super) struct Piece<D: AnyDevice> {
 
 /// Times `work` by the host's clock.
 pub(super) fn clocked<D: AnyDevice, T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span, E> {
+    timed::<D, T, E>(work).map(|(_, time)| time)
+}
+
+/// What `work` makes, and how long that takes.
+pub(super) fn timed<D: AnyDevice, T, E>(
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<(T, Span), E> {
     let start = D::now();
-    work()?;
-    Ok(D::elapsed(start).into())
+    let made = work()?;
+    Ok((made, D::elapsed(start).into()))
 }
 
 /// The place that comes first after `changes` changes. It advances by one each time, and by one

@@ -3,7 +3,7 @@
 use super::context::{MeasurementContext, Piece};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, MOST_STREAMS, Sizes};
-use crate::gpu::{AnyDevice, AnyGraph, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{Quantity, ROTATED, SHORT_COPY, is_of_rate};
 use crate::units::{Bytes, Span};
@@ -80,10 +80,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             return self.held(|context| context.issue_turns(copy, streams, count, &piece));
         }
         let issue = || self.issue_turns(copy, streams, count, &piece);
-        let graph = self.streams[0].capture(issue)?.instantiate()?;
-        self.warm_up(&graph)?;
-        // SAFETY: all memory belongs to the context and outlives the stream's work.
-        self.held(|context| unsafe { context.streams[0].replay(&graph) })
+        let graph = self.streams[0].capture(issue)?;
+        self.replayed(&graph)
     }
 
     fn issue_turns(

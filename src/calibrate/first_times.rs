@@ -1,6 +1,6 @@
 //! The new process's side: it times what comes for the first time in it.
 
-use super::context::clocked;
+use super::context::{clocked, timed};
 use super::new_process::FirstTimes;
 use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, NewModule};
 use crate::kernels::{Arguments, Kernel};
@@ -14,9 +14,9 @@ use crate::units::{Bytes, Span};
 /// If there is no such GPU, or the driver or the compiler refuses something.
 pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
     const ELEMENTS: u64 = 1024;
-    let (device, context) = timed(|| Device::open(gpu))?;
+    let (device, context) = timed::<Device, _, _>(|| Device::open(gpu))?;
     let image = if image.is_empty() { device.module_image()? } else { image };
-    let (module, load) = timed(|| NewModule::load(&device, &image))?;
+    let (module, load) = timed::<Device, _, _>(|| NewModule::load(&device, &image))?;
     let stream = device.stream(0)?;
     let memory = device.allocate(Bytes::mib(1))?;
     let [from, to] = [memory.address(), memory.address() + memory.bytes().get() / 2];
@@ -35,14 +35,4 @@ pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
     let later = launch(Kernel::Scale)?;
     let nanos = [context, load, first, next, later].map(Span::nanos);
     Ok(FirstTimes { nanos, image })
-}
-
-/// What `work` makes, and how long that takes.
-fn timed<T>(work: impl FnOnce() -> Result<T, GpuError>) -> Result<(T, Span), GpuError> {
-    let mut made = None;
-    let time = clocked::<Device, _, _>(|| {
-        made = Some(work()?);
-        Ok::<_, GpuError>(())
-    })?;
-    Ok((made.expect("just made"), time))
 }

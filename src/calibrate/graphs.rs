@@ -1,7 +1,7 @@
 //! Graphs of dependent operations: what they cost the host, and how the device goes from
 //! node to node.
 
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, clocked, timed};
 use super::copies::rotation;
 use super::probe::{Counts, Probe};
 use super::round_trips::trip;
@@ -55,7 +55,7 @@ const WARM_UP: usize = 3;
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of a graph launch. The graph has been launched before, because the
     /// first launch takes longer.
-    fn replayed(&mut self, captured: &D::Graph) -> Result<Span, GpuError> {
+    pub fn replayed(&mut self, captured: &D::Graph) -> Result<Span, GpuError> {
         let graph = captured.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
@@ -85,14 +85,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// launching it into an idle stream.
     pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
-        let mut captured = None;
-        let capture =
-            clocked::<D, _, _>(|| self.capture(links()).map(|graph| captured = Some(graph)))?;
-        let mut executable = None;
-        let captured = captured.expect("the capture has not failed");
-        let instantiate =
-            clocked::<D, _, _>(|| captured.instantiate().map(|graph| executable = Some(graph)))?;
-        let executable = executable.expect("the instantiation has not failed");
+        let (captured, capture) = timed::<D, _, _>(|| self.capture(links()))?;
+        let (executable, instantiate) = timed::<D, _, _>(|| captured.instantiate())?;
         self.warm_up(&executable)?;
         let stream = &self.streams[0];
         // SAFETY: all memory belongs to the context and outlives the launch, which is

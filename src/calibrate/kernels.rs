@@ -78,9 +78,14 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             unsafe { self.streams[0].launch(&launch)? };
             self.streams[0].synchronize()?;
         }
+        self.launched(&launch, count)
+    }
+
+    /// Device time of `count` launches in a row, on memory of the context.
+    pub fn launched(&mut self, launch: &D::Launch, count: u64) -> Result<Span, GpuError> {
         self.held(|context| {
-            // SAFETY: the arrays have the largest size and outlive the stream's work.
-            (0..count).try_for_each(|_| unsafe { context.streams[0].launch(&launch) })
+            // SAFETY: all memory belongs to the context and outlives the stream's work.
+            (0..count).try_for_each(|_| unsafe { context.streams[0].launch(launch) })
         })
     }
 

@@ -86,23 +86,11 @@ impl ScenarioJob {
     ) -> Result<Vec<Measurement>, CalibrateError> {
         match self {
             Self::Own(job) => measure_own(device, job),
-            Self::Library(job) => measure_library(device, threads, job),
+            Self::Library(job) => match job.footprint {
+                None => on_device(device, job),
+                Some(footprint) => measure_twin(threads, job, footprint),
+            },
         }
-    }
-}
-
-/// Measures a kernel at a size. `threads` run its CPU twin.
-///
-/// # Errors
-/// If there is too little memory, or the device or the system refuses something.
-pub fn measure_library(
-    device: &Device,
-    threads: usize,
-    job: &LibraryJob,
-) -> Result<Vec<Measurement>, CalibrateError> {
-    match job.footprint {
-        None => on_device(device, job),
-        Some(footprint) => measure_twin(threads, job, footprint),
     }
 }
 

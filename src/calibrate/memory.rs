@@ -1,6 +1,6 @@
 //! Allocating, pinning and touching memory.
 
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, clocked, timed};
 use super::error::CalibrateError;
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
@@ -237,12 +237,8 @@ fn both<D: AnyDevice, T>(
     take: impl FnOnce() -> Result<T, CalibrateError>,
 ) -> Result<[Span; 2], CalibrateError> {
     before(None)?;
-    let mut kept = None;
-    let taken = clocked::<D, _, _>(|| {
-        kept = Some(take()?);
-        Ok::<_, CalibrateError>(())
-    })?;
-    before(kept.as_mut())?;
+    let (mut kept, taken) = timed::<D, _, _>(take)?;
+    before(Some(&mut kept))?;
     let given_back = clocked::<D, _, _>(|| {
         drop(kept);
         Ok::<_, CalibrateError>(())

@@ -47,7 +47,7 @@ mod twins;
 pub use context::HOST_MEMORY;
 pub use error::{CalibrateError, OtherSchedule};
 pub use first_times::first_times;
-pub use library_sizes::{LibraryJob, ScenarioJob, measure_library, measure_twin};
+pub use library_sizes::{LibraryJob, ScenarioJob, measure_twin};
 pub use multi_gpu::MOST_DEVICES;
 pub use new_process::{FirstTimes, NewProcess, first_uses};
 pub use own_kernels::{OwnJob, measure_own};

@@ -8,25 +8,12 @@ const MOST_BEHIND: f64 = 0.04;
 /// Less time than this share of the usual time gives too few samples to tell scatter from change.
 const LEAST: f64 = 0.3;
 
-/// How much of its usual time the next measurement may take, so that a pass ends in time.
+/// How much of its usual time the next measurement may take, so that a pass ends in time: when
+/// `done` of so many probes are measured, `elapsed` after the first began.
 ///
 /// The probes of a pass are shuffled, so any part of them takes about its share of the time.
-pub(super) struct Pace {
-    whole: Duration,
-    probes: usize,
-}
-
-impl Pace {
-    /// A pass of so many probes.
-    pub fn new(whole: Duration, probes: usize) -> Self {
-        Self { whole, probes }
-    }
-
-    /// The share when so many probes are measured, so long after the first began.
-    pub fn at(&self, done: usize, elapsed: Duration) -> f64 {
-        let elapsed = elapsed.as_secs_f64() / self.whole.as_secs_f64();
-        share(elapsed - done as f64 / self.probes as f64)
-    }
+pub(super) fn pace((done, probes): (usize, usize), elapsed: Duration, whole: Duration) -> f64 {
+    share(elapsed.as_secs_f64() / whole.as_secs_f64() - done as f64 / probes as f64)
 }
 
 /// The share of a pass that is so far behind.

@@ -1,5 +1,6 @@
 //! A probe: everything about how something is measured, as one value.
 
+use super::stopping::FEWEST;
 use crate::samples::{CalibrationExtent, Quantity};
 use crate::units::Bytes;
 use std::time::Duration;
@@ -189,17 +190,18 @@ const CALLS_WARM_UP: Duration = Duration::from_millis(2);
 const TEAM_WAKES: Duration = Duration::from_millis(3);
 
 impl Patience {
-    /// `fewest`: samples of host work in a full calibration.
-    pub const fn of(extent: CalibrationExtent, fewest: usize) -> Self {
-        let [device, host, least, team, thread] = match extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => [36, 12, 6, 30, 250],
-            CalibrationExtent::Quick => [18, 6, 5, 15, 40],
+    pub const fn of(extent: CalibrationExtent) -> Self {
+        let ([device, host, least, team, thread], fewest) = match extent {
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => {
+                ([36, 12, 6, 30, 250], FEWEST)
+            }
+            CalibrationExtent::Quick => ([18, 6, 5, 15, 40], 5),
         };
         Self {
             extent,
             device: Duration::from_millis(device),
             host: Duration::from_millis(host),
-            fewest: if matches!(extent, CalibrationExtent::Quick) { 5 } else { fewest },
+            fewest,
             least_warm_up: Duration::from_millis(least),
             team_warm_up: Duration::from_millis(team),
             thread_warm_up: Duration::from_millis(thread),

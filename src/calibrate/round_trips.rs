@@ -14,9 +14,11 @@ use std::time::Duration;
 /// and with another operation behind them, to see when that one starts.
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K};
-    let first_sizes = if sizes.is_quick { QUICK } else { FULL };
+    let [ins, outs, degrees] = sizes.either(FULL, QUICK);
+    let of_kib = |sizes: &[u64]| sizes.iter().map(|kib| 1024 * kib).collect::<Vec<u64>>();
+    let ins = [vec![SMALLEST], of_kib(ins)].concat();
     let mut probes = Vec::new();
-    for (first, alone) in [I, O, K].into_iter().zip(first_sizes) {
+    for (first, alone) in [(I, &ins), (O, &of_kib(outs)), (K, &degrees.to_vec())] {
         for &size in alone {
             let is_long = first == K || size >= LONG_TRIP.get();
             let others = [I, O, K].into_iter().filter(|&next| next != first && is_long);
@@ -24,7 +26,6 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
             probes.extend(nexts.map(|next| trip((first, size), next, false)));
         }
     }
-    let [ins, ..] = first_sizes;
     let large = ins.iter().filter(|&&size| size >= LATE_TRIP.get());
     probes.extend(large.map(|&size| late_trip((I, size), O)));
     probes
@@ -53,48 +54,17 @@ fn part_by_part(what: Vec<Quantity>) -> Probe {
     Probe::together(what, Counts::Once).visits(3).limit(0.25, 5).streams(Streams::Same)
 }
 
-/// Sizes of first operations: bytes of copies in and of copies out, degrees of polynomials.
+/// Sizes of first operations: KiB of copies in and of copies out, degrees of polynomials.
 const FULL: [&[u64]; 3] = [
-    &[
-        4,
-        KIB,
-        4 * KIB,
-        8 * KIB,
-        16 * KIB,
-        20 * KIB,
-        24 * KIB,
-        28 * KIB,
-        32 * KIB,
-        48 * KIB,
-        64 * KIB,
-        96 * KIB,
-        128 * KIB,
-        256 * KIB,
-        512 * KIB,
-        1024 * KIB,
-    ],
-    &[4 * KIB, 64 * KIB, 96 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 1024 * KIB],
+    &[1, 4, 8, 16, 20, 24, 28, 32, 48, 64, 96, 128, 256, 512, 1024],
+    &[4, 64, 96, 128, 256, 512, 1024],
     &[64, 512, 1024, 2048, 4096, 6144],
 ];
 /// Some of them.
-const QUICK: [&[u64]; 3] = [
-    &[
-        4,
-        4 * KIB,
-        16 * KIB,
-        24 * KIB,
-        28 * KIB,
-        32 * KIB,
-        64 * KIB,
-        128 * KIB,
-        512 * KIB,
-        1024 * KIB,
-    ],
-    &[64 * KIB, 512 * KIB, 1024 * KIB],
-    &[1024, 4096, 6144],
-];
-
-const KIB: u64 = 1024;
+const QUICK: [&[u64]; 3] =
+    [&[4, 16, 24, 28, 32, 64, 128, 512, 1024], &[64, 512, 1024], &[1024, 4096, 6144]];
+/// Bytes of the smallest copy in, which travels with its command.
+const SMALLEST: u64 = 4;
 
 /// Copies from this size on are still under way when the next operation arrives.
 const LONG_TRIP: Bytes = Bytes::kib(32);

@@ -3,10 +3,10 @@
 use super::conditions::Watch;
 use super::context::MeasurementContext;
 use super::error::CalibrateError;
-use super::pace::Pace;
+use super::pace::pace;
 use super::probe::{Counts, Patience, Probe, Streams};
 use super::schedule::Schedule;
-use super::stopping::{FEWEST, Stopping};
+use super::stopping::Stopping;
 use crate::gpu::AnyDevice;
 use crate::host::Team;
 use crate::kernels::{Kernel, Variant};
@@ -45,7 +45,7 @@ pub fn calibrate<D: AnyDevice, W: Write>(
     if left.is_empty() {
         return go_on(done).map(|()| samples);
     }
-    let patience = Patience::of(samples.machine.extent, FEWEST);
+    let patience = Patience::of(samples.machine.extent);
     let note = |samples: &mut Samples, recorder: &mut Recorder<W>, watch: &Watch| {
         let Some(condition) = watch.condition() else { return Ok(()) };
         recorder.add_condition(&condition)?;
@@ -63,10 +63,10 @@ pub fn calibrate<D: AnyDevice, W: Write>(
     let whole = patience.of_pass() * samples.machine.devices.max(1) as u32;
     let for_all = whole.saturating_sub(D::elapsed(began));
     let paced = D::now();
-    let pace = Pace::new(for_all.mul_f64(left.len() as f64 / probes.len() as f64), left.len());
+    let for_left = for_all.mul_f64(left.len() as f64 / probes.len() as f64);
     for (index, probe) in left.iter().enumerate() {
         go_on(done)?;
-        let pace = pace.at(index, D::elapsed(paced));
+        let pace = pace((index, left.len()), D::elapsed(paced), for_left);
         let measurements = measure(&mut context, probe, (&patience, pace), &samples)?;
         let disturbed = watch.disturbance(&probe.quantities[0]);
         for measurement in measurements {
@@ -169,7 +169,7 @@ fn sampled<D: AnyDevice>(
     };
     let needs_core = probe.quantities[0].definition().doer == Doer::OneThread;
     let mut taken = Taken::default();
-    let mut stopping = Stopping::new(limit, fewest);
+    let stopping = Stopping::new(limit, fewest);
     let start = D::now();
     loop {
         if needs_core && context.cpu.settle() {

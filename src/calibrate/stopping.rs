@@ -2,7 +2,7 @@
 
 use crate::host::OneCpu;
 use crate::samples::Stop;
-use crate::stats::{Steadiness, relative_half_width};
+use crate::stats::relative_half_width;
 use crate::units::Span;
 use std::time::Duration;
 
@@ -20,56 +20,28 @@ const FEWEST_OF_LONG: usize = 3;
 /// If somebody else disturbs samples, up to this many times as many are taken, unless
 /// they take long.
 const MADE_UP_FOR: usize = 2;
-/// After this many samples it is clear what kind the scatter is, and how often a bimodal
-/// quantity takes each of its values.
-const FEWEST_TO_REST: usize = 100;
-/// A spread has come to rest when it stays within this share of itself.
-const REST: f64 = 0.1;
-
 /// Decides, sample by sample, whether to stop.
 pub(super) struct Stopping {
     /// The time limit, after which `fewest` samples are enough.
     limit: Duration,
     fewest: usize,
-    seen: usize,
-    steadiness: Vec<Steadiness>,
 }
 
 impl Stopping {
     pub fn new(limit: Duration, fewest: usize) -> Self {
-        Self { limit, fewest, seen: 0, steadiness: Vec::new() }
+        Self { limit, fewest }
     }
 
     /// The reason to stop, if there is one. `times` holds all samples so far of each
-    /// quantity, at most one more than at the last call; they were taken within
-    /// `elapsed`.
-    pub fn reason(&mut self, times: &[Vec<Span>], elapsed: Duration) -> Option<Stop> {
-        let values: Vec<Vec<f64>> = times.iter().map(|one| nanos(one)).collect();
-        let taken = values.first().map_or(0, Vec::len);
-        self.steadiness.resize(values.len(), Steadiness::default());
-        if taken > self.seen {
-            let histories = self.steadiness.iter_mut().zip(&values);
-            histories.for_each(|(history, values)| history.add(values));
-            self.seen = taken;
-        }
-        let widths: Vec<Option<f64>> =
-            values.iter().map(|values| relative_half_width(values)).collect();
-        let is_settled = |width: &Option<f64>| width.is_some_and(|width| width < SETTLED);
-        // The interval narrows with the square root of the number of samples. If even the
-        // most samples would not settle it, there is nothing to see beyond a scatter that
-        // has come to rest. Each quantity is judged by itself.
-        let is_in_vain = |width: &Option<f64>| {
-            width.is_some_and(|width| width * (taken as f64 / MOST as f64).sqrt() > SETTLED)
+    /// quantity; they were taken within `elapsed`.
+    pub fn reason(&self, times: &[Vec<Span>], elapsed: Duration) -> Option<Stop> {
+        let taken = times.first().map_or(0, Vec::len);
+        let is_settled = |times: &Vec<Span>| {
+            let nanos: Vec<f64> = times.iter().map(|span| span.nanos_f64()).collect();
+            relative_half_width(&nanos).is_some_and(|width| width < SETTLED)
         };
-        let mut quantities = widths.iter().zip(&self.steadiness);
-        if taken >= FEWEST && widths.iter().all(is_settled) {
+        if taken >= FEWEST && times.iter().all(is_settled) {
             Some(Stop::Settled)
-        } else if taken >= FEWEST_TO_REST
-            && quantities.all(|(width, history)| {
-                is_settled(width) || is_in_vain(width) && history.has_come_to_rest(REST)
-            })
-        {
-            Some(Stop::Stable)
         } else if taken >= MOST || elapsed > self.limit && taken >= self.fewest_within(elapsed) {
             Some(Stop::Capped)
         } else {
@@ -95,17 +67,13 @@ impl Stopping {
     }
 }
 
-fn nanos(times: &[Span]) -> Vec<f64> {
-    times.iter().map(|span| span.nanos_f64()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// The number of samples until it stops, and the reason.
     fn stops(time: impl Fn(usize) -> f64, limit: Duration) -> (usize, Stop) {
-        let mut stopping = Stopping::new(limit, 5);
+        let stopping = Stopping::new(limit, 5);
         let mut times = vec![Vec::new()];
         loop {
             let taken = times[0].len();
@@ -131,18 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn what_scatters_the_same_all_along_is_stable() {
-        let (taken, stop) = stops(|i| 1e6 * (1.0 + even(i)), FOR_EVER);
-        assert_eq!(stop, Stop::Stable);
-        assert!((FEWEST_TO_REST..MOST).contains(&taken), "{taken}");
-    }
-
-    #[test]
     fn what_would_settle_goes_on_until_it_has() {
         // The interval reaches 0.7% with 201 samples, but not with 100.
         let (taken, stop) = stops(|i| 1e6 * (1.0 + 0.084 * even(i)), FOR_EVER);
         assert_eq!(stop, Stop::Settled);
-        assert!(taken > FEWEST_TO_REST, "{taken}");
+        assert!(taken > 100, "{taken}");
     }
 
     #[test]

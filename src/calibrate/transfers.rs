@@ -236,10 +236,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     fn resident(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Device)?;
-        self.held(|context| {
-            // SAFETY: all memory belongs to the context and outlives the stream's work.
-            (0..count).try_for_each(|_| unsafe { context.streams[0].launch(&launch) })
-        })
+        self.launched(&launch, count)
     }
 
     /// Host time of a kernel whose data migrates page by page. The host takes part in migration, so

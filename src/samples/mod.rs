@@ -70,8 +70,8 @@ use serde::{Deserialize, Serialize};
 pub enum Stop {
     /// The confidence interval of the median is narrow enough.
     Settled,
-    /// The confidence interval is wider, but the scatter has settled, and as many samples as may
-    /// still be taken would not narrow it enough.
+    /// There are as many as were to be taken. (In files of early versions, it is said of samples
+    /// whose scatter had settled, too.)
     Stable,
     /// The limit of time or of samples was reached first.
     Capped,

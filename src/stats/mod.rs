@@ -11,7 +11,6 @@ mod line;
 mod modes;
 mod order;
 mod segments;
-mod steadiness;
 
 pub use density::density;
 pub use deviate::{LEAST_DEVIATE, NINE_OF_TEN, deviate, deviations_holding, normal_share_below};
@@ -23,7 +22,6 @@ pub use order::{
     relative_half_width, relative_spread, unraised_mean,
 };
 pub use segments::{interpolate, segment};
-pub use steadiness::Steadiness;
 
 /// Rounded to six decimals, so that files show no noise of divisions.
 pub fn rounded(value: f64) -> f64 {

@@ -219,27 +219,3 @@ fn values_that_something_raised_do_not_count() {
     let values: Vec<f64> = (0..1001).map(|i| normal((f64::from(i) + 0.5) / 1001.0)).collect();
     assert!(unraised_mean(&values, 0.0).unwrap().abs() < 1e-6);
 }
-
-#[test]
-fn a_spread_comes_to_rest_where_values_only_scatter() {
-    let at_rest = |values: &[f64]| {
-        let mut history = Steadiness::default();
-        for taken in 1..=values.len() {
-            history.add(&values[..taken]);
-        }
-        history.has_come_to_rest(0.05)
-    };
-    assert!(!Steadiness::default().has_come_to_rest(0.05));
-    // The quartiles of 9, 10, 11, 9, .. are 9 and 11.
-    assert!(at_rest(&(0..60).map(|i| 9.0 + f64::from(i % 3)).collect::<Vec<_>>()));
-    // The quartiles of 1, 2, .., n are (n - 1) / 2 apart, so the spread drifts.
-    assert!(!at_rest(&(1..=99).map(f64::from).collect::<Vec<_>>()));
-    // A third of the values lies on another level than those before.
-    let level = |i| if i < 40 { 10.0 } else { 20.0 };
-    assert!(!at_rest(&(0..60).map(level).collect::<Vec<_>>()));
-    // The scatter keeps growing.
-    let wider = |i: i32| 100.0 + f64::from(if i % 2 == 0 { i } else { -i });
-    assert!(!at_rest(&(0..60).map(wider).collect::<Vec<_>>()));
-    // Without any scatter there is nothing to wait for.
-    assert!(at_rest(&[5.0; 20]));
-}
