@@ -104,11 +104,6 @@ impl Accuracy {
         };
         margins.iter().find(fits).map_or(0.0, |margin| margin.score)
     }
-
-    /// The score for a plan with this predicted time.
-    pub fn margin(&self, program: &Program, makespan: Span) -> f64 {
-        Self::margin_of(&self.margins, Handling::of(program), makespan)
-    }
 }
 
 impl Profile {
@@ -121,7 +116,9 @@ impl Profile {
     /// far off the model is on other machines.
     pub fn margin(&self, program: &Program, makespan: Span) -> f64 {
         match &self.accuracy {
-            Some(accuracy) => accuracy.margin(program, makespan),
+            Some(accuracy) => {
+                Accuracy::margin_of(&accuracy.margins, Handling::of(program), makespan)
+            }
             None => self.model_error.map_or(0.0, f64::ln_1p),
         }
     }

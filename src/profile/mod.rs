@@ -76,7 +76,7 @@ pub use polling::{FirstPoll, Polling, SemaphorePolling};
 pub use prices::{Amount, Key, Price};
 pub use round_trips::{InlineCopies, Latencies};
 pub use rows::RowModel;
-pub use setup::{ContextSource, SetupCosts};
+pub use setup::SetupCosts;
 pub use staging::StagingModel;
 pub use transfers::TransferModel;
 pub use twins::TwinModel;

@@ -2,10 +2,7 @@
 
 use super::prices::priced;
 use super::{Estimate, Profile, Unknown};
-use crate::samples::CalibrationExtent;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Host time of making what a plan needs. Profiles of early versions have none of what is measured
@@ -37,32 +34,7 @@ priced! {
     }
 }
 
-/// Where the price of a process's context comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ContextSource {
-    /// New processes were started, and their first call of the driver was timed.
-    NewProcess,
-    /// A further context was created inside the calibrator, which had one. A new process takes
-    /// longer.
-    InsideCalibrator,
-    /// Whoever wrote the table says so.
-    Table,
-}
-
 impl Profile {
-    /// Where the price of a process's context comes from. `None` if there is no price.
-    pub fn context_source(&self) -> Option<ContextSource> {
-        let is_table = self.machine.extent == CalibrationExtent::Elsewhere;
-        match (self.setup.new_context, self.setup.context) {
-            (Some(_), _) => Some(ContextSource::NewProcess),
-            (None, Some(_)) if is_table => Some(ContextSource::Table),
-            (None, Some(_)) => Some(ContextSource::InsideCalibrator),
-            (None, None) => None,
-        }
-    }
-
     /// What a new process pays for its context on one GPU, if that is known.
     pub fn first_context(&self) -> Option<Estimate> {
         self.setup.new_context.or(self.setup.context)

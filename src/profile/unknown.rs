@@ -86,12 +86,6 @@ impl Unknown {
         Self::because(Why::OneSize, format!("kernel `{kernel}` has a time on the {processor}"))
     }
 
-    /// Whether all that is missing is the time of kernels at a second size: then the scenario says
-    /// too little, and not the profile.
-    pub fn is_of_one_size(&self) -> bool {
-        self.missing.keys().all(|why| *why == Why::OneSize)
-    }
-
     /// Something that hallway predicts from no profile.
     pub(crate) fn refused(what: impl Into<String>) -> Self {
         Self::because(Why::NotPredicted, what)

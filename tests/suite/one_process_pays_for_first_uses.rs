@@ -5,9 +5,8 @@ use super::machines::{machine, time};
 use super::workloads::read;
 use hallway::cost::{FirstUse, FirstUseOf, first_use, pinning, setup_time, taken};
 use hallway::kernels::Library;
-use hallway::profile::{ContextSource, Profile};
+use hallway::profile::Profile;
 use hallway::program::{Process, ProcessState, StateReason};
-use hallway::samples::CalibrationExtent;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
 use hallway::units::Span;
@@ -191,13 +190,6 @@ fn prices_of_new_processes_come_before_those_of_the_calibrator() {
         (FirstUseOf::Kernels, Span::from_micros(150)),
     ];
     assert_eq!(found.parts, parts);
-    assert_eq!(measured().context_source(), Some(ContextSource::NewProcess));
-    assert_eq!(machine().context_source(), Some(ContextSource::InsideCalibrator));
-    let mut table = machine();
-    table.machine.extent = CalibrationExtent::Elsewhere;
-    assert_eq!(table.context_source(), Some(ContextSource::Table));
-    table.setup.context = None;
-    assert_eq!(table.context_source(), None);
 }
 
 #[test]
