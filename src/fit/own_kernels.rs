@@ -28,70 +28,59 @@ pub(super) fn of_machine(samples: &Samples) -> Cow<'_, Samples> {
 pub fn own_models(samples: &Samples) -> (Vec<OwnKernelModel>, Vec<OwnCommandModel>) {
     let mut own = samples.clone();
     own.measurements.retain(is_own);
-    let estimator = &Estimator::new(&own);
-    (own_kernels(estimator), own_commands(estimator))
+    let (mut kernels, mut commands) = (Vec::new(), Vec::new());
+    for (run, time) in curves(&Estimator::new(&own)) {
+        match run.clone() {
+            OwnRun::Kernel {
+                name,
+                kernel,
+                numbers,
+                registers_per_thread,
+                shared_bytes_per_block,
+                ..
+            } => kernels.push(OwnKernelModel {
+                name,
+                kernel,
+                numbers,
+                registers_per_thread,
+                shared_bytes_per_block,
+                time,
+            }),
+            OwnRun::Command { name, command, .. } => {
+                commands.push(OwnCommandModel { name, command, time });
+            }
+            OwnRun::Library { .. } | OwnRun::Twin { .. } => {}
+        }
+    }
+    (kernels, commands)
 }
 
-fn own_kernels(estimator: &Estimator<'_>) -> Vec<OwnKernelModel> {
-    // Keys in order of digests, so that each model has its place.
-    let mut found: BTreeMap<(&str, &str), (&str, [u32; 2])> = BTreeMap::new();
+/// A curve for whatever was run, in the order of digests, so that each model has its place. It goes
+/// through every size that was measured: a scenario asks for just these.
+fn curves<'s>(estimator: &Estimator<'s>) -> Vec<(&'s OwnRun, Curve)> {
+    let mut found: BTreeMap<(&str, &str), &OwnRun> = BTreeMap::new();
     for measurement in estimator.measurements() {
-        if let Quantity::Own(OwnRun::Kernel {
-            name,
-            kernel,
-            numbers,
-            registers_per_thread,
-            shared_bytes_per_block,
-            ..
-        }) = &measurement.quantity
+        if let Quantity::Own(run) = &measurement.quantity
+            && let Some((key, _)) = key_of(run)
         {
-            let takes = [*registers_per_thread, *shared_bytes_per_block];
-            found.insert((kernel, numbers), (name, takes));
+            found.insert(key, run);
         }
     }
-    let model = |((of, with), (name, takes)): ((&str, &str), (&str, [u32; 2]))| {
-        let time = curve(estimator, |quantity| match quantity {
-            Quantity::Own(OwnRun::Kernel { kernel, numbers, elements, .. })
-                if kernel == of && numbers == with =>
-            {
-                Some(*elements)
-            }
+    let curve = |(key, run): ((&str, &str), &'s OwnRun)| {
+        let (knots, scatter) = estimator.points(|quantity| match quantity {
+            Quantity::Own(other) => key_of(other).filter(|one| one.0 == key).map(|one| one.1),
             _ => None,
         })?;
-        let [registers_per_thread, shared_bytes_per_block] = takes;
-        Some(OwnKernelModel {
-            name: name.to_owned(),
-            kernel: of.to_owned(),
-            numbers: with.to_owned(),
-            registers_per_thread,
-            shared_bytes_per_block,
-            time,
-        })
+        Some((run, Curve { knots, scatter }))
     };
-    found.into_iter().filter_map(model).collect()
+    found.into_iter().filter_map(curve).collect()
 }
 
-fn own_commands(estimator: &Estimator<'_>) -> Vec<OwnCommandModel> {
-    let mut found: BTreeMap<&str, &str> = BTreeMap::new();
-    for measurement in estimator.measurements() {
-        if let Quantity::Own(OwnRun::Command { name, command, .. }) = &measurement.quantity {
-            found.insert(command, name);
-        }
+/// What a run is of, and its elements. Runs of the library belong to the library's curves.
+fn key_of(run: &OwnRun) -> Option<((&str, &str), u64)> {
+    match run {
+        OwnRun::Kernel { kernel, numbers, elements, .. } => Some(((kernel, numbers), *elements)),
+        OwnRun::Command { command, elements, .. } => Some(((command, ""), *elements)),
+        OwnRun::Library { .. } | OwnRun::Twin { .. } => None,
     }
-    let model = |(of, name): (&str, &str)| {
-        let time = curve(estimator, |quantity| match quantity {
-            Quantity::Own(OwnRun::Command { command, elements, .. }) if command == of => {
-                Some(*elements)
-            }
-            _ => None,
-        })?;
-        Some(OwnCommandModel { name: name.to_owned(), command: of.to_owned(), time })
-    };
-    found.into_iter().filter_map(model).collect()
-}
-
-/// A curve through every size that was measured: a scenario asks for just these.
-fn curve(estimator: &Estimator<'_>, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
-    let (knots, scatter) = estimator.points(key)?;
-    Some(Curve { knots, scatter })
 }

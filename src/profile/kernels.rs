@@ -8,7 +8,7 @@ use super::{Beyond, Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 /// A kernel on the device: nanoseconds over elements, launched back to back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,13 +109,8 @@ impl KernelPrices<'_> {
 
     /// Nanoseconds on so many elements, launched again and again.
     fn on(&self, n: u64, data: Data) -> Result<f64, Unknown> {
-        let curves = &self.curves[data as usize];
-        let mut points = [(0.0, 0.0); 2];
-        for (point, (variant, curve)) in points.iter_mut().zip(curves) {
-            let beyond = |beyond: Beyond| unknown(beyond, self.wanted, ON_GPU);
-            *point = (variant.measure(), curve.known(n as f64).map_err(beyond)?);
-        }
-        Ok(crate::stats::interpolate(&points[..curves.len()], self.wanted.measure()))
+        let curves = self.curves[data as usize].iter().map(|(variant, curve)| (*variant, &**curve));
+        interpolated(curves, self.wanted, n, ON_GPU)
     }
 
     /// The largest number of elements that all models were measured at.
@@ -267,25 +262,22 @@ pub(super) fn beside<M>(
 
 /// Interpolates between the measured extents and extrapolates beyond them: the time is linear in
 /// the arithmetic where that is the bound, and constant where memory is.
-pub(super) fn interpolated<'c>(
-    curves: impl Iterator<Item = (Variant, Cow<'c, Curve>)>,
+pub(super) fn interpolated<C: Borrow<Curve>>(
+    curves: impl Iterator<Item = (Variant, C)>,
     wanted: Variant,
     n: u64,
     place: &str,
 ) -> Result<f64, Unknown> {
-    let point = |(variant, curve): (Variant, Cow<'_, Curve>)| {
-        let beyond = |beyond: Beyond| unknown(beyond, wanted, place);
-        Ok((variant.measure(), curve.known(n as f64).map_err(beyond)?))
-    };
-    let points = curves.map(point).collect::<Result<Vec<_>, Unknown>>()?;
-    Ok(crate::stats::interpolate(&points, wanted.measure()))
-}
-
-/// What is not known of a kernel at a size.
-fn unknown(beyond: Beyond, wanted: Variant, place: &str) -> Unknown {
-    let end = |size: f64| format!("{size} elements");
-    Unknown::because(
-        Why::OfScenario,
-        beyond.of(&format!("kernel `{}` {place}", wanted.kernel), end),
-    )
+    // There are two at most, and this is asked very often.
+    let (mut points, mut known) = ([(0.0, 0.0); 2], 0);
+    for (point, (variant, curve)) in points.iter_mut().zip(curves) {
+        let end = |size: f64| format!("{size} elements");
+        let beyond = |beyond: Beyond| {
+            let what = format!("kernel `{}` {place}", wanted.kernel);
+            Unknown::because(Why::OfScenario, beyond.of(&what, end))
+        };
+        *point = (variant.measure(), curve.borrow().known(n as f64).map_err(beyond)?);
+        known += 1;
+    }
+    Ok(crate::stats::interpolate(&points[..known], wanted.measure()))
 }
