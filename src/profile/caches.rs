@@ -4,6 +4,7 @@ use super::checked_numbers::{misses, not_negative};
 use super::locality::HostLocality;
 use super::prices::priced;
 use crate::samples::SHARED_FOOTPRINT;
+use crate::stats::interpolate;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -115,18 +116,17 @@ impl Handed {
 impl CacheModel {
     /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
     pub fn staging(&self, footprint: Bytes) -> Option<f64> {
-        self.staging_misses.as_ref().map(|knots| share(knots, footprint))
+        misses_of(&self.staging_misses, footprint)
     }
 
     /// Share of misses in the caches of single cores: of one thread that uses `footprint` bytes in
     /// turn, or of all threads, each with its share; `None` if it was not measured.
     pub fn own(&self, footprint: Bytes, threads: u64) -> Option<f64> {
-        let team = self.own_team_misses.as_ref().filter(|_| threads > 1);
-        if let Some(knots) = team {
-            return Some(share(knots, footprint));
+        if threads > 1 && self.own_team_misses.is_some() {
+            return misses_of(&self.own_team_misses, footprint);
         }
         let each = Bytes::new(footprint.get() / threads);
-        self.own_misses.as_ref().map(|knots| share(knots, each))
+        misses_of(&self.own_misses, each)
     }
 
     /// Extra nanoseconds of reading and writing what other threads used before; 0 where that was
@@ -136,27 +136,12 @@ impl CacheModel {
         let parts = [(taken, around.handed), (&self.handed_behind_helpers, around.helped)];
         parts.map(|(costs, bytes)| costs.map_or(0.0, |costs| costs.nanos(bytes))).iter().sum()
     }
-
-    /// Share of misses, 0 to 1, on going round `footprint`; `None` if it was not measured.
-    pub fn twins(&self, footprint: Bytes) -> Option<f64> {
-        self.twin_misses.as_ref().map(|knots| share(knots, footprint))
-    }
-
-    /// Share of misses for what D2H copies write, `footprint` bytes in turn; `None` if it was not
-    /// measured.
-    pub fn written(&self, footprint: Bytes) -> Option<f64> {
-        self.written_misses.as_ref().map(|knots| share(knots, footprint))
-    }
-
-    /// Share of misses of kernels on the device when `footprint` bytes of its memory are used in
-    /// turn; `None` if it was not measured.
-    pub fn device(&self, footprint: Bytes) -> Option<f64> {
-        self.device_misses.as_ref().map(|knots| share(knots, footprint))
-    }
 }
 
-fn share(knots: &[(f64, f64)], footprint: Bytes) -> f64 {
-    crate::stats::interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0)
+/// Share of misses, 0 to 1, when `footprint` bytes are used in turn; `None` if it was not measured.
+pub(super) fn misses_of(knots: &Option<Vec<(f64, f64)>>, footprint: Bytes) -> Option<f64> {
+    let share = |knots: &Vec<(f64, f64)>| interpolate(knots, footprint.as_f64()).clamp(0.0, 1.0);
+    knots.as_ref().map(share)
 }
 
 /// The share of data, cached while the misses were `there`, that is lost once they are `here`.

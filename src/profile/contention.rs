@@ -1,6 +1,6 @@
 //! The link between host and device, and how much those that use it at once slow each other.
 
-use super::caches::{Warmth, blend};
+use super::caches::{Warmth, blend, misses_of};
 use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
 use super::prices::priced;
 use super::unknown::{Unknown, Why};
@@ -237,7 +237,7 @@ impl Profile {
         let model = self.twins.iter().find(fits);
         let per_byte = model
             .map_or(0.0, |model| model.time.at(elements as f64) / variant.bytes(elements) as f64);
-        let misses = self.caches.twins(footprint).unwrap_or(1.0);
+        let misses = misses_of(&self.caches.twin_misses, footprint).unwrap_or(1.0);
         (bytes.as_f64() * misses * per_byte / nanos.max(1.0)).clamp(0.0, 1.0)
     }
 
@@ -286,7 +286,8 @@ impl Profile {
             sizes.is_some_and(|&(smallest, _)| bytes.as_f64() >= smallest)
         };
         let kept = kept.as_ref().filter(is_known);
-        let Some((kept, misses)) = kept.zip(self.caches.written(written)) else {
+        let misses = misses_of(&self.caches.written_misses, written);
+        let Some((kept, misses)) = kept.zip(misses) else {
             return Ok(through);
         };
         let kept = of(kept);

@@ -1,6 +1,6 @@
 //! Copies from host memory to host memory, which the CPU makes.
 
-use super::caches::{blend, further};
+use super::caches::{blend, further, misses_of};
 use super::prices::priced;
 use super::unknown::Unknown;
 use super::{Curve, Profile};
@@ -62,7 +62,7 @@ impl Profile {
     fn misses(&self, by_all: bool, own: Bytes, since: Bytes) -> Option<f64> {
         // One thread that copies goes through its memory as the driver's thread does that stages.
         let misses = |around| match by_all {
-            true => self.caches.twins(around),
+            true => misses_of(&self.caches.twin_misses, around),
             false => self.caches.staging(around),
         };
         let (there, here) = misses(own).zip(misses(since.max(own)))?;

@@ -1,6 +1,6 @@
 //! How long kernels take on the device, depending on where they find their data.
 
-use super::caches::{CacheModel, blend, further};
+use super::caches::{CacheModel, blend, further, misses_of};
 use super::locality::DeviceLocality;
 use super::prices::priced;
 use super::unknown::{Unknown, Why};
@@ -180,7 +180,8 @@ impl Launched<'_> {
             return Some(self.usual);
         }
         let share = self.share(self.elements_within(bytes))?;
-        match (caches.device(own), caches.device(bytes)) {
+        let misses = |bytes| misses_of(&caches.device_misses, bytes);
+        match (misses(own), misses(bytes)) {
             (Some(there), Some(here)) if bytes > own => {
                 let far = self.prices.on(self.n, Data::InMemory).ok()?;
                 Some(share.max(blend(self.usual, far, further(there, here))))

@@ -1,6 +1,6 @@
 //! How long CPU twins take, depending on where they find their data.
 
-use super::caches::{Warmth, blend, further, lost};
+use super::caches::{Warmth, blend, further, lost, misses_of};
 use super::kernels::{beside, interpolated};
 use super::locality::HostLocality;
 use super::prices::priced;
@@ -90,7 +90,7 @@ impl Profile {
         let far = time(Warmth::Memory)?;
         let what =
             || Unknown::new("how much of its recently used memory the CPU finds in its caches");
-        let misses = |since| self.caches.twins(since);
+        let misses = |since| misses_of(&self.caches.twin_misses, since);
         let kept = Bytes::new(wanted.bytes(most));
         let there = misses(shared.max(kept)).ok_or_else(what)?;
         Ok(blend(near, far, further(there, around.reuse.mean(misses).ok_or_else(what)?)))
