@@ -30,8 +30,8 @@ pub(super) fn scrolled(table: &Markup) -> Markup {
     html! { div.scroll { (table) } }
 }
 
-/// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right, and
-/// so is that of places, `#`.
+/// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right, as
+/// is that of places, `#`.
 pub(super) fn folded_table(
     summary: &str,
     header: &[&str],

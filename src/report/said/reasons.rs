@@ -186,7 +186,7 @@ pub(in crate::report) fn choice(assessment: &Assessment) -> Vec<Line> {
         let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();
         line(assessment.plan(winner)?, assessment.plans.first()?, &ties.to_string(), "")
     });
-    let of_side = [(false, " with the GPU"), (true, " on the CPU")].map(|(on_cpu, of)| {
+    let of_side = [(false, " that uses the GPU"), (true, " on the CPU")].map(|(on_cpu, of)| {
         let named = assessment.verdict.plan_on(on_cpu).filter(|named| Some(*named) != winner)?;
         let fastest = assessment.plans.iter().find(|one| (one.side == Side::Cpu) == on_cpu)?;
         line(assessment.plan(named)?, fastest, "the", of)
