@@ -1,12 +1,13 @@
 //! Lines of a chart, and those that lie on one another.
 
+use super::palette::Subject;
 use crate::machine::Side;
 use std::collections::BTreeMap;
 
 /// One line: its points from left to right, each with what a tooltip says.
 pub(super) struct Line {
     pub name: String,
-    pub side: Side,
+    pub subject: Subject,
     pub points: Vec<(f64, f64, String)>,
 }
 
@@ -14,32 +15,51 @@ pub(super) struct Line {
 pub(super) struct Strand<'a> {
     /// The first of them leads.
     pub lines: Vec<&'a Line>,
-    pub side: Side,
     /// How many strands of its side come before it.
     pub number: usize,
 }
 
-/// The lines of a chart, those that coincide as one. `place` turns a point into shares of the axes.
-pub(super) fn strands(
-    lines: &[Line],
-    near: f64,
-    place: impl Fn(f64, f64) -> (f64, f64),
-) -> Vec<Strand<'_>> {
-    let places = |line: &Line| line.points.iter().map(|(x, y, _)| place(*x, *y)).collect();
-    let places: Vec<Places> = lines.iter().map(places).collect();
+/// Lines coincide that are nowhere further apart than this share of a chart's height. The marks of
+/// their points are higher than that: they would cover more than half of each other.
+const NEAR: f64 = 0.015;
+
+/// The lines of a chart, those that no reader could tell apart as one. `height` turns a value into
+/// a share of the chart's height.
+pub(super) fn strands(lines: &[Line], height: impl Fn(f64) -> f64) -> Vec<Strand<'_>> {
+    let mut groups: Vec<Vec<&Line>> = Vec::new();
+    for line in lines {
+        let is_on =
+            |group: &&mut Vec<&Line>| group.iter().all(|other| coincide(line, other, &height));
+        match groups.iter_mut().find(is_on) {
+            Some(group) => group.push(line),
+            None => groups.push(vec![line]),
+        }
+    }
     let mut of_side: BTreeMap<Side, usize> = BTreeMap::new();
-    let strand = |group: Vec<usize>| {
-        let lines: Vec<&Line> = group.into_iter().map(|at| &lines[at]).collect();
-        let side = lines[0].side;
-        let before = of_side.entry(side).or_default();
-        let number = *before;
+    let strands = groups.into_iter().map(|lines| {
+        let before = of_side.entry(lines[0].subject.side).or_default();
         *before += 1;
-        Strand { lines, side, number }
+        Strand { number: *before - 1, lines }
+    });
+    strands.collect()
+}
+
+/// Whether two lines are near each other at every place at which both have a point. A line with
+/// fewer points says nothing of the places between them, and one place alone makes no line.
+fn coincide(one: &Line, other: &Line, height: &impl Fn(f64) -> f64) -> bool {
+    let apart = |(x, y, _): &(f64, f64, String)| {
+        let there = other.points.iter().find(|point| point.0.total_cmp(x).is_eq())?;
+        Some((height(*y) - height(there.1)).abs())
     };
-    coinciding(&places, near).into_iter().map(strand).collect()
+    let shared: Vec<f64> = one.points.iter().filter_map(apart).collect();
+    shared.len() > 1 && shared.into_iter().all(|apart| apart < NEAR)
 }
 
 impl Strand<'_> {
+    pub fn subject(&self) -> Subject {
+        self.lines[0].subject
+    }
+
     /// The points of all its lines, those at the same place once, with what is said of each: the
     /// name of its line comes first, with this behind it.
     pub fn points(&self, behind_name: &str) -> Vec<(f64, f64, String)> {
@@ -58,73 +78,37 @@ impl Strand<'_> {
     }
 }
 
-/// Points of a line from left to right, as shares of both axes.
-type Places = Vec<(f64, f64)>;
-
-/// Groups lines that no reader could tell apart: those that begin and end above the same places and
-/// are nowhere further apart than `near`. Each group is led by the first of its lines.
-fn coinciding(lines: &[Places], near: f64) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (at, line) in lines.iter().enumerate() {
-        let is_on = |group: &&mut Vec<usize>| {
-            group.first().is_some_and(|&lead| coincide(&lines[lead], line, near))
-        };
-        match groups.iter_mut().find(is_on) {
-            Some(group) => group.push(at),
-            None => groups.push(vec![at]),
-        }
-    }
-    groups
-}
-
-/// Whether two lines are nowhere further apart than `near`. It is enough to look where one of them
-/// has a point: between points, both are straight.
-fn coincide(one: &Places, other: &Places, near: f64) -> bool {
-    let ends = |line: &Places| Some([line.first()?.0, line.last()?.0]);
-    let (Some(one_ends), Some(other_ends)) = (ends(one), ends(other)) else { return false };
-    let have_ends = one_ends.iter().zip(other_ends).all(|(one, other)| (one - other).abs() < near);
-    let is_near = |line: &Places, (x, y): (f64, f64)| (height(line, x) - y).abs() < near;
-    have_ends
-        && one.iter().all(|point| is_near(other, *point))
-        && other.iter().all(|point| is_near(one, *point))
-}
-
-/// The height of a line at `x`.
-fn height(line: &Places, x: f64) -> f64 {
-    let after = line.partition_point(|point| point.0 < x).min(line.len() - 1);
-    let (before, after) = (line[after.saturating_sub(1)], line[after]);
-    let wide = after.0 - before.0;
-    let share = if wide > 0.0 { ((x - before.0) / wide).clamp(0.0, 1.0) } else { 1.0 };
-    before.1 + share * (after.1 - before.1)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Places, coinciding};
+    use super::*;
 
-    fn line(heights: &[f64]) -> Places {
-        let step = 1.0 / (heights.len() - 1) as f64;
-        heights.iter().enumerate().map(|(at, height)| (at as f64 * step, *height)).collect()
+    fn line(heights: &[(u32, f64)]) -> Line {
+        let points = heights.iter().map(|(x, y)| (f64::from(*x), *y, String::new())).collect();
+        Line { name: String::new(), subject: Subject::side(Side::Gpu), points }
+    }
+
+    fn sizes(lines: &[Line]) -> Vec<usize> {
+        strands(lines, |y| y).iter().map(|strand| strand.lines.len()).collect()
     }
 
     #[test]
-    fn lines_on_one_another_are_one_group() {
-        let flat = |height: f64| line(&[height; 3]);
-        let bent = line(&[0.5, 0.5, 0.6]);
-        let lines = [flat(0.5), bent, flat(0.505), flat(0.2), flat(0.495)];
-        assert_eq!(coinciding(&lines, 0.01), [vec![0, 2, 4], vec![1], vec![3]]);
+    fn lines_on_one_another_are_one() {
+        let flat = |y: f64| line(&[(1, y), (2, y), (4, y)]);
+        let bent = line(&[(1, 0.5), (2, 0.5), (4, 0.6)]);
+        assert_eq!(sizes(&[flat(0.5), bent, flat(0.51), flat(0.2), flat(0.498)]), [3, 1, 1]);
+        // Each is near the next one, but the first and the last are apart.
+        assert_eq!(sizes(&[flat(0.5), flat(0.51), flat(0.52)]), [2, 1]);
     }
 
     #[test]
-    fn a_point_more_makes_no_difference_on_the_line_and_one_beside_it_does() {
-        let lines = [line(&[0.0, 1.0]), line(&[0.0, 0.504, 1.0]), line(&[0.0, 0.52, 1.0])];
-        assert_eq!(coinciding(&lines, 0.01), [vec![0, 1], vec![2]]);
-    }
-
-    #[test]
-    fn a_line_that_ends_sooner_is_another() {
-        let long = line(&[0.5, 0.5, 0.5]);
-        let short = vec![(0.0, 0.5), (0.5, 0.5)];
-        assert_eq!(coinciding(&[long, short, Vec::new()], 0.01), [vec![0], vec![1], vec![2]]);
+    fn a_line_with_fewer_points_is_on_another_where_both_have_some() {
+        let long = || line(&[(1, 0.1), (2, 0.7), (4, 0.2), (8, 0.3)]);
+        let sparse = || line(&[(2, 0.7), (8, 0.3), (16, 0.9)]);
+        assert_eq!(sizes(&[long(), sparse()]), [2]);
+        assert_eq!(sizes(&[long(), line(&[(2, 0.7), (8, 0.4)])]), [1, 1]);
+        assert_eq!(sizes(&[long(), line(&[(8, 0.3), (16, 0.4)]), line(&[])]), [1, 1, 1]);
+        let (lines, heights) = ([long(), sparse()], |y: f64| y);
+        let points = strands(&lines, heights)[0].points(": ");
+        assert_eq!(points.iter().map(|point| point.0).collect::<Vec<_>>(), [1., 2., 4., 8., 16.]);
     }
 }

@@ -1,9 +1,12 @@
 //! The colours of all pictures: reports and their scripts, and plots.
 //!
 //! Invariant: the CPU, the GPU and both together have one colour each, in every picture and in both
-//! themes, and so has every engine. No other file of this room names a colour.
+//! themes, and so has every engine and every family of plans. No other file of this room names a
+//! colour.
 
 use crate::machine::Side;
+use crate::scenario::FamilyName;
+use crate::search::Plan;
 use crate::timeline::Lane;
 use std::fmt::Write;
 
@@ -22,26 +25,29 @@ pub(super) const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
 pub(super) const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
 const P2P: Colour = Colour(0x7d, 0x74, 0x68);
 
-/// Several plans of one side in a chart: its own colour first, then others of the same family.
-const CPU_LINES: [Colour; 3] = [CPU, Colour(0x4a, 0x8f, 0xc7), Colour(0x5b, 0x6f, 0xb8)];
-const GPU_LINES: [Colour; 6] = [
-    GPU,
-    Colour(0xa8, 0x49, 0x2a),
-    Colour(0xa8, 0x7b, 0x00),
-    Colour(0xd1, 0x32, 0x4e),
-    Colour(0x8f, 0x6b, 0x52),
-    Colour(0xc8, 0x5c, 0x7c),
+/// Families of plans, where a chart tells plans of one side apart: each has a shade near its side's
+/// colour. All others, such as `by-chunk`, have that colour itself.
+const FAMILIES: [(Side, FamilyName, Colour); 11] = [
+    (Side::Gpu, FamilyName::ByEngine, Colour(0x90, 0x58, 0x60)),
+    (Side::Gpu, FamilyName::Buffered, Colour(0xa8, 0x90, 0x40)),
+    (Side::Gpu, FamilyName::ByTask, Colour(0xb8, 0x38, 0x68)),
+    (Side::Gpu, FamilyName::RoundTrip, Colour(0xa0, 0x58, 0x20)),
+    (Side::Gpu, FamilyName::Resident, Colour(0xe8, 0x20, 0x44)),
+    (Side::Gpu, FamilyName::Staged, Colour(0xe0, 0x68, 0x60)),
+    (Side::Gpu, FamilyName::Packed, Colour(0x78, 0x68, 0x40)),
+    (Side::Gpu, FamilyName::ZeroCopy, Colour(0xc0, 0x80, 0x00)),
+    (Side::Gpu, FamilyName::Managed, Colour(0xd8, 0x10, 0x78)),
+    (Side::Gpu, FamilyName::MultiGpu, Colour(0xe0, 0x34, 0x10)),
+    (Side::Both, FamilyName::Hybrid, Colour(0x5e, 0x8f, 0x2e)),
 ];
-const BOTH_LINES: [Colour; 3] = [BOTH, Colour(0x5e, 0x8f, 0x2e), Colour(0x2e, 0x8b, 0x57)];
 
 /// For what has no side, such as scenarios. None of them stands for anything else.
-pub(super) const NEUTRAL: [Colour; 6] = [
+pub(super) const NEUTRAL: [Colour; 5] = [
     Colour(0x5a, 0x6b, 0x7b),
     Colour(0x9c, 0x4f, 0x96),
     Colour(0x7a, 0x7d, 0x1e),
     Colour(0x00, 0x86, 0x8b),
     Colour(0xb0, 0x5a, 0x5a),
-    Colour(0x86, 0x5d, 0xa4),
 ];
 
 /// What the ground of a picture decides: letters, lines and surfaces.
@@ -91,15 +97,42 @@ const PAPER: Theme = Theme {
 
 /// The colour of a side.
 pub(super) const fn of_side(side: Side) -> Colour {
-    lines(side)[0]
+    match side {
+        Side::Cpu => CPU,
+        Side::Gpu => GPU,
+        Side::Both => BOTH,
+    }
 }
 
-/// Colours for the plans of a side, where a chart has several.
-pub(super) const fn lines(side: Side) -> &'static [Colour] {
-    match side {
-        Side::Cpu => &CPU_LINES,
-        Side::Gpu => &GPU_LINES,
-        Side::Both => &BOTH_LINES,
+/// What a line of a chart is about, which decides its colour: a side, or a family of its plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Subject {
+    pub side: Side,
+    family: Option<FamilyName>,
+}
+
+impl Subject {
+    pub const fn side(side: Side) -> Self {
+        Self { side, family: None }
+    }
+
+    /// A graph of a family's calls has the family's colour.
+    pub fn plan(plan: &Plan) -> Self {
+        Self { side: plan.side(), family: plan.strategy.map(|one| one.family.name()) }
+    }
+
+    fn shade(self) -> Option<&'static (Side, FamilyName, Colour)> {
+        FAMILIES.iter().find(|one| (one.0, Some(one.1)) == (self.side, self.family))
+    }
+
+    pub fn colour(self) -> Colour {
+        self.shade().map_or(of_side(self.side), |shade| shade.2)
+    }
+
+    /// The class of such lines in style sheets.
+    pub fn class(self) -> String {
+        let family = self.shade().map(|shade| format!("-{}", shade.1));
+        name_of(self.side).to_owned() + &family.unwrap_or_default()
     }
 }
 
@@ -142,15 +175,22 @@ impl Colour {
     }
 }
 
-/// All colours as properties of a style sheet: `--gpu` and the like.
+const SIDES: [Side; 3] = [Side::Cpu, Side::Gpu, Side::Both];
+
+/// All that have a colour of their own.
+fn subjects() -> impl Iterator<Item = Subject> {
+    let families = FAMILIES.iter().map(|one| Subject { side: one.0, family: Some(one.1) });
+    SIDES.into_iter().map(Subject::side).chain(families)
+}
+
+/// All colours as properties of a style sheet, `--gpu` and the like, and those of lines.
 pub(super) fn css() -> String {
-    let mut fixed = String::new();
-    for side in [Side::Cpu, Side::Gpu, Side::Both] {
-        let name = name_of(side);
-        let _ = write!(fixed, "--{name}:{};", of_side(side).css());
-        for (at, colour) in lines(side).iter().enumerate() {
-            let _ = write!(fixed, "--{name}-{at}:{};", colour.css());
-        }
+    let (mut fixed, mut strokes) = (String::new(), String::new());
+    for side in SIDES {
+        let _ = write!(fixed, "--{}:{};", name_of(side), of_side(side).css());
+    }
+    for subject in subjects() {
+        let _ = write!(strokes, "path.{}{{stroke:{}}}", subject.class(), subject.colour().css());
     }
     for lane in Lane::ALL {
         let _ = write!(fixed, "--{}:{};", name_of_lane(lane), of_lane(lane).css());
@@ -159,7 +199,7 @@ pub(super) fn css() -> String {
     let _ = write!(fixed, "--on-dark:{};--on-light:{};", WHITE.css(), LIGHT.ink.css());
     let [light, dark, paper] = [&LIGHT, &DARK, &PAPER].map(Theme::css);
     format!(
-        ":root{{{fixed}{light}}}\
+        ":root{{{fixed}{light}}}{strokes}\
          @media (prefers-color-scheme:dark){{:root:not([data-theme=\"light\"]){{{dark}}}}}\
          :root[data-theme=\"dark\"]{{{dark}}}\
          @media print{{:root,:root:not([data-theme=\"light\"]),\
@@ -206,8 +246,7 @@ mod tests {
     }
 
     fn fixed() -> Vec<Colour> {
-        let sides = [Side::Cpu, Side::Gpu, Side::Both].into_iter().flat_map(lines).copied();
-        sides.chain(Lane::ALL.map(of_lane)).chain(NEUTRAL).collect()
+        subjects().map(Subject::colour).chain(Lane::ALL.map(of_lane)).chain(NEUTRAL).collect()
     }
 
     /// WCAG 2.2 asks for three to one for what a picture is understood by. Colours that keep it on
@@ -236,12 +275,11 @@ mod tests {
 
     #[test]
     fn no_colour_has_two_meanings() {
-        let mut all: Vec<(u8, u8, u8)> = [Side::Cpu, Side::Gpu, Side::Both]
-            .into_iter()
-            .flat_map(lines)
-            .chain(&NEUTRAL)
-            .chain(&[H2D, D2H, P2P])
-            .map(|&Colour(red, green, blue)| (red, green, blue))
+        let mut all: Vec<(u8, u8, u8)> = subjects()
+            .map(Subject::colour)
+            .chain(NEUTRAL)
+            .chain([H2D, D2H, P2P])
+            .map(|Colour(red, green, blue)| (red, green, blue))
             .collect();
         let count = all.len();
         all.sort_unstable();

@@ -81,12 +81,16 @@ impl End {
 /// Which labels can be shown together on an axis of so many pixels, without touching. Places are
 /// shares of the axis. Labels that come first have the first choice.
 pub(super) fn side_by_side(labels: &[(f64, &str)], pixels: f64) -> Vec<bool> {
-    /// No letter or digit of 12 pixels is wider on average in a common font.
-    const LETTER: f64 = 7.2;
     const GAP: f64 = 6.0;
+    // No common font of 12 pixels has wider letters.
+    let wide = |letter: char| match letter {
+        ' ' | '.' | ',' => 4.0,
+        '%' | '+' | 'm' | 'M' => 11.7,
+        _ => 7.7,
+    };
     let mut taken: Vec<[f64; 2]> = Vec::new();
     let mut fits = |&(place, text): &(f64, &str)| {
-        let (at, wide) = (place * pixels, text.chars().count() as f64 * LETTER + GAP);
+        let (at, wide) = (place * pixels, text.chars().map(wide).sum::<f64>() + GAP);
         let from = match End::of(place) {
             Some(End::First) => at,
             None => at - wide / 2.0,

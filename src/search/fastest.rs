@@ -8,6 +8,7 @@ use super::scheduled::{add_schedules_cut_into, add_schedules_quickly};
 use super::turns::{Lead, lead_of};
 use crate::cost::CompileError;
 use crate::families::{Strategy, draft};
+use crate::machine;
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
@@ -30,6 +31,8 @@ pub struct AtSize {
     pub elements: u64,
     pub cpu: Option<Span>,
     pub gpu: Option<Span>,
+    /// Whether the CPU has a part in the fastest plan that uses the GPU.
+    pub is_shared: bool,
 }
 
 /// Each size is so many times the one before.
@@ -43,7 +46,9 @@ pub fn by_size(workload: &Workload, profile: &Profile, [from, to]: [u64; 2]) -> 
     let at = |elements: u64| {
         let fastest = Fastest::of(&scaled(workload, elements)?, profile, &Tally::default());
         let [cpu, gpu] = fastest.times();
-        Some(AtSize { elements, cpu, gpu })
+        let best = fastest.sides[1].best.as_ref();
+        let is_shared = best.is_some_and(|(_, plan)| plan.side() == machine::Side::Both);
+        Some(AtSize { elements, cpu, gpu, is_shared })
     };
     sizes.into_par_iter().filter_map(at).collect()
 }
@@ -91,11 +96,11 @@ pub(super) struct Fastest {
     sides: [Side; 2],
 }
 
-/// The shortest time of a side with its program, whether a plan's time is unknown, and whether one
+/// The shortest time of a side with its plan, whether a plan's time is unknown, and whether one
 /// does not fit.
 #[derive(Default)]
 struct Side {
-    best: Option<(Span, Program)>,
+    best: Option<(Span, Plan)>,
     is_unknown: bool,
     is_too_large: bool,
 }
@@ -145,7 +150,7 @@ impl Fastest {
             match time {
                 Ok(_) if !is_known => side.is_unknown = true,
                 Ok(time) if side.best.as_ref().is_none_or(|(best, _)| time < *best) => {
-                    side.best = Some((time, plan.program));
+                    side.best = Some((time, plan));
                 }
                 Ok(_) => {}
                 Err(CompileError::Unknown(_)) => side.is_unknown = true,
@@ -162,7 +167,7 @@ impl Fastest {
 
     /// The programs of the fastest plans, of the CPU and of the GPU.
     pub fn programs(self) -> Option<[Program; 2]> {
-        let [cpu, gpu] = self.sides.map(|side| side.best.map(|(_, program)| program));
+        let [cpu, gpu] = self.sides.map(|side| side.best.map(|(_, plan)| plan.program));
         Some([cpu?, gpu?])
     }
 

@@ -2,6 +2,7 @@
 //! for the same inputs, and works in a browser.
 
 mod browser;
+mod charts;
 mod laid_out;
 mod made;
 mod seen;

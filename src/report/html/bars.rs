@@ -51,14 +51,12 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         p.note {
             (sides(&shown)) " Lines: ranges."
             @if has_runs { " Diamonds: the median of the measured runs." }
-            @if is_cut { " Bars with an open end go on." }
+            @if is_cut { " Notched bars and lines with an arrow go on." }
             @if case.subject.ranking.best_on_gpu().is_some() {
                 " A plan's name shows it in the timeline below."
             }
         }
-        @if let Some(line) = choice(case.assessment) {
-            (noted(&line))
-        }
+        @for line in choice(case.assessment) { (noted(&line)) }
         (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
     })
 }
@@ -97,7 +95,7 @@ fn title(case: &Case<'_>) -> String {
 /// The notable ones, and those that other parts of the page are about.
 pub(super) fn shown<'a>(case: &Case<'a>) -> Vec<&'a AssessedPlan> {
     let ranking = case.subject.ranking;
-    let named = [case.chosen(), case.naive(), ranking.best_on_cpu()];
+    let named = [case.chosen(), case.naive(), ranking.best_on_cpu(), ranking.best_on_gpu()];
     let named: Vec<String> = named.into_iter().flatten().map(|one| one.plan.name()).collect();
     let notable = case.assessment.shown(Rows::Notable);
     let is_shown = |plan: &&AssessedPlan| {
@@ -134,7 +132,8 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup 
                     style={ "width:" (at(middle)) } {}
                 @if low < end {
                     @let right = share(1.0 - high.min(end) / end);
-                    div.range style={ "left:" (at(low)) ";right:" (right) } {}
+                    div class={ "range" @if high > end { " on" } }
+                        style={ "left:" (at(low)) ";right:" (right) } {}
                 }
                 @if let Some(measured) = measured.filter(|time| time.nanos_f64() <= end) {
                     div.measured style={ "left:" (at(measured.nanos_f64())) } {}

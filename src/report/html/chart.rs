@@ -1,13 +1,12 @@
 //! Curves as SVG that keeps its strokes and letters at any width.
 //!
 //! Lines are drawn in a square that the browser stretches to the room there is; what is written
-//! stands beside it as text of the page. A line has the colour of its side; lines of one side
-//! differ in shades, dashes and dots. Lines that coincide are drawn as one, with all their names.
+//! stands beside it as text of the page. A line has the colour of its side or family; lines of one
+//! side differ in dashes and dots. Lines that coincide are drawn as one, with all their names.
 
 use super::scale::Scale;
 use super::style::share;
 use crate::report::coincide::{Line, Strand, strands};
-use crate::report::palette;
 use crate::report::ticks::log_marks;
 use maud::{Markup, html};
 use std::fmt::Write;
@@ -26,20 +25,16 @@ pub(super) struct Chart {
     pub lines: Vec<Line>,
     /// Values of x with something to say of them.
     pub flags: Vec<(f64, String)>,
-    /// Stretches of x that are shaded.
+    /// Stretches of x that are shaded, and what that means.
     pub shaded: Vec<[f64; 2]>,
+    pub shade: &'static str,
     pub description: String,
 }
 
 /// Sides of the square.
 const SIDE: f64 = 1_000.0;
-/// Widths of a chart in a narrow window and in a wide one, in pixels.
-const WIDTHS: [f64; 2] = [270.0, 400.0];
 /// So many kinds of dashes can be told apart.
 const DASHES: usize = 6;
-/// Lines coincide that are nowhere further apart than this share of the chart's height: that is
-/// less than a point of data is high.
-const NEAR: f64 = 0.015;
 
 impl Axis {
     /// An axis that holds the values, with marks at powers of ten, and at more round numbers if
@@ -64,7 +59,7 @@ impl Axis {
     /// The marks as shares of the axis.
     fn scale(&self) -> Scale {
         let marks = self.marks.iter().map(|(mark, text)| (self.place(*mark), text.clone()));
-        Scale::new(marks, WIDTHS)
+        Scale::new(marks)
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -83,15 +78,20 @@ impl Chart {
         let points = || lines.iter().flat_map(|line| &line.points);
         let x = Axis::over(x, points().map(|point| point.0), write_x)?;
         let y = Axis::over(y, points().map(|point| point.1), write_y)?;
-        Some(Self { x, y, lines, flags: Vec::new(), shaded: Vec::new(), description })
+        Some(Self { x, y, lines, flags: Vec::new(), shaded: Vec::new(), shade: "", description })
     }
 
     pub fn draw(&self) -> Markup {
-        let strands = strands(&self.lines, NEAR, |x, y| (self.x.place(x), self.y.place(y)));
+        let strands = strands(&self.lines, |y| self.y.place(y));
         html! {
             figure.chart {
-                div.legend { @for strand in &strands { (entry(strand)) } }
-                div.plot {
+                div.legend {
+                    @for strand in &strands { (entry(strand)) }
+                    @if !self.shaded.is_empty() {
+                        div.strand { span.sample.shaded {} div.names { (self.shade) } }
+                    }
+                }
+                div class={ "plot" @if !self.flags.is_empty() { " flagged" } } {
                     div.y-title { (self.y.title) }
                     div.y-marks aria-hidden="true" { @for (mark, text) in &self.y.marks {
                         span style={ "bottom:" (share(self.y.place(*mark))) } { (text) }
@@ -140,11 +140,11 @@ impl Chart {
     }
 
     fn curve(&self, strand: &Strand<'_>) -> Markup {
-        let (lead, class) = (strand.lines[0], class(strand));
-        let path = joined(lead.points.iter().map(|(x, y, _)| self.at(*x, *y)));
+        let (points, class) = (strand.points(": "), class(strand));
+        let path = joined(points.iter().map(|(x, y, _)| self.at(*x, *y)));
         html! {
             path class={ "line " (class) } d=(path) {}
-            @for (x, y, words) in strand.points(": ") {
+            @for (x, y, words) in points {
                 @let (x, y) = self.at(x, y);
                 path class={ "dot " (class) } d={ "M" (x) " " (y) "h0" } {
                     title { (words) }
@@ -171,9 +171,8 @@ fn entry(strand: &Strand<'_>) -> Markup {
 }
 
 /// The colour and the dashes of a strand.
-fn class(Strand { side, number, .. }: &Strand<'_>) -> String {
-    let colour = number % palette::lines(*side).len();
-    format!("{}-{colour} d{}", palette::name_of(*side), number % DASHES)
+fn class(strand: &Strand<'_>) -> String {
+    format!("{} d{}", strand.subject().class(), strand.number % DASHES)
 }
 
 fn joined(points: impl Iterator<Item = (f64, f64)>) -> String {

@@ -4,6 +4,7 @@ use super::Case;
 use super::chart::Chart;
 use super::style::folded_table;
 use crate::report::coincide::Line;
+use crate::report::palette::Subject;
 use crate::report::ticks::time_at;
 use crate::report::words::{plural, with_range};
 use crate::search::Ranked;
@@ -52,7 +53,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let drawn = &kinds[..kinds.len().min(MOST_KINDS)];
     let line = |(name, plans): &(String, BTreeMap<u64, &Ranked>)| Line {
         name: name.clone(),
-        side: fastest(plans).1.plan.side(),
+        subject: Subject::plan(&fastest(plans).1.plan),
         points: plans
             .iter()
             .map(|(&chunks, ranked)| {

@@ -72,9 +72,6 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
     html! {
         h4 {
             (rich(&format!("`{}`", ranked.plan.name())))
-            @if is_best && !case.is_chosen(ranked) {
-                " " span.role { "to choose " (place(ranked.plan.side())) }
-            }
             (roles(case, ranked))
         }
         (scrolled(&html! { table.waterfall {

@@ -14,13 +14,18 @@ pub(super) fn section(of: &Review<'_>) -> Markup {
         section.scenario id="machine" aria-labelledby="machine-name" {
             h2 id="machine-name" { "The machine and its profile" }
             dl.facts {
-                @for (name, value) in facts(of) { div { dt { (name) } dd { (value) } } }
+                @for (name, value) in facts(of) { div { dt { (name) } dd { (breaking(&value)) } } }
             }
             h3 { "How far off it was" }
             (accuracy(of))
             @for line in sure.into_iter().flatten() { p { (rich(&line)) } }
         }
     }
+}
+
+/// A line may end behind the slashes of a path.
+fn breaking(text: &str) -> Markup {
+    html! { @for (at, part) in text.split('/').enumerate() { @if at > 0 { "/" wbr; } (part) } }
 }
 
 fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {

@@ -209,10 +209,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn is_chosen(&self, ranked: &Ranked) -> bool {
-        self.chosen().is_some_and(|chosen| std::ptr::eq(chosen, ranked))
-    }
-
     /// What one would write first: copies in and out around every task, each waited for; of
     /// programs that the scenario spells out, the first.
     fn naive(&self) -> Option<&'a Ranked> {

@@ -23,8 +23,6 @@ const FURTHEST: [f64; 2] = [-0.5, 1.0];
 const STEPS: usize = 120;
 /// Fewer passes have no shape: each is drawn by itself.
 const FEW: usize = 10;
-/// Widths of the axis in a narrow window and in a wide one, in pixels.
-const WIDTHS: [f64; 2] = [140.0, 300.0];
 
 /// The passes of one plan.
 struct Passes<'a> {
@@ -42,7 +40,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let Some([low, high]) = ends(&all) else { return html! {} };
     let at = |off: f64| (off - low) / (high - low);
     let marks = even_marks(low, high, 6).into_iter().map(|mark| (at(mark), written(mark)));
-    let scale = Scale::new(marks, WIDTHS);
+    let scale = Scale::new(marks);
     let beyond: usize = all.iter().map(|passes| passes.beyond([low, high])).sum();
     case.part(
         "passes",
@@ -57,7 +55,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             } }))
             p.note {
                 "Shapes: how many runs took how long, for each plan; upright line: their median. \
-                 Black line: the predicted time with its range, relative to that median."
+                 Dot: the predicted time, on a line that is its range, relative to that median."
                 @if beyond > 0 { " " (plural(beyond as u64, "run")) " lie beyond the axis." }
             }
         },
@@ -154,7 +152,8 @@ impl<'a> Passes<'a> {
                         path class={ "shape " (side) } d=(self.shape([low, high])) {}
                     }
                     div.median style={ "left:" (at(0.0)) } {}
-                    div.range style={
+                    div class={ "range" @if from > self.predicted()[0] { " before" }
+                            @if to < self.predicted()[2] { " on" } } style={
                         "left:" (at(from)) ";right:" (share(1.0 - (to - low) / (high - low)))
                     } {}
                     div.predicted style={ "left:" (at(middle)) } {}

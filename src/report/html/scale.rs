@@ -5,10 +5,12 @@ use crate::report::ticks::{End, side_by_side, time_marks};
 use crate::units::Span;
 use maud::{Markup, html};
 
-/// The narrowest axis of a phone, and of a wider window, in pixels. Labels that would touch on a
-/// narrow one are hidden there; those that would touch on a wide one are left out.
-const NARROW: f64 = 104.0;
-const WIDE: f64 = 230.0;
+/// Widths of an axis in pixels, from wide to narrow: the style sheet knows them. Between two of
+/// them, the labels are shown that find room on the narrower one.
+const WIDTHS: [u32; 8] = [720, 520, 400, 300, 230, 180, 140, 104];
+
+/// A label has no room on any of these axes.
+const NEVER: u32 = u32::MAX;
 
 /// Labels at shares of an axis.
 pub(super) struct Scale(Vec<Mark>);
@@ -16,35 +18,45 @@ pub(super) struct Scale(Vec<Mark>);
 struct Mark {
     place: f64,
     text: String,
-    is_for_wide: bool,
+    /// The label touches others on an axis that is narrower than this one of the widths.
+    from: Option<u32>,
 }
 
 impl Scale {
     /// An axis of times that begins at zero.
     pub fn of_times(end: Span) -> Self {
         let marks = time_marks(end, 6).into_iter();
-        Self::new(marks.map(|(mark, text)| (mark / end.nanos_f64().max(1.0), text)), [NARROW, WIDE])
+        Self::new(marks.map(|(mark, text)| (mark / end.nanos_f64().max(1.0), text)))
     }
 
-    /// Marks by their places, on an axis that is so wide in a narrow window and in a wide one.
-    pub fn new(marks: impl Iterator<Item = (f64, String)>, [narrow, wide]: [f64; 2]) -> Self {
-        let mut marks: Vec<(f64, String)> = marks.collect();
-        let kept = fitting(&marks, wide).into_iter();
-        marks =
-            marks.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(m, _)| m).collect();
-        let on_narrow = fitting(&marks, narrow);
-        let marks = marks.into_iter().zip(on_narrow);
-        let mark =
-            |((place, text), fits): ((f64, String), bool)| Mark { place, text, is_for_wide: !fits };
-        Self(marks.map(mark).collect())
+    /// Marks by their places.
+    pub fn new(marks: impl Iterator<Item = (f64, String)>) -> Self {
+        let mut all: Vec<Mark> =
+            marks.map(|(place, text)| Mark { place, text, from: None }).collect();
+        let mut wider = NEVER;
+        for width in WIDTHS {
+            let mut left: Vec<&mut Mark> =
+                all.iter_mut().filter(|mark| mark.from.is_none()).collect();
+            let labels: Vec<(f64, &str)> =
+                left.iter().map(|mark| (mark.place, mark.text.as_str())).collect();
+            let fits = side_by_side(&labels, f64::from(width));
+            for (mark, _) in left.iter_mut().zip(fits).filter(|(_, fits)| !fits) {
+                mark.from = Some(wider);
+            }
+            wider = width;
+        }
+        Self(all)
     }
 
     /// The labels.
     pub fn labels(&self) -> Markup {
         html! {
-            div.axis aria-hidden="true" { @for mark in &self.0 {
-                span class=(mark.class()) style={ "left:" (share(mark.place)) } { (mark.text) }
-            } }
+            div.axis aria-hidden="true" {
+                @for mark in self.0.iter().filter(|mark| mark.from != Some(NEVER)) {
+                span class={ (mark.end()) @if let Some(from) = mark.from { " from-" (from) } }
+                    style={ "left:" (share(mark.place)) } { (mark.text) }
+                }
+            }
         }
     }
 
@@ -58,20 +70,12 @@ impl Scale {
     }
 }
 
-fn fitting(marks: &[(f64, String)], pixels: f64) -> Vec<bool> {
-    let labels: Vec<(f64, &str)> = marks.iter().map(|(at, text)| (*at, text.as_str())).collect();
-    side_by_side(&labels, pixels)
-}
-
 impl Mark {
-    fn class(&self) -> &'static str {
-        match (End::of(self.place), self.is_for_wide) {
-            (Some(End::First), false) => "first",
-            (Some(End::First), true) => "first roomy",
-            (None, false) => "",
-            (None, true) => "roomy",
-            (Some(End::Last), false) => "last",
-            (Some(End::Last), true) => "last roomy",
+    fn end(&self) -> &'static str {
+        match End::of(self.place) {
+            Some(End::First) => "first",
+            None => "",
+            Some(End::Last) => "last",
         }
     }
 }

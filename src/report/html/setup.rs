@@ -5,6 +5,7 @@ use super::style::{rich, scrolled};
 use super::{Case, distinct, noted};
 use crate::findings::{Answer, Comparison};
 use crate::report::coincide::Line;
+use crate::report::palette::Subject;
 use crate::report::said::once;
 use crate::report::ticks::time_at;
 use crate::report::words::{count, plural};
@@ -88,7 +89,8 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
             Some((runs as f64, each, words))
         };
         let points: Option<Vec<_>> = numbers.iter().map(point).collect();
-        Some(Line { name: ranked.plan.name(), side: ranked.plan.side(), points: points? })
+        let subject = Subject::plan(&ranked.plan);
+        Some(Line { name: ranked.plan.name(), subject, points: points? })
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];

@@ -30,14 +30,16 @@ pub(super) fn scrolled(table: &Markup) -> Markup {
     html! { div.scroll { (table) } }
 }
 
-/// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right.
+/// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right, as
+/// is that of places, `#`.
 pub(super) fn folded_table(
     summary: &str,
     header: &[&str],
     rows: &[Vec<String>],
     numbers: usize,
 ) -> Markup {
-    let class = |column: usize| if column >= numbers { "number" } else { "name" };
+    let is_number = |column: usize| column >= numbers || header[column] == "#";
+    let class = |column: usize| if is_number(column) { "number" } else { "name" };
     html! {
         details {
             summary { (summary) }

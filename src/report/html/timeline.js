@@ -235,7 +235,10 @@ hallway.Timeline = class {
     const left = Math.min(Math.max(x + 14, 0), Math.max(0, this.width - offsetWidth));
     const above = y + 18 + offsetHeight > this.height + 60 && y > offsetHeight + 12;
     this.tip.style.left = `${left + 10}px`;
-    this.tip.style.top = `${above ? y - offsetHeight - 12 : y + 18}px`;
+    // Where no pointer shows the place, the tip is clear of all rows: below them, if that is in view.
+    const isClear = !point && this.canvas.getBoundingClientRect().bottom + offsetHeight + 4 < innerHeight;
+    const below = this.canvas.offsetTop + this.height + 4;
+    this.tip.style.top = `${isClear ? below : above ? y - offsetHeight - 12 : y + 18}px`;
   }
 
   pointOf(mark) {

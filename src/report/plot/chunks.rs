@@ -3,10 +3,9 @@
 use super::axis::{Axis, Margins, chart, extent};
 use super::marks::{Legend, Marker};
 use super::style::{context, heading, quoted, rgb, svg, titled, wrapped_title};
-use crate::machine::Side;
 use crate::report::Origin;
 use crate::report::coincide::{Line, Strand, strands};
-use crate::report::palette;
+use crate::report::palette::Subject;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
@@ -17,15 +16,13 @@ const WIDTH: i32 = 1000;
 const HEIGHT: i32 = 520;
 const MARKERS: [Marker; 5] =
     [Marker::Dot, Marker::Ring, Marker::Triangle, Marker::Cross, Marker::Square];
-/// Lines coincide that are nowhere further apart than this share of the chart's height.
-const NEAR: f64 = 0.012;
 
 /// Plans that differ in their numbers alone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     /// Their family and kind of host memory.
     name: String,
-    side: Side,
+    subject: Subject,
 }
 
 /// The fastest plan of every kind with each number of chunks.
@@ -58,9 +55,8 @@ pub fn chunks(
     let log_of = |count: u64| (count as f64).log2();
     let (from, to) = (log_of(*counts.first()?), log_of(*counts.last()?));
     let (low, high) = (least - 0.05, most + 0.05);
-    let (width, height) = ((to - from).max(1e-3), high - low);
     let drawn = drawn(&lines);
-    let strands = strands(&drawn, NEAR, |x, y| (x / width, y / height));
+    let strands = strands(&drawn, |y| (y - low) / (high - low));
     let mut legend = Legend::default();
     for strand in &strands {
         let (marker, colour) = look(strand);
@@ -84,9 +80,9 @@ pub fn chunks(
         // The first line is the one to look at: it comes on top.
         for strand in strands.iter().rev() {
             let ((marker, colour), said) = (look(strand), strand.points(", "));
-            let line = strand.lines[0].points.iter().map(|(x, y, _)| (*x, *y));
-            chart.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
-            marker.draw_all(&chart, said.iter().map(|(x, y, _)| (*x, *y)), colour)?;
+            let line: Vec<(f64, f64)> = said.iter().map(|(x, y, _)| (*x, *y)).collect();
+            chart.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
+            marker.draw_all(&chart, line, colour)?;
             for (x, y, text) in said {
                 tips.add_near(chart.backend_coord(&(x, y)), text);
             }
@@ -103,17 +99,16 @@ fn drawn(lines: &Lines) -> Vec<Line> {
         let words = format!("{}: {time}", plural(*count, "chunk"));
         ((*count as f64).log2(), log(*time), words)
     };
-    let line = |(Kind { name, side }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
+    let line = |(Kind { name, subject }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
         name: name.clone(),
-        side: *side,
+        subject: *subject,
         points: line.iter().map(point).collect(),
     };
     sorted.into_iter().map(line).collect()
 }
 
-fn look(Strand { side, number, .. }: &Strand<'_>) -> (Marker, RGBColor) {
-    let colours = palette::lines(*side);
-    (MARKERS[number % MARKERS.len()], rgb(colours[number % colours.len()]))
+fn look(strand: &Strand<'_>) -> (Marker, RGBColor) {
+    (MARKERS[strand.number % MARKERS.len()], rgb(strand.subject().colour()))
 }
 
 fn log(time: Span) -> f64 {
@@ -124,8 +119,9 @@ fn lines(ranking: &Ranking) -> Lines {
     let mut lines = Lines::new();
     let cut = |ranked: &Ranked| {
         let strategy = ranked.plan.strategy.filter(|one| !one.is_on_cpu())?;
-        let name = format!("{}, {}", strategy.family_name(), ranked.plan.host_memory());
-        let kind = Kind { name, side: ranked.plan.side() };
+        let how = if strategy.graph { "graph of " } else { "" };
+        let name = format!("{how}{}, {}", strategy.family.name(), ranked.plan.host_memory());
+        let kind = Kind { name, subject: Subject::plan(&ranked.plan) };
         Some((kind, strategy.family.chunks(), ranked.makespan()))
     };
     for (kind, count, time) in ranking.plans.iter().filter_map(cut) {

@@ -1,7 +1,7 @@
 //! Points of data, and what says which are whose.
 
 use super::axis::Chart;
-use super::style::{Area, BODY, Drawn, write};
+use super::style::{Area, BODY, Drawn, GREY, write};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -21,7 +21,7 @@ struct Entry {
 const NAME: i32 = 23;
 /// Room left of the first entry, for a mark before its names, and between entries.
 const LEFT: i32 = 24;
-const MARK: i32 = 26;
+const MARK: i32 = 28;
 const GAP: i32 = 30;
 
 impl Legend {
@@ -54,11 +54,17 @@ impl Legend {
         let (places, height) = self.places(area.dim_in_pixel().0 as i32);
         let (above, below) = area.split_vertically(height);
         for (Entry { marker, colour, names }, (x, y)) in self.0.iter().zip(places) {
-            // Lines that coincide have the same mark.
+            let high = NAME * names.len() as i32;
+            marker.draw(&above, (x + MARK / 2 - 4, y + high / 2), *colour)?;
+            // Lines that coincide are one: a bracket holds their names together.
+            if names.len() > 1 {
+                let (left, right, top, low) = (x + MARK - 6, x + MARK - 2, y + 4, y + high - 4);
+                let bracket = vec![(right, top), (left, top), (left, low), (right, low)];
+                above.draw(&PathElement::new(bracket, GREY.stroke_width(1)))?;
+            }
             for (line, name) in names.iter().enumerate() {
                 let y = y + NAME * line as i32 + NAME / 2;
-                marker.draw(&above, (x + MARK / 2 - 4, y), *colour)?;
-                write(&above, name, (x + MARK, y), BODY - 1, HPos::Left)?;
+                write(&above, name, (x + MARK + 2, y), BODY - 1, HPos::Left)?;
             }
         }
         Ok(below)

@@ -48,7 +48,7 @@ pub fn plans(
     let diamonds = if measured.is_some() { " Diamonds: measured, the median of runs." } else { "" };
     let legend = format!(
         "Time of a run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
-         range.{diamonds}"
+         range.{diamonds} *: the plan to choose on its side, the simplest of those that tie there."
     );
     lines.extend(wrapped(&legend, WIDTH));
     let height = heading(&title, &lines) + ROW * shown.len() as i32 + FOOT;
@@ -59,30 +59,37 @@ pub fn plans(
     })
 }
 
-fn shown(ranking: &Ranking) -> Vec<&Ranked> {
+/// The plans that are drawn, by their names: those to choose have a mark.
+fn shown(ranking: &Ranking) -> Vec<(String, &Ranked)> {
     let mut kinds = BTreeSet::new();
-    let winner = ranking.winner().map(|best| best.plan.name());
+    let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
+    let is_chosen = |ranked: &Ranked| chosen.iter().flatten().any(|one| std::ptr::eq(*one, ranked));
     let mut place = 0;
     let is_shown = |ranked: &&Ranked| {
         place += 1;
         let strategy = ranked.plan.strategy;
         let kind = strategy.map(|one| (one.family.name(), one.graph));
         let is_first = kinds.insert((kind, ranked.plan.host_memory()));
-        place <= FASTEST || is_first || winner.as_ref() == Some(&ranked.plan.name())
+        place <= FASTEST || is_first || is_chosen(ranked)
     };
-    ranking.plans.iter().filter(is_shown).take(MOST).collect()
+    let shown = ranking.plans.iter().filter(is_shown).take(MOST);
+    let named = shown.map(|ranked| {
+        let mark = if is_chosen(ranked) { " *" } else { "" };
+        (format!("{}{mark}", ranked.plan.name()), ranked)
+    });
+    named.collect()
 }
 
 fn bars(
     area: &Area<'_>,
-    shown: &[&Ranked],
+    shown: &[(String, &Ranked)],
     (top, runs): (i32, Option<&RunSet>),
     tips: &Tips,
 ) -> Drawn {
     let run = |ranked: &Ranked| Some(runs?.run_of(&ranked.plan.identity())?.makespan());
-    let ends = shown.iter().flat_map(|ranked| [Some(ranked.forecast.interval().1), run(ranked)]);
+    let ends = shown.iter().flat_map(|(_, one)| [Some(one.forecast.interval().1), run(one)]);
     let longest = ends.flatten().map(Span::nanos_f64).fold(1.0, f64::max);
-    let letters = shown.iter().map(|ranked| ranked.plan.name().chars().count()).max().unwrap_or(0);
+    let letters = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let left = 40 + (LETTER * letters as f64) as i32;
     let right = PREDICTED + if runs.is_some() { MEASURED } else { 0 };
     let width = f64::from(WIDTH - left - right);
@@ -95,8 +102,8 @@ fn bars(
         let half = 4 * label.len() as i32;
         write(area, &label, (x(mark) - half, bottom + LINE_HEIGHT / 2), BODY - 1, HPos::Left)?;
     }
-    for (row, ranked) in shown.iter().enumerate() {
-        let (y, name) = (top + ROW * row as i32, ranked.plan.name());
+    for (row, (name, ranked)) in shown.iter().enumerate() {
+        let y = top + ROW * row as i32;
         let (low, high) = ranked.forecast.interval();
         let time = ranked.makespan();
         let colour = rgb(of_side(ranked.plan.side()));
@@ -110,7 +117,7 @@ fn bars(
             let cap = vec![(end, middle - 5), (end, middle + 5)];
             area.draw(&PathElement::new(cap, INK.stroke_width(2)))?;
         }
-        write(area, &name, (left - 12, middle), BODY, HPos::Right)?;
+        write(area, name, (left - 12, middle), BODY, HPos::Right)?;
         let mut said = with_range(time, low, high);
         let mut behind = ends[1].max(corners[1].0);
         if let Some(measured) = run(ranked) {

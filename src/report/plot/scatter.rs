@@ -9,8 +9,9 @@ use crate::report::ticks::even_marks;
 use crate::report::words::{fine_percent, percent, plural};
 use plotters::prelude::*;
 
-/// One mark for each scenario, in the order in which they are given: first in all colours. They are
-/// those of no side, for a scenario has plans on both.
+/// One mark for each scenario, in the order in which they are given: both the shape and the colour
+/// change from one to the next, and no two are the same until all are used up, as the numbers of
+/// both have no common factor. The colours are those of no side, for a scenario has plans on both.
 const MARKERS: [Marker; 4] = [Marker::Dot, Marker::Triangle, Marker::Square, Marker::Cross];
 /// Grey lines are drawn at this relative error, on both sides of a perfect prediction.
 const BAND: f64 = 0.10;
@@ -110,8 +111,7 @@ fn line(level: f64) -> ShapeStyle {
 
 /// How the points of a scenario are drawn.
 fn mark(index: usize) -> (Marker, RGBColor) {
-    let marker = MARKERS[index / NEUTRAL.len() % MARKERS.len()];
-    (marker, rgb(NEUTRAL[index % NEUTRAL.len()]))
+    (MARKERS[index % MARKERS.len()], rgb(NEUTRAL[index % NEUTRAL.len()]))
 }
 
 /// Each plan as a point.

@@ -19,5 +19,5 @@ pub(super) use how_sure::{how_sure, ranges_held};
 pub(super) use limits::limits;
 pub(super) use line::Line;
 pub(super) use reasons::{about_plans, choice, host_threads, reasons};
-pub(super) use sizes::{BREAK_EVEN, about_sizes, sizes};
+pub(super) use sizes::{BREAK_EVEN, about_sizes, holds, sizes};
 pub(super) use with_the_gpu::{WITH_THE_GPU, with_the_gpu};

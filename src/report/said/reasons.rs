@@ -167,24 +167,31 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
 
 /// What else is known about the plans.
 pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
-    [choice(assessment), needs(assessment), simplest(assessment)]
-        .into_iter()
-        .flatten()
-        .chain(host_threads(assessment))
-        .chain(critical_path(assessment))
-        .collect()
+    let needs = [needs(assessment), simplest(assessment)].into_iter().flatten();
+    let choices = choice(assessment).into_iter();
+    choices.chain(needs).chain(host_threads(assessment)).chain(critical_path(assessment)).collect()
 }
 
-/// Why the plan to choose is not the fastest one.
-pub(in crate::report) fn choice(assessment: &Assessment) -> Option<Line> {
-    let chosen = assessment.plan(assessment.winner.as_ref()?)?;
-    let fastest = assessment.plans.first().filter(|fastest| fastest.plan != chosen.plan)?;
-    let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();
-    let text = format!(
-        "`{}` ({}) is the simplest of {ties} plans that tie with the fastest, `{}` ({})",
-        chosen.plan, chosen.predicted_ns, fastest.plan, fastest.predicted_ns
-    );
-    Some(Line::new("Choice", text))
+/// Why plans to choose are not the fastest ones: that of all plans, and that of the other side.
+pub(in crate::report) fn choice(assessment: &Assessment) -> Vec<Line> {
+    let line = |chosen: &AssessedPlan, fastest: &AssessedPlan, ties: &str, of: &str| {
+        let text = format!(
+            "`{}` ({}) is the simplest of {ties} plans that tie with the fastest{of}, `{}` ({})",
+            chosen.plan, chosen.predicted_ns, fastest.plan, fastest.predicted_ns
+        );
+        (fastest.plan != chosen.plan).then(|| Line::new("Choice", text))
+    };
+    let winner = assessment.winner.as_deref();
+    let of_all = winner.and_then(|winner| {
+        let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();
+        line(assessment.plan(winner)?, assessment.plans.first()?, &ties.to_string(), "")
+    });
+    let of_side = [(false, " that uses the GPU"), (true, " on the CPU")].map(|(on_cpu, of)| {
+        let named = assessment.verdict.plan_on(on_cpu).filter(|named| Some(*named) != winner)?;
+        let fastest = assessment.plans.iter().find(|one| (one.side == Side::Cpu) == on_cpu)?;
+        line(assessment.plan(named)?, fastest, "the", of)
+    });
+    of_all.into_iter().chain(of_side.into_iter().flatten()).collect()
 }
 
 /// What the best plan on the GPU takes besides time.

@@ -55,7 +55,7 @@ fn known(found: &Threshold, ties_here: bool) -> String {
 }
 
 /// Whether the GPU wins at a size.
-fn holds(wins: &Wins, size: f64) -> bool {
+pub(in crate::report) fn holds(wins: &Wins, size: f64) -> bool {
     wins.from.is_none_or(|from| from.0 <= size) && wins.until.is_none_or(|until| size < until.0)
 }
 
