@@ -2,9 +2,9 @@
 //! scenario are asked the same.
 
 use super::machines::{machine, time};
-use super::workloads::read;
+use super::workloads::{read, simple};
 use hallway::cost::{FirstUse, FirstUseOf, first_use, pinning, setup_time, taken};
-use hallway::kernels::Library;
+use hallway::kernels::{Kernel, Library};
 use hallway::profile::{ContextSource, Profile};
 use hallway::program::{Process, ProcessState, StateReason};
 use hallway::samples::CalibrationExtent;
@@ -49,29 +49,7 @@ calls = [
 
 /// One kernel, from the host and back.
 fn one_task(process: &str) -> Workload {
-    read(&format!(
-        r#"
-schema_version = 1
-name = "one-task"
-question = "?"
-{process}
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 4096
-home = "host"
-[[buffer]]
-name = "out"
-type = "f32"
-elements = 4096
-home = "host"
-[[task]]
-name = "t"
-kernel = "scale"
-reads = ["x"]
-writes = ["out"]
-"#
-    ))
+    simple(Kernel::Scale, 4096, process)
 }
 
 fn ranking(workload: &Workload, profile: &Profile) -> Ranking {
