@@ -2,9 +2,9 @@
 //! scenario are asked the same.
 
 use super::machines::{machine, time};
-use super::workloads::{read, simple};
+use super::workloads::read;
 use hallway::cost::{FirstUse, FirstUseOf, first_use, pinning, setup_time, taken};
-use hallway::kernels::{Kernel, Library};
+use hallway::kernels::Library;
 use hallway::profile::{ContextSource, Profile};
 use hallway::program::{Process, ProcessState, StateReason};
 use hallway::samples::CalibrationExtent;
@@ -49,7 +49,29 @@ calls = [
 
 /// One kernel, from the host and back.
 fn one_task(process: &str) -> Workload {
-    simple(Kernel::Scale, 4096, process)
+    read(&format!(
+        r#"
+schema_version = 1
+name = "one-task"
+question = "?"
+{process}
+[[buffer]]
+name = "x"
+type = "f32"
+elements = 4096
+home = "host"
+[[buffer]]
+name = "out"
+type = "f32"
+elements = 4096
+home = "host"
+[[task]]
+name = "t"
+kernel = "scale"
+reads = ["x"]
+writes = ["out"]
+"#
+    ))
 }
 
 fn ranking(workload: &Workload, profile: &Profile) -> Ranking {
