@@ -3,57 +3,25 @@
 
 mod exit_codes;
 
+use super::commands::{hallway, ran};
 use super::machines::machine;
+use super::predicted::repository;
 use hallway::gpu::Device;
 use hallway::kernels::Kernel;
 use hallway::profile::Intervals;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-const VALID: &str = r#"schema_version = 1
-name = "demo"
-question = "Is it worth it?"
-
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 100_000 # x
-home = "host"
-
-[[buffer]]
-name = "middle"
-type = "f32"
-elements = 100_000
-home = "scratch"
-
-[[buffer]]
-name = "out"
-type = "f32"
-elements = 100_000
-home = "host"
-
-[[task]]
-name = "first"
-kernel = "scale"
-reads = ["x"]
-writes = ["middle"]
-
-[[task]]
-name = "second"
-kernel = "stencil"
-reads = ["middle"]
-writes = ["out"]
-"#;
+use std::path::PathBuf;
+use std::process::Output;
 
 /// A folder of its own with a scenario and a profile in it.
 struct Desk(tempfile::TempDir);
 
 impl Desk {
-    fn new(scenario: &str) -> Self {
+    fn new() -> Self {
         let desk = Self(tempfile::tempdir().expect("a folder"));
-        std::fs::write(desk.path("scenario.toml"), scenario).expect("written");
+        let scenario = repository().join("scenarios/small-scale.toml");
+        std::fs::copy(scenario, desk.path("scenario.toml")).expect("written");
         machine().save(&desk.path("profile.toml")).expect("written");
         desk
     }
@@ -65,13 +33,7 @@ impl Desk {
     /// Runs the command in this folder.
     fn run(&self, arguments: &[&str]) -> Outcome {
         let before = self.files();
-        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .args(arguments)
-            .current_dir(self.0.path())
-            // Colours would get between the words.
-            .env("NO_COLOR", "1")
-            .output()
-            .expect("the binary was built");
+        let output = ran(self.0.path(), arguments);
         Outcome::new(arguments, output, before == self.files())
     }
 
@@ -151,7 +113,7 @@ fn without_a_gpu_calibrate_says_so_in_one_line() {
     }
     for how in [&[][..], &["--resume"]] {
         let arguments = [&["calibrate", "--output", "new/folder"], how].concat();
-        let outcome = Desk::new(VALID).run(&arguments);
+        let outcome = Desk::new().run(&arguments);
         outcome.failed_cleanly(3);
         outcome.says(&["GPU"]);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
@@ -163,10 +125,10 @@ fn without_a_gpu_verify_says_so_in_one_line() {
     if has_gpu("without_a_gpu_verify_says_so_in_one_line") {
         return;
     }
-    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/stream-saxpy.toml");
+    let scenario = repository().join("scenarios/stream-saxpy.toml");
     let scenario = scenario.to_str().expect("a path in UTF-8");
     let arguments = ["verify", scenario, "--profile", "profile.toml", "--output", "out.txt"];
-    let outcome = Desk::new(VALID).run(&arguments);
+    let outcome = Desk::new().run(&arguments);
     outcome.failed_cleanly(3);
     outcome.says(&["GPU"]);
     assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
@@ -190,7 +152,7 @@ fn write_sure(desk: &Desk, name: &str, launch: f64, longer: f64) {
 
 #[test]
 fn a_comparison_fails_if_more_has_changed_than_chance_would() {
-    let desk = Desk::new(VALID);
+    let desk = Desk::new();
     write_sure(&desk, "monday.toml", 2_000.0, 0.0);
     write_sure(&desk, "friday.toml", 4_000.0, 0.01);
     write_sure(&desk, "other.toml", 2_000.0, 0.5);
@@ -216,21 +178,8 @@ fn a_comparison_fails_if_more_has_changed_than_chance_would() {
 }
 
 #[test]
-fn evaluate_answers_on_standard_output() {
-    let desk = Desk::new(VALID);
-    let outcome = desk.run(&EVALUATE);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
-    assert!(outcome.left_no_trace, "{}", outcome.shown);
-    for words in ["demo", "Is it worth it?", "cpu", "resident"] {
-        assert!(outcome.stdout.contains(words), "no `{words}`: {}", outcome.shown);
-    }
-    // A seed always gives the same bytes.
-    assert_eq!(desk.run(&EVALUATE).stdout, outcome.stdout);
-}
-
-#[test]
 fn evaluate_writes_the_same_to_a_file() {
-    let desk = Desk::new(VALID);
+    let desk = Desk::new();
     let printed = desk.run(&EVALUATE).stdout;
     let outcome = desk.run(&[&EVALUATE[..], &["--output", "answer.txt"]].concat());
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
@@ -241,7 +190,7 @@ fn evaluate_writes_the_same_to_a_file() {
 
 #[test]
 fn kernels_are_listed_with_what_they_take() {
-    let outcome = Desk::new(VALID).run(&["kernels"]);
+    let outcome = Desk::new().run(&["kernels"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.shown);
     for kernel in Kernel::ALL {
         let line = outcome.stdout.lines().find(|line| line.starts_with(kernel.name()));
@@ -254,10 +203,9 @@ fn kernels_are_listed_with_what_they_take() {
 
 #[test]
 fn a_reader_that_has_gone_is_no_reason_to_panic() {
-    let desk = Desk::new(VALID);
+    let desk = Desk::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.args(["evaluate", "missing.toml"]).current_dir(desk.0.path()).stderr(writer);
-    assert_eq!(command.status().expect("the binary was built").code(), Some(2));
+    let mut command = hallway(desk.0.path(), ["evaluate", "missing.toml"]);
+    assert_eq!(command.stderr(writer).status().expect("the binary was built").code(), Some(2));
 }

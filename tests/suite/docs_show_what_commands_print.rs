@@ -7,11 +7,12 @@
 mod page;
 mod session;
 
+use super::commands::{hallway, printed};
+use super::predicted::scenarios;
 use hallway::scenario::Workload;
 use page::{Kind, Page, root};
 use session::{Regenerated, commands, regenerated};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn blesses() -> bool {
@@ -164,20 +165,9 @@ fn has_anchor(path: &Path, anchor: &str) -> bool {
 #[test]
 fn pictures_are_what_plot_draws() {
     let folder = tempfile::tempdir().expect("a folder");
-    let listed = std::fs::read_dir(root().join("scenarios")).expect("readable");
-    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("readable").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     // As a shell lists them: the picture of all plans goes by their order.
-    paths.sort();
-    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .arg("plot")
-        .args(paths)
-        .arg("--output")
-        .arg(folder.path())
-        .current_dir(root())
-        .output()
-        .expect("the binary was built");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut command = hallway(root(), ["plot"]);
+    printed(command.args(scenarios(&[""])).arg("--output").arg(folder.path()));
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     for entry in std::fs::read_dir(folder.path()).expect("readable") {
         let drawn = entry.expect("readable");

@@ -1,6 +1,7 @@
 //! Which of two plans is faster is told by runs that did not choose between them.
 
 use super::machines::machine;
+use super::predicted::scenario;
 use super::workloads::{ON_HOST, read};
 use hallway::execute::Effort;
 use hallway::host::Team;
@@ -92,8 +93,7 @@ fn one_plan_needs_no_rerun() {
 
 #[test]
 fn a_few_plans_are_the_notable_ones_and_some_by_lot() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/stencil-halo.toml");
-    let workload = Workload::load(&path).expect("committed");
+    let workload = scenario("stencil-halo");
     let plans = candidates(&workload);
     let all = [predict(workload, plans, &machine(), Draws::new(20, 1), &Tally::default())];
     let folder = tempfile::tempdir().expect("a folder");

@@ -10,13 +10,11 @@ mod runs;
 mod samples;
 mod sizes;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use super::commands::ran;
+use super::predicted::repository;
+use std::path::PathBuf;
+use std::process::Output;
 use tempfile::TempDir;
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn committed(file: &str) -> String {
     let folder = repository().join("calibration/h200");
@@ -37,9 +35,7 @@ fn file(name: &str, text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
 
 /// Runs the binary from the repository's folder.
 fn hallway<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.args(arguments).current_dir(repository()).env("NO_COLOR", "1");
-    command.output().expect("it starts")
+    ran(repository(), arguments)
 }
 
 /// What a command that was given bad input said of it.

@@ -12,7 +12,7 @@ const CLOSE: f64 = 1e-9;
 
 /// A flow that owns its list of links.
 #[derive(Debug, Clone)]
-struct Wish {
+pub struct Wish {
     weight: f64,
     cap: f64,
     uses: Vec<(LinkId, f64)>,
@@ -32,7 +32,7 @@ impl Wish {
     }
 }
 
-fn wish(weight: f64, cap: f64, uses: &[(u32, f64)]) -> Wish {
+pub fn wish(weight: f64, cap: f64, uses: &[(u32, f64)]) -> Wish {
     let uses = uses.iter().map(|&(link, coefficient)| (LinkId(link), coefficient)).collect();
     Wish { weight, cap, uses }
 }
@@ -145,7 +145,7 @@ fn ties_leave_nobody_without_a_rate() {
 
 /// The rates found by filling from scratch, as in the textbook: one stop after another, the nearest
 /// first.
-fn filled(capacities: &[f64], wishes: &[Wish]) -> Vec<f64> {
+pub fn filled(capacities: &[f64], wishes: &[Wish]) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; wishes.len()];
     while rates.contains(&None) {
         let full = |link: usize| {

@@ -1,12 +1,12 @@
 //! Several machines are asked the same question, each in a row, with what it costs.
 
+use super::commands::{hallway, printed};
+use super::predicted::repository;
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn evaluate(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("evaluate").args(arguments);
-    command.output().expect("it runs")
+    hallway(repository(), ["evaluate"]).args(arguments).output().expect("it runs")
 }
 
 const TWO: [&str; 7] = [
@@ -20,9 +20,8 @@ const TWO: [&str; 7] = [
 ];
 
 fn json(arguments: &[&str]) -> Value {
-    let output = evaluate(&[arguments, &["--format", "json"]].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let how = ["evaluate", "--format", "json"];
+    serde_json::from_str(&printed(hallway(repository(), how).args(arguments))).expect("JSON")
 }
 
 #[test]

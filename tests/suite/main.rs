@@ -2,6 +2,7 @@
 mod any_program_is_read;
 mod calibrations_can_be_interrupted;
 mod changes_are_told_from_scatter;
+mod commands;
 mod commands_explain_themselves;
 mod committed_profiles_come_from_their_samples;
 mod docs_show_what_commands_print;

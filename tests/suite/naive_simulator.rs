@@ -10,15 +10,6 @@
 //! copies of data that the CPU has just written. The engine asks when the CPU streams and writes on
 //! the clock of the latest calls that the host has made ahead, which differs a little from when it
 //! does behind a call that waits. The machines here are without both.
-//!
-//!
-//! - `host`: host threads, calls that wait, the launch of graphs;
-//! - `streams`: streams and events, staged copies, hand-overs, the legacy default stream, channels;
-//! - `waiting_kernels`: kernels that wait, beside others and beside copies;
-//! - `copies`: copy engines, links that copies share, also of several GPUs, and what slows copies:
-//!   the other direction, kernels, waiting kernels;
-//! - `polling`: semaphore polling, in streams and in graphs;
-//! - `multiprocessors`: blocks, and priorities of streams.
 
 mod copies;
 mod host;
@@ -28,6 +19,8 @@ mod simulator;
 mod streams;
 mod waiting_kernels;
 
+use super::predicted::calibrated;
+use super::simulation_follows_the_rules::laws::{check_bound, check_path};
 use hallway::kernels::{Arguments, Kernel};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::profile::Profile;
@@ -43,7 +36,6 @@ use proptest::prelude::{
     ProptestConfig, Strategy, TestCaseError, any, prop, prop_assert_eq, prop_oneof, proptest,
 };
 use simulator::{Simulator, Spans};
-use std::path::Path;
 use std::sync::LazyLock;
 
 const EVENTS: usize = 4;
@@ -53,8 +45,8 @@ const DEVICE: usize = 3;
 
 /// Machines of one and of two GPUs, each as it is and with hand-overs at a cost.
 static MACHINES: LazyLock<[[Profile; 2]; 2]> = LazyLock::new(|| {
-    ["calibration/h200/profile.toml", "calibration/others/two-h200/profile.toml"].map(|path| {
-        let mut polls = Profile::load(Path::new(path)).expect("it loads");
+    ["h200", "others/two-h200"].map(|folder| {
+        let mut polls = calibrated(folder);
         polls.interference.retain(|one| one.load != Load::Cpu);
         polls.transfers.retain(|one| !TransferPath::WRITTEN.contains(&one.path));
         let mut has_costs = polls.clone();
@@ -248,7 +240,7 @@ fn captured(body: &mut Vec<(Call, u16)>, from: usize, to: usize) {
     body.extend(calls.into_iter().chain(rest));
 }
 
-/// Checks that both simulators say the same of a program.
+/// Checks that both simulators say the same of a program, and what holds for any timeline.
 fn check(program: &Program, machine: &Profile) -> Result<(), TestCaseError> {
     let timeline = match simulate(program, machine) {
         Ok(timeline) => timeline,
@@ -265,7 +257,10 @@ fn check(program: &Program, machine: &Profile) -> Result<(), TestCaseError> {
     prop_assert_eq!(&naive.host, &host, "the host's calls");
     prop_assert_eq!(&naive.device, &device, "operations");
     prop_assert_eq!(makespan, timeline.makespan.nanos());
-    Ok(())
+    check_path(&timeline)?;
+    // Whether a thread that waits for the device waits for another's call goes by when that is
+    // made. The bound goes by the order in which calls are written, and so may be too high.
+    if program.threads.is_empty() { check_bound(program, &timeline, machine) } else { Ok(()) }
 }
 
 proptest! {

@@ -254,6 +254,20 @@ fn is_found(case: &Case, plan: &Program, what: &str) {
     assert!(found, "{}: no order shows that {what} is missing", plan.label);
 }
 
+fn is_wait(call: &Call) -> bool {
+    matches!(call, Call::Wait { .. })
+}
+
+/// Asserts that a plan is right, and needs each of its calls of a kind; returns how many it has.
+fn needs(case: &Case, plan: &Program, wanted: impl Fn(&Call) -> bool) -> usize {
+    case.runs(plan, 1).expect("the unchanged plan is right");
+    let all = places(plan, wanted);
+    for &index in &all {
+        is_found(case, &without(plan, index), &format!("call {index}"));
+    }
+    all.len()
+}
+
 #[test]
 fn every_forgotten_wait_record_and_synchronisation_is_found() {
     for (kernel, more) in
@@ -273,16 +287,9 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             }),
         ] {
             let plan = build(&case.workload, pinned(family)).expect("fits");
-            case.runs(&plan, 1).expect("the unchanged plan is right");
-            for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
-                is_found(&case, &without(&plan, index), &format!("wait {index}"));
-            }
-            for index in places(&plan, |call| is_awaited_record(&plan, call)) {
-                is_found(&case, &without(&plan, index), &format!("record {index}"));
-            }
-            for index in places(&plan, |call| matches!(call, Call::Synchronize { .. })) {
-                is_found(&case, &without(&plan, index), "the last synchronisation");
-            }
+            needs(&case, &plan, is_wait);
+            needs(&case, &plan, |call| is_awaited_record(&plan, call));
+            needs(&case, &plan, |call| matches!(call, Call::Synchronize { .. }));
         }
     }
 }
@@ -302,11 +309,8 @@ fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
         let case = Case::new(simple(Kernel::Scale, 101, ""));
         let family = Family::ByChunk(ByChunk { chunks: 5, streams: 2, issue });
         let plan = build(&case.workload, pinned(family)).expect("fits");
-        let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
-        assert_eq!(waits.len(), 2, "one for each stream");
-        for index in waits {
-            is_found(&case, &without(&plan, index), "a synchronisation");
-        }
+        let waits = needs(&case, &plan, |call| matches!(call, Call::Synchronize { .. }));
+        assert_eq!(waits, 2, "one for each stream");
     }
 }
 

@@ -1,7 +1,8 @@
 //! What bounds a plan is what it gains from most if it is halved, and a pass says where its time
 //! goes.
 
-use super::predicted::{PROFILE, repository};
+use super::commands::{hallway, printed};
+use super::predicted::{PROFILE, repository, scenarios};
 use super::tables_borrow_what_they_lack::machine;
 use super::workloads::read;
 use hallway::cost::Bottleneck;
@@ -189,9 +190,7 @@ fn borrowed_costs_say_how_far_times_move() {
 /// The parts of a pass add up to it, in every committed program.
 #[test]
 fn where_the_time_goes_adds_up_to_the_pass() {
-    let folder = repository().join("scenarios/programs");
-    for entry in std::fs::read_dir(folder).expect("there") {
-        let path = entry.expect("readable").path();
+    for path in scenarios(&["programs"]) {
         let Ok(workload) = Workload::load(&path) else { continue };
         for program in &workload.programs {
             let Ok(timeline) = simulate(program, &PROFILE) else { continue };
@@ -261,11 +260,7 @@ fn explain_lists_times() {
     let path = folder.path().join("by-hand.toml");
     std::fs::write(&path, STAGED_BY_HAND).expect("writable");
     let explained = |more: &[&str], path: &Path| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
-        command.current_dir(repository()).arg("explain").arg(path).args(more);
-        let output = command.output().expect("it was built");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
+        printed(hallway(repository(), ["explain"]).arg(path).args(more))
     };
     let times = ["--plan", "staged by hand", "--times", "--profile", "calibration/h200"];
     let text = explained(&times, &path);

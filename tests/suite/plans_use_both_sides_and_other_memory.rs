@@ -2,7 +2,7 @@
 //! tried where a scenario asks for them, and predicted from what a profile knows.
 
 use super::machines::machine;
-use super::predicted::{PROFILE, repository};
+use super::predicted::{PROFILE, calibrated, repository, scenarios};
 use super::said;
 use super::workloads::{read, simple};
 use hallway::findings::{Answer, AssessedPlan, Assessment};
@@ -16,10 +16,7 @@ use hallway::units::Bytes;
 use std::sync::LazyLock;
 
 /// A machine whose copies by the CPU and managed memory were measured, too.
-static BUSY: LazyLock<Profile> = LazyLock::new(|| {
-    let path = repository().join("calibration/others/busy-h200/profile.toml");
-    Profile::load(&path).expect("committed")
-});
+static BUSY: LazyLock<Profile> = LazyLock::new(|| calibrated("others/busy-h200"));
 
 fn shipped(name: &str) -> Workload {
     Workload::load(&repository().join("scenarios/memory").join(name)).expect("a scenario")
@@ -74,10 +71,8 @@ fn a_report_names_the_families_to_ask_for() {
 
 #[test]
 fn every_scenario_of_memory_gets_what_it_asks_for() {
-    let folder = std::fs::read_dir(repository().join("scenarios/memory")).expect("there");
-    let paths = folder.map(|entry| entry.expect("readable").path());
     let mut asked = [0; 5];
-    for path in paths {
+    for path in scenarios(&["memory"]) {
         let workload = Workload::load(&path).expect("a scenario");
         let text = std::fs::read_to_string(&path).expect("readable");
         assert!(

@@ -11,16 +11,34 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-pub static PROFILE: LazyLock<Profile> = LazyLock::new(|| {
-    Profile::load(&repository().join("calibration/h200/profile.toml")).expect("it is committed")
-});
+/// A committed scenario, by its path below `scenarios` without the ending.
+pub fn scenario(name: &str) -> Workload {
+    let path = repository().join("scenarios").join(name).with_extension("toml");
+    Workload::load(&path).expect("it is committed")
+}
 
-pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
-    let folder = std::fs::read_dir(repository().join("scenarios")).expect("readable");
-    let mut paths: Vec<PathBuf> = folder.map(|entry| entry.expect("readable").path()).collect();
+/// The committed scenarios in folders below `scenarios`, in order.
+pub fn scenarios(folders: &[&str]) -> Vec<PathBuf> {
+    let list = |folder: &&str| {
+        let folder = repository().join("scenarios").join(folder);
+        std::fs::read_dir(folder).expect("readable").map(|entry| entry.expect("readable").path())
+    };
+    let mut paths: Vec<PathBuf> = folders.iter().flat_map(list).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
-    let workloads = paths.iter().map(|path| Workload::load(path).expect("a scenario"));
+    paths
+}
+
+/// The profile of a committed calibration, by its folder below `calibration`.
+pub fn calibrated(folder: &str) -> Profile {
+    let folder = repository().join("calibration").join(folder);
+    Profile::load(&folder.join("profile.toml")).expect("it is committed")
+}
+
+pub static PROFILE: LazyLock<Profile> = LazyLock::new(|| calibrated("h200"));
+
+pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
+    let workloads = scenarios(&[""]).into_iter().map(|path| Workload::load(&path).expect("valid"));
     workloads.map(|workload| (workload.clone(), ranked(&workload, &PROFILE))).collect()
 });
 

@@ -1,10 +1,10 @@
 //! A profile's numbers are listed in one place: the walk over its prices reaches all of them, and
 //! what draws, names or scales prices goes by it.
 
+use super::predicted::{calibrated, repository};
 use hallway::profile::{Amount, Profile};
 use hallway::units::Bandwidth;
 use serde_json::Value;
-use std::path::Path;
 
 /// How the keys of numbers begin that the walk does not reach, and why.
 const NO_PRICES: [(&str, &str); 9] = [
@@ -78,10 +78,8 @@ fn change(amount: Amount<'_>) {
 
 #[test]
 fn every_number_of_a_profile_is_reached() {
-    let calibration = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration");
     for name in ["h200", "others/two-h200"] {
-        let mut profile =
-            Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
+        let mut profile = calibrated(name);
         let plain = |profile: &Profile| {
             let mut found = Vec::new();
             numbers("", &serde_json::to_value(profile).expect("plain data"), &mut found);
@@ -106,7 +104,7 @@ fn every_number_of_a_profile_is_reached() {
 /// Only `prices.rs` goes into the parts of a profile; what it finds is enough for all others.
 #[test]
 fn no_other_file_lists_prices_to_draw() {
-    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/profile");
+    let profile = repository().join("src/profile");
     for entry in std::fs::read_dir(profile).expect("the room").flatten() {
         let text = std::fs::read_to_string(entry.path()).expect("sources");
         let is_the_walk = entry.file_name() == "prices.rs";

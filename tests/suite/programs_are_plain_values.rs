@@ -3,7 +3,8 @@
 
 mod broken;
 
-use super::predicted::PROFILE;
+use super::commands::hallway;
+use super::predicted::{PROFILE, repository, scenarios};
 use super::workloads::read;
 use hallway::program::Program;
 use hallway::scenario::{FamilyName, Workload};
@@ -12,18 +13,8 @@ use hallway::simulate::simulate;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn shipped() -> Vec<PathBuf> {
-    let of = |folder: &str| std::fs::read_dir(repository().join(folder)).expect("it is there");
-    let folders = ["", "/faq", "/graphs", "/memory", "/programs"];
-    let folders = folders.map(|folder| format!("scenarios{folder}"));
-    let files = folders.iter().flat_map(|folder| of(folder));
-    let paths = files.map(|file| file.expect("readable").path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
-    paths.sort();
+    let paths = scenarios(&["", "faq", "graphs", "memory", "programs"]);
     assert!(paths.len() >= 34, "{paths:?}");
     paths
 }
@@ -91,8 +82,7 @@ fn explain_writes_a_scenario_of_the_plan_that_it_explains() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("new/program.toml");
     let explain = |more: &[&str], file: &Path| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hallway"));
-        command.current_dir(repository()).args(["explain", "scenarios/stencil-halo.toml"]);
+        let mut command = hallway(repository(), ["explain", "scenarios/stencil-halo.toml"]);
         command.args(more).arg("--program").arg(file).output().expect("it was built")
     };
     let written = explain(&["--plan", "by-engine 4"], &path);

@@ -1,8 +1,10 @@
 //! Whoever waits at a terminal for longer than a second sees how far it is; nobody else does,
 //! and an interrupt ends the command at once.
 
+use super::commands::hallway;
 use super::predicted::repository;
 use super::terminals::{read_along, terminal};
+use super::workloads::{ON_HOST, buffer};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,44 +14,23 @@ use std::time::{Duration, Instant};
 /// batches.
 const LONG_ONES: [(u64, u64); 2] = [(250, 60), (13, 1_000)];
 
-const SHORT: &str = r#"schema_version = 1
-name = "long"
-question = "How long?"
-batches = 20
-
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 100_000
-home = "host"
-
-[[buffer]]
-name = "out"
-type = "f32"
-elements = 100_000
-home = "host"
-
-[[task]]
-name = "smooth"
-kernel = "stencil"
-reads = ["x"]
-writes = ["out"]
-iterations = 250
-"#;
-
 fn folder(iterations: u64, batches: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("long.toml");
-    let text = SHORT.replace("= 250", &format!("= {iterations}"));
-    let text = text.replace("batches = 20", &format!("batches = {batches}"));
+    let text = format!(
+        "schema_version = 1\nname = \"long\"\nquestion = \"How long?\"\nbatches = {batches}\n{}\
+         [[task]]\nname = \"smooth\"\nkernel = \"stencil\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
+         iterations = {iterations}\n",
+        ["x", "out"].map(|name| buffer(name, "f32", 100_000, ON_HOST)).concat()
+    );
     std::fs::write(&path, text).expect("written");
     (folder, path)
 }
 
 fn evaluate(scenario: &Path, draws: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.current_dir(repository()).env("TERM", "xterm").stdout(Stdio::null());
-    command.arg("evaluate").arg(scenario).args(["--draws", draws]);
+    let mut command = hallway(repository(), ["evaluate"]);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").stdout(Stdio::null());
+    command.arg(scenario).args(["--draws", draws]);
     // Whoever runs the tests in the background may have interrupts ignored, and children inherit
     // that.
     let heed = || {

@@ -3,7 +3,7 @@
 //! at hand where the case states none. Each file names its source. Cases from which the answer also
 //! follows by what they state alone are in `tables_borrow_what_they_lack`.
 
-use super::predicted::{PROFILE, ranked, repository};
+use super::predicted::{PROFILE, calibrated, ranked, repository};
 use hallway::cost::Bottleneck;
 use hallway::findings::{Assessment, HeldBy};
 use hallway::fit::fit;
@@ -46,8 +46,7 @@ fn case_03_many_moves_take_three_to_four_times_as_long_as_one() {
 /// library's own as long as that.
 #[test]
 fn case_07_registering_pays_for_one_upload_and_staging_by_one_thread_does_not() {
-    let profile = repository().join("calibration/others/busy-h200/profile.toml");
-    let profile = Profile::load(&profile).expect("committed");
+    let profile = calibrated("others/busy-h200");
     let ranking = answered("07-register-for-one-upload/upload.toml", &profile);
     let [plainly, registered, staged] =
         ["plainly", "registered", "through pinned buffers"].map(|plan| time_of(&ranking, plan));

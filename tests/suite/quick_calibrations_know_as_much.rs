@@ -1,6 +1,7 @@
 //! A quick calibration measures fewer sizes, but its profile answers what that of a full
 //! one does.
 
+use super::predicted::{repository, scenarios};
 use hallway::calibrate::Schedule;
 use hallway::fit::fit;
 use hallway::gpu::supports;
@@ -12,11 +13,9 @@ use hallway::simulate::simulate;
 use hallway::stats::quantile;
 use hallway::units::{Bytes, Span};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 fn committed() -> Samples {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Samples::load(&repository.join("calibration/h200/samples.jsonl")).expect("committed")
+    Samples::load(&repository().join("calibration/h200/samples.jsonl")).expect("committed")
 }
 
 /// The part of these samples that a quick calibration would have taken: one pass, and half
@@ -81,13 +80,8 @@ fn managed_memory_is_measured_where_it_was_asked_for() {
 fn a_quick_calibration_predicts_like_a_full_one() {
     let full = committed();
     let [full, quick] = [full.clone(), quick(&full)].map(|s| fit(&s).expect("samples"));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
     let mut differences = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("readable") {
-        let path = entry.expect("readable").path();
-        if path.is_dir() {
-            continue;
-        }
+    for path in scenarios(&[""]) {
         let workload = Workload::load(&path).expect("valid");
         // A calibration of this machine would lack these kernels.
         if workload

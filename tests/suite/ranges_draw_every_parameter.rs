@@ -1,9 +1,9 @@
 //! A prediction's range draws every parameter that can move it. Whoever adds one says how it is
 //! drawn, or here why it is not.
 
-use hallway::profile::{Parameter, Profile};
+use super::predicted::calibrated;
+use hallway::profile::Parameter;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Why parameters are not drawn, and which: how their names begin, without what they are of.
 const NOT_DRAWN: [(&str, &[&str]); 6] = [
@@ -66,10 +66,9 @@ fn names<'p>(parameters: impl Iterator<Item = &'p Parameter>) -> BTreeSet<String
 
 #[test]
 fn or_says_why_not() {
-    let calibration = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration");
     let (mut all, mut drawn) = (BTreeSet::new(), BTreeSet::new());
     for name in ["h200", "others/two-h200"] {
-        let profile = Profile::load(&calibration.join(name).join("profile.toml")).expect("there");
+        let profile = calibrated(name);
         let before = profile.parameters();
         let after = profile.drawn(&mut || 0.9, &mut || 0.9).parameters();
         let moved = before.iter().zip(&after).filter(|(before, after)| before != after);

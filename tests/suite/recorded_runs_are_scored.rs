@@ -1,8 +1,9 @@
-//! The committed calibration predicts the runs committed with it as well as hallway claims, and
-//! scoring them again gives the same bytes.
+//! The committed calibration predicts the runs committed with it as well as hallway claims. That
+//! scoring them again gives the same bytes is held by the README's table.
 
+use super::commands::ran;
+use super::predicted::{repository, scenarios};
 use hallway::report::Verification;
-use std::process::{Command, Output};
 
 const SCENARIOS: [&str; 12] = [
     "scenarios/compute-polynomial.toml",
@@ -27,20 +28,11 @@ const REGRET: f64 = 0.03;
 const FULL_SCENARIOS: usize = 11;
 const FULL_PLANS: usize = 12;
 
-fn verify(scenarios: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .args(["verify", "--recorded", "--format", "json"])
-        .args(scenarios)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary was built")
-}
-
 /// Checks the summary, and computes it again from the plans.
 #[test]
 fn predictions_hold_against_the_recorded_runs() {
-    let output = verify(&SCENARIOS);
+    let how = ["verify", "--recorded", "--format", "json"];
+    let output = ran(repository(), how.iter().chain(&SCENARIOS));
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{err}{out}");
@@ -71,24 +63,8 @@ fn predictions_hold_against_the_recorded_runs() {
     }
 }
 
-#[test]
-fn scoring_again_gives_the_same_bytes() {
-    let some = ["scenarios/small-scale.toml", "scenarios/reduce-sum.toml"];
-    let [one, other] = [(); 2].map(|()| verify(&some));
-    assert!(!one.stdout.is_empty(), "{}", String::from_utf8_lossy(&one.stderr));
-    assert_eq!(one.stdout, other.stdout);
-}
-
 /// A new scenario must be added to the list, so that it is scored, too.
 #[test]
 fn every_scenario_is_listed() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let entries = std::fs::read_dir(folder).expect("readable");
-    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    let mut found: Vec<String> = entries
-        .map(|entry| format!("scenarios/{}", name(entry.expect("readable"))))
-        .filter(|path| path.ends_with(".toml"))
-        .collect();
-    found.sort();
-    assert_eq!(found, SCENARIOS);
+    assert_eq!(scenarios(&[""]), SCENARIOS.map(|name| repository().join(name)));
 }

@@ -136,15 +136,6 @@ fn evaluations_survive_json() {
 }
 
 #[test]
-fn the_same_again_is_the_same_bytes() {
-    let once = || {
-        let evaluation = evaluation(&scaling(), &predicted(&scaling()));
-        evaluation.text(Rows::All) + &report::json(&evaluation)
-    };
-    assert_eq!(once(), once());
-}
-
-#[test]
 fn dates_are_those_of_the_calendar() {
     // `date --utc --date=@...` of GNU coreutils.
     for (time, text) in [

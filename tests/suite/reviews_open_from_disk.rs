@@ -7,7 +7,7 @@ mod laid_out;
 mod made;
 mod seen;
 
-use super::predicted::repository;
+use super::predicted::{repository, scenarios};
 use made::{LONG, Made, a_scenario, report, written};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -72,14 +72,7 @@ fn are_answered(some: &[PathBuf], code: Option<i32>, said: &str) {
 
 #[test]
 fn shipped_scenarios_have_reviews() {
-    let folders = ["", "faq", "graphs", "kernels", "memory", "programs"];
-    let files = folders.iter().flat_map(|folder| {
-        let entries = std::fs::read_dir(shipped(folder)).expect("readable");
-        entries.map(|entry| entry.expect("readable").path())
-    });
-    let mut files: Vec<PathBuf> = files.collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
+    let files = scenarios(&["", "faq", "graphs", "kernels", "memory", "programs"]);
     assert!(files.len() > 80, "{} scenarios", files.len());
     // A review takes half a second. These are of every folder, and all that have no answer.
     let is_wanted = |(at, path): &(usize, PathBuf)| {

@@ -5,8 +5,9 @@ mod calls;
 mod circles;
 mod one_table;
 
+use super::predicted::repository;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Every room with the rooms that it may import. A room stands below all rooms that it
 /// imports.
@@ -89,10 +90,6 @@ impl Source {
         let modules = rest.split('/').filter(|part| *part != "mod.rs").count();
         Some((room, modules))
     }
-}
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn sources(folder: &str) -> Vec<Source> {

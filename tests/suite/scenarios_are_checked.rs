@@ -6,6 +6,7 @@ mod the_task_graph;
 mod what_is_right;
 
 use super::mistakes::refuses;
+use super::predicted::scenarios;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
 use hallway::program::{Process, ProcessState, StateReason};
@@ -15,7 +16,7 @@ use hallway::units::{Bytes, Span};
 use miette::Diagnostic;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Has every key of the format. Mistakes are made by replacing a piece of it.
 const VALID: &str = r#"schema_version = 1
@@ -88,18 +89,6 @@ fn drawn(error: &ScenarioError) -> String {
     Drawn::new(error, false).to_string()
 }
 
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn committed_scenarios() -> Vec<PathBuf> {
-    let files = std::fs::read_dir(repository().join("scenarios")).expect("scenarios/ is there");
-    let paths = files.map(|file| file.expect("readable").path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
-    paths.sort();
-    paths
-}
-
 #[test]
 fn a_valid_scenario_becomes_a_workload() {
     let workload = read(VALID).expect("valid");
@@ -139,7 +128,7 @@ fn what_is_left_out_has_a_default() {
 
 #[test]
 fn every_committed_scenario_loads() {
-    let paths = committed_scenarios();
+    let paths = scenarios(&[""]);
     assert!(paths.len() >= 12);
     for path in paths {
         let workload = Workload::load(&path).unwrap_or_else(|error| panic!("{}", drawn(&error)));

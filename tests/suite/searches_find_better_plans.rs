@@ -1,6 +1,6 @@
 //! With a profile, the search finds numbers of chunks, streams and buffers that no list has.
 
-use super::predicted::{PROFILE, RANKED};
+use super::predicted::{PROFILE, RANKED, scenario};
 use hallway::families::{Buffered, ByChunk, ByEngine, Family, Issue, Strategy, build};
 use hallway::machine::HostMemory;
 use hallway::program::Program;
@@ -10,12 +10,6 @@ use hallway::simulate::makespan;
 use hallway::units::Span;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::Path;
-
-fn scenario(name: &str) -> Workload {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    Workload::load(&folder.join(format!("{name}.toml"))).expect("committed")
-}
 
 fn time(program: &Program) -> Option<Span> {
     makespan(program, &PROFILE).ok()

@@ -1,15 +1,14 @@
 //! The search tries plans that overlap, however many batches there are. Where it says
 //! that the GPU wins at other sizes, that agrees with the verdict.
 
+use super::predicted::{PROFILE, scenario};
 use super::workloads::{read, simple};
 use hallway::families::{ByEngine, Family, RoundTrip};
 use hallway::findings::{Answer, Verdict};
 use hallway::kernels::Kernel;
-use hallway::profile::Profile;
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{Setting, Wins, break_even, candidates, rank};
 use hallway::units::Bytes;
-use std::path::Path;
 
 #[test]
 fn batches_overlap_however_many_there_are_and_however_small() {
@@ -28,19 +27,16 @@ fn batches_overlap_however_many_there_are_and_however_small() {
 /// `[limits]` and without.
 #[test]
 fn break_even_agrees_with_the_verdict() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
     let mut told = 0;
     for name in ["stencil-halo", "three-task-graph", "stream-saxpy", "compute-polynomial"] {
-        let scenario = folder.join("scenarios").join(name).with_extension("toml");
-        let unlimited = Workload::load(&scenario).expect("committed");
+        let unlimited = scenario(name);
         for pinned in [None, Some(Bytes::mib(16))] {
             let mut workload = unlimited.clone();
             workload.limits.pinned_memory = pinned;
-            let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
+            let sizes = break_even(&workload, &PROFILE).expect("known").gpu_wins;
             let here = workload.buffers.iter().map(|b| b.elements).max().expect("some");
             let gpu_wins = includes(&sizes, here);
-            let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
+            let verdict = Verdict::of(&rank(candidates(&workload), &PROFILE, 20, 1), 1);
             let answer = match verdict.run_answer {
                 Answer::Gpu | Answer::Both => true,
                 Answer::Cpu => false,
@@ -58,13 +54,11 @@ fn break_even_agrees_with_the_verdict() {
 /// changes more often than at every power of two.
 #[test]
 fn break_even_agrees_with_the_verdict_where_times_jump() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
     let mut sides = [0; 2];
     for elements in [70_000, 74_000, 80_000, 1_100_000, 1_200_000, 1_400_000] {
         let workload = pipeline(elements);
-        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
-        let sizes = break_even(&workload, &machine).expect("known").gpu_wins;
+        let verdict = Verdict::of(&rank(candidates(&workload), &PROFILE, 20, 1), 1);
+        let sizes = break_even(&workload, &PROFILE).expect("known").gpu_wins;
         let gpu_wins = includes(&sizes, elements);
         if matches!(verdict.run_answer, Answer::Gpu | Answer::Cpu) {
             let said = verdict.run_answer == Answer::Gpu;
@@ -144,17 +138,15 @@ fn families_without_a_sensible_number_of_chunks_are_refused_by_name() {
 /// A side without a plan, or whose time is not known, has not lost.
 #[test]
 fn break_even_says_nothing_where_one_side_is_missing() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let machine = Profile::load(&folder.join("calibration/h200/profile.toml")).expect("committed");
     let plans = "[plans]\nfamilies = [\"cpu\", \"by-engine\"]\nchunks = [4]";
     let mut whole = simple(Kernel::Scale, 100_000, plans);
     whole.tasks[0].splittable = false;
     let mut fewer_threads = simple(Kernel::Scale, 100_000, "");
     fewer_threads.limits.cpu_threads = Some(4);
     for workload in [whole, fewer_threads] {
-        let verdict = Verdict::of(&rank(candidates(&workload), &machine, 20, 1), 1);
+        let verdict = Verdict::of(&rank(candidates(&workload), &PROFILE, 20, 1), 1);
         assert!(verdict.run.is_none_or(|run| !run.is_between_sides()));
-        assert_eq!(break_even(&workload, &machine), None);
+        assert_eq!(break_even(&workload, &PROFILE), None);
     }
 }
 

@@ -126,7 +126,7 @@ mod copies;
 mod graphs;
 mod host_threads;
 mod kernels;
-mod laws;
+pub mod laws;
 mod memory;
 mod polling;
 mod reasons;
@@ -250,6 +250,11 @@ fn run(body: Vec<Call>, machine: &Profile) -> Timeline {
 fn spans(timeline: &Timeline, lane: Lane) -> Vec<(u64, u64)> {
     let nanos = |instant: Instant| instant.since_start().nanos();
     timeline.lane(lane).map(|activity| (nanos(activity.start), nanos(activity.end))).collect()
+}
+
+/// How long each thing took that a lane did.
+fn lasts(timeline: &Timeline, lane: Lane) -> Vec<u64> {
+    spans(timeline, lane).into_iter().map(|(start, end)| end - start).collect()
 }
 
 fn makespan(timeline: &Timeline) -> u64 {

@@ -1,7 +1,9 @@
 //! Predict, run and score: plans are predicted before they run, every run is kept as it comes, and
 //! parts are together what the whole is.
 
+use super::commands::{hallway, ran};
 use super::machines::machine;
+use super::predicted::{PROFILE, calibrated, repository, scenario};
 use super::workloads::{read, simple};
 use hallway::execute::Effort;
 use hallway::files::partial;
@@ -20,7 +22,7 @@ use hallway::units::Span;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A scenario whose only plan computes on the CPU.
@@ -215,11 +217,9 @@ fn as_many_plans_are_drawn_as_were_asked_for_and_always_alike() {
 /// A profile of a whole calibration knows what nearly all of the drawn plans cost.
 #[test]
 fn what_is_drawn_can_be_predicted() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/profile.toml");
-    let profile = Profile::load(&path).expect("committed");
     let (mut known, mut unknown) = (0, Vec::new());
     for one in draw(300, 9) {
-        let all = predict(one.workload, one.plans, &profile, Draws::new(10, 9), &Tally::default());
+        let all = predict(one.workload, one.plans, &PROFILE, Draws::new(10, 9), &Tally::default());
         known += all.ranking.plans.len();
         let unknowns = all.ranking.unknown.iter().map(|(_, unknown)| unknown.what());
         unknown.extend(unknowns);
@@ -268,12 +268,6 @@ fn run_of(ranked: &Ranked, time: Span) -> Run {
     }
 }
 
-fn hallway(arguments: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1");
-    command
-}
-
 fn said(output: &Output) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
@@ -299,7 +293,7 @@ fn a_verify_that_is_killed_resumes() {
     }
     let mut arguments = vec!["verify", "--profile", "profile.toml", "--draws", "10"];
     arguments.extend(names.iter().map(String::as_str));
-    let mut first = hallway(&arguments, folder.path());
+    let mut first = hallway(folder.path(), &arguments);
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     let since = Instant::now();
     while growing(&path("runs")).is_empty() {
@@ -309,27 +303,24 @@ fn a_verify_that_is_killed_resumes() {
     first.kill().expect("it was running");
     first.wait().expect("it is over");
     assert!(!growing(&path("runs")).is_empty(), "it was over before it was killed");
-    let resumed = hallway(&[&arguments[..], &["--resume"]].concat(), folder.path());
-    let resumed = { resumed }.output().expect("it runs");
+    let resumed = ran(folder.path(), [&arguments[..], &["--resume"]].concat());
     let shown = said(&resumed);
     assert!(shown.contains("Predictions: ") && shown.contains("of 18 runs are done"), "{shown}");
     assert!(!shown.contains("Resuming: 0 of"), "{shown}");
     assert!(growing(&path("runs")).is_empty());
-    let scored = hallway(&[&arguments[..], &["--recorded"]].concat(), folder.path());
-    let scored = { scored }.output().expect("it runs");
+    let scored = ran(folder.path(), [&arguments[..], &["--recorded"]].concat());
     assert_eq!(scored.stdout, resumed.stdout);
 }
 
 /// Deals recorded runs to two folders as two shards have them, merges these, and scores the result.
 #[test]
 fn two_shards_merged_score_as_the_whole() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     let (calibration, folder) = (root.join("calibration/h200"), tempfile::tempdir().expect("one"));
     let names = ["stencil-halo", "small-scale"];
-    let profile = Profile::load(&calibration.join("profile.toml")).expect("committed");
+    let profile = calibrated("h200");
     let predicted = |name: &str| {
-        let scenario = root.join(format!("scenarios/{name}.toml"));
-        let workload = Workload::load(&scenario).expect("committed");
+        let workload = scenario(name);
         let plans = candidates_for(&workload, &profile);
         predict(workload, plans, &profile, Draws::new(10, 1), &Tally::default())
     };
@@ -359,8 +350,7 @@ fn two_shards_merged_score_as_the_whole() {
     std::fs::copy(calibration.join("profile.toml"), folder.path().join("profile.toml"))
         .expect("copied");
     let merge = |folders: &[&str]| {
-        let arguments = [&["merge"], folders, &["--output", "runs"]].concat();
-        hallway(&arguments, folder.path()).output().expect("it runs")
+        ran(folder.path(), [&["merge"], folders, &["--output", "runs"]].concat())
     };
     let twice = merge(&["1", "2", "1"]);
     assert_eq!(twice.status.code(), Some(2), "{}", said(&twice));
@@ -372,7 +362,7 @@ fn two_shards_merged_score_as_the_whole() {
         let mut arguments = vec!["verify", "--recorded", "--format", "json", "--draws", "10"];
         arguments.extend(["--profile", "profile.toml"]);
         arguments.extend(scenarios.iter().map(|path| path.to_str().expect("UTF-8")));
-        hallway(&arguments, folder.path()).output().expect("it runs")
+        ran(folder.path(), arguments)
     };
     let parts = score();
     for name in names {
@@ -401,7 +391,7 @@ fn random_plans_are_scored_from_their_saved_runs() {
     }
     let arguments = "verify --random 60 --seed 5 --recorded --draws 10 --profile profile.toml";
     let arguments: Vec<&str> = arguments.split(' ').collect();
-    let scored = hallway(&arguments, folder.path()).output().expect("it runs");
+    let scored = ran(folder.path(), &arguments);
     let shown = said(&scored);
     assert_eq!(scored.status.code(), Some(0), "{shown}");
     for words in
@@ -409,6 +399,6 @@ fn random_plans_are_scored_from_their_saved_runs() {
     {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    let more = hallway(&[&arguments[..], &["some.toml"]].concat(), folder.path()).output();
-    assert_eq!(more.expect("it runs").status.code(), Some(2));
+    let more = ran(folder.path(), [&arguments[..], &["some.toml"]].concat());
+    assert_eq!(more.status.code(), Some(2));
 }

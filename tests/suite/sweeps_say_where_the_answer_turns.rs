@@ -1,20 +1,16 @@
 //! A sweep gives at each value what `evaluate` says there, finds the values at which the winner
 //! changes, says how sure that is, and may be shared by several processes.
 
-use super::predicted::PROFILE;
+use super::predicted::{PROFILE, repository, scenario};
 use super::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::scenario::{Source, Workload};
 use hallway::search::{Setting, Sweep, break_even, candidates_for, rank, scaled, values_between};
 use hallway::simulate::{Draws, Tally};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn scenario(name: &str) -> PathBuf {
-    root().join("scenarios").join(name)
+fn path_of(name: &str) -> PathBuf {
+    repository().join("scenarios").join(name)
 }
 
 /// At each value, the best plans take as long as in a ranking of all plans.
@@ -49,7 +45,7 @@ fn a_point_is_what_a_ranking_of_all_plans_says() {
 /// A turn lies in its range, and ranges of neighbouring turns do not overlap.
 #[test]
 fn a_turn_has_a_range_that_holds_it() {
-    let workload = Workload::load(&scenario("option-pricing.toml")).expect("committed");
+    let workload = scenario("option-pricing");
     let found = break_even(&workload, &PROFILE).expect("both sides are known");
     let ranges = found.gpu_wins.iter().filter_map(|wins| wins.from_range.or(wins.until_range));
     assert!(ranges.count() > 0, "{found:?}");
@@ -76,7 +72,7 @@ fn values_are_spread_by_equal_ratios_and_whole_where_they_must_be() {
 /// Each key of a scenario changes what it names, and nothing else.
 #[test]
 fn any_number_of_a_scenario_can_be_varied() {
-    let (source, as_it_is) = Source::load(&scenario("three-task-graph.toml")).expect("committed");
+    let (source, as_it_is) = Source::load(&path_of("three-task-graph.toml")).expect("committed");
     let task = as_it_is.tasks[0].name.clone();
     let with = |name: &str, value: f64| -> Workload {
         let is_meant = |key: &&hallway::scenario::Key| key.to_string() == name;
@@ -110,7 +106,7 @@ fn numbers_of_programs_and_kernels_have_paths() {
         ("kernels/rectangular-product.toml", "program.pageable.memory.da.size"),
         ("programs/ten-times.toml", "buffer.x.elements"),
     ] {
-        let (source, _) = Source::load(&scenario(file)).expect("committed");
+        let (source, _) = Source::load(&path_of(file)).expect("committed");
         let all: Vec<String> = source.keys().iter().map(ToString::to_string).collect();
         assert!(all.iter().any(|key| key == keys), "{file}: {all:?}");
     }

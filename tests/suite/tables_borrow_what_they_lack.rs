@@ -2,7 +2,7 @@
 //! The profile says what is borrowed, ranges are as wide as machines differ, and the verdict says
 //! what hangs on it.
 
-use super::predicted::repository;
+use super::predicted::{calibrated, repository};
 use super::said;
 use super::samples_from_elsewhere::{buffers, example, one_task, ranked, read};
 use hallway::findings::{Assessment, BorrowedCost};
@@ -15,11 +15,9 @@ use hallway::study::fit_and_assess;
 
 /// Profiles of one GPU with cuBLAS, and of two without.
 pub(super) fn likes() -> Vec<Like> {
-    let like = |from: &str| {
-        let profile = Profile::load(&repository().join(from).join("profile.toml"));
-        Like { from: from.to_owned(), profile: profile.expect("committed") }
-    };
-    ["calibration/h200", "calibration/others/two-h200"].map(like).to_vec()
+    let like =
+        |folder: &str| Like { from: format!("calibration/{folder}"), profile: calibrated(folder) };
+    ["h200", "others/two-h200"].map(like).to_vec()
 }
 
 pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
@@ -262,10 +260,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
 #[test]
 fn borrowed_costs_are_as_uncertain_as_machines_differ() {
     let folders = ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200"];
-    let profiles = folders.map(|folder| {
-        let path = repository().join("calibration").join(folder).join("profile.toml");
-        Profile::load(&path).expect("committed").parameters()
-    });
+    let profiles = folders.map(|folder| calibrated(folder).parameters());
     let borrowing = fitted(&example(), &likes());
     for group in borrowing.borrowed.iter().flat_map(|one| &one.groups) {
         let (mut inside, mut all) = (0, 0);
@@ -296,10 +291,7 @@ fn ranges_without_trials_are_as_wide_as_the_model_is_off() {
     let mut errors: Vec<f64> =
         ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200", "others/two-h200"]
             .iter()
-            .map(|folder| {
-                let path = repository().join("calibration").join(folder).join("profile.toml");
-                Profile::load(&path).expect("committed").accuracy.expect("tried").p95_error
-            })
+            .map(|folder| calibrated(folder).accuracy.expect("tried").p95_error)
             .collect();
     errors.sort_by(f64::total_cmp);
     assert!((error / errors[2] - 1.0).abs() < 0.05, "{error}, measured {errors:?}");

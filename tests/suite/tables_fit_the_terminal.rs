@@ -1,6 +1,7 @@
 //! Reports keep to the width they are given: no line is longer, columns go in the order that
 //! `--help` states, and what decides stays.
 
+use super::commands::{hallway, printed};
 use super::predicted::{PROFILE, RANKED, ranked, repository};
 use super::said;
 use super::terminals::{read_along, terminal};
@@ -232,13 +233,9 @@ fn the_kernels_fit_too() {
 }
 
 fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.current_dir(repository()).env_remove("COLUMNS").args([
-        "evaluate",
-        "scenarios/small-scale.toml",
-        "--draws",
-        "10",
-    ]);
+    let arguments = ["evaluate", "scenarios/small-scale.toml", "--draws", "10"];
+    let mut command = hallway(repository(), arguments);
+    command.env_remove("COLUMNS").env_remove("NO_COLOR");
     command
 }
 
@@ -259,9 +256,7 @@ fn evaluate(arguments: &[&str], columns: Option<&str>) -> String {
     if let Some(columns) = columns {
         command.env("COLUMNS", columns);
     }
-    let output = command.args(arguments).output().expect("the binary was built");
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).expect("text")
+    printed(command.args(arguments))
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tasks scheduled one by one: what overlaps, what fits, and what is not waited for.
 
-use super::predicted::{PROFILE, repository};
+use super::predicted::{PROFILE, scenarios};
 use super::workloads::read;
 use hallway::program::{Call, Program, check_hazards};
 use hallway::scenario::{Limits, Workload};
@@ -52,9 +52,7 @@ fn pairs(count: usize, mebibytes: u64) -> Workload {
 }
 
 fn graphs() -> Vec<Workload> {
-    let folder = std::fs::read_dir(repository().join("scenarios/graphs")).expect("readable");
-    let mut paths: Vec<_> = folder.map(|entry| entry.expect("readable").path()).collect();
-    paths.sort();
+    let paths = scenarios(&["graphs"]);
     paths.iter().map(|path| Workload::load(path).expect("a scenario")).collect()
 }
 

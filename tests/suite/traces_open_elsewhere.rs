@@ -3,10 +3,10 @@
 
 mod validator;
 
-use super::predicted::{PROFILE, RANKED, ranked, repository, runs};
+use super::commands::ran;
+use super::predicted::{PROFILE, RANKED, calibrated, ranked, repository, runs};
 use hallway::families::{Family, Strategy};
 use hallway::machine::HostMemory;
-use hallway::profile::Profile;
 use hallway::report::{TracedPlan, trace};
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::{Ranked, Ranking, candidates_for, rank};
@@ -14,8 +14,7 @@ use hallway::timeline::{Lane, Timeline};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 use validator::{check, problems};
 
 fn traced(workload: &Workload, ranked: &Ranked, measured: Option<Timeline>) -> TracedPlan {
@@ -76,8 +75,7 @@ fn every_measured_timeline_is_a_whole_trace() {
 
 #[test]
 fn several_scenarios_and_several_gpus_share_a_trace() {
-    let profile = repository().join("calibration/others/two-h200/profile.toml");
-    let profile = Profile::load(&profile).expect("it is committed");
+    let profile = calibrated("others/two-h200");
     let mut all = Vec::new();
     for (workload, _) in RANKED.iter().filter(|(one, _)| one.name.starts_with('s')) {
         let ranking = ranked(workload, &profile);
@@ -150,13 +148,6 @@ fn the_validator_finds_what_is_wrong() {
     broken(|e| e["cat"] == "engine", |e| e["ts"] = json!(0.25), "engine");
 }
 
-/// Runs the command in a folder of its own.
-fn hallway(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.current_dir(folder).env("NO_COLOR", "1").args(arguments);
-    command.output().expect("the binary was built")
-}
-
 fn path_of(below: &str) -> String {
     repository().join(below).to_str().expect("a path in UTF-8").to_owned()
 }
@@ -169,7 +160,7 @@ fn evaluate_and_verify_write_traces() {
     let [one, other] = &scenarios;
     let run = |command: &[&str], more: &[&str]| {
         let always = ["--profile", profile.as_str(), "--draws", "10"];
-        let output = hallway(folder.path(), &[command, &always, more].concat());
+        let output = ran(folder.path(), [command, &always, more].concat());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), said)
     };

@@ -9,29 +9,15 @@ mod simplest;
 mod ties;
 mod what_was_tried;
 
+use super::predicted::{PROFILE, scenario};
 use super::said;
 use super::workloads::read;
 use hallway::findings::{AssessedPlan, Assessment};
-use hallway::profile::Profile;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
-use std::path::{Path, PathBuf};
-
-fn file(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// The committed calibration.
-fn h200() -> Profile {
-    Profile::load(&file("calibration/h200/profile.toml")).expect("committed")
-}
-
-fn scenario(name: &str) -> Workload {
-    Workload::load(&file("scenarios").join(name).with_extension("toml")).expect("committed")
-}
 
 fn ranked(workload: &Workload) -> Ranking {
-    rank(candidates(workload), &h200(), 40, 1)
+    rank(candidates(workload), &PROFILE, 40, 1)
 }
 
 fn assessed(workload: &Workload, runs: u64) -> Assessment {

@@ -1,6 +1,8 @@
 //! A changed machine answers as physics says it would, and a factor of one changes nothing.
 
+use super::commands::hallway;
 use super::machines::machine;
+use super::predicted::{PROFILE, calibrated, repository, scenario};
 use super::workloads::{read, simple};
 use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
@@ -10,21 +12,7 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates_for, lead, rank};
 use hallway::units::{Bytes, Span};
 use hallway::what_if::{Variation, Varied, turning_factor, vary};
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::LazyLock;
-
-static H200: LazyLock<Profile> = LazyLock::new(|| committed("calibration/h200"));
-
-fn committed(folder: &str) -> Profile {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    Profile::load(&folder.join("profile.toml")).expect("committed")
-}
-
-fn scenario(name: &str) -> Workload {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    Workload::load(&folder.join(name).with_extension("toml")).expect("committed")
-}
+use std::process::Output;
 
 fn change(text: &str) -> Variation {
     text.parse().unwrap_or_else(|problem| panic!("{text}: {problem}"))
@@ -74,8 +62,8 @@ fn a_factor_of_one_changes_nothing() {
         "gpus=1",
         "process=new",
     ] {
-        let Varied { profile, workload: same, assumptions } = varied(&H200, &workload, text);
-        assert_eq!(profile, *H200, "{text}");
+        let Varied { profile, workload: same, assumptions } = varied(&PROFILE, &workload, text);
+        assert_eq!(profile, *PROFILE, "{text}");
         assert_eq!(same, workload, "{text}");
         // A factor of one says so itself; of a value, one has to know what it is today.
         let is_value = ["threads=16", "multiprocessors=132", "link=gen5x16"].contains(&text);
@@ -88,11 +76,11 @@ fn a_factor_of_one_changes_nothing() {
 #[test]
 fn half_a_link_takes_what_copies_bound_twice_as_long() {
     let copies = scenario("stream-saxpy");
-    assert_near(longer(&H200, &copies, "link=0.5x"), 2.0, 0.05);
+    assert_near(longer(&PROFILE, &copies, "link=0.5x"), 2.0, 0.05);
     // A link of half the speed on paper is the same link.
-    let by_name = on_gpu(&H200, &copies, "link=gen4x16");
-    assert_near(by_name, on_gpu(&H200, &copies, "link=0.5x"), 1e-9);
-    assert_near(longer(&H200, &copies, "h2d=0.5x"), 2.0, 0.06);
+    let by_name = on_gpu(&PROFILE, &copies, "link=gen4x16");
+    assert_near(by_name, on_gpu(&PROFILE, &copies, "link=0.5x"), 1e-9);
+    assert_near(longer(&PROFILE, &copies, "h2d=0.5x"), 2.0, 0.06);
 }
 
 #[test]
@@ -104,20 +92,20 @@ fn kernels_in_half_the_time_halve_what_kernels_bound() {
          [[task]]\nname = \"t\"\nkernel = \"polynomial\"\narguments = { degree = 4096 }\n\
          reads = [\"x\"]\nwrites = [\"y\"]\n",
     );
-    assert_near(longer(&H200, &resident, "kernels=0.5x"), 0.5, 0.02);
-    assert_near(longer(&H200, &resident, "kernel.polynomial=0.5x"), 0.5, 0.02);
-    assert_near(longer(&H200, &resident, "multiprocessors=0.5x"), 2.0, 0.02);
-    assert_near(longer(&H200, &resident, "link=0.25x"), 1.0, 0.001);
+    assert_near(longer(&PROFILE, &resident, "kernels=0.5x"), 0.5, 0.02);
+    assert_near(longer(&PROFILE, &resident, "kernel.polynomial=0.5x"), 0.5, 0.02);
+    assert_near(longer(&PROFILE, &resident, "multiprocessors=0.5x"), 2.0, 0.02);
+    assert_near(longer(&PROFILE, &resident, "link=0.25x"), 1.0, 0.001);
 }
 
 /// Copies of a machine whose link is slower, measured and fitted, are those of what-if.
 #[test]
 fn a_link_is_changed_as_if_the_slower_one_had_been_fitted() {
-    let half = varied(&H200, &scenario("stream-saxpy"), "link=0.5x").profile;
+    let half = varied(&PROFILE, &scenario("stream-saxpy"), "link=0.5x").profile;
     for direction in Direction::BOTH {
-        let per_byte = 1e9 / H200.link_rate(direction).expect("known").bytes_per_second();
+        let per_byte = 1e9 / PROFILE.link_rate(direction).expect("known").bytes_per_second();
         for size in [1_u64 << 12, 1 << 16, 1 << 20, 3 << 20, 1 << 26, 1 << 28].map(Bytes::new) {
-            let today = H200.copy(direction, size).expect("known").nanos_f64();
+            let today = PROFILE.copy(direction, size).expect("known").nanos_f64();
             let slower = half.copy(direction, size).expect("known").nanos_f64();
             assert_near(slower, today + per_byte * size.as_f64(), 0.01);
         }
@@ -135,13 +123,13 @@ fn a_link_is_changed_as_if_the_slower_one_had_been_fitted() {
 #[test]
 fn staged_copies_take_as_long_as_the_slower_of_link_and_cpu() {
     let staged = |text: &str| {
-        let Varied { profile, .. } = varied(&H200, &scenario("stream-saxpy"), text);
+        let Varied { profile, .. } = varied(&PROFILE, &scenario("stream-saxpy"), text);
         let size = Bytes::mib(64);
         profile.staging(Direction::HostToDevice, size, None).expect("known").1
     };
     let today = staged("link=1x");
     assert_eq!(staged("link=4x"), today);
-    let link = 1e9 / H200.link_rate(Direction::HostToDevice).expect("known").bytes_per_second();
+    let link = 1e9 / PROFILE.link_rate(Direction::HostToDevice).expect("known").bytes_per_second();
     let alone = link * Bytes::mib(64).as_f64();
     assert!(alone < today / 3.0, "the CPU bounds it by far");
     assert_near(staged("link=0.5x"), today, 0.01);
@@ -152,7 +140,7 @@ fn staged_copies_take_as_long_as_the_slower_of_link_and_cpu() {
 fn memory_that_is_pinned_from_the_start_needs_no_set_up() {
     let workload = scenario("stencil-halo");
     let setup = |text: &str| {
-        let Varied { profile, workload, .. } = varied(&H200, &workload, text);
+        let Varied { profile, workload, .. } = varied(&PROFILE, &workload, text);
         let ranking = ranking(&profile, &workload);
         let best = ranking.best_on_gpu().expect("there is one");
         (best.setup.clone().expect("known"), best.plan.host_memory())
@@ -168,7 +156,8 @@ fn memory_that_is_pinned_from_the_start_needs_no_set_up() {
 #[test]
 fn half_of_the_threads_take_between_as_long_and_twice_as_long() {
     let cpu = |text: &str| {
-        let Varied { profile, workload, .. } = varied(&H200, &scenario("compute-polynomial"), text);
+        let Varied { profile, workload, .. } =
+            varied(&PROFILE, &scenario("compute-polynomial"), text);
         let ranking = ranking(&profile, &workload);
         ranking.fastest_on_cpu().expect("there is one").makespan().nanos_f64()
     };
@@ -182,9 +171,9 @@ fn half_of_the_threads_take_between_as_long_and_twice_as_long() {
 #[test]
 fn a_second_gpu_brings_a_link_of_its_own() {
     let copies = scenario("stream-saxpy");
-    let two = on_gpu(&H200, &copies, "gpus=2") / on_gpu(&H200, &copies, "link=1x");
+    let two = on_gpu(&PROFILE, &copies, "gpus=2") / on_gpu(&PROFILE, &copies, "link=1x");
     assert!((0.45..0.75).contains(&two), "{two}");
-    let known = committed("calibration/others/two-h200");
+    let known = calibrated("others/two-h200");
     let Varied { profile, assumptions, .. } = varied(&known, &copies, "gpus=2");
     assert_eq!(profile.multi_gpu, known.multi_gpu);
     assert!(assumptions.is_empty());
@@ -193,9 +182,9 @@ fn a_second_gpu_brings_a_link_of_its_own() {
     assert_eq!(profile.gpu_counts(), [2, 3, 4]);
     assert_eq!(profile.multi_gpu.roots[0], known.multi_gpu.roots[0]);
     // Further GPUs have the changed link, in whatever order.
-    let both = on_gpu(&H200, &copies, "gpus=2,link=2x");
-    assert!(both < 0.75 * on_gpu(&H200, &copies, "link=2x"), "{both}");
-    assert_near(both, on_gpu(&H200, &copies, "link=2x,gpus=2"), 1e-9);
+    let both = on_gpu(&PROFILE, &copies, "gpus=2,link=2x");
+    assert!(both < 0.75 * on_gpu(&PROFILE, &copies, "link=2x"), "{both}");
+    assert_near(both, on_gpu(&PROFILE, &copies, "link=2x,gpus=2"), 1e-9);
     let Varied { profile, .. } = varied(&known, &copies, "gpus=1");
     assert!(profile.gpu_counts().is_empty());
 }
@@ -213,10 +202,12 @@ fn the_turning_factor_turns_the_verdict() {
         ("compute-polynomial", "multiprocessors=0.5x"),
     ] {
         let workload = scenario(name);
-        let Some(Some(found)) = turning_factor(&H200, &workload, &change(text)) else { continue };
+        let Some(Some(found)) = turning_factor(&PROFILE, &workload, &change(text)) else {
+            continue;
+        };
         let gpu_leads = |factor: f64| {
             let Varied { profile, workload, .. } =
-                varied(&H200, &workload, &format!("{}={factor}x", found.knob));
+                varied(&PROFILE, &workload, &format!("{}={factor}x", found.knob));
             lead(&workload, &profile).expect("known") > 0.0
         };
         let back = if found.at > 1.0 { 1.0 / 1.02 } else { 1.02 };
@@ -229,7 +220,7 @@ fn the_turning_factor_turns_the_verdict() {
     // A combination has no factor, and neither has a kind of memory.
     let workload = scenario("stencil-halo");
     for text in ["link=0.5x,kernels=0.5x", "memory=pinned", "gpus=2", "process=running"] {
-        assert_eq!(turning_factor(&H200, &workload, &change(text)), None, "{text}");
+        assert_eq!(turning_factor(&PROFILE, &workload, &change(text)), None, "{text}");
     }
 }
 
@@ -244,7 +235,7 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
     for wrong in ["gen0x16", "gen7x16", "gen4x3", "gen4", "x16", "gen4x"] {
         assert!(wrong.parse::<PcieLink>().is_err(), "{wrong}");
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/concepts/bandwidth-on-paper.md");
+    let page = repository().join("docs/concepts/bandwidth-on-paper.md");
     let page = std::fs::read_to_string(page).expect("it is there");
     for name in ["gen3x16", "gen4x8", "gen4x16", "gen5x8", "gen5x16", "gen6x16"] {
         let link: PcieLink = name.parse().expect("a link");
@@ -255,7 +246,7 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
         );
         assert!(page.contains(&row), "no such row: {row}");
     }
-    let mut unsaid = H200.clone();
+    let mut unsaid = PROFILE.clone();
     "not said".clone_into(&mut unsaid.machine.link);
     let problem = vary(&unsaid, &scenario("stream-saxpy"), &change("link=gen4x16"));
     let problem = problem.expect_err("nobody knows");
@@ -266,9 +257,7 @@ fn links_are_scaled_by_their_bandwidth_on_paper() {
 }
 
 fn evaluate(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).arg("evaluate").args(arguments);
-    command.output().expect("it runs")
+    hallway(repository(), ["evaluate"]).args(arguments).output().expect("it runs")
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Small workloads for tests of plans and predictions.
 
+use super::predicted::scenarios;
 use hallway::kernels::{Arguments, Kernel, Shape};
 use hallway::scenario::{Task, TaskKernel, Workload};
 use proptest::prelude::*;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Parses the workload that a scenario's text describes.
 #[track_caller]
@@ -24,11 +24,6 @@ pub const ON_HOST: &str = "home = \"host\"";
 /// nearest whole rows, the others are in proportion, and there are at most three batches
 /// and small extents.
 pub fn committed(elements: u64) -> Vec<Workload> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let files = std::fs::read_dir(folder).expect("scenarios/ is there");
-    let mut paths: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
-    paths.retain(|path| path.is_file());
-    paths.sort();
     let small = |path: &std::path::PathBuf| {
         let mut workload = Workload::load(path).expect("committed scenarios load");
         for task in &mut workload.tasks {
@@ -56,7 +51,7 @@ pub fn committed(elements: u64) -> Vec<Workload> {
         workload.batches = workload.batches.min(3);
         workload
     };
-    paths.iter().map(small).collect()
+    scenarios(&[""]).iter().map(small).collect()
 }
 
 /// `out = kernel(x)`, with everything on the host, in chunks if need be.

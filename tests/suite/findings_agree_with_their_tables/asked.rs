@@ -1,7 +1,7 @@
 //! What is asked: workloads that are drawn, and those that are shipped at other sizes, and what
 //! their text says about the answer.
 
-use super::super::predicted::repository;
+use super::super::predicted::scenarios;
 use super::super::workloads::buffer;
 use hallway::program::{BufferId, ProcessState};
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
@@ -11,7 +11,6 @@ use hallway::units::{Bytes, Span};
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
-use std::path::PathBuf;
 
 /// A scenario, and what is known of its answer without predicting anything.
 pub(super) struct Asked {
@@ -234,18 +233,7 @@ const MOST_CALLS: usize = 300;
 /// The committed scenarios in turn: their tasks at other sizes, and their programs as they are.
 pub(super) fn shipped(count: usize) -> Vec<Asked> {
     let mut random = ChaCha8Rng::seed_from_u64(12);
-    let folders = ["", "faq", "graphs", "kernels", "memory", "programs"];
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for folder in folders {
-        let folder = repository().join("scenarios").join(folder);
-        let files = std::fs::read_dir(folder).expect("readable").map(|one| one.expect("readable"));
-        paths.extend(
-            files
-                .map(|one| one.path())
-                .filter(|path| path.extension().is_some_and(|extension| extension == "toml")),
-        );
-    }
-    paths.sort();
+    let paths = scenarios(&["", "faq", "graphs", "kernels", "memory", "programs"]);
     let workloads: Vec<Workload> =
         paths.iter().map(|path| Workload::load(path).expect("a scenario")).collect();
     let is_short = |workload: &&Workload| {

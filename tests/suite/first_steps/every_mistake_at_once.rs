@@ -24,7 +24,7 @@ fn mistakes_of(texts: &[String]) -> Vec<Vec<Value>> {
     }
     let mut arguments = vec!["check", "--format", "json"];
     arguments.extend(names.iter().map(String::as_str));
-    let output = hallway(folder.path(), &arguments);
+    let output = ran(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let found: Value = serde_json::from_str(stdout(&output)).expect("JSON");
     let files = found["files"].as_array().expect("a list");
@@ -91,10 +91,10 @@ fn of_every_table_is_told() {
 #[test]
 fn of_none_is_said_of_files_that_are_fine() {
     let mut arguments = vec!["check".to_owned()];
-    arguments.extend(shipped_scenarios().iter().map(|path| path.display().to_string()));
+    arguments.extend(scenarios(&[""]).iter().map(|path| path.display().to_string()));
     arguments.push("calibration/h200/profile.toml".to_owned());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let output = hallway(repository(), &arguments);
+    let output = ran(repository(), &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&output), format!("{} files are valid\n", arguments.len() - 1));
 }
@@ -108,7 +108,7 @@ fn of_all_files_is_drawn_with_its_lines() {
     std::fs::write(folder.path().join("table.csv"), "path,seconds\nH2D,fast\n").expect("written");
     std::fs::write(folder.path().join("machine.toml"), "[machine]\ngpu = 3\n").expect("written");
     let files = ["check", "fine.toml", "wrong.toml", "table.csv", "machine.toml", "lost.toml"];
-    let output = hallway(folder.path(), &files);
+    let output = ran(folder.path(), &files);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
     let told = stderr(&output);
     for words in

@@ -73,7 +73,7 @@ fn is_described_in_the_docs_key_by_key() {
 /// A whole answer, of a scenario with few plans.
 fn example() -> String {
     const COMMAND: [&str; 4] = ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
-    let output = hallway(repository(), &COMMAND);
+    let output = ran(repository(), &COMMAND);
     assert!(output.status.success(), "{}", stderr(&output));
     format!(
         "\n## A whole example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
@@ -200,7 +200,7 @@ fn is_described(form: &str, printed: &str) -> Value {
 
 #[test]
 fn of_every_command_has_the_keys_that_are_described() {
-    let shipped = shipped_scenarios();
+    let shipped = scenarios(&[""]);
     // Four scenarios of different kinds: others have no further keys.
     let scenarios = ["image-batches", "small-scale", "stencil-halo", "three-task-graph"];
     let scenarios = scenarios.map(|name| format!("scenarios/{name}.toml"));
@@ -221,7 +221,7 @@ fn of_every_command_has_the_keys_that_are_described() {
         ("hallway check --format json", &check),
         ("hallway doctor --format json", &[&["doctor"], &json[..]].concat()),
     ] {
-        let output = hallway(repository(), arguments);
+        let output = ran(repository(), arguments);
         assert_eq!(stderr(&output), "", "{form}");
         is_described(form, stdout(&output));
     }
@@ -233,7 +233,7 @@ fn failure(arguments: &[&str]) -> (Value, Option<i32>) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("wrong.toml"), "schema_version = 1\n\nname = 7\n")
         .expect("written");
-    let output = hallway(folder.path(), arguments);
+    let output = ran(folder.path(), arguments);
     assert_eq!(stdout(&output), "", "{arguments:?}");
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     (is_described("a failure", stderr(&output)), output.status.code())
@@ -267,6 +267,6 @@ fn of_wrong_arguments_is_said_even_though_they_are_wrong() {
     }
     // Help is an answer, and no failure.
     let folder = tempfile::tempdir().expect("a folder");
-    let output = hallway(folder.path(), &["evaluate", "--format", "json", "--help"]);
+    let output = ran(folder.path(), &["evaluate", "--format", "json", "--help"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
 }

@@ -33,9 +33,7 @@ impl Judge {
 #[test]
 fn takes_every_shipped_scenario() {
     let judge = Judge::new();
-    let folders = ["", "/faq", "/graphs", "/memory", "/programs"];
-    let folders = folders.map(|folder| format!("scenarios{folder}"));
-    for path in folders.iter().flat_map(|folder| scenarios_in(folder)) {
+    for path in scenarios(&["", "faq", "graphs", "memory", "programs"]) {
         let text = std::fs::read_to_string(&path).expect("readable");
         judge.judge(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     }
@@ -48,7 +46,7 @@ fn takes_every_shipped_scenario() {
 fn is_what_the_command_prints_and_the_docs_have() {
     // What the command prints is the file, as it was when the command was built.
     is_as_blessed("docs/reference/scenario.schema.json", &derived_schema());
-    let printed = hallway(repository(), &["schema"]);
+    let printed = ran(repository(), &["schema"]);
     assert_eq!(printed.status.code(), Some(0));
     assert_eq!(stdout(&printed), derived_schema());
 }

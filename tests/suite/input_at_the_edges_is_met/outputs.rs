@@ -1,18 +1,21 @@
 //! Where results go is looked at before the work, and what is written is whole whatever happens.
 
 use super::{folder, hallway, refused, repository};
+use crate::commands::{self, printed};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+fn evaluation(output: &Path) -> Command {
+    let arguments = ["evaluate", "scenarios/small-scale.toml", "--output"];
+    let mut command = commands::hallway(repository(), arguments);
+    command.arg(output);
+    command
+}
+
 fn evaluate(output: &Path) -> std::process::Output {
-    hallway([
-        "evaluate".as_ref(),
-        "scenarios/small-scale.toml".as_ref(),
-        "--output".as_ref(),
-        output,
-    ])
+    evaluation(output).output().expect("it starts")
 }
 
 /// `fit` reads its samples first, and that takes longest: those that are not there are not missed.
@@ -74,10 +77,7 @@ fn what_a_kill_left_is_cleared_away() {
     let folder = folder();
     let target = folder.path().join("result.json");
     let shim = shim(folder.path());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .args(["evaluate", "scenarios/small-scale.toml", "--output"])
-        .arg(&target)
-        .current_dir(repository())
+    let mut child = evaluation(&target)
         .env("LD_PRELOAD", &shim)
         .env("HALLWAY_TEST_DIE", "1")
         .spawn()
@@ -121,15 +121,8 @@ fn contents_are_on_the_disk_before_the_name_and_the_name_before_the_end() {
     let folder = folder();
     let target = folder.path().join("result.json");
     let log = folder.path().join("shim.log");
-    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .args(["evaluate", "scenarios/small-scale.toml", "--output"])
-        .arg(&target)
-        .current_dir(repository())
-        .env("LD_PRELOAD", shim(folder.path()))
-        .env("HALLWAY_TEST_LOG", &log)
-        .output()
-        .expect("it starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut command = evaluation(&target);
+    printed(command.env("LD_PRELOAD", shim(folder.path())).env("HALLWAY_TEST_LOG", &log));
     let calls = std::fs::read_to_string(&log).expect("calls");
     let calls: Vec<&str> = calls.lines().collect();
     assert_eq!(calls, ["flush a file", "rename", "flush a folder"]);

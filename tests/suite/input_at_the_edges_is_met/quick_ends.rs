@@ -1,8 +1,8 @@
 //! Input that once took minutes, half an answer, or the last of two that disagree.
 
 use super::{committed, file, folder, hallway, refused, repository};
+use crate::commands::{self, printed};
 use std::fmt::Write;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const HEAD: &str = "schema_version = 1\nname = \"many\"\nquestion = \"?\"\n";
@@ -138,15 +138,11 @@ fn what_cannot_be_written_is_not_half_written_and_no_success() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
     for option in ["--help", "--version"] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-        let output = command.arg(option).stdout(full).output().expect("it starts");
+        let mut command = commands::hallway(folder.path(), [option]);
+        let output = command.stdout(full).output().expect("it starts");
         assert_eq!(output.status.code(), Some(4), "{option}");
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hallway"));
-    command.args(["evaluate", "scenarios/small-scale.toml", "--draws", "10"]);
-    command.args(["--profile", "calibration/h200", "--output", "/dev/stdout"]);
-    let output = command.current_dir(repository()).stdout(Stdio::piped()).output();
-    let output = output.expect("it starts");
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("small-scale"));
+    let mut command = commands::hallway(repository(), ["evaluate", "scenarios/small-scale.toml"]);
+    command.args(["--draws", "10", "--profile", "calibration/h200", "--output", "/dev/stdout"]);
+    assert!(printed(&mut command).contains("small-scale"));
 }

@@ -1,15 +1,17 @@
 //! The copy engines, and the links that their copies share.
 
+use super::super::links_are_shared_fairly::{Wish, filled, wish};
 use super::simulator::Simulator;
 use hallway::cost::Work;
 use hallway::machine::Direction;
+use hallway::profile::Unknown;
 use hallway::units::Bytes;
+use std::collections::BTreeSet;
 
 /// A copy that an engine carries.
 pub struct Copy {
-    pub call: usize,
+    call: usize,
     started: u64,
-    end: u64,
     /// Nanoseconds left at `since`, of which `speed` pass per nanosecond.
     left: f64,
     since: u64,
@@ -37,8 +39,8 @@ impl Copy {
     }
 
     /// Rounds up, but for a thousandth that may be a rounding error.
-    fn predict_end(&mut self) {
-        self.end = self.since + (self.left / self.speed - 1e-3).max(0.0).ceil() as u64;
+    fn end(&self) -> u64 {
+        self.since + (self.left / self.speed - 1e-3).max(0.0).ceil() as u64
     }
 }
 
@@ -69,56 +71,13 @@ impl CopyEngine {
     }
 }
 
-/// How much of links of some capacities a copy uses at full speed, and its weight in sharing them.
-struct Flow {
-    weight: f64,
-    uses: Vec<(usize, f64, f64)>,
-}
-
-/// Weighted max-min fair speeds: a level rises until a link is full or a flow at full speed.
-fn fair_speeds(flows: &[Flow]) -> Vec<f64> {
-    let mut speeds = vec![None; flows.len()];
-    let most = |flow: &Flow| {
-        let alone = flow.uses.iter().map(|(_, capacity, part)| capacity / part);
-        alone.fold(1.0, f64::min)
-    };
-    while speeds.contains(&None) {
-        let full = |&(link, capacity, _): &(usize, f64, f64)| {
-            let (mut free, mut weights) = (capacity, 0.0);
-            for (flow, speed) in flows.iter().zip(&speeds) {
-                let part = flow.uses.iter().find(|one| one.0 == link).map_or(0.0, |one| one.2);
-                match speed {
-                    Some(speed) => free -= speed * part,
-                    None => weights += flow.weight * part,
-                }
-            }
-            free.max(0.0) / weights
-        };
-        let levels = flows.iter().map(|flow| flow.uses.iter().map(full).fold(f64::MAX, f64::min));
-        let levels: Vec<f64> = levels.collect();
-        let open: Vec<usize> = (0..flows.len()).filter(|&at| speeds[at].is_none()).collect();
-        let lowest = open.iter().map(|&at| levels[at]).fold(f64::MAX, f64::min);
-        let is_capped = |at: &usize| most(&flows[*at]) / flows[*at].weight <= lowest;
-        let has_capped = open.iter().any(is_capped);
-        for at in open {
-            let Flow { weight, .. } = flows[at];
-            if is_capped(&at) {
-                speeds[at] = Some(most(&flows[at]));
-            } else if !has_capped && levels[at] <= lowest * (1.0 + 1e-12) {
-                speeds[at] = Some((weight * lowest).min(most(&flows[at])));
-            }
-        }
-    }
-    speeds.into_iter().flatten().collect()
-}
-
 impl Simulator<'_> {
     fn copies(&mut self) -> impl Iterator<Item = &mut Copy> {
         self.engines.as_flattened_mut().iter_mut().filter_map(|engine| engine.copy.as_mut())
     }
 
     pub fn next_copy(&mut self) -> u64 {
-        self.copies().map(|copy| copy.end).min().unwrap_or(u64::MAX)
+        self.copies().map(|copy| copy.end()).min().unwrap_or(u64::MAX)
     }
 
     /// Ends the copies that are due; with them, those with next to nothing left.
@@ -127,13 +86,10 @@ impl Simulator<'_> {
         if self.next_copy() > now {
             return;
         }
-        for copy in self.copies() {
-            copy.go_on(now);
-            copy.end = if copy.left < 0.5 { copy.end.min(now) } else { copy.end };
-        }
+        self.copies().for_each(|copy| copy.go_on(now));
         for place in 0..3 * self.engines.len() {
             let engine = &mut self.engines.as_flattened_mut()[place];
-            if let Some(copy) = engine.copy.take_if(|copy| copy.end <= now) {
+            if let Some(copy) = engine.copy.take_if(|copy| copy.left < 0.5) {
                 engine.row[1] = engine.row[1].max(now);
                 self.finish(copy.call, copy.started);
             }
@@ -146,7 +102,6 @@ impl Simulator<'_> {
         for copy in self.engines[device].iter_mut().filter_map(|engine| engine.copy.as_mut()) {
             copy.go_on(self.now);
             copy.run_beside_kernels();
-            copy.predict_end();
         }
     }
 
@@ -159,17 +114,18 @@ impl Simulator<'_> {
             self.delay_beside_each_other(device, began);
         }
         let calls: Vec<usize> = self.copies().map(|copy| copy.call).collect();
-        let flows: Vec<Flow> = calls.iter().map(|&call| self.flow(call)).collect();
+        let mut capacities = vec![1.0; self.engines.len() * (self.engines.len() + 3)];
+        let wishes = calls.iter().map(|&call| self.wish(call, &mut capacities));
+        let wishes: Vec<Wish> = wishes.collect();
         let slower = calls.iter().map(|&call| self.slower_beside_kernels(call));
         let slower: Vec<Option<f64>> = slower.collect();
-        let speeds = fair_speeds(&flows).into_iter().zip(slower);
+        let speeds = filled(&capacities, &wishes).into_iter().zip(slower);
         for (copy, (speed, slower)) in self.copies().zip(speeds) {
             copy.speed = speed;
             if let Some(slower) = slower {
                 copy.run_beside_kernels();
                 copy.speed /= slower;
             }
-            copy.predict_end();
         }
     }
 
@@ -192,105 +148,100 @@ impl Simulator<'_> {
         let is_down = side == Direction::HostToDevice as usize;
         let longer = if is_down { self.refetching(device) } else { 1.0 };
         let left = alone.nanos_f64() * longer + switch;
-        let (now, lane) = (self.now, self.lanes[call]);
+        let (data, fixed) = (alone.saturating_sub(fixed).nanos_f64(), fixed.nanos_f64());
+        let (started, since, speed, delayed) = (self.now, self.now, 1.0, 0.0);
+        let lane = self.lanes[call];
         let engine = &mut self.engines[device][side];
         engine.queue.retain(|&other| other != call);
-        engine.go_on(now, now);
+        engine.go_on(started, started);
         engine.serving = lane;
-        let (data, fixed) = (alone.saturating_sub(fixed).nanos_f64(), fixed.nanos_f64());
-        let (started, end, since, speed, delayed) = (now, now, now, 1.0, 0.0);
-        let copy =
-            Copy { call, started, end, left, since, speed, delayed, beside_kernels, data, fixed };
-        engine.copy = Some(copy);
+        engine.copy =
+            Some(Copy { call, started, left, since, speed, delayed, beside_kernels, data, fixed });
         true
     }
 
     /// What it costs an engine to go to another stream: the more, the more have copies for it.
     fn switch(&self, device: usize, side: usize) -> f64 {
         let Some(&way) = Direction::BOTH.get(side) else { return 0.0 };
-        let is_it = |&call: &usize| {
-            let cost = self.prices.cost_of(call);
-            match cost.work {
-                Work::Copy { direction, .. } | Work::Staged { direction, .. } => direction == way,
-                _ => false,
+        let is_it = |&call: &usize| match self.prices.cost_of(call).work {
+            Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
+                direction == way && self.device_of(call) == device
             }
+            _ => false,
         };
-        let here = self.streams.iter().filter(|stream| stream.traits.device.0 == device);
-        let copies: Vec<Vec<usize>> = here
-            .map(|stream| stream.calls.iter().copied().filter(is_it).collect())
-            .filter(|copies: &Vec<usize>| !copies.is_empty())
-            .collect();
-        let in_graphs = copies.iter().flatten().all(|&call| self.prices.cost_of(call).in_graph);
-        self.profile.switch(way, copies.len(), in_graphs).expect("known")
+        let calls: Vec<usize> = (0..self.lanes.len()).filter(is_it).collect();
+        let lanes: BTreeSet<_> = calls.iter().map(|&call| self.lanes[call]).collect();
+        let in_graphs = calls.iter().all(|&call| self.prices.cost_of(call).in_graph);
+        self.profile.switch(way, lanes.len(), in_graphs).expect("known")
     }
 
     /// Copies that have just begun wait for data of the other direction that is ahead of theirs.
     fn delay_beside_each_other(&mut self, device: usize, began: [bool; 3]) {
-        let in_graph = |call: usize| self.prices.cost_of(call).in_graph;
-        let is_in_row = |engine: &CopyEngine| {
-            let copy = engine.copy.as_ref();
-            copy.is_some_and(|copy| engine.row[0] < copy.started || in_graph(copy.call))
-        };
         let [down, up, _] = &self.engines[device];
-        let are_in_rows = is_in_row(down) && is_in_row(up);
-        let data_left = |copy: &Copy| (copy.left - copy.fixed).clamp(0.0, copy.data);
-        let ahead = [up, down].map(|engine| engine.copy.as_ref().map(data_left));
-        for side in 0..2 {
-            let Some(call) = self.engines[device][side].copy.as_ref().map(|copy| copy.call) else {
-                continue;
-            };
-            let Work::Copy { delay, slowdown, .. } = self.work(call) else { continue };
-            if let (Some(ahead), true, Some(copy)) =
-                (ahead[side], began[side], &mut self.engines[device][side].copy)
-            {
-                let delay = delay / slowdown;
-                copy.delayed = if are_in_rows { delay } else { delay.min(ahead) };
-                copy.left += copy.delayed;
-            }
+        let (Some(one), Some(other)) = (&down.copy, &up.copy) else { return };
+        let in_row = [(down, one), (up, other)].map(|(engine, copy)| {
+            engine.row[0] < copy.started || self.prices.cost_of(copy.call).in_graph
+        });
+        let ahead = [other, one].map(|copy| (copy.left - copy.fixed).clamp(0.0, copy.data));
+        for side in (0..2).filter(|&side| began[side]) {
+            let copy = self.engines[device][side].copy.as_ref().expect("it began");
+            let Work::Copy { delay, slowdown, .. } = self.work(copy.call) else { continue };
+            let delay = delay / slowdown;
+            let delay = if in_row == [true; 2] { delay } else { delay.min(ahead[side]) };
+            let copy = self.engines[device][side].copy.as_mut().expect("it began");
+            copy.delayed = delay;
+            copy.left += delay;
         }
     }
 
     /// How many times slower a copy is for kernels that run now, if there are any.
     fn slower_beside_kernels(&self, call: usize) -> Option<f64> {
-        let way = match self.work(call) {
-            Work::Copy { direction, .. } => Some(direction),
-            _ => None,
+        let slower = match self.work(call) {
+            Work::Copy { direction, .. } => self.profile.kernel_slowdown(direction),
+            _ => 1.0,
         };
-        let slower = way.map_or(1.0, |way| self.profile.kernel_slowdown(way));
         (self.kernels[self.device_of(call)] > 0).then_some(slower)
     }
 
-    fn flow(&self, call: usize) -> Flow {
+    /// How much of which links a copy uses at full speed, and its weight in sharing them. Fills in
+    /// the capacities of those links. Each device has a link of its own, which lets both directions
+    /// go half as fast if each alone takes all of it.
+    fn wish(&self, call: usize, capacities: &mut [f64]) -> Wish {
         let (device, devices) = (self.device_of(call), self.engines.len());
+        let mut has = |link: usize, capacity: Result<f64, Unknown>| {
+            capacities[link] = capacity.expect("known");
+            link as u32
+        };
+        let mut works = (0..self.lanes.len()).map(|call| (call, self.prices.cost_of(call).work));
         let rate = |bytes: Bytes, alone: f64| bytes.as_f64() / alone.max(1.0);
-        let all = || (0..self.lanes.len()).map(|call| (call, self.prices.cost_of(call).work));
         match self.work(call) {
             Work::Copy { direction, alone, slowdown, bytes, .. } => {
                 let slowdown = slowdown.min(2.0);
-                let own = (device, 1.0, slowdown / 2.0);
+                let own = (device as u32, slowdown / 2.0);
                 let meets = |(call, work): (usize, Work)| {
                     matches!(work, Work::Copy { .. }) && self.device_of(call) != device
                 };
-                if !all().any(meets) {
-                    return Flow { weight: 1.0 / slowdown, uses: vec![own] };
+                if !works.any(meets) {
+                    return wish(1.0 / slowdown, 1.0, &[own]);
                 }
                 let part = rate(bytes, alone.nanos_f64());
-                let way = self.profile.root(devices, direction).expect("known");
-                let both = self.profile.root_both(devices).expect("known");
-                let root = [(devices + direction as usize, way, part), (devices + 2, both, part)];
+                let way = self.profile.root(devices, direction);
+                let way = (has(devices + direction as usize, way), part);
+                let both = (has(devices + 2, self.profile.root_both(devices)), part);
                 let is_up = direction == Direction::DeviceToHost;
                 let favour = if is_up { self.profile.up_over_down(devices) } else { 1.0 };
-                Flow { weight: favour / slowdown, uses: [vec![own], root.to_vec()].concat() }
+                wish(favour / slowdown, 1.0, &[own, way, both])
             }
             Work::PeerCopy { way: [from, to], alone, bytes } => {
                 let back = [to, from];
                 let is_back = |(_, work)| matches!(work, Work::PeerCopy { way, .. } if way == back);
-                let between = all().any(is_back).then(|| {
-                    let capacity = self.profile.between_peers([from.min(to), from.max(to)]);
-                    let link = devices * (3 + from.0.min(to.0)) + from.0.max(to.0);
-                    (link, capacity.expect("known"), rate(bytes, alone.nanos_f64()))
-                });
-                Flow { weight: 1.0, uses: between.into_iter().collect() }
+                if !works.any(is_back) {
+                    return wish(1.0, 1.0, &[]);
+                }
+                let [low, high] = [from.min(to), from.max(to)];
+                let capacity = self.profile.between_peers([low, high]);
+                let between = has(devices * (3 + low.0) + high.0, capacity);
+                wish(1.0, 1.0, &[(between, rate(bytes, alone.nanos_f64()))])
             }
             _ => panic!("only copies use links"),
         }

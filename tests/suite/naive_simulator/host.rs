@@ -1,6 +1,6 @@
 //! The host's threads: each makes its calls in order, and waits in some.
 
-use super::simulator::{Event, Host, Simulator, Thread};
+use super::simulator::{Event, Simulator, Thread};
 use hallway::cost::Waits;
 use hallway::machine::DeviceId;
 use hallway::program::Call;
@@ -15,21 +15,19 @@ impl Simulator<'_> {
         };
         self.threads[thread].next = (first..self.program.body.len()).find(is_next);
         let Some(call) = self.threads[thread].next else { return };
-        let usual = *self.prices.cost_of(call);
-        let lane = self.lanes[call];
-        if lane
-            .filter(|_| usual.may_go_inline)
-            .is_some_and(|at| self.head(at).is_some() || self.streams[at].cleared > self.resumed)
-        {
-            self.resume();
+        let may_go_inline = self.prices.cost_of(call).may_go_inline;
+        if let (Some(lane), true) = (self.lanes[call], may_go_inline) {
+            if self.head(lane).is_some() || self.streams[lane].cleared > self.resumed {
+                self.resume();
+            }
+            self.inline[call] = self.head(lane).is_none();
         }
-        self.inline[call] = usual.may_go_inline && lane.is_some_and(|at| self.head(at).is_none());
         let cost = *self.cost(call);
-        let depends = usual.may_go_inline || cost.waits != Waits::No;
+        let depends = may_go_inline || cost.waits != Waits::No;
         let lasts = if depends { cost.host } else { self.prices.host_time(call) };
         let entered = self.threads[thread].reached;
         let reached = entered + lasts.nanos();
-        self.threads[thread] = Thread { next: Some(call), entered, reached, is: Host::Returns };
+        self.threads[thread] = Thread { next: Some(call), entered, reached, waits: None };
         // The nodes of a graph start while it is launched.
         let mut launched = entered + cost.latency.nanos();
         let graph = self.graphs.iter().find(|graph| graph.launch == call).cloned();
@@ -64,18 +62,16 @@ impl Simulator<'_> {
         let Thread { next, reached, .. } = self.threads[thread];
         let call = next.expect("it is in a call");
         let cost = *self.cost(call);
-        let stages = cost.waits == Waits::Staging;
-        self.threads[thread].is = if stages { Host::Stages } else { Host::Returns };
         self.issue(call, self.now);
         if self.threads.len() > 1 {
             self.come_to_arrivals(self.now.saturating_sub(1));
         }
         self.release_threads();
-        if stages {
+        if cost.waits == Waits::Staging {
             return;
         }
         if cost.waits != Waits::No && !self.has_happened(call) {
-            self.threads[thread].is = Host::Waits([cost.wake, cost.then].map(Span::nanos));
+            self.threads[thread].waits = Some([cost.wake, cost.then].map(Span::nanos));
         } else if reached > self.now {
             self.events.push((reached, Event::Returns(thread)));
         } else {
@@ -114,13 +110,11 @@ impl Simulator<'_> {
     /// Wakes up threads that need not wait any longer.
     pub fn release_threads(&mut self) {
         for thread in 0..self.threads.len() {
-            let Thread { next: Some(call), reached, is, .. } = self.threads[thread] else {
-                continue;
-            };
-            if let Host::Waits([wake, then]) = is
+            let Thread { next, reached, waits, .. } = self.threads[thread];
+            if let (Some(call), Some([wake, then])) = (next, waits)
                 && self.has_happened(call)
             {
-                self.threads[thread].is = Host::Returns;
+                self.threads[thread].waits = None;
                 let is_thread = matches!(self.cost(call).waits, Waits::Thread(_));
                 let is_awake = !is_thread && self.now + then <= reached;
                 let time = if is_awake { reached } else { self.now + wake + then };

@@ -36,16 +36,6 @@ impl Clock {
     }
 }
 
-/// What an engine finds that polls for the end of something.
-pub enum Poll {
-    /// The engine does not poll for such ends.
-    Never,
-    /// It polls when that is over.
-    InTime,
-    /// It polls too early; periods count from then.
-    TooEarly(u64),
-}
-
 /// Work that arrives at an engine.
 #[derive(Clone, Copy)]
 struct Arrival {
@@ -74,27 +64,6 @@ impl Poller {
         self.last = now;
         self.next = self.next.map(|next| if in_graph { now } else { next });
     }
-
-    /// When the next poll comes that issued work causes. Other work keeps an engine `away`.
-    fn next_arrival(&mut self, clock: Clock, all: &[Arrival], away: u64, now: u64) -> Option<u64> {
-        while let Some(new) = all.get(self.rung).filter(|new| new.ring <= now) {
-            // A doorbell for work behind what waits may have periods count anew.
-            if new.is_behind && clock.since_edge(new.ring) < clock.tick / 2 {
-                self.last = self.last.max(new.ring.saturating_sub(clock.tick / 2));
-            }
-            self.rung += 1;
-        }
-        while let Some(new) = all.get(self.arrived).filter(|new| new.time <= now) {
-            if !new.is_behind {
-                self.back = (new.time + away, Some(new.call));
-            }
-            self.arrived += 1;
-        }
-        let mut under_way = all[..self.rung].iter().skip(self.arrived);
-        let polled_for = under_way.find(|new| new.time > now && !new.is_behind);
-        let ring = all.get(self.rung).map(|new| new.ring);
-        polled_for.map(|new| new.time + away).into_iter().chain(ring).min()
-    }
 }
 
 impl Simulator<'_> {
@@ -109,17 +78,20 @@ impl Simulator<'_> {
         last.kind == self.kind_of(call) && last.time > self.arrival(call)
     }
 
-    /// How the engine of an operation polls for the end of `from`.
-    pub fn polls(&self, call: usize, from: &Ending, across: bool) -> Poll {
-        let kind = self.kind_of(call).expect("an operation");
-        let (device, in_graph) = (self.device_of(call), self.prices.cost_of(call).in_graph);
-        let is_timed = |before: &OperationKind| {
-            *before != kind && ![*before, kind].contains(&OperationKind::PeerCopy)
-        };
-        let before = from.kind.filter(is_timed).filter(|_| from.device == device);
-        let (Some((clock, polling)), Some(before)) = (self.clock(), before) else {
-            return Poll::Never;
-        };
+    /// If the engine of an operation polls for the end of `from`: the kind of that.
+    pub fn polls_for(&self, call: usize, from: &Ending) -> Option<OperationKind> {
+        self.profile.latency.semaphore_polling.as_ref()?;
+        let kinds = [from.kind?, self.kind_of(call)?];
+        let is_timed = kinds[0] != kinds[1] && !kinds.contains(&OperationKind::PeerCopy);
+        (is_timed && from.device == self.device_of(call)).then_some(kinds[0])
+    }
+
+    /// If the engine of an operation polls too early for the end of `from`: from when on periods
+    /// count.
+    pub fn polls_too_early(&self, call: usize, from: &Ending, across: bool) -> Option<u64> {
+        let (clock, polling) = self.clock()?;
+        let (before, kind) = (self.polls_for(call, from)?, self.kind_of(call)?);
+        let in_graph = self.prices.cost_of(call).in_graph;
         let stages = |call| matches!(self.prices.cost_of(call).work, Work::Staged { .. });
         let tolerance = if across || (0..self.lanes.len()).any(stages) {
             polling.arrival_tolerance.span()
@@ -132,16 +104,13 @@ impl Simulator<'_> {
         let is_behind = self.queues_behind_last(call);
         let busy = if in_graph { last.time } else { *started };
         let turn = if is_behind { arrival.max(busy) } else { arrival };
-        if from.time <= turn + tolerance {
-            return Poll::InTime;
-        }
         let after = match in_graph {
             true => self.first_poll_in_graph(polling, from, (before, kind)),
-            false => self.first_poll(polling, (device, kind), arrival),
+            false => self.first_poll(polling, (self.device_of(call), kind), arrival),
         };
         let first = turn + after;
         let is_found_meanwhile = is_behind && clock.next(first, from.time) <= last.time;
-        if is_found_meanwhile { Poll::InTime } else { Poll::TooEarly(first) }
+        (from.time > turn + tolerance && !is_found_meanwhile).then_some(first)
     }
 
     /// How long after an arrival periods begin to count: later beside copies.
@@ -189,36 +158,48 @@ impl Simulator<'_> {
         pairs.rfind(|pair| pair.from == before).map_or(0, nanos)
     }
 
-    /// What has been issued for an engine, in order. Nodes of a graph without branches, and kernels
-    /// right behind others, arrive together with what is before them.
-    fn arrivals(&self, device: usize, kind: OperationKind) -> Vec<Arrival> {
-        let is_here = |&call: &usize| {
-            let graph = self.graphs.iter().find(|graph| graph.calls.contains(&call));
-            let by_itself = |has_branches| has_branches && self.cost(call).host > Span::ZERO;
-            let by_itself = graph.is_none_or(|graph| by_itself(graph.has_branches()));
-            let is_here = self.lanes[call].is_some() && self.device_of(call) == device;
-            is_here && by_itself && !self.inline[call] && self.kind_of(call) == Some(kind)
-        };
-        let arrival = |call: usize| {
-            let before = self
-                .stream(call)
-                .calls
-                .iter()
-                .rfind(|&&other| other < call && self.usual_kind_of(other) == Some(kind));
-            let is_behind = before.is_some_and(|&before| self.endings[before].is_none());
-            let time = self.arrival(call);
-            let ring = time.saturating_sub(RING).max(self.issued[call].unwrap_or(0));
-            Arrival { call, ring, time, is_behind }
-        };
-        self.order.iter().copied().filter(is_here).map(arrival).collect()
+    /// The arrival of a call at an engine, if it is work for that. Nodes of a graph without
+    /// branches, and kernels right behind others, arrive together with what is before them.
+    fn arrival_at(&self, (device, kind): (usize, OperationKind), call: usize) -> Option<Arrival> {
+        let graph = self.graphs.iter().find(|graph| graph.calls.contains(&call));
+        let by_itself = |has_branches| has_branches && self.cost(call).host > Span::ZERO;
+        let by_itself = graph.is_none_or(|graph| by_itself(graph.has_branches()));
+        let is_here = self.lanes[call].is_some() && self.device_of(call) == device;
+        if !is_here || !by_itself || self.inline[call] || self.kind_of(call) != Some(kind) {
+            return None;
+        }
+        let is_before = |&&other: &&usize| other < call && self.usual_kind_of(other) == Some(kind);
+        let before = self.stream(call).calls.iter().rfind(is_before);
+        let is_behind = before.is_some_and(|&before| self.endings[before].is_none());
+        let time = self.arrival(call);
+        let ring = time.saturating_sub(RING).max(self.issued[call].unwrap_or(0));
+        Some(Arrival { call, ring, time, is_behind })
     }
 
-    /// When the next poll comes that issued work causes at an engine.
+    /// When the next poll comes that issued work causes at an engine. Other work keeps it `away`.
     fn next_arrival(&mut self, device: usize, kind: OperationKind, now: u64) -> Option<u64> {
         let (clock, _) = self.clock()?;
-        let arrivals = self.arrivals(device, kind);
+        let arrivals = self.order.iter().filter_map(|&call| self.arrival_at((device, kind), call));
+        let all: Vec<Arrival> = arrivals.collect();
         let away = if kind == OperationKind::CopyOut { 600 } else { 0 };
-        self.pollers[device][kind as usize].next_arrival(clock, &arrivals, away, now)
+        let poller = &mut self.pollers[device][kind as usize];
+        while let Some(new) = all.get(poller.rung).filter(|new| new.ring <= now) {
+            // A doorbell for work behind what waits may have periods count anew.
+            if new.is_behind && clock.since_edge(new.ring) < clock.tick / 2 {
+                poller.last = poller.last.max(new.ring.saturating_sub(clock.tick / 2));
+            }
+            poller.rung += 1;
+        }
+        while let Some(new) = all.get(poller.arrived).filter(|new| new.time <= now) {
+            if !new.is_behind {
+                poller.back = (new.time + away, Some(new.call));
+            }
+            poller.arrived += 1;
+        }
+        let mut under_way = all[..poller.rung].iter().skip(poller.arrived);
+        let polled_for = under_way.find(|new| new.time > now && !new.is_behind);
+        let ring = all.get(poller.rung).map(|new| new.ring);
+        polled_for.map(|new| new.time + away).into_iter().chain(ring).min()
     }
 
     /// Leaves an operation that may go on to the next poll of its engine.
@@ -241,22 +222,18 @@ impl Simulator<'_> {
     pub fn ring_doorbell(&mut self, call: usize) {
         let Some(kind) = self.usual_kind_of(call) else { return };
         let device = self.device_of(call);
-        let Some(next) = self.pollers[device][kind as usize].next else { return };
-        let arrivals = self.arrivals(device, kind);
-        if let Some(new) = arrivals.iter().find(|new| new.call == call) {
-            self.pollers[device][kind as usize].next = Some(next.min(new.ring));
-        }
+        let new = self.arrival_at((device, kind), call);
+        let next = &mut self.pollers[device][kind as usize].next;
+        *next = next.map(|next| new.map_or(next, |new| next.min(new.ring)));
     }
 
     /// Engines that wait for a poll come to what has been issued until a time.
     pub fn come_to_arrivals(&mut self, until: u64) {
-        for device in 0..self.pollers.len() {
-            for kind in OperationKind::ALL {
-                if let Some(next) = self.pollers[device][kind as usize].next {
-                    let woken = self.next_arrival(device, kind, until);
-                    let next = woken.map_or(next, |woken| woken.min(next));
-                    self.pollers[device][kind as usize].next = Some(next);
-                }
+        let kinds = |device| OperationKind::ALL.map(|kind| (device, kind));
+        for (device, kind) in (0..self.pollers.len()).flat_map(kinds) {
+            if let Some(next) = self.pollers[device][kind as usize].next {
+                let woken = self.next_arrival(device, kind, until).into_iter();
+                self.pollers[device][kind as usize].next = woken.chain([next]).min();
             }
         }
     }

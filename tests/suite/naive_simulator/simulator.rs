@@ -36,20 +36,13 @@ pub struct Stream {
     pub is_held_back: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-pub enum Host {
-    Returns,
-    Stages,
-    /// Waits for something; it takes a time to wake up, and another for the rest of the call.
-    Waits([u64; 2]),
-}
-
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Thread {
     pub next: Option<usize>,
     pub entered: u64,
     pub reached: u64,
-    pub is: Host,
+    /// If it waits: how long it takes to wake up, and for the rest of the call.
+    pub waits: Option<[u64; 2]>,
 }
 
 #[derive(Clone, Copy)]
@@ -87,9 +80,8 @@ pub struct Simulator<'p> {
     pub streams: Vec<Stream>,
     /// Streams whose head waits for a record, in the order in which they came to wait.
     pub waiting: Vec<(usize, usize)>,
-    /// Kernels that wait for others of their channel, and by channel, when those passed were ready.
-    pub parked: Vec<(usize, u64)>,
-    pub ready: Vec<u64>,
+    /// When kernels may start as far as their channel lets them, and which it has let pass.
+    pub ready: Vec<Option<u64>>,
     pub is_launched: Vec<bool>,
     /// How many kernels each device has taken up.
     pub kernels: Vec<u32>,
@@ -103,6 +95,7 @@ pub struct Simulator<'p> {
 impl<'p> Simulator<'p> {
     pub fn new(program: &'p Program, profile: &'p Profile) -> Self {
         let (calls, devices) = (program.body.len(), program.devices().max(1));
+        let multiprocessors = || Multiprocessors::new(profile.machine.multiprocessors);
         let mut simulator = Self {
             program,
             profile,
@@ -111,7 +104,7 @@ impl<'p> Simulator<'p> {
             lanes: program.lanes(),
             now: 0,
             events: Vec::new(),
-            threads: Vec::new(),
+            threads: vec![Thread::default(); program.thread_count()],
             resumed: 0,
             order: Vec::new(),
             issued: vec![None; calls],
@@ -120,21 +113,15 @@ impl<'p> Simulator<'p> {
             missed: vec![(0, false); calls],
             streams: Vec::new(),
             waiting: Vec::new(),
-            parked: Vec::new(),
-            ready: vec![0; CHANNELS * devices],
+            ready: vec![None; calls],
             is_launched: vec![false; calls],
             kernels: vec![0; devices],
-            engines: Vec::new(),
-            multiprocessors: Vec::new(),
-            pollers: Vec::new(),
+            engines: (0..devices).map(|_| Default::default()).collect(),
+            multiprocessors: (0..devices).map(|_| multiprocessors()).collect(),
+            pollers: (0..devices).map(|_| Default::default()).collect(),
             host: vec![None; calls],
             device: vec![None; calls],
         };
-        for _ in 0..devices {
-            simulator.engines.push(Default::default());
-            simulator.multiprocessors.push(Multiprocessors::new(profile.machine.multiprocessors));
-            simulator.pollers.push(Default::default());
-        }
         for lane in 0..program.lane_count() {
             let mut traits = program.streams[lane % program.streams.len()];
             if lane >= program.streams.len() {
@@ -151,10 +138,7 @@ impl<'p> Simulator<'p> {
 
     /// Runs the program to its end; returns the makespan.
     pub fn run(&mut self) -> u64 {
-        for thread in 0..self.program.thread_count() {
-            self.threads.push(Thread { next: None, entered: 0, reached: 0, is: Host::Returns });
-            self.enter_next(thread, 0);
-        }
+        (0..self.threads.len()).for_each(|thread| self.enter_next(thread, 0));
         loop {
             let pollers = self.pollers.as_flattened().iter().filter_map(|one| one.next);
             let kernels = self.multiprocessors.iter().map(Multiprocessors::next);
@@ -206,7 +190,7 @@ impl<'p> Simulator<'p> {
                     let (device, work) = (self.device_of(call), self.work(call));
                     let Work::Kernel { blocks, .. } = work else { panic!("a kernel") };
                     let priority = self.stream(call).traits.priority;
-                    self.multiprocessors[device].queue_up(call, priority, &blocks, now);
+                    self.multiprocessors[device].queue_up(call, priority, blocks, now);
                 }
                 Event::Ends(call) => {
                     let lasts = match self.work(call) {

@@ -1,7 +1,6 @@
 //! Streams and events: what comes next, when it may start, and where it goes.
 
-use super::polling::Poll;
-use super::simulator::{CHANNELS, Ending, Event, Host, Simulator, Stream};
+use super::simulator::{CHANNELS, Ending, Event, Simulator, Stream};
 use hallway::cost::Work;
 use hallway::machine::{DeviceId, OperationKind};
 use hallway::program::Call;
@@ -134,13 +133,11 @@ impl Simulator<'_> {
         let mut missed = None;
         for (from, across, longer) in all.into_iter().filter(|one| one.0.time > issued) {
             let is_elsewhere = from.device != self.device_of(call);
-            let mut nanos = match self.polls(call, &from, across) {
-                Poll::TooEarly(first) => {
-                    missed = missed.max(Some(first));
-                    0.0
-                }
-                Poll::InTime => 0.0,
-                Poll::Never => longer + self.hand_over(call, &from, across, is_first),
+            let mut nanos = if self.polls_for(call, &from).is_some() {
+                missed = missed.max(self.polls_too_early(call, &from, across));
+                0.0
+            } else {
+                longer + self.hand_over(call, &from, across, is_first)
             };
             if is_elsewhere {
                 nanos += self.profile.crossing().expect("known");
@@ -187,35 +184,34 @@ impl Simulator<'_> {
         }
     }
 
+    /// The channel of a kernel: streams of a device take turns.
+    fn channel(&self, call: usize) -> Option<(usize, usize)> {
+        let is_kernel = matches!(self.prices.cost_of(call).work, Work::Kernel { .. });
+        let lane = self.lanes[call].filter(|_| is_kernel)?;
+        let device = self.device_of(call);
+        let before = self.streams[..lane].iter().filter(|one| one.traits.device.0 == device);
+        Some((device, before.count() % CHANNELS))
+    }
+
     /// Launches a kernel, once all that come before it in its channel have been launched.
     fn pass_channel(&mut self, call: usize, time: u64) {
-        self.parked.push((call, time));
-        let device = self.stream(call).traits.device;
-        let shares = (0..self.ready.len() / CHANNELS)
-            .any(|one| self.program.streams_of(DeviceId(one)) > CHANNELS);
-        let here = |lane: &usize| self.streams[*lane].traits.device == device;
-        let lanes: Vec<usize> = (0..self.streams.len()).filter(here).collect();
-        let channel = |call: &usize| {
-            let is_kernel = matches!(self.prices.cost_of(*call).work, Work::Kernel { .. });
-            let lane = self.lanes[*call].filter(|_| is_kernel)?;
-            Some(lanes.iter().position(|&other| other == lane)? % CHANNELS)
-        };
-        let mine = channel(&call).expect("a kernel");
-        let waits = |other: &usize| channel(other) == Some(mine) && !self.is_launched[*other];
-        let queue: Vec<usize> = match shares {
-            true => (0..self.lanes.len()).filter(waits).collect(),
-            false => vec![call],
-        };
-        for call in queue {
-            let Some(at) = self.parked.iter().position(|one| one.0 == call) else { return };
-            let ready = &mut self.ready[device.0 * CHANNELS + mine];
-            let time = self.parked.remove(at).1;
-            *ready = if shares { time.max(*ready) } else { time };
-            let start = self.now.max(*ready);
-            let Work::Kernel { gap, .. } = self.work(call) else { panic!("a kernel") };
-            self.is_launched[call] = true;
-            self.events.push((start, Event::Begins(call)));
-            self.events.push((start + gap.nanos(), Event::Dispatches(call)));
+        self.ready[call] = Some(time);
+        let shares =
+            (0..self.kernels.len()).any(|one| self.program.streams_of(DeviceId(one)) > CHANNELS);
+        let mut latest = self.now;
+        for other in 0..self.lanes.len() {
+            let is_next =
+                if shares { self.channel(other) == self.channel(call) } else { other == call };
+            if !is_next {
+                continue;
+            }
+            let Some(ready) = self.ready[other] else { return };
+            latest = latest.max(ready);
+            let Work::Kernel { gap, .. } = self.work(other) else { panic!("a kernel") };
+            if !std::mem::replace(&mut self.is_launched[other], true) {
+                self.events.push((latest, Event::Begins(other)));
+                self.events.push((latest + gap.nanos(), Event::Dispatches(other)));
+            }
         }
     }
 
@@ -241,7 +237,6 @@ impl Simulator<'_> {
             self.engines[device][direction as usize].go_on(self.now, end);
             let returns = self.now.max(since + duration.saturating_sub(early).nanos());
             let thread = usize::from(self.program.thread_of(call).0);
-            self.threads[thread].is = Host::Returns;
             self.events.push((returns, Event::Returns(thread)));
         }
     }

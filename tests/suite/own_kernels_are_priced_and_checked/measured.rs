@@ -1,6 +1,7 @@
 //! Kernels that a calibration measured are priced by the profile, which keeps them.
 
 use super::{FILTER, FILTERED, costs, launch, machine, makespan, own_step, program};
+use crate::commands::{hallway, printed};
 use hallway::calibrate::ScenarioJob;
 use hallway::fit::{fit, own_models};
 use hallway::profile::{Curve, OwnKernelModel, Profile};
@@ -10,7 +11,6 @@ use hallway::simulate::simulate;
 use hallway::study::{Wanted, with_own_models};
 use hallway::units::Span;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 fn model(kernel: String, numbers: &str, knots: &[(f64, f64)]) -> OwnKernelModel {
     OwnKernelModel {
@@ -171,17 +171,7 @@ fn a_command_is_timed_if_the_user_allows_it() {
     let cpu = "[[program]]\nname = \"cpu\"\ncalls = [{ compute = \"k\", reads = [\"x\"], \
                writes = [\"y\"], elements = 1500 }]\n";
     std::fs::write(&scenario, super::text(&costs(kernel), &launch(10)) + cpu).expect("written");
-    let hallway = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .args(arguments)
-            .current_dir(&folder)
-            .output()
-            .expect("it runs");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {errors}");
-        text
-    };
+    let hallway = |arguments: &[&str]| printed(&mut hallway(&folder, arguments));
     let calibrate = ["calibrate", "--scenario", "w.toml", "--profile", H200, "--output", "mine"];
     let said = hallway(&calibrate);
     assert!(said.contains("--allow-commands"), "{said}");
@@ -212,12 +202,10 @@ fn a_command_that_fails_or_never_ends_is_named() {
         let calls = "{ compute = \"k\", reads = [\"x\"], writes = [\"x\"], elements = 10 },\n\
                      { launch = \"scale\", reads = [\"d\"], writes = \"e\" },";
         std::fs::write(&scenario, super::text(&costs(&kernel), calls)).expect("written");
-        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .args(["calibrate", "--scenario", "w.toml", "--profile", H200, "--output", "mine"])
-            .args(["--allow-commands", "--timeout", "1"])
-            .current_dir(&folder)
-            .output()
-            .expect("it runs");
+        let how = ["calibrate", "--scenario", "w.toml", "--profile", H200, "--output", "mine"];
+        let mut command = hallway(&folder, how);
+        let output = command.args(["--allow-commands", "--timeout", "1"]).output();
+        let output = output.expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(4), "{errors}");
         let flat = errors.split_whitespace().collect::<Vec<_>>().join(" ");

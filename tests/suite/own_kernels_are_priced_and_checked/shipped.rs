@@ -1,21 +1,18 @@
 //! The scenarios of `scenarios/kernels` are whole: each has a question, both sides, and needs but a
 //! calibration to be predicted.
 
+use crate::predicted::{PROFILE, scenarios};
 use hallway::calibrate::ScenarioJob;
-use hallway::profile::{Curve, OwnKernelModel, Profile};
+use hallway::profile::{Curve, OwnKernelModel};
 use hallway::program::Program;
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{candidates, rank};
 use hallway::study::Wanted;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn shipped() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/kernels");
-    let files = std::fs::read_dir(folder).expect("it is there");
-    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    paths.sort();
+    let paths = scenarios(&["kernels"]);
     assert!(paths.len() >= 4, "{paths:?}");
     paths
 }
@@ -42,8 +39,7 @@ fn each_program_is_written_with_its_kernels() {
 
 #[test]
 fn each_is_predicted_once_its_kernels_are_measured() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200");
-    let mut profile = Profile::load(&folder.join("profile.toml")).expect("a profile");
+    let mut profile = PROFILE.clone();
     for path in shipped() {
         let text = std::fs::read_to_string(&path).expect("readable");
         assert!(text.lines().next().expect("a line").ends_with('?'), "{path:?}");

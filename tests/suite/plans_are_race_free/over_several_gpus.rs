@@ -47,7 +47,6 @@ fn what_is_read_whole_comes_to_every_gpu() {
     for family in over_several(6, 3) {
         let Family::MultiGpu(MultiGpu { spread, .. }) = family else { unreachable!() };
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
-        case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| call.crossing().is_some_and(|one| one.2.length == weights);
         let goes_on =
@@ -55,9 +54,7 @@ fn what_is_read_whole_comes_to_every_gpu() {
         let expected = if spread == Spread::Peers { (2, 4) } else { (6, 0) };
         let found = (places(&plan, comes).len(), places(&plan, goes_on).len());
         assert_eq!(found, expected, "{}", plan.label);
-        for index in places(&plan, |call| matches!(call, Call::Wait { .. })) {
-            is_found(&case, &without(&plan, index), &format!("wait {index}"));
-        }
+        needs(&case, &plan, is_wait);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all chunks of a batch read whole crosses once a batch. What all batches share is there
 //! once, on the host and on each GPU, and crosses once in a pass.
 
-use super::{Case, is_found, pinned, places, read, strategies, without};
+use super::{Case, is_wait, needs, pinned, places, read, strategies};
 use hallway::families::{Buffered, ByChunk, ByEngine, Each, Family, Issue, MultiGpu, Resident};
 use hallway::families::{Spread, build};
 use hallway::machine::DeviceId;
@@ -101,15 +101,10 @@ fn every_forgotten_wait_for_it_is_found() {
         }),
     ] {
         let plan = build(&case.workload, pinned(family)).expect("fits");
-        case.runs(&plan, 1).expect("the unchanged plan is right");
-        let waits = places(&plan, |call| matches!(call, Call::Wait { .. }));
-        assert!(!waits.is_empty(), "{}", plan.label);
-        for index in waits {
-            is_found(&case, &without(&plan, index), &format!("wait {index}"));
-        }
+        assert!(needs(&case, &plan, is_wait) > 0, "{}", plan.label);
     }
     let plan = build(&case.workload, pinned(Resident)).expect("fits");
-    assert!(places(&plan, |call| matches!(call, Call::Wait { .. })).is_empty(), "one stream");
+    assert!(places(&plan, is_wait).is_empty(), "one stream");
 }
 
 /// Ten rows in each of two batches, times one matrix.
@@ -135,16 +130,13 @@ fn what_is_read_whole_comes_once_for_each_batch() {
         Family::ByChunk(ByChunk { chunks: 5, streams: 3, issue: Issue::BreadthFirst }),
     ] {
         let plan = build(&case.workload, pinned(family)).expect("ten rows");
-        case.runs(&plan, 1).expect("the unchanged plan is right");
         let weights = Bytes::of_f32(64);
         let comes = |call: &Call| matches!(call, Call::Copy { from, .. } if from.length == weights);
         assert_eq!(places(&plan, comes).len(), 2, "{}", plan.label);
         // Breadth-first, a stream that waits for the next batch's weights has already
         // waited for this batch's.
         let every_wait_counts = !plan.label.contains("breadth");
-        for index in places(&plan, |call| every_wait_counts && matches!(call, Call::Wait { .. })) {
-            is_found(&case, &without(&plan, index), &format!("wait {index}"));
-        }
+        needs(&case, &plan, |call| every_wait_counts && is_wait(call));
     }
     // Rows are never cut.
     let refusal = build(&case.workload, pinned(ByEngine { chunks: 11 })).expect_err("ten");

@@ -92,92 +92,63 @@ fn refused_call(label: &str, kind: &str, change: impl Fn(&mut Value), expected: 
     refused(label, |value| change(&mut value["body"][at][kind]), &format!("body[{at}] {expected}"));
 }
 
+fn set(path: &'static str, to: impl Into<Value>) -> impl Fn(&mut Value) {
+    let to = to.into();
+    move |value| *value.pointer_mut(path).expect("it is there") = to.clone()
+}
+
 #[test]
 fn names_of_what_is_not_there_are_refused_with_their_call() {
     let streams = program("by-engine").streams.len();
-    let set = |path: &'static str, to: u64| {
-        move |call: &mut Value| *call.pointer_mut(path).expect("it is there") = json!(to)
-    };
     let no_stream = format!("uses stream {streams}, but the {streams} streams are numbered from 0");
-    refused_call("by-engine", "Copy", set("/by/stream/0", streams as u64), &no_stream);
-    refused_call("by-engine", "Copy", set("/from/allocation", 99), "uses allocation 99, but the ");
-    refused_call(
-        "by-engine",
-        "Copy",
-        set("/from/length", 1 << 40),
-        "uses 1 TiB starting at byte 0 of",
-    );
-    let offset = set("/to/offset", u64::MAX - 3);
-    refused_call("by-engine", "Copy", offset, "uses 20 B starting at byte 18446744073709551612 of");
-    refused_call("by-engine", "Copy", set("/from/length", 0), "uses an empty range at byte 0 of");
-    refused_call(
-        "by-engine",
-        "Launch",
-        set("/step/output/offset", 2),
-        "uses 384 bytes starting at byte 2 of",
-    );
-    refused_call("by-engine", "Wait", set("/event", 1 << 20), "uses event 1048576, but the ");
+    for (kind, path, to, expected) in [
+        ("Copy", "/by/stream/0", streams as u64, no_stream.as_str()),
+        ("Copy", "/from/allocation", 99, "uses allocation 99, but the "),
+        ("Copy", "/from/length", 1 << 40, "uses 1 TiB starting at byte 0 of"),
+        ("Copy", "/to/offset", u64::MAX - 3, "uses 20 B starting at byte 18446744073709551612 of"),
+        ("Copy", "/from/length", 0, "uses an empty range at byte 0 of"),
+        ("Wait", "/event", 1 << 20, "uses event 1048576, but the "),
+        ("Launch", "/step/output/offset", 2, "uses 384 bytes starting at byte 2 of"),
+        ("Launch", "/step/arguments/extent", 4, "uses taps = 4 for `convolution`, which takes an"),
+        ("Launch", "/step/lead", 9, "uses 9 elements before the output of"),
+        ("Launch", "/step/inputs/0/length", 4, "uses 1 elements as input 0 of `convolution`"),
+    ] {
+        refused_call("by-engine", kind, set(path, to), expected);
+    }
     let drop_input = |call: &mut Value| {
         call.pointer_mut("/step/inputs").and_then(Value::as_array_mut).expect("a list").pop();
     };
-    refused_call(
-        "by-engine",
-        "Launch",
-        drop_input,
-        "uses 1 inputs for `convolution`, which takes 2",
-    );
-    let taps = set("/step/arguments/extent", 4);
-    refused_call(
-        "by-engine",
-        "Launch",
-        taps,
-        "uses taps = 4 for `convolution`, which takes an odd",
-    );
-    refused_call(
-        "by-engine",
-        "Launch",
-        set("/step/lead", 9),
-        "uses 9 elements before the output of",
-    );
-    let input = set("/step/inputs/0/length", 4);
-    refused_call("by-engine", "Launch", input, "uses 1 elements as input 0 of `convolution`");
+    let one_input = "uses 1 inputs for `convolution`, which takes 2";
+    refused_call("by-engine", "Launch", drop_input, one_input);
     refused_call("graph of", "Replay", set("/calls", 999), "uses 999 calls in a graph, but only");
-    refused_call(
-        "multi-gpu",
-        "Use",
-        |call| *call = json!(2),
-        "uses GPU 2, but the 2 GPUs are numbered from 0",
-    );
-    let huge = |value: &mut Value| value["allocations"][0]["bytes"] = json!(1_u64 << 60);
-    refused("resident", huge, "its allocations exceed 1024 TiB in total");
-    let events = |value: &mut Value| value["events"] = json!(u64::MAX);
-    refused("resident", events, "it has 18446744073709551615 events but only");
-    let device = |value: &mut Value| value["streams"][0]["device"] = json!(u64::MAX);
-    refused("resident", device, "streams[0] is on GPU 18446744073709551615, but GPUs before it");
-    let place = |value: &mut Value| value["allocations"][0]["place"] = json!({ "device": 3 });
-    refused("resident", place, "allocations[0], `x`, is on a GPU without a stream");
+    let no_gpu = "uses GPU 2, but the 2 GPUs are numbered from 0";
+    refused_call("multi-gpu", "Use", set("", 2), no_gpu);
+    for (path, to, expected) in [
+        ("/allocations/0/bytes", json!(1_u64 << 60), "its allocations exceed 1024 TiB in total"),
+        ("/events", json!(u64::MAX), "it has 18446744073709551615 events but only"),
+        ("/streams/0/device", json!(u64::MAX), "streams[0] is on GPU 18446744073709551615, but"),
+        ("/allocations/0/place", json!({ "device": 3 }), "allocations[0], `x`, is on a GPU"),
+        ("/setup", json!([]), "`, which no earlier call has allocated"),
+    ] {
+        refused("resident", set(path, to), expected);
+    }
     let unknown = |value: &mut Value| value["allocations"][0]["hold"] = json!(1);
     refused("resident", unknown, "unknown field `hold`");
 }
 
 #[test]
 fn calls_that_contradict_themselves_are_refused_with_their_place() {
-    let turn = |call: &mut Value| call["by"]["stream"][1]["crossing"] = json!("device-to-host");
-    refused_call(
-        "by-engine",
-        "Copy",
-        turn,
-        "copies D2H from `weights` to `weights`, but these are not in",
-    );
-    let shorter = |call: &mut Value| call["to"]["length"] = json!(4);
-    refused_call("by-engine", "Copy", shorter, "copies 20 B to a range of 4 B");
-    let to_peer = |call: &mut Value| call["by"]["stream"][1] = json!("to-peer");
-    refused_call(
-        "by-engine",
-        "Copy",
-        to_peer,
-        "is a copy between GPUs, but its source or target is host memory",
-    );
+    for (path, to, expected) in [
+        (
+            "/by/stream/1/crossing",
+            json!("device-to-host"),
+            "copies D2H from `weights` to `weights`",
+        ),
+        ("/to/length", json!(4), "copies 20 B to a range of 4 B"),
+        ("/by/stream/1", json!("to-peer"), "is a copy between GPUs, but its source or target is"),
+    ] {
+        refused_call("by-engine", "Copy", set(path, to), expected);
+    }
     let rows = |value: &mut Value| {
         let body = value["body"].as_array_mut().expect("calls");
         let is_peer_copy = |call: &&mut Value| call["Copy"]["by"]["stream"][1] == "to-peer";
@@ -200,8 +171,6 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         value["body"].as_array_mut().expect("calls").remove(at);
     };
     refused("multi-gpu", remove, "is for GPU 1, but the current context is that of GPU 0");
-    let unallocated = |value: &mut Value| value["setup"] = json!([]);
-    refused("resident", unallocated, "`, which no earlier call has allocated");
     let twice = |value: &mut Value| {
         let setup = value["setup"].as_array_mut().expect("calls");
         let call = setup.iter().find(|call| call.get("Allocate").is_some()).cloned();
@@ -213,18 +182,15 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         value["setup"].as_array_mut().expect("calls").push(call);
     };
     refused("resident", in_setup, "launches a graph in the setup; only the body can");
-    let nothing = |call: &mut Value| call["calls"] = json!(0);
-    refused_call("graph of", "Replay", nothing, "launches a graph without calls");
+    refused_call("graph of", "Replay", set("/calls", 0), "launches a graph without calls");
     let everything = |value: &mut Value| {
         let at = first(value, "Replay");
         let calls = value["body"].as_array().expect("calls").len() - at - 1;
         value["body"][at]["Replay"]["calls"] = json!(calls);
     };
     refused("graph of", everything, "is in a graph: ");
-    let defaults = |value: &mut Value| {
-        let stream = json!({ "kind": "LegacyDefault", "priority": 0, "device": 0 });
-        value["streams"] = json!(vec![stream; 3]);
-    };
+    let default = json!({ "kind": "LegacyDefault", "priority": 0, "device": 0 });
+    let defaults = set("/streams", vec![default; 3]);
     refused("by-engine", defaults, "GPU 0 has two legacy default streams");
 }
 

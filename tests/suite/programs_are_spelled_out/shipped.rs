@@ -2,32 +2,24 @@
 
 use super::*;
 use crate::machines::machine;
+use crate::predicted::{PROFILE, scenarios};
 use hallway::execute::{Contents, Effort, Executor, check_orders, in_plain_order};
 use hallway::host::Team;
-use hallway::profile::Profile;
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
-use std::path::{Path, PathBuf};
-
-fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use std::path::PathBuf;
 
 fn shipped() -> Vec<PathBuf> {
-    let files = std::fs::read_dir(repository().join("scenarios/programs")).expect("it is there");
-    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
-    paths.sort();
+    let paths = scenarios(&["programs"]);
     assert!(paths.len() >= 7, "{paths:?}");
     paths
 }
 
 #[test]
 fn each_is_predicted_as_it_stands() {
-    let path = repository().join("calibration/h200/profile.toml");
-    let profile = Profile::load(&path).expect("a profile");
     for path in shipped() {
         let workload = Workload::load(&path).expect("valid");
-        let mut ranking = rank(candidates(&workload), &profile, 20, 1);
+        let mut ranking = rank(candidates(&workload), &PROFILE, 20, 1);
         // What a calibration measures only if it is asked to.
         let is_managed =
             |unknown: &hallway::profile::Unknown| unknown.what().contains("`calibrate --managed`");

@@ -1,8 +1,9 @@
 //! Pictures are whole, say what they show and are the same each time.
 
 use super::{cell, predicted, scaling, score};
+use crate::commands::{hallway, printed};
 use crate::machines::{machine, machine_of_two};
-use crate::predicted::PROFILE;
+use crate::predicted::{PROFILE, repository, scenario};
 use crate::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
@@ -15,7 +16,6 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, candidates_for, rank};
 use hallway::units::{Bytes, Span};
 use std::path::Path;
-use std::process::Command;
 
 /// A picture is one whole SVG element, and no mark of it is lost to a number
 /// that is none.
@@ -82,14 +82,8 @@ fn words_of(picture: &str) -> String {
 fn a_picture_gives_the_verdict_of_the_report() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(arguments)
-            .args(["scenarios/stencil-halo.toml", "--profile", "calibration/h200"])
-            .output()
-            .expect("the binary was built");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).expect("text")
+        let always = ["scenarios/stencil-halo.toml", "--profile", "calibration/h200"];
+        printed(hallway(repository(), arguments).args(always))
     };
     let report = run(&["evaluate", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
@@ -297,18 +291,12 @@ fn calibrate(folder: &Path, workload: &Workload) {
 #[test]
 fn plot_writes_every_picture_and_names_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
-    calibrate(folder.path(), &Workload::load(&scenario).expect("a scenario"));
+    let path = repository().join("scenarios/small-scale.toml");
+    calibrate(folder.path(), &scenario("small-scale"));
     let plot = |output: &str| {
-        let command = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .current_dir(folder.path())
-            .args(["plot", "--profile", "profile.toml", "--output", output])
-            .args(["--sweep", "elements=1e4,1e5,1e6,1e7"])
-            .arg(&scenario)
-            .output()
-            .expect("the binary was built");
-        assert!(command.status.success(), "{command:?}");
-        String::from_utf8(command.stdout).expect("text")
+        let arguments = ["plot", "--profile", "profile.toml", "--output", output];
+        let mut command = hallway(folder.path(), arguments);
+        printed(command.args(["--sweep", "elements=1e4,1e5,1e6,1e7"]).arg(&path))
     };
     let names = [
         "bandwidth.svg",
@@ -333,16 +321,11 @@ fn plot_writes_every_picture_and_names_it() {
 #[test]
 fn verify_scores_recorded_runs_by_its_exit_code() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/small-scale.toml");
-    let workload = Workload::load(&path).expect("a scenario");
-    calibrate(folder.path(), &workload);
+    let path = repository().join("scenarios/small-scale.toml");
+    calibrate(folder.path(), &scenario("small-scale"));
     let verify = || {
-        let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-            .current_dir(folder.path())
-            .args(["verify", "--recorded", "--profile", "profile.toml", "--format", "markdown"])
-            .arg(&path)
-            .output()
-            .expect("the binary was built");
+        let how = ["verify", "--recorded", "--profile", "profile.toml", "--format", "markdown"];
+        let output = hallway(folder.path(), how).arg(&path).output().expect("it was built");
         (output.status.code(), String::from_utf8(output.stdout).expect("text"))
     };
     let (code, text) = verify();

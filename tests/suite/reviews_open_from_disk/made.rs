@@ -1,7 +1,9 @@
 //! Reports of scenarios, made by the command.
 
+use crate::commands::{hallway, printed};
 use crate::predicted::repository;
-use std::path::PathBuf;
+use crate::workloads::{ON_HOST, buffer};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// As long as names are that somebody generates.
@@ -22,6 +24,14 @@ impl Report {
     }
 }
 
+/// A command on scenarios with the committed profile, which writes there.
+fn of_few_draws(name: &str, scenarios: &[PathBuf], to: &Path) -> Command {
+    let mut command = hallway(repository(), [name]);
+    command.args(scenarios).args(["--draws", "10", "--profile", "calibration/h200"]);
+    command.arg("--output").arg(to);
+    command
+}
+
 /// Reports on scenarios with the committed profile. All must have an answer.
 pub fn report(scenarios: &[PathBuf]) -> Report {
     let report = written(scenarios);
@@ -32,15 +42,8 @@ pub fn report(scenarios: &[PathBuf]) -> Report {
 /// Reports on scenarios with the committed profile, whether or not all have an answer.
 pub fn written(scenarios: &[PathBuf]) -> Report {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .arg("report")
-        .args(scenarios)
-        .args(["--draws", "10", "--profile", "calibration/h200", "--output"])
-        .arg(folder.path().join("review.html"))
-        .current_dir(repository())
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("the binary was built");
+    let output = of_few_draws("report", scenarios, &folder.path().join("review.html")).output();
+    let output = output.expect("the binary was built");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let text = std::fs::read_to_string(folder.path().join("review.html")).unwrap_or_default();
     Report { text, code: output.status.code(), said, folder }
@@ -49,15 +52,7 @@ pub fn written(scenarios: &[PathBuf]) -> Report {
 /// Pictures of scenarios, with the committed profile, in a folder.
 pub fn plots(scenarios: &[PathBuf]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_hallway"))
-        .arg("plot")
-        .args(scenarios)
-        .args(["--draws", "10", "--profile", "calibration/h200", "--output"])
-        .arg(folder.path())
-        .current_dir(repository())
-        .output()
-        .expect("the binary was built");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    printed(&mut of_few_draws("plot", scenarios, folder.path()));
     folder
 }
 
@@ -83,33 +78,10 @@ impl Made {
 /// One kernel over arrays that are cut into up to so many chunks.
 pub fn a_scenario(name: &str, elements: u64, chunks: u64) -> String {
     format!(
-        r#"schema_version = 1
-name = "{name}"
-question = "Does it pay?"
-runs = 10
-
-[[buffer]]
-name = "{name}"
-type = "f32"
-elements = {elements}
-home = "host"
-
-[[buffer]]
-name = "out"
-type = "f32"
-elements = {elements}
-home = "host"
-
-[[task]]
-name = "task"
-kernel = "scale"
-reads = ["{name}"]
-writes = ["out"]
-split = {{ along = "elements" }}
-
-[plans]
-chunks = [1, {chunks}]
-"#
+        "schema_version = 1\nname = \"{name}\"\nquestion = \"Does it pay?\"\nruns = 10\n{}\
+         [[task]]\nname = \"task\"\nkernel = \"scale\"\nreads = [\"{name}\"]\nwrites = [\"out\"]\n\
+         split = {{ along = \"elements\" }}\n[plans]\nchunks = [1, {chunks}]\n",
+        [name, "out"].map(|name| buffer(name, "f32", elements, ON_HOST)).concat()
     )
 }
 

@@ -29,21 +29,6 @@ fn directions_overlap_and_slow_each_other() {
 }
 
 #[test]
-fn a_copy_beside_others_pays_for_itself_and_for_its_bytes() {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    // A copy takes 700 longer, and each element half a nanosecond.
-    machine.link.up_shared = Some(contention(700.0, 0.125));
-    for elements in [10, 1_000, 12_000] {
-        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
-        let timeline = run(body, &machine);
-        assert_eq!(spans(&timeline, Lane::CopyIn), [(4_000, 55_000)]);
-        let end = 7_500 + 1_000 + 700 + elements + elements / 2;
-        assert_eq!(spans(&timeline, Lane::CopyOut), [(7_500, end)], "{elements} elements");
-    }
-}
-
-#[test]
 fn what_each_byte_pays_beside_others_depends_on_the_size() {
     let mut machine = machine();
     machine.link.down_shared = FREE;
@@ -69,8 +54,7 @@ fn data_kept_in_the_hosts_caches_slows_copies_less() {
     machine.link.up_shared_kept = Some(Contention { per_byte, ..contention(300.0, 0.0625) });
     let longer = |machine: &Profile, elements| {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
-        let (start, end) = spans(&run(body, machine), Lane::CopyOut)[0];
-        end - start - 1_000 - elements
+        lasts(&run(body, machine), Lane::CopyOut)[0] - 1_000 - elements
     };
     // The share of misses is unknown at first, and then none, all, and half.
     assert_eq!(longer(&machine, 12_000), 6_700);
@@ -91,9 +75,8 @@ fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
     machine.link.up_shared = Some(Contention { per_small_copy: Some(small), ..of_large });
     for (elements, longer) in [(10, 100), (100, 100), (550, 350), (1_000, 700)] {
         let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
-        let timeline = run(body, &machine);
-        let (start, end) = spans(&timeline, Lane::CopyOut)[0];
-        assert_eq!(end - start, 1_000 + elements + longer, "{elements} elements");
+        let lasts = lasts(&run(body, &machine), Lane::CopyOut);
+        assert_eq!(lasts, [1_000 + elements + longer], "{elements} elements");
     }
 }
 

@@ -100,10 +100,7 @@ fn kernels_that_wait_in_branches_slow_no_copy() {
         body.extend([wait(branch, 0), launch(branch, 10), record(branch, branch)]);
     }
     body.extend([wait(0, 1), wait(0, 2)]);
-    let second = |body| {
-        let copies = spans(&run(body, &machine), Lane::CopyIn);
-        copies[1].1 - copies[1].0
-    };
+    let second = |body| lasts(&run(body, &machine), Lane::CopyIn)[1];
     assert_eq!([body.clone(), graph(body)].map(second), [15_000, 10_000]);
 }
 

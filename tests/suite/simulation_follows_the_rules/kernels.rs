@@ -136,10 +136,7 @@ fn the_first_to_read_what_was_copied_takes_longer() {
         let knots = vec![(1.0, 300.0), (50_000.0, 300.0)];
         model.just_copied = Some(Curve { knots, scatter: 0.0 });
     }
-    let times = |body| {
-        let spans = spans(&run(body, &machine), Lane::Kernels);
-        spans.iter().map(|(start, end)| end - start).collect::<Vec<_>>()
-    };
+    let times = |body| lasts(&run(body, &machine), Lane::Kernels);
     // The second kernel finds the data where the first has left it. So does a kernel whose data was
     // not copied, or only copied out of the device.
     let copied = vec![copy_in(0, PINNED, 4_000), launch(0, 4_000), launch(0, 4_000)];

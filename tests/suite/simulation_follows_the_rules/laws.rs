@@ -1,8 +1,6 @@
-//! Laws that hold for every plan of every workload.
+//! Laws that hold for every plan of every workload. Drawn calls keep them in `naive_simulator` and
+//! `any_program_is_read`.
 
-mod drawn;
-
-use self::drawn::{any_body, any_body_with_a_graph, any_kinds};
 use super::*;
 use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
 use crate::workloads::{any_workload, committed, simple};
@@ -26,10 +24,6 @@ fn plans(workload: &Workload) -> Vec<Program> {
 
 fn predicted(plan: &Program) -> Timeline {
     simulate(plan, &machine()).expect("the machine knows everything")
-}
-
-fn bytes(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("plain data")
 }
 
 /// Checks that lanes are in order, that the host and each copy engine do one thing at a time, and
@@ -105,7 +99,7 @@ fn check_order(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError>
 }
 
 /// Checks that the critical path fills the makespan, with its segments one after another.
-fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
+pub fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     let path = timeline.critical_path();
     let lanes: u64 = Lane::ALL.iter().map(|&lane| path.on(lane).nanos()).sum();
     prop_assert_eq!(lanes + path.gaps().nanos(), makespan(timeline), "{:?}", path);
@@ -120,7 +114,7 @@ fn check_path(timeline: &Timeline) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_bound(
+pub fn check_bound(
     plan: &Program,
     timeline: &Timeline,
     machine: &Profile,
@@ -196,23 +190,6 @@ proptest! {
                 check_bound(plan, &timeline, &machine)?;
             }
         }
-    }
-
-    #[test]
-    fn timelines_of_any_calls_are_consistent(kinds in any_kinds(), body in any_body()) {
-        let plan = tiny_with(kinds, body);
-        let timeline = predicted(&plan);
-        check_all(&plan, &timeline)?;
-        prop_assert_eq!(bytes(&timeline), bytes(&predicted(&plan)));
-    }
-
-    #[test]
-    fn timelines_of_any_calls_in_graphs_are_consistent(
-        kinds in any_kinds(),
-        body in any_body_with_a_graph(),
-    ) {
-        let plan = tiny_with(kinds, body);
-        check_all(&plan, &predicted(&plan))?;
     }
 
     #[test]

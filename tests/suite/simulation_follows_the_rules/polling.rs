@@ -19,6 +19,12 @@ fn poll(from: u64) -> u64 {
     edges.filter(|&edge| edge > from + 375).nth(7).expect("they go on for ever")
 }
 
+/// When the periods for a kernel behind an operation of this kind begin, after its arrival.
+fn first_poll(from: OperationKind, ns: f64) -> FirstPoll {
+    let (to, time) = (OperationKind::Kernel, exactly(ns));
+    FirstPoll { from, to, time, under_way: None, arrival_tolerance: None }
+}
+
 /// When the first kernel is dispatched, a gap of 1000 after its engine found it. It arrives at
 /// 7000, while the host goes on at 3000 with `more`; the copy that it follows ends at 10000.
 fn dispatched(more: Vec<Call>) -> u64 {
@@ -53,18 +59,8 @@ fn periods_may_begin_some_time_after_the_arrival() {
     let mut machine = polling_every(6_000.0);
     let polling = machine.latency.semaphore_polling.as_mut().expect("it polls");
     polling.arrival_tolerance = exactly(2_000.0);
-    let after = |from, time| {
-        let time = exactly(time);
-        FirstPoll {
-            from,
-            to: OperationKind::Kernel,
-            time,
-            under_way: None,
-            arrival_tolerance: None,
-        }
-    };
     polling.first_polls =
-        vec![after(OperationKind::CopyIn, 2_500.0), after(OperationKind::CopyOut, 500.0)];
+        vec![first_poll(OperationKind::CopyIn, 2_500.0), first_poll(OperationKind::CopyOut, 500.0)];
     let found = |elements| {
         let body = vec![copy_in(0, PINNED, elements), launch(0, 4_000)];
         spans(&run(body, &machine), Lane::Kernels)[0].0 - 1_000
@@ -159,10 +155,7 @@ fn nodes_of_a_graph_are_polled_for_at_times_of_their_own() {
     let kernels = |body| spans(&run(body, &polling_every(6_000.0)), Lane::Kernels);
     assert_eq!(kernels(alone)[0].0, poll(7_100) + 1_000);
     let mut later = polling_every(6_000.0);
-    let (from, to) = (OperationKind::CopyIn, OperationKind::Kernel);
-    let later_by = |ns| {
-        vec![FirstPoll { from, to, time: exactly(ns), under_way: None, arrival_tolerance: None }]
-    };
+    let later_by = |ns| vec![first_poll(OperationKind::CopyIn, ns)];
     let polling = later.latency.semaphore_polling.as_mut().expect("it polls");
     (polling.first_polls, polling.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
@@ -195,14 +188,10 @@ fn a_busy_engine_already_polls_for_the_next_operation_of_the_stream() {
 
 #[test]
 fn copies_under_way_delay_polls() {
-    use OperationKind::{CopyIn, CopyOut, Kernel};
+    use OperationKind::{CopyIn, CopyOut};
     let mut machine = polling_every(6_000.0);
-    let after = |from, time| {
-        let time = exactly(time);
-        FirstPoll { from, to: Kernel, time, under_way: None, arrival_tolerance: None }
-    };
     machine.latency.semaphore_polling.as_mut().expect("it polls").first_polls =
-        vec![after(CopyIn, 2_500.0), after(CopyOut, 700.0)];
+        vec![first_poll(CopyIn, 2_500.0), first_poll(CopyOut, 700.0)];
     // Returns when the engine finds the kernel. It arrives at 8800 and has to wait for a copy from
     // the device that is under way from 7500 on.
     let found = |elements| {

@@ -74,10 +74,11 @@ fn what_a_pass_takes_and_pins_has_its_price() {
         Call::allocate(PAGEABLE),
         free(PAGEABLE),
     ];
-    let host = spans(&run(body, &machine()), Lane::Host);
-    let lasts: Vec<u64> = host.iter().map(|(start, end)| end - start).collect();
     let half = ROOM / 2;
-    assert_eq!(lasts, [10_000, 100_000 + ROOM, 40_000 + half, 80_000 + half, 3_000, 7_000]);
+    assert_eq!(
+        lasts(&run(body, &machine()), Lane::Host),
+        [10_000, 100_000 + ROOM, 40_000 + half, 80_000 + half, 3_000, 7_000]
+    );
     let (stream, allocation) = (Some(StreamId(0)), DEVICE);
     let in_stream = vec![Call::Allocate { allocation, stream }, Call::Free { allocation, stream }];
     assert_eq!(spans(&run(in_stream, &machine()), Lane::Host), [(0, 600), (600, 1_000)]);
@@ -125,16 +126,15 @@ fn a_copy_by_the_cpu_reads_memory_and_writes_caches() {
         let (from, to) = (part(PAGEABLE, at, 1_024), slice(PINNED, 1_024));
         Call::copy(CopyBy::Host(Threads::One), from, to)
     };
-    let lasts = |machine: &Profile| {
+    let takes = |machine: &Profile| {
         let mut plan = tiny(vec![piece(0), piece(1_024), compute(1 << 20)]);
         plan.allocations[PAGEABLE.0].bytes = Bytes::mib(4);
-        let host = spans(&simulate(&plan, machine).expect("known"), Lane::Host);
-        [0, 1].map(|at| host[at].1 - host[at].0)
+        lasts(&simulate(&plan, machine).expect("known"), Lane::Host)[..2].to_vec()
     };
     // A kernel on 4 MiB follows, so the first piece finds nothing; the second finds its target.
-    assert_eq!(lasts(&machine), [4_096, 2_560]);
+    assert_eq!(takes(&machine), [4_096, 2_560]);
     machine.host_copies.iter_mut().for_each(|model| model.into_cache = None);
-    assert_eq!(lasts(&machine), [4_096, 4_096]);
+    assert_eq!(takes(&machine), [4_096, 4_096]);
 }
 
 #[test]
@@ -150,10 +150,7 @@ fn an_engine_waits_for_caches_that_hold_what_it_reads() {
         let (from, to) = (slice(PAGEABLE, 5_000), slice(PINNED, 5_000));
         Call::copy(CopyBy::Host(threads), from, to)
     };
-    let lasts = |body: Vec<Call>, machine: &Profile| {
-        let copies = spans(&run(body, machine), Lane::CopyIn);
-        copies.iter().map(|(start, end)| end - start).collect::<Vec<u64>>()
-    };
+    let lasts = |body: Vec<Call>, machine: &Profile| lasts(&run(body, machine), Lane::CopyIn);
     let read = || copy_in(0, PINNED, 5_000);
     let usual = lasts(vec![read(), synchronize(0)], &machine)[0];
     for (threads, later) in [(Threads::One, 2 * 5_000), (Threads::All, 4 * 5_000)] {
@@ -183,18 +180,17 @@ fn what_an_engine_reads_late_has_left_the_caches() {
         machine.transfers.push(TransferModel { path, time });
     }
     let write = |to| Call::copy(CopyBy::Host(Threads::All), slice(PAGEABLE, 5_000), to);
-    let lasts = |more: &[Call]| {
+    let second = |more: &[Call]| {
         // The engine is busy while the CPU writes.
         let by = CopyBy::crossing(StreamId(0), Direction::HostToDevice);
         let busy = Call::copy(by, part(PINNED, 20_000, 20_000), slice(DEVICE, 20_000));
         let mut body = vec![busy, write(slice(PINNED, 5_000)), copy_in(0, PINNED, 5_000)];
         body.extend_from_slice(more);
         body.push(synchronize(0));
-        let copies = spans(&run(body, &machine), Lane::CopyIn);
-        copies[1].1 - copies[1].0
+        lasts(&run(body, &machine), Lane::CopyIn)[1]
     };
     let older = [write(part(PINNED, 10_000, 5_000))];
-    assert_eq!(lasts(&[]) - lasts(&older), 5_000);
+    assert_eq!(second(&[]) - second(&older), 5_000);
 }
 
 #[test]

@@ -128,8 +128,7 @@ fn what_a_core_has_of_its_own_is_near_to_read_and_in_the_way_to_write() {
     let host = |body: Vec<Call>, kib| {
         let mut plan = tiny(body);
         plan.allocations[PAGEABLE.0].bytes = Bytes::kib(kib);
-        let last = spans(&simulate(&plan, &machine).expect("known"), Lane::Host).pop();
-        last.map(|(start, end)| end - start).expect("a call")
+        lasts(&simulate(&plan, &machine).expect("known"), Lane::Host).pop().expect("a call")
     };
     let n = 16_385_u32;
     // A pass goes through the rest of the memory, too.
@@ -226,8 +225,8 @@ fn launches_take_longer_while_data_is_on_the_link() {
     let host = |first: Call| {
         let launches = (0..3).map(|_| launch(1, 10));
         let body = std::iter::once(first).chain(launches).chain([synchronize(0), launch(1, 10)]);
-        let spans = spans(&run(body.collect(), &machine), Lane::Host);
-        [1, 2, 3, 5].map(|call| spans[call].1 - spans[call].0)
+        let lasts = lasts(&run(body.collect(), &machine), Lane::Host);
+        [1, 2, 3, 5].map(|call| lasts[call])
     };
     // The copy's call ends at 1000, and the copy begins at 4000. By then the first launch is over,
     // and half of the second is left. The copy takes 10000, and its data is on the link for 9000 of
@@ -241,8 +240,7 @@ fn launches_take_longer_while_data_is_on_the_link() {
     // Copies both ways cost a launch no more than the costlier direction alone.
     let body = vec![copy_in(0, PINNED, 99_000), copy_out(1, PINNED, 99_000)];
     let body = body.into_iter().chain((0..9).map(|_| launch(2, 10))).collect();
-    let (start, end) = spans(&run(body, &machine), Lane::Host)[10];
-    assert_eq!(end - start, 2_000 + 495);
+    assert_eq!(lasts(&run(body, &machine), Lane::Host)[10], 2_000 + 495);
 }
 
 #[test]
@@ -258,10 +256,7 @@ fn what_other_threads_used_before_takes_longer() {
     // The kernel works in place, so it reads nothing besides what it writes.
     let [few, many] = [100, ROOM];
     assert_eq!([few, many].map(|n| step(PAGEABLE, n).is_shared(Bytes::ZERO)), [false, true]);
-    let times = |body: Vec<Call>| {
-        let spans = spans(&run(body, &machine), Lane::Host);
-        spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
-    };
+    let times = |body: Vec<Call>| lasts(&run(body, &machine), Lane::Host);
     let own = times(vec![compute(few), compute(few)]);
     let handed = times(vec![compute(many), compute(few)]);
     assert_eq!(handed[1] - own[0], 2 * few);
@@ -301,8 +296,7 @@ fn what_helpers_used_before_takes_longer() {
     let moved = LibraryStep { output: slice(PINNED, ROOM), ..own_shares.clone() };
     let times = |steps: [&LibraryStep; 2]| {
         let body = steps.map(|step| Call::Compute { step: step.clone().into() }).to_vec();
-        let spans = spans(&run(body, &machine), Lane::Host);
-        spans.into_iter().map(|(start, end)| end - start).collect::<Vec<_>>()
+        lasts(&run(body, &machine), Lane::Host)
     };
     let [helped, own] = [times([&arithmetic, &arithmetic]), times([&own_shares, &own_shares])];
     let bytes = 4 * ROOM;
@@ -335,11 +329,8 @@ fn calls_right_behind_a_wait_take_longer() {
         synchronize(1),
         launch(1, 10),
     ];
-    let times = |machine: &Profile| -> Vec<u64> {
-        let spans = spans(&run(body.clone(), machine), Lane::Host);
-        spans.into_iter().map(|(start, end)| end - start).collect()
-    };
-    let times = [&patient, &machine()].map(times);
+    let times =
+        [&patient, &machine()].map(|machine| lasts(&run(body.clone(), machine), Lane::Host));
     let longer = times[0].iter().zip(&times[1]).map(|(here, there)| *here as i64 - *there as i64);
     let mut longer: Vec<i64> = longer.collect();
     // How long the synchronisation takes depends on what it waits for.

@@ -146,7 +146,7 @@ fn what_was_just_copied_is_near_whatever_was_issued_since() {
     let busy = |issue| {
         let plan = planned(ByChunk { chunks: 16, streams: 4, issue }, elements);
         let timeline = simulate(&plan, &machine).expect("known");
-        spans(&timeline, Lane::Kernels).iter().map(|span| span.1 - span.0).max()
+        lasts(&timeline, Lane::Kernels).into_iter().max()
     };
     assert_eq!(busy(Issue::BreadthFirst), busy(Issue::DepthFirst));
 }

@@ -19,7 +19,7 @@ fn fresh_memory_is_not_paid_for_twice() {
 /// A table of measurements may have nothing about contexts.
 #[test]
 fn first_use_that_is_not_known_is_said_to_be_missing() {
-    let mut profile = h200();
+    let mut profile = PROFILE.clone();
     profile.setup.context = None;
     let workload = scenario("stencil-halo");
     let ranking = rank(candidates(&workload), &profile, 40, 1);

@@ -30,7 +30,7 @@ fn results_come_into_fresh_memory_through_pinned_memory() {
 fn the_cpu_says_how_much_of_its_time_is_copies_from_the_device() {
     let copies = |workload: &Workload| {
         let assessment = assessed(workload, 1);
-        let text = said::text(&assessment, &h200());
+        let text = said::text(&assessment, &PROFILE);
         let said = said::labelled(&text, "Copies").first().map(|line| (*line).to_owned());
         (assessment.cpu_copies_ns, said)
     };

@@ -18,14 +18,14 @@ fn both_ways_to_pin_have_a_price() {
         "128 MiB are pinned in place (cudaHostRegister) in {register}; allocating pinned memory \
          takes {allocate}, and {copy} per copy in or out"
     );
-    let text = said::text(&assessment, &h200());
+    let text = said::text(&assessment, &PROFILE);
     assert!(said::labelled(&text, "Pinning").contains(&said.as_str()), "{text}");
     assert!(plan(&assessment, "resident, pageable").pinning.is_none());
 }
 
 #[test]
 fn a_price_that_is_not_known_is_not_made_up() {
-    let mut profile = h200();
+    let mut profile = PROFILE.clone();
     profile.memory.pinned_allocate = None;
     let workload = scenario("stencil-halo");
     let ranking = rank(candidates(&workload), &profile, 40, 1);

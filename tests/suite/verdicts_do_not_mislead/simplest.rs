@@ -8,7 +8,7 @@ fn it_is_named_with_what_it_saves() {
     let ranking = ranked(&workload);
     let said = |share| {
         let assessment = Assessment::new(&workload, 1, &ranking, None).simplest(&ranking, share);
-        said::text(&assessment, &h200())
+        said::text(&assessment, &PROFILE)
     };
     let time = ranking.best_on_cpu().expect("one").makespan();
     let expected = format!(

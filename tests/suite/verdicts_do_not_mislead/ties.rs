@@ -9,7 +9,7 @@ fn no_seed_decides_which_of_tied_plans_wins() {
     let workload = scenario("stencil-halo");
     let (mut fastest, mut named) = (BTreeSet::new(), BTreeSet::new());
     for seed in 1..=8 {
-        let ranking = rank(candidates(&workload), &h200(), 40, seed);
+        let ranking = rank(candidates(&workload), &PROFILE, 40, seed);
         fastest.insert(ranking.fastest().expect("one").plan.name());
         named.insert(ranking.winner().expect("one").plan.name());
     }

@@ -5,8 +5,8 @@ use hallway::search::break_even;
 use hallway::units::Bytes;
 
 fn text(workload: &Workload) -> String {
-    let sizes = break_even(workload, &h200());
-    said::text(&Assessment::new(workload, 1, &ranked(workload), sizes), &h200())
+    let sizes = break_even(workload, &PROFILE);
+    said::text(&Assessment::new(workload, 1, &ranked(workload), sizes), &PROFILE)
 }
 
 /// Other plans might send what does not fit in pieces.
@@ -15,7 +15,7 @@ fn where_no_plan_fits_the_size_is_said_and_that_it_goes_for_these_plans() {
     let mut whole = task("polynomial", ["\"host\""; 2], 1 << 20, "arguments = { degree = 1024 }");
     whole.tasks[0].splittable = false;
     whole.limits.device_memory = Some(Bytes::mib(64));
-    let sizes = break_even(&whole, &h200()).expect("known");
+    let sizes = break_even(&whole, &PROFILE).expect("known");
     let from = sizes.too_large_for_gpu.expect("two buffers in 64 MiB");
     // Found by halving, to a sixteenth.
     let most = (64 << 20) / 8;
