@@ -6,9 +6,9 @@ mod graphs;
 mod kernels;
 mod memory;
 
+use super::caches::{Locality, NewPages};
+use super::halved::Prices;
 use super::halved::{Bottleneck, Halved};
-use super::locality::{Locality, NewPages};
-use super::prices::Prices;
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};

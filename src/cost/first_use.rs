@@ -1,8 +1,8 @@
 //! What a process pays because it does something for the first time: it uses the GPU, launches a
 //! kernel, touches memory. A program has no call for that.
 
+use super::caches::NewPages;
 use super::history::MemoryHistory;
-use super::locality::NewPages;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryWork, Profile, Unknown};

@@ -6,8 +6,7 @@
 //! has written, new pages, and managed pages. A rule for who uses memory how is a line in
 //! [`MemoryHistory::note`].
 
-use super::caches::{Bringer, CpuCaches, DeviceCaches};
-use super::locality::{Locality, NewPages};
+use super::caches::{Bringer, CpuCaches, DeviceCaches, Locality, NewPages};
 use super::pages::Pages;
 use super::uses::Uses;
 use super::written::age_of;

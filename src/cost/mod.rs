@@ -14,7 +14,6 @@
 //! by its scatter; how an estimate is drawn is the profile's affair.
 
 mod analysis;
-mod antithetic;
 mod body;
 mod caches;
 mod call;
@@ -32,11 +31,9 @@ mod history;
 mod host_times;
 mod in_flight;
 mod links;
-mod locality;
 mod multiprocessors;
 mod pages;
 mod polling;
-mod prices;
 mod remote;
 mod setup;
 mod streaming;
@@ -60,9 +57,8 @@ pub(crate) use call::{CallId, CompiledCall, NO_STREAM, NONE};
 pub(crate) use copies::{ENGINES, PEER_ENGINE};
 pub(crate) use draws::Draw;
 pub(crate) use entries::{Entry, EntryId, Recording, Wait};
-pub(crate) use halved::Halved;
+pub(crate) use halved::{Halved, Prices};
 pub(crate) use hand_overs::{HandOverCost, Tie};
 pub(crate) use multiprocessors::all_parts;
 pub(crate) use polling::{PollClock, PollTimes, TICKS, place_of};
-pub(crate) use prices::Prices;
 pub(crate) use work::WorkKind;

@@ -3,7 +3,7 @@
 //! The system gives a process a page when something uses it for the first time, and that waits for
 //! it. How long depends on who it is: threads of the CPU, or the driver, which stages a copy.
 
-use super::locality::{Locality, NewPages};
+use super::caches::{Locality, NewPages};
 use super::uses::Uses;
 use crate::profile::MemoryWork;
 use crate::program::{Access, Program, Slice};

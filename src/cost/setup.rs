@@ -1,9 +1,9 @@
 //! What a program's set-up takes, and what it costs to have buffers in pinned memory, for which
 //! there are two ways.
 
+use super::caches::Locality;
 use super::call_costs::CallCosts;
-use super::locality::Locality;
-use super::prices::Prices;
+use super::halved::Prices;
 use super::traffic::Traffic;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;

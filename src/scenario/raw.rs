@@ -4,8 +4,8 @@
 //! them. Whatever needs to know a second thing is in `check`.
 
 #[cfg(feature = "schema")]
-use super::{schema, values::LARGEST_COUNT};
-use crate::files::{Spanned, written_in_several_ways};
+use super::schema;
+use crate::files::{Fault, Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use crate::machine::MOST_CPU_THREADS;
 use crate::program::ProcessState;
@@ -350,4 +350,12 @@ pub(super) struct RawProcess {
 #[cfg(feature = "schema")]
 pub fn derived_schema() -> String {
     schema::derived::<RawScenario>()
+}
+
+/// The largest count. It keeps times multiplied by counts within 64 bits.
+pub(super) const LARGEST_COUNT: i64 = 1_000_000;
+
+/// Checks a count, if the scenario gives one.
+pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
+    value.map(|value| value.within(what, 1..=LARGEST_COUNT)).transpose()
 }

@@ -10,8 +10,6 @@
 //! Invariant: the same workload and profile give the same program.
 
 mod arena;
-mod changes;
-mod crossing;
 mod decoder;
 mod graph;
 mod improve;

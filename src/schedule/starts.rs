@@ -1,9 +1,8 @@
 //! Where the search for a schedule begins.
 
-use super::changes::AHEAD;
 use super::decoder::{Impossible, Schedule};
 use super::graph::NodeId;
-use super::improve::{Search, Valued};
+use super::improve::{AHEAD, Search, Valued};
 use super::list::{Choice, Listed, list};
 use super::prices::Processor;
 use super::streams::Layout;

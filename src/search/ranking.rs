@@ -1,9 +1,7 @@
 //! The candidates in order of their predicted time, and what that says.
 
 use super::borrowed::{BorrowedCost, borrowed};
-use super::candidates::{Candidates, Plan};
-use super::refused::Refused;
-use super::simplicity::Simplicity;
+use super::candidates::{Candidates, Plan, Refused, Simplicity};
 use crate::cost::{
     Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
     unpinned,
