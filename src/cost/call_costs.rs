@@ -7,8 +7,7 @@ mod kernels;
 mod memory;
 
 use super::caches::{Locality, NewPages};
-use super::halved::Prices;
-use super::halved::{Bottleneck, Halved};
+use super::halved::{Bottleneck, Halved, Prices};
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};

@@ -1,11 +1,11 @@
 //! A program's body with everything that it costs on a machine.
 
 use super::analysis::Analysis;
+use super::antithetic::Antithetic;
 use super::body::Body;
 use super::call::index;
 use super::channels::ChannelLayout;
 use super::copies::CopyEngines;
-use super::draws::Antithetic;
 use super::entries::{Entry, EntryId};
 use super::halved::{Bottleneck, Prices};
 use super::hand_overs::HandOvers;

@@ -2,14 +2,13 @@
 //! nobody, so they scatter by the range that was stated for them, or not at all.
 
 use super::analysis::Analysis;
+use super::antithetic::Antithetic;
 use super::compiled::{CompileError, CompiledProgram};
 use super::halved::{Prices, StatedTimes};
 use crate::kernels::{CpuSide, GpuSide, OwnCost, OwnKernel};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::stats::{NINE_OF_TEN, deviate};
-use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
 
 /// A machine from which the calibration could have come, and the random numbers for a program on
 /// it.
@@ -75,59 +74,4 @@ fn digest(name: &str, side: u64) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-/// A sequence of random numbers of which every odd-numbered one mirrors the one before: where that
-/// has `u`, uniform from 0 to 1, it has 1 - `u` (antithetic variates: Hammersley and Morton, "A new
-/// Monte Carlo technique", 1956). For a quantity that rises or falls with every number, the median
-/// is then as exact as with many more draws. With forty independent draws, it would be off by a
-/// fifth of their scatter, for all programs alike.
-#[derive(Debug)]
-pub(crate) struct Antithetic {
-    random: ChaCha8Rng,
-    /// The mask that inverts the bits of a mirrored sequence; 0 for the others.
-    mirror: u64,
-}
-
-impl Antithetic {
-    /// The sequence with this number among those of `seed`.
-    pub fn new(seed: u64, number: usize) -> Self {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        random.set_stream(number as u64 / 2);
-        Self { random, mirror: if number.is_multiple_of(2) { 0 } else { u64::MAX } }
-    }
-
-    /// The next number: from 0, below 1.
-    #[inline]
-    pub fn uniform(&mut self) -> f64 {
-        // A float holds the upper 53 bits of 64.
-        ((self.random.next_u64() ^ self.mirror) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
-/// The copy goes on where the original stands. (Generators for secrets, of which this is one, leave
-/// copying to their users.)
-impl Clone for Antithetic {
-    fn clone(&self) -> Self {
-        let random = ChaCha8Rng::deserialize_state(&self.random.serialize_state());
-        Self { random, mirror: self.mirror }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_second_sequence_mirrors_the_one_before() {
-        let numbers = |number| {
-            let mut random = Antithetic::new(7, number);
-            std::array::from_fn::<f64, 9, _>(|_| random.uniform())
-        };
-        let pairs = numbers(4).into_iter().zip(numbers(5));
-        assert!(pairs.clone().all(|(one, other)| (one + other - 1.0).abs() < 1e-9));
-        assert!(pairs.clone().any(|(one, other)| (one - other).abs() > 0.1));
-        assert_eq!(numbers(4), numbers(4));
-        assert_ne!(numbers(4), numbers(2));
-    }
 }

@@ -11,15 +11,13 @@ use crate::machine::Direction;
 use crate::profile::Profile;
 use crate::program::Call;
 use crate::units::{Bytes, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What bounds a plan: the group of prices of which half gains the most.
 // The aliases are the names in saved reports of earlier versions, which can still be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
     /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.

@@ -16,7 +16,7 @@
 //!
 //! Calls in which the CPU streams through memory take longer beside copies: see `streaming`.
 
-use super::draws::Antithetic;
+use super::antithetic::Antithetic;
 use super::work::{CallCost, Waits, Work};
 use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};

@@ -14,6 +14,7 @@
 //! by its scatter; how an estimate is drawn is the profile's affair.
 
 mod analysis;
+mod antithetic;
 mod body;
 mod caches;
 mod call;

@@ -5,13 +5,11 @@ use super::words::{percent, plural};
 use crate::profile::Profile;
 use crate::simulate::COVERAGE;
 use crate::stats::{NINE_OF_TEN, deviations_holding};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many of the times that were measured on a machine lie in their predicted ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RangesHeld {
     /// Their share.
     pub share: f64,

@@ -71,7 +71,7 @@ impl Ranked {
     pub fn taking_pays_from(&self) -> Option<u64> {
         let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), Pinning::costs)?;
         let taken = self.taken.as_ref()?;
-        self.pays_from(taken.costs? + taken.gives_back.unwrap_or_default() + pinning)
+        self.pays_from(taken.costs_ns? + taken.gives_back_ns.unwrap_or_default() + pinning)
     }
 
     fn pays_from(&self, costs: Span) -> Option<u64> {
