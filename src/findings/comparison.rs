@@ -141,7 +141,7 @@ impl Comparison {
             chosen: Contender::run(chosen),
             other: other.map(Contender::run),
             factor: factor.map(rounded),
-            faster_in: other.map(|other| rounded(chosen.is_faster_in(other))),
+            faster_in: other.map(|other| rounded(chosen.is_faster_in(other, None))),
             certainty: None,
         };
         compared.sure(rivals, ranking)
@@ -170,7 +170,7 @@ impl Comparison {
         let other_time = other.and_then(contender);
         let factor =
             other_time.as_ref().map(|other| times_as_long(other.time_ns, chosen_time.time_ns));
-        let faster_in = other.map(|other| rounded(chosen.program_is_faster_in(other, runs)));
+        let faster_in = other.map(|other| rounded(chosen.is_faster_in(other, Some(runs))));
         let rivals = other.map(|other| Rivals { chosen, other, runs: Some(runs) });
         let compared = Self {
             answer,

@@ -2,9 +2,9 @@
 //!
 //! Invariant: candidates depend on the workload and the number of GPUs alone, never
 //! on what a profile says they cost, so that two machines are asked about the same
-//! plans. Only shares of the CPU are found with a profile, in `shares`, better plans near the best,
-//! in `refine`, and schedules of tasks, in `scheduled`: these are programs, so another machine can
-//! be asked about the same one.
+//! plans. Only shares of the CPU and better plans near the best are found with a profile, in
+//! `refine`, and schedules of tasks, in `scheduled`: these are programs, so another machine can be
+//! asked about the same one.
 
 mod borrowed;
 mod bounds;
@@ -13,14 +13,12 @@ mod candidates;
 mod contests;
 mod deciding_time;
 mod fastest;
-mod for_machine;
 mod halving;
 mod ranking;
 mod refine;
 mod room;
 mod scaling;
 mod scheduled;
-mod shares;
 mod sweep;
 mod turns;
 
@@ -31,10 +29,10 @@ pub use candidates::{Candidates, Plan, Simplicity, candidates, candidates_over, 
 pub use contests::contests;
 pub use deciding_time::{MissingTime, deciding_times};
 pub use fastest::{AtSize, by_size, lead, rank_finalists};
-pub use for_machine::candidates_for;
 pub use halving::halved;
 pub use ranking::{Ranked, Ranking, is_clearly_less, rank, rank_counted};
+pub use refine::candidates_for;
 pub use room::{Shortage, shortages};
 pub use scaling::{keeps_size, largest_scaled, scaled};
-pub use sweep::{Sweep, Swept, values_between, wins_of};
+pub use sweep::{Compared, Sweep, Swept, values_between, wins_of};
 pub use turns::{Setting, Turn, Wins};

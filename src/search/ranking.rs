@@ -119,18 +119,10 @@ impl Ranked {
         self.forecast.ties_over(&other.forecast, before, runs)
     }
 
-    /// The share of draws in which one run is faster than the other's.
-    pub fn is_faster_in(&self, other: &Self) -> f64 {
-        self.share_faster(other, [Span::ZERO; 2], 1)
-    }
-
-    /// The share of draws in which a program of `runs` is faster than the other.
-    pub fn program_is_faster_in(&self, other: &Self, runs: u64) -> f64 {
-        let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
-        self.share_faster(other, before, runs)
-    }
-
-    fn share_faster(&self, other: &Self, [mine, theirs]: [Span; 2], runs: u64) -> f64 {
+    /// The share of draws in which one run is faster than the other's, or a program of `runs`.
+    pub fn is_faster_in(&self, other: &Self, runs: Option<u64>) -> f64 {
+        let before = |one: &Self| runs.and(one.before_first_pass()).unwrap_or_default();
+        let (mine, theirs, runs) = (before(self), before(other), runs.unwrap_or(1));
         let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
         let faster = pairs().filter(|&(&a, &b)| mine + a * runs < theirs + b * runs).count();
         faster as f64 / pairs().count().max(1) as f64
