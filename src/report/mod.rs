@@ -22,7 +22,6 @@ mod paper;
 mod plans_table;
 mod plot;
 mod problem;
-mod ranges_held;
 mod said;
 mod sureness;
 mod swept;
@@ -56,8 +55,7 @@ pub use plot::{
     sweep as drawn_sweep,
 };
 pub use problem::{Checked, CheckedFile, Failed, FileKind, FilePosition, Problem, ProblemKind};
-pub use ranges_held::{RangesHeld, ranges_held};
-pub use sureness::{UnsteadyLink, sureness};
+pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verification::{

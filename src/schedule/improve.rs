@@ -2,8 +2,8 @@
 
 use super::decoder::{Decoder, Impossible, Schedule};
 use super::graph::{NodeId, TaskGraph};
+use super::issue::Layout;
 use super::prices::{Prices, Processor};
-use super::streams::Layout;
 use crate::cost::{CompileError, CompiledProgram};
 use crate::machine::HostMemory;
 use crate::profile::Profile;

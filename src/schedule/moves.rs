@@ -1,12 +1,10 @@
 //! How data comes where it is needed, and leaves.
 
-use super::arena::Room;
 use super::decoder::{Decoder, Impossible};
 use super::graph::{BlockId, Item, ItemId, TaskGraph};
-use super::issue::OpId;
-use super::memory::Placed;
+use super::issue::{Link, OpId};
+use super::memory::{Placed, Room};
 use super::prices::Processor;
-use super::streams::Link;
 use crate::families::{Location, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
