@@ -1,15 +1,12 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::fit::FittingShown;
-use super::fitted::fitted;
-use super::interrupts::interrupts;
-use super::new_process;
+use super::fit::{FittingShown, fitted};
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, in_folder};
 use super::progress::Progress;
-use super::terminal::width;
-use super::{Failure, Outcome};
+use super::terminal::{interrupts, width};
+use super::{Failure, Outcome, new_process};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
 use crate::compare::DriftAnswer;
 use crate::gpu::{AnyDevice, Device, supports};

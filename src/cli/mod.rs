@@ -1,4 +1,4 @@
-//! The command line: arguments, files, progress; one file per command.
+//! The command line: arguments, files, progress; one file per command that has arguments.
 //!
 //! Exit codes: 0 done; 1 a check did not hold, or a scenario has no answer; 2 bad
 //! input or arguments; 3 no GPU where one is needed; 4 the GPU or the machine
@@ -15,10 +15,7 @@ mod evaluate;
 mod explain;
 mod failure;
 mod fit;
-mod fitted;
 mod init;
-mod interrupts;
-mod kernels;
 mod merge;
 mod new_process;
 mod outputs;
@@ -27,13 +24,14 @@ mod plot;
 mod profiles;
 mod progress;
 mod report;
-mod schema;
 mod sweep;
 mod terminal;
 mod traces;
 mod verify;
 
 use crate::files::without_controls;
+use crate::report::library;
+use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use failure::{Failure, FailureFormat};
@@ -179,9 +177,7 @@ pub fn main() -> ExitCode {
     let outcome = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => run(&arguments.command),
         // Help and the version are answers.
-        Err(error) if !error.use_stderr() => {
-            profiles::deliver(&error.render().to_string(), None).map(|()| Outcome::Done)
-        }
+        Err(error) if !error.use_stderr() => print(&error.render().to_string()),
         Err(error) if format == FailureFormat::Words => {
             let shown = without_controls(&error.render().to_string());
             let _ = write!(std::io::stderr(), "{shown}");
@@ -200,6 +196,11 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Answers with a text.
+fn print(text: &str) -> Result<Outcome, Failure> {
+    profiles::deliver(text, None).map(|()| Outcome::Done)
+}
+
 fn run(command: &Command) -> Result<Outcome, Failure> {
     match command {
         Command::Calibrate(arguments) => calibrate::run(arguments),
@@ -211,13 +212,13 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Explain(arguments) => explain::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),
-        Command::Kernels => kernels::run(),
+        Command::Kernels => print(&library(terminal::width(None, None))),
         Command::MeasureKernels => own_kernels::measure(),
         Command::MeasureNewProcess(arguments) => new_process::measure(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
         Command::Report(arguments) => report::run(arguments),
-        Command::Schema => schema::run(),
+        Command::Schema => print(SCHEMA),
         Command::Verify(arguments) => verify::run(arguments),
     }
 }

@@ -1,7 +1,11 @@
-//! How much room a result has.
+//! How much room a result has, and whether the user interrupts.
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use terminal_size::{Width, terminal_size_of};
 
 /// Fewer columns than this hold no table.
@@ -24,4 +28,15 @@ pub(super) fn width(asked: Option<u16>, output: Option<&Path>) -> Option<usize> 
     };
     let found = asked.or_else(variable).or_else(terminal);
     found.map(|wide| usize::from(wide.max(NARROWEST)))
+}
+
+/// What becomes true when the user interrupts.
+pub(super) fn interrupts() -> std::io::Result<Arc<AtomicBool>> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // The second signal ends the program at once.
+        flag::register_conditional_default(signal, Arc::clone(&is_stopped))?;
+        flag::register(signal, Arc::clone(&is_stopped))?;
+    }
+    Ok(is_stopped)
 }

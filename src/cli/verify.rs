@@ -1,11 +1,10 @@
 //! `hallway verify`: run the plans, score the predictions, keep the runs.
 
 use super::calibrate::team;
-use super::interrupts::interrupts;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, runs_in, write_whole};
 use super::progress::Progress;
-use super::terminal::{NARROWEST, width};
+use super::terminal::{NARROWEST, interrupts, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};

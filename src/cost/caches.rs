@@ -14,8 +14,8 @@
 //! device's caches can hold everything that the program uses between two uses of the piece.
 
 use super::uses::Uses;
-use crate::profile::{DeviceLocality, HostLocality};
-use crate::program::{Call, LibraryStep, Slice, Step, Threads};
+use crate::profile::{DeviceLocality, HostLocality, MemoryWork};
+use crate::program::{AllocationId, Call, LibraryStep, Slice, Step, Threads};
 use crate::units::Bytes;
 
 /// What the CPU's caches know of memory. What engines use on the host is left out, and so is what
@@ -143,4 +143,25 @@ fn in_lines(slice: &Slice) -> Slice {
     let [start, end] =
         [slice.offset, slice.end()].map(|at| Bytes::new((at.get() + LINE / 2) / LINE * LINE));
     Slice { offset: start, length: end - start, ..*slice }
+}
+
+/// Where a call finds its data.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Locality {
+    /// Set for a kernel on the CPU, and for a copy by the CPU.
+    pub around: Option<HostLocality>,
+    pub on_device: Option<DeviceLocality>,
+    /// Set for a call that uses pages of host memory first.
+    pub new_pages: Option<NewPages>,
+    /// Bytes of managed memory that move because of the call.
+    pub moves: Bytes,
+}
+
+/// New pages that a call uses first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NewPages {
+    pub allocation: AllocationId,
+    /// What the price depends on: who uses them.
+    pub cost: MemoryWork,
+    pub bytes: Bytes,
 }

@@ -6,9 +6,8 @@ mod graphs;
 mod kernels;
 mod memory;
 
-use super::halved::{Bottleneck, Halved};
-use super::locality::{Locality, NewPages};
-use super::prices::Prices;
+use super::caches::{Locality, NewPages};
+use super::halved::{Bottleneck, Halved, Prices};
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};

@@ -1,12 +1,12 @@
 //! Which calls of a body cost the same, and where each is made. That is the same on every machine,
 //! and so it is worked out once, however often the program is compiled.
 
+use super::caches::Locality;
 use super::call::{NONE, index, stream_index};
 use super::call_costs::Key;
 use super::history::MemoryHistory;
 use super::host_times::CallSite;
 use super::in_flight::{InFlight, waited_for};
-use super::locality::Locality;
 use super::written::JustWrittenAt;
 use crate::program::{Before, Graph, Program};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use super::analysis::Analysis;
 use super::antithetic::Antithetic;
 use super::compiled::{CompileError, CompiledProgram};
-use super::prices::{Prices, StatedTimes};
+use super::halved::{Prices, StatedTimes};
 use crate::kernels::{CpuSide, GpuSide, OwnCost, OwnKernel};
 use crate::profile::Profile;
 use crate::program::Program;

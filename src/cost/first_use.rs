@@ -1,8 +1,8 @@
 //! What a process pays because it does something for the first time: it uses the GPU, launches a
 //! kernel, touches memory. A program has no call for that.
 
+use super::caches::NewPages;
 use super::history::MemoryHistory;
-use super::locality::NewPages;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{MemoryWork, Profile, Unknown};
@@ -10,8 +10,6 @@ use crate::program::{
     Access, AccessKind, AllocationId, Call, MemoryChange, Place, Process, Program, Step,
 };
 use crate::units::{Bytes, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +29,7 @@ pub struct FirstUse {
 
 /// What is used for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstUseOf {
     /// The framework, which the scenario says how long it takes to load.

@@ -8,17 +8,16 @@
 
 use super::work::{CallCost, Work};
 use crate::machine::Direction;
+use crate::profile::Profile;
 use crate::program::Call;
 use crate::units::{Bytes, Span};
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What bounds a plan: the group of prices of which half gains the most.
 // The aliases are the names in saved reports of earlier versions, which can still be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
     /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.
@@ -184,3 +183,21 @@ impl Halved {
         CallCost { host, latency, wake: wait(cost.wake), then: half(cost.then), ..cost }
     }
 }
+
+/// The prices of a profile, of which some may be halved, and times that a user stated drawn.
+pub(crate) struct Prices<'p> {
+    pub profile: &'p Profile,
+    pub halved: Halved,
+    pub stated: StatedTimes,
+}
+
+impl<'p> Prices<'p> {
+    /// All prices as the profile and the user have them.
+    pub fn usual(profile: &'p Profile) -> Self {
+        Self { profile, halved: Halved::NOTHING, stated: StatedTimes::new() }
+    }
+}
+
+/// For each kernel of a program that is not of the library, how many times as long as stated it
+/// takes on the GPU and on the CPU. Empty if none has a range.
+pub(crate) type StatedTimes = Vec<[f64; 2]>;

@@ -1,9 +1,9 @@
 //! What a program's set-up takes, and what it costs to have buffers in pinned memory, for which
 //! there are two ways.
 
+use super::caches::Locality;
 use super::call_costs::CallCosts;
-use super::locality::Locality;
-use super::prices::Prices;
+use super::halved::Prices;
 use super::traffic::Traffic;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;
@@ -12,6 +12,7 @@ use crate::profile::{
 };
 use crate::program::{Allocation, AllocationId, Call, Place, Program, StreamKind};
 use crate::units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 
 /// Predicts the time of a program's set-up: the streams and events that it creates, the calls that
 /// the host makes one after the other, and the graphs that it captures and instantiates.
@@ -62,24 +63,27 @@ fn handles(program: &Program, profile: &Profile) -> [Result<Span, Unknown>; 2] {
 /// The prices of pinning the host memory that a program's set-up pins. The program has the first
 /// way; the second is for memory that cannot be registered, or comes anew each time. `None` is what
 /// the profile does not know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pinning {
+    /// Size of all buffers that the set-up pins.
     pub bytes: Bytes,
-    /// Registering the memory where it is.
-    pub register: Option<Span>,
-    /// Unregistering it, once no pass needs it any more. It is not part of the set-up.
-    pub unregister: Option<Span>,
-    /// Allocating as much pinned memory beside it.
-    pub allocate: Option<Span>,
-    /// Copying all of it once, by all threads of the CPU, into the pinned memory or out of it.
-    pub copy: Option<Span>,
+    /// Time to register them in place. Included in `setup_ns`.
+    pub register_ns: Option<Span>,
+    /// Time to unregister them after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub unregister_ns: Option<Span>,
+    /// Time to allocate the same amount of pinned memory instead.
+    pub allocate_ns: Option<Span>,
+    /// Time to copy all of them once into or out of that memory, on all CPU threads.
+    pub copy_ns: Option<Span>,
 }
 
 impl Pinning {
     /// What it costs to have the memory pinned from the set-up to the end, as far as the profile
     /// knows: not all profiles have what unregistering takes.
     pub fn costs(&self) -> Option<Span> {
-        Some(self.register? + self.unregister.unwrap_or_default())
+        Some(self.register_ns? + self.unregister_ns.unwrap_or_default())
     }
 }
 
@@ -98,14 +102,16 @@ pub fn unpinned(program: &Program) -> Option<Program> {
 
 /// Memory of its own that a program takes in the set-up so that data travels through it: pinned,
 /// write-combined or managed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Taken {
+    /// Size of all such memory.
     pub bytes: Bytes,
-    /// `None` if the profile does not know it.
-    pub costs: Option<Span>,
-    /// Giving it back, once no pass needs it any more. It is not part of the set-up. `None` if the
-    /// profile does not know it, as for managed memory.
-    pub gives_back: Option<Span>,
+    /// Time to allocate it. Included in `setup_ns`.
+    pub costs_ns: Option<Span>,
+    /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
+    #[serde(default)]
+    pub gives_back_ns: Option<Span>,
 }
 
 /// Prices what a program takes like that; nothing if it takes none.
@@ -134,7 +140,7 @@ pub fn taken(program: &Program, profile: &Profile) -> Option<Taken> {
     let costs = all.iter().map(|&(bytes, cost, _)| price(Some(cost), bytes)).sum();
     let gives_back = all.iter().map(|&(bytes, _, free)| price(free, bytes)).sum();
     let bytes = all.iter().map(|(bytes, ..)| *bytes).sum();
-    Some(Taken { bytes, costs: sum(costs), gives_back: sum(gives_back) })
+    Some(Taken { bytes, costs_ns: sum(costs), gives_back_ns: sum(gives_back) })
 }
 
 /// Prices what a program pins; nothing if it pins nothing.
@@ -152,11 +158,11 @@ pub fn pinning(program: &Program, profile: &Profile) -> Option<Pinning> {
     let memory = |cost| sum(&|bytes| profile.memory(cost, bytes).ok());
     Some(Pinning {
         bytes,
-        register: memory(MemoryWork::Register),
-        unregister: memory(MemoryWork::Unregister),
-        allocate: memory(MemoryWork::PinnedAllocate),
+        register_ns: memory(MemoryWork::Register),
+        unregister_ns: memory(MemoryWork::Unregister),
+        allocate_ns: memory(MemoryWork::PinnedAllocate),
         // A pass goes through all of it, and through as much pinned memory.
-        copy: sum(&|one| copy(profile, one, bytes + bytes)),
+        copy_ns: sum(&|one| copy(profile, one, bytes + bytes)),
     })
 }
 

@@ -2,10 +2,9 @@
 //! and what the CPU does of each chunk before and behind the GPU.
 
 use super::builder::{Builder, Location, Slot};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Part};
 use super::on_cpu::{self, OnCpu};
 use super::partials::Partials;
-use super::parts::Part;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
 use crate::program::{AllocationId, BufferId, Call, CopyBy, LibraryStep, Place, Slice, Threads};

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, cut};
 use super::crossing::Way;
-use super::definition::{Definition, Division, Traits, Tries};
+use super::definition::{Definition, Traits, Tries};
 use crate::machine::{Direction, Side, StreamId};
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
@@ -21,12 +21,24 @@ impl Definition for Cpu {
         Self
     }
 
-    fn choices(_: &Workload, division: Division) -> Vec<Self> {
-        if division == Division::Whole { vec![Self] } else { Vec::new() }
-    }
-
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        cpu(builder)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let chunks = cut(builder.workload, 1)?;
+        let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.own_memory()));
+        let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
+            .map(BufferId)
+            .filter(|&id| builder.workload.buffer(id).home == Home::Device)
+            .collect();
+        let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
+        for chunk in &chunks {
+            fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
+            for task in 0..builder.workload.tasks.len() {
+                for step in builder.steps(&slot, chunk, TaskId(task))? {
+                    builder.compute(step);
+                }
+            }
+            fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
+        }
+        Ok(builder.finish())
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
@@ -42,26 +54,6 @@ impl Definition for Cpu {
         }
         words.into_iter().map(str::to_owned).collect()
     }
-}
-
-fn cpu(mut builder: Builder<'_>) -> Result<Program, String> {
-    let chunks = cut(builder.workload, 1)?;
-    let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.own_memory()));
-    let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
-        .map(BufferId)
-        .filter(|&id| builder.workload.buffer(id).home == Home::Device)
-        .collect();
-    let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
-    for chunk in &chunks {
-        fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
-        for task in 0..builder.workload.tasks.len() {
-            for step in builder.steps(&slot, chunk, TaskId(task))? {
-                builder.compute(step);
-            }
-        }
-        fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
-    }
-    Ok(builder.finish())
 }
 
 /// Copies buffers whose home is the device to the CPU, or the results back.

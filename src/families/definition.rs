@@ -94,10 +94,13 @@ pub trait Definition {
     where
         Self: Sized;
 
-    /// The plans to try for a division of the work.
-    fn choices(workload: &Workload, division: Division) -> Vec<Self>
+    /// The plans to try for a division of the work. A family without parameters has one.
+    fn choices(_: &Workload, division: Division) -> Vec<Self>
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        if division == Division::Whole { vec![Self::smallest()] } else { Vec::new() }
+    }
 
     /// Issues the calls of the plan.
     ///

@@ -57,8 +57,44 @@ impl Definition for Hybrid {
         shares.chain(cut.map(|chunks| Self { chunks, on_cpu: share(chunks) })).collect()
     }
 
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        hybrid(builder, *self)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let workload = builder.workload;
+        let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
+        if let Some(buffer) = stays {
+            return Err(format!("`{}` stays on the GPU, where the CPU cannot use it", buffer.name));
+        }
+        let all = chunks_of(workload, self.chunks)?;
+        let on_gpu = (all.len() as u64).checked_sub(self.on_cpu).filter(|&count| count > 0);
+        let Some(on_gpu) = on_gpu.filter(|_| self.on_cpu > 0) else {
+            let count = all.len();
+            return Err(format!(
+                "with {} of {count} chunks on the CPU, one side has no work",
+                self.on_cpu
+            ));
+        };
+        let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
+        let ring = RING.min(on_gpu.len());
+        let dealing = Dealing::to_one_gpu(self.chunks);
+        let Issued { ends, ashore } = issue_by_engine(&mut builder, on_gpu, dealing, ring)?;
+        let (room, place) = (room(on_cpu), Place::Host(HostMemory::Pageable));
+        let wide = too_wide_for_home(&builder, on_cpu);
+        let slot = builder.storage_beside_homes(&room, place, &wide);
+        let slot = builder.slot(&room, place).or(slot);
+        let tasks: Vec<TaskId> = (0..workload.tasks.len()).map(TaskId).collect();
+        for chunk in on_cpu {
+            ashore.compute(&mut builder, &slot, chunk, &tasks)?;
+            for &id in &wide {
+                let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
+                let range = &chunk.owns[id.0];
+                let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
+                builder.issue(carry(workload.buffer(id).element_type, from, to));
+            }
+        }
+        for stream in ends {
+            builder.synchronize(stream);
+        }
+        ashore.bring_home(&mut builder, &all, on_gpu)?;
+        Ok(builder.finish())
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
@@ -75,46 +111,6 @@ impl Definition for Hybrid {
     fn parameters(&self) -> Option<String> {
         Some(format!("{} cpu {}", self.chunks, self.on_cpu))
     }
-}
-
-fn hybrid(mut builder: Builder<'_>, plan: Hybrid) -> Result<Program, String> {
-    let workload = builder.workload;
-    let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
-    if let Some(buffer) = stays {
-        return Err(format!("`{}` stays on the GPU, where the CPU cannot use it", buffer.name));
-    }
-    let all = chunks_of(workload, plan.chunks)?;
-    let on_gpu = (all.len() as u64).checked_sub(plan.on_cpu).filter(|&count| count > 0);
-    let Some(on_gpu) = on_gpu.filter(|_| plan.on_cpu > 0) else {
-        let count = all.len();
-        return Err(format!(
-            "with {} of {count} chunks on the CPU, one side has no work",
-            plan.on_cpu
-        ));
-    };
-    let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
-    let ring = RING.min(on_gpu.len());
-    let dealing = Dealing::to_one_gpu(plan.chunks);
-    let Issued { ends, ashore } = issue_by_engine(&mut builder, on_gpu, dealing, ring)?;
-    let (room, place) = (room(on_cpu), Place::Host(HostMemory::Pageable));
-    let wide = too_wide_for_home(&builder, on_cpu);
-    let slot = builder.storage_beside_homes(&room, place, &wide);
-    let slot = builder.slot(&room, place).or(slot);
-    let tasks: Vec<TaskId> = (0..workload.tasks.len()).map(TaskId).collect();
-    for chunk in on_cpu {
-        ashore.compute(&mut builder, &slot, chunk, &tasks)?;
-        for &id in &wide {
-            let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
-            let range = &chunk.owns[id.0];
-            let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
-            builder.issue(carry(workload.buffer(id).element_type, from, to));
-        }
-    }
-    for stream in ends {
-        builder.synchronize(stream);
-    }
-    ashore.bring_home(&mut builder, &all, on_gpu)?;
-    Ok(builder.finish())
 }
 
 /// Results of which a chunk computes more than its own part, for its own use. At home, that would

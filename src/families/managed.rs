@@ -36,8 +36,63 @@ impl Definition for Managed {
         [false, true].map(|prefetch| Self { prefetch }).into()
     }
 
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        managed(builder, self.prefetch)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let workload = builder.workload;
+        let is_host = |id: BufferId| match workload.buffer(id).home {
+            Home::Host(_) => !workload.is_only_on_cpu(id),
+            Home::Scratch => workload.goes_to_cpu(id),
+            Home::Device => false,
+        };
+        if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
+            return Err("no buffer has its home on the host".to_owned());
+        }
+        refuse_rows(workload, |_| true)?;
+        let chunks = cut(workload, 1)?;
+        let stream = builder.stream();
+        let on_cpu = OnCpu::new(&mut builder, &chunks)?;
+        let room = room(&chunks);
+        let managed = builder.storage(&room, Place::Host(HostMemory::Managed), is_host);
+        let takes = builder.program.bytes_in(Place::Host(HostMemory::Managed));
+        if takes > MOST {
+            return Err(format!("needs {takes} of managed memory; the limit is {MOST}"));
+        }
+        let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_host(id)).or(managed);
+        let slot = builder.equipped(slot, &room);
+        let (comes, goes) = (builder.copied_in(), builder.copied_out());
+        let there = |builder: &Builder<'_>, chunk: &Chunk, id: BufferId| {
+            let here = builder.location(&slot, chunk, id);
+            let home = builder.home(chunk, id).expect("the host is its home");
+            let parts = workload.crossing(id, &chunk.needs[id.0]).into_iter();
+            parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
+        };
+        for chunk in &chunks {
+            on_cpu.compute(&mut builder, chunk, &on_cpu.before, &[])?;
+            for &id in &comes {
+                for [from, to] in there(&builder, chunk, id) {
+                    builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
+                }
+            }
+            if self.prefetch {
+                let all = comes.iter().chain(goes.iter().filter(|id| !comes.contains(id)));
+                let targets =
+                    all.flat_map(|&id| there(&builder, chunk, id)).map(|[_, here]| here).collect();
+                send(&mut builder, stream, Residence::Device, targets);
+            }
+            builder.launch_all(stream, &slot, chunk)?;
+            if self.prefetch {
+                let targets = goes.iter().flat_map(|&id| there(&builder, chunk, id));
+                let targets = targets.map(|[_, here]| here).collect();
+                send(&mut builder, stream, Residence::Host, targets);
+            }
+            builder.synchronize(stream);
+            for &id in &goes {
+                for [to, from] in there(&builder, chunk, id) {
+                    builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
+                }
+            }
+            on_cpu.compute(&mut builder, chunk, &on_cpu.behind, &[])?;
+        }
+        Ok(builder.finish())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -58,65 +113,6 @@ impl Definition for Managed {
     fn parameters(&self) -> Option<String> {
         self.prefetch.then(|| "prefetch".to_owned())
     }
-}
-
-fn managed(mut builder: Builder<'_>, prefetch: bool) -> Result<Program, String> {
-    let workload = builder.workload;
-    let is_host = |id: BufferId| match workload.buffer(id).home {
-        Home::Host(_) => !workload.is_only_on_cpu(id),
-        Home::Scratch => workload.goes_to_cpu(id),
-        Home::Device => false,
-    };
-    if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
-        return Err("no buffer has its home on the host".to_owned());
-    }
-    refuse_rows(workload, |_| true)?;
-    let chunks = cut(workload, 1)?;
-    let stream = builder.stream();
-    let on_cpu = OnCpu::new(&mut builder, &chunks)?;
-    let room = room(&chunks);
-    let managed = builder.storage(&room, Place::Host(HostMemory::Managed), is_host);
-    let takes = builder.program.bytes_in(Place::Host(HostMemory::Managed));
-    if takes > MOST {
-        return Err(format!("needs {takes} of managed memory; the limit is {MOST}"));
-    }
-    let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_host(id)).or(managed);
-    let slot = builder.equipped(slot, &room);
-    let (comes, goes) = (builder.copied_in(), builder.copied_out());
-    let there = |builder: &Builder<'_>, chunk: &Chunk, id: BufferId| {
-        let here = builder.location(&slot, chunk, id);
-        let home = builder.home(chunk, id).expect("the host is its home");
-        let parts = workload.crossing(id, &chunk.needs[id.0]).into_iter();
-        parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
-    };
-    for chunk in &chunks {
-        on_cpu.compute(&mut builder, chunk, &on_cpu.before, &[])?;
-        for &id in &comes {
-            for [from, to] in there(&builder, chunk, id) {
-                builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
-            }
-        }
-        if prefetch {
-            let all = comes.iter().chain(goes.iter().filter(|id| !comes.contains(id)));
-            let targets =
-                all.flat_map(|&id| there(&builder, chunk, id)).map(|[_, here]| here).collect();
-            send(&mut builder, stream, Residence::Device, targets);
-        }
-        builder.launch_all(stream, &slot, chunk)?;
-        if prefetch {
-            let targets = goes.iter().flat_map(|&id| there(&builder, chunk, id));
-            let targets = targets.map(|[_, here]| here).collect();
-            send(&mut builder, stream, Residence::Host, targets);
-        }
-        builder.synchronize(stream);
-        for &id in &goes {
-            for [to, from] in there(&builder, chunk, id) {
-                builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
-            }
-        }
-        on_cpu.compute(&mut builder, chunk, &on_cpu.behind, &[])?;
-    }
-    Ok(builder.finish())
 }
 
 fn send(builder: &mut Builder<'_>, stream: StreamId, to: Residence, targets: Vec<Slice>) {

@@ -24,7 +24,6 @@ mod multi_gpu;
 mod on_cpu;
 mod packed;
 mod partials;
-mod parts;
 mod resident;
 mod round_trip;
 mod shared;
@@ -54,9 +53,8 @@ pub use zero_copy::{Mapped, ZeroCopy};
 pub(crate) use ashore::Ashore;
 pub(crate) use build::{accepted, check_memory_kind, draft};
 pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels, unpinned};
-pub(crate) use chunk::Chunk;
+pub(crate) use chunk::{Chunk, Part, parts};
 pub(crate) use crossing::{Way, copy_of_part};
-pub(crate) use parts::{Part, parts};
 
 use crate::scenario::Workload;
 use definition::{Definition, families};

@@ -51,8 +51,49 @@ impl Definition for Packed {
         SIZES.into_iter().filter(packs_more).map(|up_to| Self { up_to }).collect()
     }
 
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        packed(builder, self.up_to)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let workload = builder.workload;
+        let chunks = cut(workload, 1)?;
+        let on_cpu = OnCpu::new(&mut builder, &chunks)?;
+        let ring = RING.min(chunks.len());
+        let streams: Vec<StreamId> = (0..ring).map(|_| builder.stream()).collect();
+        let mut shared = Shared::new(&mut builder, Dealing::to_one_gpu(1), ring > 1);
+        let room = room(&chunks);
+        let mut small = small(workload, self.up_to);
+        if builder.strategy.own_memory() == HostMemory::Pinned {
+            // They land in pinned memory of their own.
+            small.retain(|id| !workload.buffer(*id).fresh);
+        }
+        let pack = Pack::new(&mut builder, &small, ring)?;
+        let is_apart = |id: BufferId| pack.offsets[id.0].is_none();
+        let slot = |_| {
+            let slot = builder.storage(&room, Place::FIRST_DEVICE, is_apart);
+            builder.equipped(slot, &room)
+        };
+        let slots: Vec<Slot> = (0..ring).map(slot).collect();
+        let ashore = Ashore::new(&mut builder, 1, on_cpu);
+        for (index, chunk) in chunks.iter().enumerate() {
+            let at = index % ring;
+            let (stream, slot, block) = (streams[at], &slots[at], pack.blocks[at]);
+            if let Some(before) = index.checked_sub(ring) {
+                builder.synchronize(stream);
+                pack.unpack(&mut builder, &chunks[before], block);
+            }
+            ashore.prepare(&mut builder, chunk)?;
+            pack.fill(&mut builder, chunk, block);
+            shared.bring(&mut builder, stream, chunk);
+            pack.send(&mut builder, stream, block);
+            copy_in(&mut builder, stream, slot, chunk);
+            pack.launch_all(&mut builder, stream, block, slot, chunk)?;
+            copy_out(&mut builder, stream, slot, chunk, &ashore);
+            pack.fetch(&mut builder, stream, block);
+        }
+        for index in chunks.len() - ring..chunks.len() {
+            builder.synchronize(streams[index % ring]);
+            pack.unpack(&mut builder, &chunks[index], pack.blocks[index % ring]);
+        }
+        ashore.bring_home(&mut builder, &chunks, &chunks)?;
+        Ok(unpinned(builder.finish(), std::iter::empty()))
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
@@ -85,51 +126,6 @@ fn small(workload: &Workload, up_to: Bytes) -> Vec<BufferId> {
         matches!(buffer.home, Home::Host(_)) && crosses && is_own && buffer.bytes(1) <= up_to
     };
     (0..workload.buffers.len()).map(BufferId).filter(is_small).collect()
-}
-
-fn packed(mut builder: Builder<'_>, up_to: Bytes) -> Result<Program, String> {
-    let workload = builder.workload;
-    let chunks = cut(workload, 1)?;
-    let on_cpu = OnCpu::new(&mut builder, &chunks)?;
-    let ring = RING.min(chunks.len());
-    let streams: Vec<StreamId> = (0..ring).map(|_| builder.stream()).collect();
-    let mut shared = Shared::new(&mut builder, Dealing::to_one_gpu(1), ring > 1);
-    let room = room(&chunks);
-    let mut small = small(workload, up_to);
-    if builder.strategy.own_memory() == HostMemory::Pinned {
-        // They land in pinned memory of their own.
-        small.retain(|id| !workload.buffer(*id).fresh);
-    }
-    let pack = Pack::new(&mut builder, &small, ring)?;
-    let is_apart = |id: BufferId| pack.offsets[id.0].is_none();
-    let slot = |_| {
-        let slot = builder.storage(&room, Place::FIRST_DEVICE, is_apart);
-        builder.equipped(slot, &room)
-    };
-    let slots: Vec<Slot> = (0..ring).map(slot).collect();
-    let ashore = Ashore::new(&mut builder, 1, on_cpu);
-    for (index, chunk) in chunks.iter().enumerate() {
-        let at = index % ring;
-        let (stream, slot, block) = (streams[at], &slots[at], pack.blocks[at]);
-        if let Some(before) = index.checked_sub(ring) {
-            builder.synchronize(stream);
-            pack.unpack(&mut builder, &chunks[before], block);
-        }
-        ashore.prepare(&mut builder, chunk)?;
-        pack.fill(&mut builder, chunk, block);
-        shared.bring(&mut builder, stream, chunk);
-        pack.send(&mut builder, stream, block);
-        copy_in(&mut builder, stream, slot, chunk);
-        pack.launch_all(&mut builder, stream, block, slot, chunk)?;
-        copy_out(&mut builder, stream, slot, chunk, &ashore);
-        pack.fetch(&mut builder, stream, block);
-    }
-    for index in chunks.len() - ring..chunks.len() {
-        builder.synchronize(streams[index % ring]);
-        pack.unpack(&mut builder, &chunks[index], pack.blocks[index % ring]);
-    }
-    ashore.bring_home(&mut builder, &chunks, &chunks)?;
-    Ok(unpinned(builder.finish(), std::iter::empty()))
 }
 
 /// Memory of the host and of the device in which a batch has its small arrays.

@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::by_chunk::{Issue, by_chunk};
 use super::dealt::Dealing;
-use super::definition::{AsGraph, Definition, Division, Traits, Tries};
+use super::definition::{AsGraph, Definition, Traits, Tries};
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
 
@@ -22,10 +22,6 @@ impl Definition for Resident {
 
     fn smallest() -> Self {
         Self
-    }
-
-    fn choices(_: &Workload, division: Division) -> Vec<Self> {
-        if division == Division::Whole { vec![Self] } else { Vec::new() }
     }
 
     fn build(&self, builder: Builder<'_>) -> Result<Program, String> {

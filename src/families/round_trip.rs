@@ -3,7 +3,7 @@
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
 use super::crossing::Way;
-use super::definition::{Definition, Division, Traits, Tries};
+use super::definition::{Definition, Traits, Tries};
 use super::on_cpu::refuse_data_on_device;
 use crate::machine::{Direction, HostMemory};
 use crate::program::{BufferId, Place, Program};
@@ -28,12 +28,49 @@ impl Definition for RoundTrip {
         Self
     }
 
-    fn choices(_: &Workload, division: Division) -> Vec<Self> {
-        if division == Division::Whole { vec![Self] } else { Vec::new() }
-    }
-
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        round_trip(builder)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let workload = builder.workload;
+        // Naive code copies straight to where results belong, and would have to pin that.
+        if builder.strategy.own_memory() == HostMemory::Pinned {
+            refuse_fresh(workload, |_| true)?;
+        }
+        refuse_data_on_device(workload)?;
+        let chunks = cut(workload, 1)?;
+        let stream = builder.stream();
+        let room = room(&chunks);
+        let slot = builder.slot(&room, Place::FIRST_DEVICE);
+        let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
+        let ashore = builder.storage(&room, Place::Host(builder.strategy.own_memory()), travels);
+        let ashore = builder.equipped_for(ashore, &room, |task| task.on_cpu);
+        for chunk in &chunks {
+            for (index, task) in workload.tasks.iter().enumerate() {
+                if task.on_cpu {
+                    for step in builder.steps(&ashore, chunk, TaskId(index))? {
+                        builder.compute(step);
+                    }
+                    continue;
+                }
+                for &id in task.reads.iter().filter(|&&id| travels(id)) {
+                    let (from, to) =
+                        (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
+                    let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
+                    builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
+                    builder.synchronize(stream);
+                }
+                for step in builder.steps(&slot, chunk, TaskId(index))? {
+                    builder.launch(stream, step);
+                }
+                for &id in task.writes.iter().filter(|&&id| travels(id)) {
+                    let (from, to) =
+                        (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
+                    let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
+                    let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
+                    builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
+                }
+                builder.synchronize(stream);
+            }
+        }
+        Ok(builder.finish())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -43,51 +80,6 @@ impl Definition for RoundTrip {
                 .to_owned(),
         ]
     }
-}
-
-fn round_trip(mut builder: Builder<'_>) -> Result<Program, String> {
-    let workload = builder.workload;
-    // Naive code copies straight to where results belong, and would have to pin that.
-    if builder.strategy.own_memory() == HostMemory::Pinned {
-        refuse_fresh(workload, |_| true)?;
-    }
-    refuse_data_on_device(workload)?;
-    let chunks = cut(workload, 1)?;
-    let stream = builder.stream();
-    let room = room(&chunks);
-    let slot = builder.slot(&room, Place::FIRST_DEVICE);
-    let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
-    let ashore = builder.storage(&room, Place::Host(builder.strategy.own_memory()), travels);
-    let ashore = builder.equipped_for(ashore, &room, |task| task.on_cpu);
-    for chunk in &chunks {
-        for (index, task) in workload.tasks.iter().enumerate() {
-            if task.on_cpu {
-                for step in builder.steps(&ashore, chunk, TaskId(index))? {
-                    builder.compute(step);
-                }
-                continue;
-            }
-            for &id in task.reads.iter().filter(|&&id| travels(id)) {
-                let (from, to) =
-                    (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
-                let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
-                builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
-                builder.synchronize(stream);
-            }
-            for step in builder.steps(&slot, chunk, TaskId(index))? {
-                builder.launch(stream, step);
-            }
-            for &id in task.writes.iter().filter(|&&id| travels(id)) {
-                let (from, to) =
-                    (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
-                let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
-                let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
-                builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
-            }
-            builder.synchronize(stream);
-        }
-    }
-    Ok(builder.finish())
 }
 
 /// What of a range goes in one direction: all of it where it goes between tasks.

@@ -84,8 +84,36 @@ impl Definition for Staged {
         pieces.chain(rings.map(|ring| Self { ring, ..*self })).chain(cut).collect()
     }
 
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        staged(builder, *self)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let all = chunks_of(builder.workload, self.chunks)?;
+        if builder.strategy.memory != HostMemory::Pageable {
+            return Err("pinned memory needs no staging".to_owned());
+        }
+        refuse_rows(builder.workload, |_| true)?;
+        let streams = [(); 3].map(|()| builder.stream());
+        let on_cpu = OnCpu::new(&mut builder, &all)?;
+        let shared = Shared::new(&mut builder, Dealing::to_one_gpu(self.chunks), false);
+        let room = room(&all);
+        let slots = SLOTS.min(all.len());
+        let slots: Vec<Slot> =
+            (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
+        let ashore = Ashore::new(&mut builder, self.chunks, on_cpu);
+        let shared: Vec<BufferId> = shared.ids().collect();
+        let mut pipeline = Pipeline::new(&mut builder, *self, streams, &all, shared)?;
+        for (index, chunk) in all.iter().enumerate() {
+            let slot = &slots[index % slots.len()];
+            ashore.prepare(&mut builder, chunk)?;
+            pipeline.bring(&mut builder, chunk, slot);
+            let computed = pipeline.compute(&mut builder, chunk, slot)?;
+            pipeline.empty(&mut builder);
+            pipeline.send(&mut builder, chunk, slot, &ashore, computed);
+        }
+        pipeline.empty(&mut builder);
+        if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
+            builder.synchronize(pipeline.kernels);
+        }
+        ashore.bring_home(&mut builder, &all, &all)?;
+        Ok(builder.finish())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -111,37 +139,6 @@ impl Definition for Staged {
         };
         Some(format!("{chunks} ring {ring} of {piece} by {by}"))
     }
-}
-
-fn staged(mut builder: Builder<'_>, plan: Staged) -> Result<Program, String> {
-    let all = chunks_of(builder.workload, plan.chunks)?;
-    if builder.strategy.memory != HostMemory::Pageable {
-        return Err("pinned memory needs no staging".to_owned());
-    }
-    refuse_rows(builder.workload, |_| true)?;
-    let streams = [(); 3].map(|()| builder.stream());
-    let on_cpu = OnCpu::new(&mut builder, &all)?;
-    let shared = Shared::new(&mut builder, Dealing::to_one_gpu(plan.chunks), false);
-    let room = room(&all);
-    let slots = SLOTS.min(all.len());
-    let slots: Vec<Slot> = (0..slots).map(|_| builder.slot(&room, Place::FIRST_DEVICE)).collect();
-    let ashore = Ashore::new(&mut builder, plan.chunks, on_cpu);
-    let shared: Vec<BufferId> = shared.ids().collect();
-    let mut pipeline = Pipeline::new(&mut builder, plan, streams, &all, shared)?;
-    for (index, chunk) in all.iter().enumerate() {
-        let slot = &slots[index % slots.len()];
-        ashore.prepare(&mut builder, chunk)?;
-        pipeline.bring(&mut builder, chunk, slot);
-        let computed = pipeline.compute(&mut builder, chunk, slot)?;
-        pipeline.empty(&mut builder);
-        pipeline.send(&mut builder, chunk, slot, &ashore, computed);
-    }
-    pipeline.empty(&mut builder);
-    if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
-        builder.synchronize(pipeline.kernels);
-    }
-    ashore.bring_home(&mut builder, &all, &all)?;
-    Ok(builder.finish())
 }
 
 /// Whether an operand of all chunks comes with this one: the first of its batch, or the first of

@@ -45,8 +45,37 @@ impl Definition for ZeroCopy {
         [Mapped::All, Mapped::Inputs, Mapped::Outputs].map(|mapped| Self { mapped }).into()
     }
 
-    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
-        zero_copy(builder, self.mapped)
+    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+        let workload = builder.workload;
+        if !builder.strategy.memory.is_pinned() {
+            return Err("kernels cannot use pageable host memory".to_owned());
+        }
+        let is_mapped = |id: BufferId| {
+            let is_host = matches!(workload.buffer(id).home, Home::Host(_));
+            is_host
+                && match self.mapped {
+                    Mapped::Inputs => workload.is_input(id) && !workload.is_output(id),
+                    Mapped::Outputs => workload.is_output(id) && !workload.is_input(id),
+                    Mapped::All => true,
+                }
+        };
+        refuse(workload, is_mapped)?;
+        let chunks = cut(workload, 1)?;
+        let stream = builder.stream();
+        let on_cpu = OnCpu::new(&mut builder, &chunks)?;
+        let room = room(&chunks);
+        let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_mapped(id));
+        let slot = builder.equipped(slot, &room);
+        let ashore = Ashore::new(&mut builder, 1, on_cpu);
+        for chunk in &chunks {
+            ashore.prepare(&mut builder, chunk)?;
+            copy_in(&mut builder, stream, &slot, chunk);
+            builder.launch_all(stream, &slot, chunk)?;
+            copy_out(&mut builder, stream, &slot, chunk, &ashore);
+        }
+        builder.synchronize(stream);
+        ashore.bring_home(&mut builder, &chunks, &chunks)?;
+        Ok(builder.finish())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {
@@ -72,39 +101,6 @@ impl Definition for ZeroCopy {
             Mapped::All => None,
         }
     }
-}
-
-fn zero_copy(mut builder: Builder<'_>, mapped: Mapped) -> Result<Program, String> {
-    let workload = builder.workload;
-    if !builder.strategy.memory.is_pinned() {
-        return Err("kernels cannot use pageable host memory".to_owned());
-    }
-    let is_mapped = |id: BufferId| {
-        let is_host = matches!(workload.buffer(id).home, Home::Host(_));
-        is_host
-            && match mapped {
-                Mapped::Inputs => workload.is_input(id) && !workload.is_output(id),
-                Mapped::Outputs => workload.is_output(id) && !workload.is_input(id),
-                Mapped::All => true,
-            }
-    };
-    refuse(workload, is_mapped)?;
-    let chunks = cut(workload, 1)?;
-    let stream = builder.stream();
-    let on_cpu = OnCpu::new(&mut builder, &chunks)?;
-    let room = room(&chunks);
-    let slot = builder.storage(&room, Place::FIRST_DEVICE, |id| !is_mapped(id));
-    let slot = builder.equipped(slot, &room);
-    let ashore = Ashore::new(&mut builder, 1, on_cpu);
-    for chunk in &chunks {
-        ashore.prepare(&mut builder, chunk)?;
-        copy_in(&mut builder, stream, &slot, chunk);
-        builder.launch_all(stream, &slot, chunk)?;
-        copy_out(&mut builder, stream, &slot, chunk, &ashore);
-    }
-    builder.synchronize(stream);
-    ashore.bring_home(&mut builder, &chunks, &chunks)?;
-    Ok(builder.finish())
 }
 
 /// Refuses what there is no sense in: nothing to map, new pages that every pass would pin, and

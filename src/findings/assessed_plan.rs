@@ -102,17 +102,8 @@ pub struct AssessedPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinningPrices {
-    /// Size of all buffers that the set-up pins.
-    pub bytes: Bytes,
-    /// Time to register them in place. Included in `setup_ns`.
-    pub register_ns: Option<Span>,
-    /// Time to unregister them after the last run. Included in neither `setup_ns` nor `program_ns`.
-    #[serde(default)]
-    pub unregister_ns: Option<Span>,
-    /// Time to allocate the same amount of pinned memory instead.
-    pub allocate_ns: Option<Span>,
-    /// Time to copy all of them once into or out of that memory, on all CPU threads.
-    pub copy_ns: Option<Span>,
+    #[serde(flatten)]
+    pub prices: Pinning,
     /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
     /// of the fastest plan on the same side that pins nothing and allocates no such memory.
     pub unpinned_pass_ns: Option<Span>,
@@ -123,13 +114,8 @@ pub struct PinningPrices {
 
 impl PinningPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Pinning { bytes, register, unregister, allocate, copy } = ranked.pinning.as_ref()?;
         Some(Self {
-            bytes,
-            register_ns: register,
-            unregister_ns: unregister,
-            allocate_ns: allocate,
-            copy_ns: copy,
+            prices: ranked.pinning.clone()?,
             unpinned_pass_ns: ranked.unpinned,
             pays_from_runs: ranked.pinning_pays_from(),
         })
@@ -140,13 +126,8 @@ impl PinningPrices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakenPrices {
-    /// Size of all such memory.
-    pub bytes: Bytes,
-    /// Time to allocate it. Included in `setup_ns`.
-    pub costs_ns: Option<Span>,
-    /// Time to free it after the last run. Included in neither `setup_ns` nor `program_ns`.
-    #[serde(default)]
-    pub gives_back_ns: Option<Span>,
+    #[serde(flatten)]
+    pub prices: Taken,
     /// Time of a run of the fastest plan on the same side that allocates no such memory and pins
     /// nothing.
     pub without_pass_ns: Option<Span>,
@@ -157,11 +138,8 @@ pub struct TakenPrices {
 
 impl TakenPrices {
     fn of(ranked: &Ranked) -> Option<Self> {
-        let &Taken { bytes, costs, gives_back } = ranked.taken.as_ref()?;
         Some(Self {
-            bytes,
-            costs_ns: costs,
-            gives_back_ns: gives_back,
+            prices: ranked.taken.clone()?,
             without_pass_ns: ranked.unpinned,
             pays_from_runs: ranked.taking_pays_from(),
         })

@@ -10,13 +10,11 @@ use crate::search::{BreakEven, Ranked, Ranking, Shortage, Simplicity, on_request
 use crate::timeline::Lane;
 use crate::units::{Bytes, Span};
 use rayon::prelude::*;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One scenario, or one of several parts of it whose plans leave different results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assessment {
     /// Its name.
     pub scenario: String,
@@ -90,7 +88,7 @@ pub struct Assessment {
 
 /// The simplest of some plans, as `winner` is the simplest of those that tie.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simplest {
     /// How much longer than the fastest pass it may take, as a share of that.
     pub within: f64,

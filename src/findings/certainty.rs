@@ -7,14 +7,12 @@ use crate::search::Ranked;
 use crate::stats::{NINE_OF_TEN, normal_share_below};
 use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How sure it is that the plan to choose is faster than the one that it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certainty {
     /// The answer's grade.
     pub grade: Grade,
@@ -31,7 +29,7 @@ pub struct Certainty {
 
 /// A word for a probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// At least 95%.
@@ -48,7 +46,7 @@ pub enum Grade {
 
 /// What an answer may be wrong by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Doubt {
     /// The time of a plan.

@@ -5,7 +5,6 @@
 //! JSON form. Sentences, tables and pages are made from these values in [`report`](crate::report),
 //! and nothing is worked out there.
 
-mod answer;
 mod assessed_plan;
 mod assessment;
 mod certainty;
@@ -15,24 +14,19 @@ mod host_thread;
 mod in_brief;
 mod left_out;
 mod sizes;
-mod verdict;
-mod what_if;
 
 pub use crate::search::{BorrowedCost, MissingTime};
-pub use answer::Answer;
 pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
 pub use assessment::{Assessment, Simplest, titled};
 pub use certainty::{Certainty, Doubt, Grade, probability_faster, same_kernels};
-pub use comparison::Comparison;
-pub use contender::Contender;
+pub use comparison::{Comparison, Verdict};
+pub use contender::{Answer, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
-pub use in_brief::InBrief;
+pub use in_brief::{InBrief, Turning, WhatIf};
 pub use left_out::{LeftOut, NoRoom};
 pub use sizes::{NoThreshold, Sizes, Threshold};
-pub use verdict::Verdict;
-pub use what_if::{Turning, WhatIf};
 
 use crate::stats::rounded;
 

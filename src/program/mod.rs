@@ -10,7 +10,6 @@ mod call;
 mod capacity;
 mod contradictions;
 mod dangling;
-mod footprint;
 mod graph;
 mod hazards;
 mod kernels;

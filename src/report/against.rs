@@ -1,9 +1,8 @@
 //! Holding an evaluation against an earlier one: did anything get worse?
 
-use super::brief::said;
 use super::evaluation::Evaluation;
 use super::gate::{Compared, Gate, Limits};
-use super::words::{date, plural, signed_percent};
+use super::words::{date, plural, said, signed_percent};
 use crate::findings::{Answer, Assessment, Verdict, titled};
 use crate::units::Span;
 use serde::Deserialize;

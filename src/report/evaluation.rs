@@ -2,8 +2,7 @@
 
 use super::Origin;
 use super::gate::Gate;
-use super::ranges_held::{RangesHeld, ranges_held};
-use super::sureness::UnsteadyLink;
+use super::sureness::{RangesHeld, UnsteadyLink, ranges_held};
 use crate::findings::Assessment;
 use crate::profile::Profile;
 use crate::simulate::Draws;

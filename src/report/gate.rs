@@ -1,8 +1,7 @@
 //! How an evaluation stands to an earlier one.
 
-use super::brief::{in_a_word, or_dash};
 use super::table::{Column, Table};
-use super::words::{percent, quoted, signed_percent};
+use super::words::{in_a_word, or_dash, percent, quoted, signed_percent};
 use crate::findings::Answer;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,8 @@
 //! Several machines, asked the same question.
 
 use super::Origin;
-use super::brief::{cells, or_dash};
-use super::heading::heading;
 use super::table::{Column, Table};
-use super::words::{folded, plural, quoted};
+use super::words::{cells, folded, heading, or_dash, plural, quoted};
 use crate::findings::InBrief;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;

@@ -5,18 +5,14 @@
 
 mod against;
 mod agreement;
-mod brief;
 mod calibration;
-mod checked;
 mod coincide;
 mod doctor;
 mod drawn;
-mod drift;
 mod evaluation;
 mod evaluation_text;
 mod explain;
 mod gate;
-mod heading;
 mod html;
 mod library;
 mod machines;
@@ -26,9 +22,7 @@ mod paper;
 mod plans_table;
 mod plot;
 mod problem;
-mod ranges_held;
 mod said;
-mod scores;
 mod sureness;
 mod swept;
 mod swept_text;
@@ -37,21 +31,17 @@ mod ticks;
 mod timeline_row;
 mod trace;
 mod verification;
-mod verification_by_kind;
 mod verification_text;
 mod what_if_text;
 mod why;
-mod wins;
 mod words;
 
 pub use crate::cost::Bottleneck;
 pub use against::Baseline;
-pub use agreement::agreement;
+pub use agreement::{agreement, drifts};
 pub use calibration::calibration;
-pub use checked::{Checked, CheckedFile, FileKind};
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
-pub use drift::drifts;
 pub use evaluation::{Evaluation, RangesTried};
 pub use evaluation_text::Rows;
 pub use explain::{Calls, Timed, explain, prediction};
@@ -64,14 +54,12 @@ pub use plot::{
     Gantt, Measured, bandwidth, chunks, gantt, plans, predicted_against_measured,
     sweep as drawn_sweep,
 };
-pub use problem::{Failed, FilePosition, Problem, ProblemKind};
-pub use ranges_held::{RangesHeld, ranges_held};
-pub use scores::Scores;
-pub use sureness::{UnsteadyLink, sureness};
+pub use problem::{Checked, CheckedFile, Failed, FileKind, FilePosition, Problem, ProblemKind};
+pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verification::{
-    Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan, ScoredScenario,
+    Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan, ScoredScenario, Scores,
     Verification,
 };
 pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};

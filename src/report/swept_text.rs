@@ -1,12 +1,11 @@
 //! A sweep for the terminal, and as a table of comma-separated values.
 
-use super::brief::{in_a_word, or_dash};
 use super::evaluation_text::ranges;
-use super::heading::heading;
 use super::swept::{SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 use super::table::{Column, Table};
-use super::wins::stretch;
-use super::words::{bound_by, fine_count, folded, plural, range, times};
+use super::words::{
+    bound_by, fine_count, folded, heading, in_a_word, or_dash, plural, range, stretch, times,
+};
 use crate::findings::times_as_long;
 use crate::search::Setting;
 use crate::units::{Bytes, Span};

@@ -1,8 +1,7 @@
 //! A table of what would be, beside what is.
 
-use super::brief::{cells, or_dash};
 use super::table::{Column, Table};
-use super::words::{folded, plural, signed_percent, times};
+use super::words::{cells, folded, or_dash, plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
 use crate::units::Span;
 use crate::what_if::SEARCHED;

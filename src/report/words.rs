@@ -1,7 +1,10 @@
 //! How figures are put into words.
 
 use crate::cost::Bottleneck;
+use crate::findings::{Answer, InBrief};
+use crate::search::{Setting, Wins};
 use crate::units::Span;
+use std::fmt::Display;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `5.71 to 6.11 ms`, with both units where they differ.
@@ -199,4 +202,81 @@ pub fn date(unix_time: u64) -> String {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day_of_month:02}")
+}
+
+/// A scenario's name, underlined, and its question.
+pub(super) fn heading(scenario: &str, question: &str, width: Option<usize>) -> String {
+    let line = "─".repeat(columns(scenario).min(width.unwrap_or(usize::MAX)));
+    let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
+    format!("{scenario}\n{line}\n{question}")
+}
+
+/// Where the GPU wins, in words: `about 1.27 M (1.15 to 1.41 M) and more`. `None`: everywhere.
+pub(super) fn stretch(wins: &Wins, say: &dyn Fn(f64) -> String) -> Option<String> {
+    let end = |at: Setting, range: Option<[Option<Setting>; 2]>| {
+        let at = say(at.0);
+        let range = range.map(|ends| ends.map(|end| end.map(|end| say(end.0))));
+        match range {
+            None | Some([None, None]) => at,
+            Some([Some(low), Some(high)]) if low == at && high == at => at,
+            Some([Some(low), Some(high)]) => format!("{at} ({})", between(&low, &high)),
+            Some([Some(low), None]) => format!("{at} ({low}, or beyond what was tried)"),
+            Some([None, Some(high)]) => format!("{at} (up to {high}, or below what was tried)"),
+        }
+    };
+    let from = wins.from.map(|from| end(from, wins.from_range));
+    let until = wins.until.map(|until| end(until, wins.until_range));
+    match (from, until) {
+        (None, None) => None,
+        (Some(from), None) => Some(format!("above {from}")),
+        (None, Some(until)) => Some(format!("below {until}")),
+        (Some(from), Some(until)) => Some(format!("from {from} to {until}")),
+    }
+}
+
+/// For a cell of a table.
+pub(super) const fn in_a_word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Gpu => "GPU",
+        Answer::Cpu => "CPU",
+        Answer::Both => "both",
+        Answer::Plan => "one side",
+        Answer::Tie => "tie",
+        Answer::NothingToCompare => "-",
+    }
+}
+
+/// For a sentence.
+pub(super) const fn said(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Gpu => "the GPU",
+        Answer::Cpu => "the CPU",
+        Answer::Both => "both together",
+        Answer::Plan => "a plan, all on one side",
+        Answer::Tie => "a tie",
+        Answer::NothingToCompare => "nothing to compare",
+    }
+}
+
+/// What stands in a cell, or that it is not known.
+pub(super) fn or_dash(known: Option<impl Display>) -> String {
+    known.map_or_else(|| "-".to_owned(), |one| one.to_string())
+}
+
+/// Verdict, winner, time, range and what limits it, for a row of a table.
+pub(super) fn cells(of: &InBrief) -> [String; 5] {
+    let range = of.low_ns.zip(of.high_ns).map(|(low, high)| range(low, high));
+    [
+        match of.answer == of.run_answer {
+            true => in_a_word(of.answer).to_owned(),
+            false => {
+                let [program, pass] = [of.answer, of.run_answer].map(in_a_word);
+                format!("{program}; a run: {pass}")
+            }
+        },
+        or_dash(of.winner.as_ref()),
+        or_dash(of.predicted_ns),
+        or_dash(range),
+        or_dash(of.bottleneck),
+    ]
 }

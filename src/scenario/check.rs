@@ -2,16 +2,16 @@
 
 use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
-use super::graph;
 use super::key::Key;
 use super::process::process;
-use super::raw::{BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario};
+use super::raw::{
+    BufferMemory, HostState, RawBuffer, RawHome, RawLimits, RawPlans, RawScenario, count,
+};
 use super::read::{Reading, read};
 use super::task::Scope;
-use super::values::count;
 use super::words::{FamilyName, PlanMemory};
 use super::workload::too_large;
-use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload};
+use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload, graph};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
 use crate::kernels::OwnCost;
 use crate::machine::{HostMemory, MOST_CPU_THREADS};

@@ -20,7 +20,6 @@ mod source;
 mod task;
 mod task_kernel;
 mod templates;
-mod values;
 mod words;
 mod workload;
 mod write;

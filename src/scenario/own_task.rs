@@ -1,8 +1,7 @@
 //! Checks a task that runs a kernel of the user's own.
 
-use super::raw::RawTask;
+use super::raw::{RawTask, count};
 use super::task::{Scope, may_be_cut};
-use super::values::count;
 use super::{OwnWork, Task, TaskKernel};
 use crate::files::{Fault, Spanned};
 use crate::program::spelled::{DeclaredKernel, Launched};

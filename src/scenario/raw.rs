@@ -4,15 +4,13 @@
 //! them. Whatever needs to know a second thing is in `check`.
 
 #[cfg(feature = "schema")]
-use super::{schema, values::LARGEST_COUNT};
-use crate::files::{Spanned, written_in_several_ways};
+use super::schema;
+use crate::files::{Fault, Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use crate::machine::MOST_CPU_THREADS;
 use crate::program::ProcessState;
 use crate::program::spelled::{RawKernel, RawProgram};
 use crate::units::ElementType;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess};
@@ -27,7 +25,7 @@ pub(super) const SCHEMA_VERSION: i64 = 1;
 
 /// A workload: buffers, and tasks that read and write them.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a scenario")]
 // Serde would take a scenario without tasks; `check` does not.
 #[cfg_attr(feature = "schema", schemars(rename = "Scenario"))]
@@ -86,7 +84,7 @@ pub(super) struct RawScenario {
 
 /// An array of numbers.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Buffer"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Buffer"))]
 #[serde(deny_unknown_fields, expecting = "a [[buffer]] table")]
 pub(super) struct RawBuffer {
     /// Name by which tasks refer to the buffer. Must be unique.
@@ -114,7 +112,7 @@ pub(super) struct RawBuffer {
 
 /// A part of a buffer: one range, or rows of equal length at a fixed pitch.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Needed"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Needed"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { elements = 1000 }")]
 pub(super) struct RawNeeded {
     /// The first element, counted from 0. Default: 0.
@@ -136,7 +134,7 @@ pub(super) struct RawNeeded {
 
 /// Where a buffer starts and has to end.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Home"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Home"))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RawHome {
     /// In host memory: inputs start there, and results must end there.
@@ -149,7 +147,7 @@ pub(super) enum RawHome {
 
 /// The host memory of a buffer.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Host"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Host"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { memory = \"pinned\" }")]
 pub(super) struct RawHost {
     /// Kind of host memory. Plans may pin pageable memory as part of their set-up. Default:
@@ -161,7 +159,7 @@ pub(super) struct RawHost {
 
 /// A kind of host memory.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "HostMemory"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "HostMemory"))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum BufferMemory {
     /// Ordinary memory: the driver stages copies through its own pinned memory.
@@ -174,7 +172,7 @@ pub(super) enum BufferMemory {
 
 /// Whether host memory was in use before.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum HostState {
     /// The program keeps the memory from one run to the next.
@@ -186,7 +184,7 @@ pub(super) enum HostState {
 
 /// One kernel applied to buffers.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, expecting = "a [[task]] table")]
 #[cfg_attr(feature = "schema", schemars(rename = "Task", transform = schema::by_kernel))]
 pub(super) struct RawTask {
@@ -238,7 +236,7 @@ impl RawTask {
 
 /// Where a task has to run.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum On {
     /// On the CPU, for example to prepare data for the GPU or to process its results.
@@ -246,7 +244,7 @@ pub(super) enum On {
 }
 
 /// Whether a task may be split into chunks.
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Split", untagged))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Split", untagged))]
 pub(super) enum RawSplit {
     Not(NoSplit),
     Along(RawAlong),
@@ -266,7 +264,7 @@ written_in_several_ways! {
 
 /// The task is not split.
 #[derive(Deserialize, Clone, Copy)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum NoSplit {
     /// The task is not split.
@@ -275,7 +273,7 @@ pub(super) enum NoSplit {
 
 /// How a task may be split into chunks.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "AlongElements"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AlongElements"))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAlong {
     /// What is split.
@@ -289,7 +287,7 @@ pub(super) struct RawAlong {
 
 /// What is split. All buffers are one-dimensional.
 #[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum Along {
     /// The elements of the buffers.
@@ -298,7 +296,7 @@ enum Along {
 
 /// Limits on what plans may use of the machine.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Limits"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Limits"))]
 #[serde(default, deny_unknown_fields, expecting = "a [limits] table")]
 pub(super) struct RawLimits {
     /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
@@ -315,7 +313,7 @@ pub(super) struct RawLimits {
 
 /// Which plans to consider.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Plans"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Plans"))]
 #[serde(default, deny_unknown_fields, expecting = "a [plans] table")]
 pub(super) struct RawPlans {
     /// Families of plans. Default: all except `staged`, `packed`, `hybrid`, `zero-copy` and
@@ -333,7 +331,7 @@ pub(super) struct RawPlans {
 
 /// The process that runs the programs.
 #[derive(Deserialize, Default)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Process"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Process"))]
 #[serde(deny_unknown_fields, expecting = "a [process] table")]
 pub(super) struct RawProcess {
     /// Whether the process has used the GPU before, which decides what plans and programs pay once
@@ -350,4 +348,12 @@ pub(super) struct RawProcess {
 #[cfg(feature = "schema")]
 pub fn derived_schema() -> String {
     schema::derived::<RawScenario>()
+}
+
+/// The largest count. It keeps times multiplied by counts within 64 bits.
+pub(super) const LARGEST_COUNT: i64 = 1_000_000;
+
+/// Checks a count, if the scenario gives one.
+pub(super) fn count(what: &str, value: Option<&Spanned<i64>>) -> Result<Option<u64>, Fault> {
+    value.map(|value| value.within(what, 1..=LARGEST_COUNT)).transpose()
 }

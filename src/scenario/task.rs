@@ -1,7 +1,6 @@
 //! Checks one task against its kernel and the buffers that it names.
 
-use super::raw::{RawBuffer, RawTask};
-use super::values::count;
+use super::raw::{RawBuffer, RawTask, count};
 use super::{Buffer, Task, TaskId, TaskKernel};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{Arguments, Kernel, NotTaken, Shape};

@@ -4,12 +4,10 @@
 //! it is not there, and takes memory for what it writes. Copies go into streams of their own, so
 //! they run as far ahead as memory allows: a copy waits only for what was in its place before.
 
-use super::arena::Room;
 use super::graph::{ItemId, NodeId, TaskGraph};
-use super::issue::{Issue, OpId};
-use super::memory::{OnDevice, OnHost};
+use super::issue::{Issue, Layout, Link, OpId, Streams};
+use super::memory::{OnDevice, OnHost, Room};
 use super::prices::{Prices, Processor};
-use super::streams::{Layout, Link, Streams};
 use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};

@@ -8,8 +8,8 @@
 //! Heterogeneous Earliest Finish Time Algorithm", 2010). Copies take their turns on the links.
 
 use super::graph::{ItemId, NodeId, TaskGraph};
+use super::issue::Link;
 use super::prices::{Prices, Processor};
-use super::streams::Link;
 use crate::machine::{DeviceId, Direction};
 use crate::scenario::Home;
 use crate::units::{Instant, Span};

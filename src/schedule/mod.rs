@@ -9,9 +9,6 @@
 //!
 //! Invariant: the same workload and profile give the same program.
 
-mod arena;
-mod changes;
-mod crossing;
 mod decoder;
 mod graph;
 mod improve;
@@ -23,7 +20,6 @@ mod plans;
 mod prices;
 mod random;
 mod starts;
-mod streams;
 
 pub(crate) use graph::TaskGraph;
 pub use plans::{Choice, Scheduled, schedule};

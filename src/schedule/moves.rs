@@ -1,12 +1,10 @@
 //! How data comes where it is needed, and leaves.
 
-use super::arena::Room;
 use super::decoder::{Decoder, Impossible};
-use super::graph::{BlockId, Item, ItemId};
-use super::issue::OpId;
-use super::memory::Placed;
+use super::graph::{BlockId, Item, ItemId, TaskGraph};
+use super::issue::{Link, OpId};
+use super::memory::{Placed, Room};
 use super::prices::Processor;
-use super::streams::Link;
 use crate::families::{Location, Way, copy_of_part};
 use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
@@ -208,5 +206,23 @@ impl Decoder<'_> {
                 }
             }
         }
+    }
+}
+
+impl TaskGraph<'_> {
+    /// What has to come to a device: of what lives on the host and no task writes, maybe a part.
+    pub fn comes_in(&self, id: ItemId) -> Vec<Needed> {
+        let item = &self.items[id];
+        match item.writer {
+            None => self.workload.crossing(item.buffer, &item.needs),
+            Some(_) => vec![item.needs.clone().into()],
+        }
+    }
+
+    /// What has to be at home in the end.
+    pub fn goes_out(&self, id: ItemId) -> Vec<Needed> {
+        let item = &self.items[id];
+        let goes = item.goes_home.iter();
+        goes.flat_map(|range| self.workload.crossing(item.buffer, range)).collect()
     }
 }

@@ -3,8 +3,8 @@
 use super::decoder::{Impossible, Schedule};
 use super::graph::TaskGraph;
 use super::improve::{Search, Valued, Worth};
+use super::issue::Layout;
 use super::prices::{Prices, Processor};
-use super::streams::Layout;
 use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
 use crate::profile::Profile;

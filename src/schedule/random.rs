@@ -2,8 +2,8 @@
 
 use super::decoder::{Decoder, Schedule};
 use super::graph::{Node, TaskGraph};
+use super::issue::Layout;
 use super::prices::{Prices, Processor};
-use super::streams::Layout;
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::Profile;
 use crate::program::Program;

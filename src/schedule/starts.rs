@@ -1,12 +1,11 @@
 //! Where the search for a schedule begins.
 
-use super::changes::AHEAD;
 use super::decoder::{Impossible, Schedule};
 use super::graph::NodeId;
-use super::improve::{Search, Valued};
+use super::improve::{AHEAD, Search, Valued};
+use super::issue::Layout;
 use super::list::{Choice, Listed, list};
 use super::prices::Processor;
-use super::streams::Layout;
 use crate::machine::DeviceId;
 
 /// Looking ahead takes a time that grows with the cube of the number of nodes.

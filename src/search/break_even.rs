@@ -1,8 +1,8 @@
-//! At which sizes the GPU wins.
+//! At which sizes the GPU wins: a sweep over the size.
 
-use super::fastest::Fastest;
 use super::scaling::{largest, scaled};
-use super::turns::{Contest, Lead, Scale, Wins, drawn_lead, turns, wins};
+use super::sweep::{Compared, Contest, Sweep};
+use super::turns::{Lead, Wins, wins};
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::simulate::{DRAWS, Draws, Tally};
@@ -50,46 +50,33 @@ pub fn break_even_counted(
     let mut tried: Vec<u64> = powers.chain([largest(workload)]).collect();
     tried.sort_unstable();
     tried.dedup();
-    let fastest =
-        |elements: f64| Some(Fastest::of(&scaled(workload, elements as u64)?, profile, done));
-    let new = |elements: f64| fastest(elements).map_or(Lead::Unknown, |fastest| fastest.lead());
-    let tried = tried.into_par_iter().map(|elements| elements as f64);
-    let all: Vec<(f64, Lead)> = tried.map(|elements| (elements, new(elements))).collect();
-    let known: Vec<_> = all.into_iter().take_while(|(_, lead)| *lead != Lead::NoPlan).collect();
-    let lead = |elements: f64| {
-        let known = known.iter().find(|(at, _)| *at == elements);
-        known.map_or_else(|| new(elements), |(_, lead)| *lead)
+    let sweep = Sweep {
+        workload: &|elements: f64| scaled(workload, elements as u64),
+        values: tried.into_iter().map(|elements| elements as f64).collect(),
+        is_whole: true,
+        compared: Compared::FastestRuns,
+        profile,
+        draws,
+        done,
     };
-    let range = |elements: f64| {
-        let programs = fastest(elements)?.programs()?;
-        let calls: usize = programs.iter().map(|program| program.body.len()).sum();
-        let count = draws.count.min((DRAWN_FREELY / calls.max(1)).max(FEW));
-        drawn_lead(&programs, profile, Draws { count, ..draws }, done)
-    };
+    let contest = Contest::new(&sweep);
+    let leads: Vec<Lead> = sweep.values.par_iter().map(|&size| contest.lead(size)).collect();
+    let fit = leads.iter().take_while(|lead| **lead != Lead::NoPlan).count();
+    let (values, leads) = (&sweep.values[..fit], &leads[..fit]);
     // About the size from which on a lead is the wanted one.
     let start_of = |wanted: Lead| {
-        let at = known.iter().position(|(_, lead)| *lead == wanted)?;
-        let Some(before) = at.checked_sub(1) else { return Some(known[0].0 as u64) };
-        let ends = (known[before].0, known[at].0);
-        let (_, start) = WHOLE.narrowed(ends, |size| Some(lead(size) != wanted))?;
+        let at = leads.iter().position(|lead| *lead == wanted)?;
+        let Some(before) = at.checked_sub(1) else { return Some(values[0] as u64) };
+        let ends = (values[before], values[at]);
+        let (_, start) = sweep.scale().narrowed(ends, |size| Some(contest.lead(size) != wanted))?;
         Some(start as u64)
     };
-    let (smallest, largest) = (known.first()?.0, known.last()?.0);
-    let of = |&(elements, lead): &(f64, Lead)| Some((elements, lead.known()?));
-    let leads = known.iter().map(of).collect::<Option<Vec<_>>>()?;
-    let values: Vec<f64> = leads.iter().map(|(elements, _)| *elements).collect();
-    let contest = Contest { lead: &lead, range: &range };
+    let known = values.iter().zip(leads).map(|(size, lead)| Some((*size, lead.known()?)));
+    let known = known.collect::<Option<Vec<_>>>()?;
     Some(BreakEven {
-        gpu_wins: wins(&leads, &turns(&values, 0..values.len(), WHOLE, contest)),
-        tried: [smallest as u64, largest as u64],
+        tried: [*values.first()? as u64, *values.last()? as u64],
+        gpu_wins: wins(&known, &contest.turns(values, 0..fit)),
         too_large_for_gpu: start_of(Lead::Of(f64::NEG_INFINITY)),
         too_large_for_cpu: start_of(Lead::Of(f64::INFINITY)),
     })
 }
-
-const WHOLE: Scale = Scale { is_whole: true };
-
-/// A range near a turn comes from fewer draws, if not less than the second number, where these many
-/// calls are not enough.
-const DRAWN_FREELY: usize = 250_000;
-const FEW: usize = 20;

@@ -4,6 +4,7 @@ use crate::families::{AsGraph, Division, Family, Refusal, Strategy, Tries, build
 use crate::machine::{HostMemory, Side};
 use crate::program::{Call, Process, Program};
 use crate::scenario::{FamilyName, Home, PlanMemory, Task, Workload};
+use crate::units::Bytes;
 use rayon::prelude::*;
 
 /// Numbers of chunks to try where the scenario does not say.
@@ -311,5 +312,78 @@ fn tries_pageable(family: Family, typical: u64) -> bool {
         Tries::Never => false,
         Tries::OnceCut => family.chunks() == typical,
         Tries::Always => true,
+    }
+}
+
+/// The families that are tried on request and could make plans of a workload whose scenario asks
+/// for no families.
+pub fn on_request(workload: &Workload) -> Vec<FamilyName> {
+    if workload.tasks.is_empty() || !workload.plans.families.is_empty() {
+        return Vec::new();
+    }
+    let names = Family::all().into_iter().filter(|family| family.traits().is_on_request);
+    let has_plans = |name: &FamilyName| {
+        let mut asking = workload.clone();
+        asking.plans.families = vec![*name];
+        strategies(&asking, &[]).into_iter().any(|strategy| build(&asking, strategy).is_ok())
+    };
+    names.map(|family| family.name()).filter(has_plans).collect()
+}
+
+/// A plan that cannot be made, or does not fit the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub plan: String,
+    /// None of a program that the scenario spells out.
+    pub strategy: Option<Strategy>,
+    pub on_cpu: bool,
+    pub reason: String,
+    /// Whether memory is too small for it: a smaller workload may have such a plan.
+    pub is_too_large: bool,
+}
+
+impl From<Refusal> for Refused {
+    fn from(Refusal { strategy, reason, is_too_large }: Refusal) -> Self {
+        let (plan, on_cpu) = (strategy.to_string(), strategy.is_on_cpu());
+        Self { plan, strategy: Some(strategy), on_cpu, reason, is_too_large }
+    }
+}
+
+/// How much there is to write, to debug and to keep in memory. Less is simpler.
+///
+/// Fields are compared in their order, and the strategy comes last: no two candidates of a
+/// workload are equally simple, so a choice by simplicity depends on no seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Simplicity {
+    pub gpus: usize,
+    pub streams: usize,
+    pub events: usize,
+    /// Page-locked host memory is taken from everybody on the host.
+    pub pinned: Bytes,
+    /// Pieces of one batch.
+    pub chunks: u64,
+    pub graphs: usize,
+    pub device_memory: Bytes,
+    /// Calls of one pass.
+    pub calls: usize,
+    /// None of a program that the scenario spells out.
+    pub strategy: Option<Strategy>,
+}
+
+impl Simplicity {
+    pub fn of(plan: &Plan) -> Self {
+        let Plan { strategy, program } = plan;
+        Self {
+            gpus: program.devices(),
+            streams: program.streams.len(),
+            events: program.events,
+            pinned: program.pinned_bytes(),
+            chunks: strategy.map_or(1, |strategy| strategy.family.chunks()),
+            graphs: program.body.iter().filter_map(Call::launched_calls).count(),
+            device_memory: program.device_bytes(),
+            calls: program.body.len(),
+            strategy: *strategy,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The fastest plans of both sides, on the machine without scatter.
 
 use super::candidates::{Candidates, Plan, strategies, untried};
-use super::for_machine::candidates_for;
 use super::ranking::{Ranking, rank_counted};
+use super::refine::candidates_for;
 use super::scaling::scaled;
 use super::scheduled::{add_schedules_cut_into, add_schedules_quickly};
 use super::turns::{Lead, lead_of};

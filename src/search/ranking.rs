@@ -1,9 +1,7 @@
 //! The candidates in order of their predicted time, and what that says.
 
 use super::borrowed::{BorrowedCost, borrowed};
-use super::candidates::{Candidates, Plan};
-use super::refused::Refused;
-use super::simplicity::Simplicity;
+use super::candidates::{Candidates, Plan, Refused, Simplicity};
 use crate::cost::{
     Bottleneck, CompileError, FirstUse, Pinning, Taken, first_use, pinning, setup_time, taken,
     unpinned,
@@ -73,7 +71,7 @@ impl Ranked {
     pub fn taking_pays_from(&self) -> Option<u64> {
         let pinning = self.pinning.as_ref().map_or(Some(Span::ZERO), Pinning::costs)?;
         let taken = self.taken.as_ref()?;
-        self.pays_from(taken.costs? + taken.gives_back.unwrap_or_default() + pinning)
+        self.pays_from(taken.costs_ns? + taken.gives_back_ns.unwrap_or_default() + pinning)
     }
 
     fn pays_from(&self, costs: Span) -> Option<u64> {
@@ -121,18 +119,10 @@ impl Ranked {
         self.forecast.ties_over(&other.forecast, before, runs)
     }
 
-    /// The share of draws in which one run is faster than the other's.
-    pub fn is_faster_in(&self, other: &Self) -> f64 {
-        self.share_faster(other, [Span::ZERO; 2], 1)
-    }
-
-    /// The share of draws in which a program of `runs` is faster than the other.
-    pub fn program_is_faster_in(&self, other: &Self, runs: u64) -> f64 {
-        let before = [self, other].map(|one| one.before_first_pass().unwrap_or_default());
-        self.share_faster(other, before, runs)
-    }
-
-    fn share_faster(&self, other: &Self, [mine, theirs]: [Span; 2], runs: u64) -> f64 {
+    /// The share of draws in which one run is faster than the other's, or a program of `runs`.
+    pub fn is_faster_in(&self, other: &Self, runs: Option<u64>) -> f64 {
+        let before = |one: &Self| runs.and(one.before_first_pass()).unwrap_or_default();
+        let (mine, theirs, runs) = (before(self), before(other), runs.unwrap_or(1));
         let pairs = || self.forecast.draws.iter().zip(&other.forecast.draws);
         let faster = pairs().filter(|&(&a, &b)| mine + a * runs < theirs + b * runs).count();
         faster as f64 / pairs().count().max(1) as f64

@@ -1,16 +1,21 @@
-//! Better plans near the best ones.
+//! The candidates that depend on a machine's profile: better plans near the best ones, and shares
+//! of the CPU.
 //!
 //! Families propose plans with a few numbers of chunks, streams and buffers, the same for every
 //! machine. With a profile, these are where a search begins. It goes on from the fastest plan whose
 //! neighbours nobody has looked at to those: plans that differ from it in one parameter by a step.
 //! It ends when all plans about as fast as the fastest have been gone on from.
 
-use super::candidates::{Candidates, Plan};
-use crate::families::{Strategy, build, draft};
+use super::candidates::{Candidates, Plan, candidates_over};
+use super::halving::halved;
+use super::scheduled::add_schedules;
+use crate::families::{Family, Hybrid, Strategy, build, draft};
 use crate::profile::Profile;
+use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
-use crate::simulate::makespan;
-use crate::units::Span;
+use crate::simulate::{makespan, simulate};
+use crate::timeline::Lane;
+use crate::units::{Instant, Span};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +33,7 @@ const AT_ONCE: usize = 8;
 
 /// Adds plans that are faster than the best of their family. Where a scenario says which plans to
 /// try, there are none.
-pub(super) fn refine(workload: &Workload, profile: &Profile, found: &mut Candidates) {
+fn refine(workload: &Workload, profile: &Profile, found: &mut Candidates) {
     let asked = &workload.plans;
     if workload.tasks.is_empty() || !asked.chunks.is_empty() || !asked.families.is_empty() {
         return;
@@ -149,4 +154,73 @@ impl<'a> Search<'a> {
             self.note(strategy, time);
         }
     }
+}
+
+/// Adds plans with the shares of the CPU that fit a machine, where there are plans with others.
+/// Families see no profile, so they propose a few shares. With a profile, the share is found at
+/// which both sides are done at the same time, and its neighbours are tried.
+fn add_shares(found: &mut Candidates, workload: &Workload, profile: &Profile) {
+    let hybrid = |plan: &Plan| match plan.strategy {
+        Some(strategy @ Strategy { family: Family::Hybrid(hybrid), .. }) => {
+            Some((hybrid.chunks, strategy))
+        }
+        _ => None,
+    };
+    let cut: BTreeSet<(u64, Strategy)> = found
+        .plans
+        .iter()
+        .filter_map(hybrid)
+        .map(|(chunks, strategy)| (chunks, with_share(strategy, chunks, 1)))
+        .collect();
+    for (chunks, strategy) in cut {
+        let Some(even) = even_share(workload, profile, (chunks, strategy)) else { continue };
+        // Between these two, both sides are done at the same time.
+        for on_cpu in even.saturating_sub(1)..=even + 2 {
+            let strategy = with_share(strategy, chunks, on_cpu);
+            if found.plans.iter().any(|plan| plan.strategy == Some(strategy)) {
+                continue;
+            }
+            let program = build(workload, strategy);
+            found.plans.extend(program.map(|program| Plan { strategy: Some(strategy), program }));
+        }
+    }
+}
+
+fn with_share(strategy: Strategy, chunks: u64, on_cpu: u64) -> Strategy {
+    Strategy { family: Hybrid { chunks, on_cpu }.into(), ..strategy }
+}
+
+/// The most chunks that the CPU computes before the GPU is done with the others. `None` if that
+/// cannot be predicted.
+fn even_share(
+    workload: &Workload,
+    profile: &Profile,
+    (chunks, strategy): (u64, Strategy),
+) -> Option<u64> {
+    let between = |low: u64, high: u64| (high - low > 1).then(|| low.midpoint(high));
+    let is_first = |on_cpu: u64| {
+        let program = build(workload, with_share(strategy, chunks, on_cpu)).ok()?;
+        cpu_is_first(&program, profile)
+    };
+    Some(halved((0, chunks * workload.batches), between, is_first)?.0)
+}
+
+/// Whether the host begins to wait for the GPU before that is done.
+fn cpu_is_first(program: &Program, profile: &Profile) -> Option<bool> {
+    let timeline = simulate(program, profile).ok()?;
+    let waits = program.body.iter().position(|call| call.only_waits())?;
+    let mut host = timeline.lane(Lane::Host);
+    let cpu = host.find(|activity| activity.call == waits)?.start;
+    let gpu = timeline.activities.iter().filter(|one| one.lane != Lane::Host);
+    Some(cpu < gpu.map(|one| one.end).max().unwrap_or(Instant::START))
+}
+
+/// The plans for a machine: those of [`candidates_over`], shares of the CPU that fit it, better
+/// ones near the best, and tasks scheduled by its prices.
+pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
+    let mut found = candidates_over(workload, &profile.gpu_counts());
+    add_shares(&mut found, workload, profile);
+    refine(workload, profile, &mut found);
+    add_schedules(&mut found, workload, profile);
+    found
 }

@@ -1,9 +1,9 @@
 //! The answers for many values of one number, and the values at which they turn.
 
 use super::fastest::{Fastest, rank_finalists};
-use super::for_machine::candidates_for;
 use super::ranking::{Ranked, Ranking, rank_counted};
-use super::turns::{Contest, Lead, Scale, Turn, Wins, drawn_lead, lead_of, turns, wins};
+use super::refine::candidates_for;
+use super::turns::{Lead, Scale, Sides, Turn, Wins, drawn_lead, lead_of, turns, wins};
 use crate::families::Strategy;
 use crate::profile::Profile;
 use crate::scenario::Workload;
@@ -22,13 +22,27 @@ pub struct Sweep<'a> {
     pub values: Vec<f64>,
     /// Whether only whole values make sense.
     pub is_whole: bool,
-    /// Whether the number is that of passes: then a whole program is asked about, with its set-up,
-    /// and not one pass.
-    pub of_programs: bool,
+    pub compared: Compared,
     pub profile: &'a Profile,
     pub draws: Draws,
     pub done: &'a Tally,
 }
+
+/// What of the two sides is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// A pass of the fastest plan, on the machine without scatter, after a quick search.
+    FastestRuns,
+    /// A pass of the plan to choose.
+    Runs,
+    /// A whole program with its set-up: if the number that is varied is that of passes.
+    Programs,
+}
+
+/// A range near a turn of a quick search comes from fewer draws, if not less than the second
+/// number, where these many calls are not enough.
+const DRAWN_FREELY: usize = 250_000;
+const FEW: usize = 20;
 
 /// What was found at one value.
 #[derive(Debug, Clone)]
@@ -91,20 +105,22 @@ impl Sweep<'_> {
     /// next: all parts of the values together give what they give at once. Tells whenever a value
     /// is done.
     pub fn run(&self, own: Range<usize>, next: &(dyn Fn() + Sync)) -> (Vec<Swept>, Vec<Turn>) {
-        let found = Found { of: self, known: Mutex::default() };
-        if self.of_programs {
+        let contest = Contest::new(self);
+        if self.compared == Compared::Programs {
             // One ranking is of all.
-            self.values.first().map(|&value| found.at(value));
+            self.values.first().map(|&value| contest.at(value));
         }
         let all = self.values[own.clone()].par_iter().filter_map(|&value| {
-            let swept = found.at(value);
+            let swept = contest.at(value);
             next();
             swept
         });
         let all: Vec<Swept> = all.collect();
-        let (lead, range) = (|at: f64| found.lead(at), |at: f64| found.range(at));
-        let contest = Contest { lead: &lead, range: &range };
-        (all, turns(&self.values, own, Scale { is_whole: self.is_whole }, contest))
+        (all, contest.turns(&self.values, own))
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        Scale { is_whole: self.is_whole }
     }
 }
 
@@ -115,14 +131,19 @@ pub fn wins_of(times: &[(f64, [Span; 2])], turns: &[Turn]) -> Vec<Wins> {
     wins(&leads, turns)
 }
 
-/// What was found so far.
-struct Found<'a> {
+/// The two sides at every value, as far as they were looked at.
+pub(super) struct Contest<'a> {
     of: &'a Sweep<'a>,
     /// By the value's bits.
     known: Mutex<BTreeMap<u64, Option<Swept>>>,
+    leads: Mutex<BTreeMap<u64, Lead>>,
 }
 
-impl Found<'_> {
+impl<'a> Contest<'a> {
+    pub fn new(of: &'a Sweep<'a>) -> Self {
+        Self { of, known: Mutex::default(), leads: Mutex::default() }
+    }
+
     fn at(&self, value: f64) -> Option<Swept> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&value.to_bits()) {
@@ -134,7 +155,8 @@ impl Found<'_> {
     }
 
     fn predicted(&self, value: f64) -> Option<Swept> {
-        let Sweep { profile, draws, done, of_programs, .. } = *self.of;
+        let Sweep { profile, draws, done, compared, .. } = *self.of;
+        let of_programs = compared == Compared::Programs;
         let workload = (self.of.workload)(value)?;
         let runs = workload.runs;
         let swept = |ranking| Swept { value, ranking, runs, of_program: of_programs };
@@ -151,10 +173,11 @@ impl Found<'_> {
     }
 
     /// The strategies that may win at the values to try on both sides of this one, if it is none
-    /// of those and passes are asked about. Between the two, they are near the best.
+    /// of those and the plans to choose for a pass are compared. Between the two, they are near the
+    /// best.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
         let values = &self.of.values;
-        if self.of.of_programs {
+        if self.of.compared != Compared::Runs {
             return None;
         }
         let after = values.partition_point(|&other| other < value);
@@ -170,25 +193,46 @@ impl Found<'_> {
         Some(strategies.collect())
     }
 
-    /// The fastest of both sides between two values to try.
-    fn fastest(&self, value: f64, near: &BTreeSet<Strategy>) -> Option<Fastest> {
-        let Sweep { workload, profile, done, .. } = *self.of;
-        Some(Fastest::of_strategies(&workload(value)?, near, profile, done))
+    /// The fastest plans of both sides, where these are compared: after a quick search, and between
+    /// two values to try.
+    fn fastest(&self, value: f64) -> Option<Fastest> {
+        let Sweep { workload, profile, done, compared, .. } = *self.of;
+        if compared == Compared::FastestRuns {
+            return Some(Fastest::of(&workload(value)?, profile, done));
+        }
+        let near = self.between(value)?;
+        Some(Fastest::of_strategies(&workload(value)?, &near, profile, done))
     }
 
-    fn lead(&self, at: f64) -> Lead {
-        let lead = match self.between(at) {
-            None => self.at(at).map(|found| found.lead()),
-            Some(near) => self.fastest(at, &near).map(|fastest| fastest.lead()),
-        };
-        lead.unwrap_or(Lead::Unknown)
+    /// Who leads, by the predicted times.
+    pub fn lead(&self, at: f64) -> Lead {
+        let known = || self.leads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lead) = known().get(&at.to_bits()) {
+            return *lead;
+        }
+        let fastest = self.fastest(at).map(|fastest| fastest.lead());
+        let lead = fastest.or_else(|| Some(self.at(at)?.lead())).unwrap_or(Lead::Unknown);
+        known().insert(at.to_bits(), lead);
+        lead
     }
 
+    /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
     fn range(&self, at: f64) -> Option<(f64, f64)> {
-        let Some(near) = self.between(at) else { return self.at(at)?.range() };
-        let Sweep { profile, draws, done, .. } = *self.of;
-        let programs = self.fastest(at, &near)?.programs()?;
-        drawn_lead(&programs, profile, draws, done)
+        let Some(fastest) = self.fastest(at) else { return self.at(at)?.range() };
+        let Sweep { profile, draws, done, compared, .. } = *self.of;
+        let programs = fastest.programs()?;
+        let calls: usize = programs.iter().map(|program| program.body.len()).sum();
+        let count = match compared {
+            Compared::FastestRuns => draws.count.min((DRAWN_FREELY / calls.max(1)).max(FEW)),
+            Compared::Runs | Compared::Programs => draws.count,
+        };
+        drawn_lead(&programs, profile, Draws { count, ..draws }, done)
+    }
+
+    /// The changes of the winner right after values whose places are in `own`.
+    pub fn turns(&self, values: &[f64], own: Range<usize>) -> Vec<Turn> {
+        let sides = Sides { lead: &|at| self.lead(at), range: &|at| self.range(at) };
+        turns(values, own, self.of.scale(), sides)
     }
 }
 

@@ -10,15 +10,12 @@ use crate::program::Program;
 use crate::simulate::{Draws, Tally, forecast_all};
 use crate::units::Span;
 use rayon::prelude::*;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
 /// A value of a number that is swept. In JSON, it is a whole number if possible.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(inline))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Setting(pub f64);
 
 impl Serialize for Setting {
@@ -36,7 +33,7 @@ impl<'de> Deserialize<'de> for Setting {
 
 /// A range of values in which the GPU wins. A missing end is the end of the values tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wins {
     /// The smallest value. `null`: the smallest value tried.
     pub from: Option<Setting>,
@@ -51,7 +48,7 @@ pub struct Wins {
 
 /// A change of the winner between two values tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
     /// The last value tried before the change.
     pub after: Setting,
@@ -103,7 +100,7 @@ pub(super) fn drawn_lead(
 
 /// The plans of both sides at every value.
 #[derive(Clone, Copy)]
-pub(super) struct Contest<'a> {
+pub(super) struct Sides<'a> {
     /// Who leads, by the predicted times.
     pub lead: &'a (dyn Fn(f64) -> Lead + Sync),
     /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
@@ -149,14 +146,14 @@ pub(super) fn turns(
     values: &[f64],
     own: Range<usize>,
     scale: Scale,
-    contest: Contest<'_>,
+    sides: Sides<'_>,
 ) -> Vec<Turn> {
     let pairs = own.into_par_iter().filter(|place| place + 1 < values.len());
-    pairs.filter_map(|place| turn(values, place, scale, contest)).collect()
+    pairs.filter_map(|place| turn(values, place, scale, sides)).collect()
 }
 
-fn turn(values: &[f64], place: usize, scale: Scale, contest: Contest<'_>) -> Option<Turn> {
-    let Contest { lead, range } = contest;
+fn turn(values: &[f64], place: usize, scale: Scale, sides: Sides<'_>) -> Option<Turn> {
+    let Sides { lead, range } = sides;
     let [before, after] = [place, place + 1].map(|place| lead(values[place]).known());
     let (before, after) = (before?, after?);
     let gpu_wins = after > 0.0;

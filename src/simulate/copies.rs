@@ -22,7 +22,6 @@
 //! command, and on some GPUs all the time that they run.
 
 mod engine;
-mod flow;
 
 pub(super) use engine::QueuedCopy;
 
@@ -31,8 +30,8 @@ use super::operation::Completion;
 use crate::cost::{CompiledProgram, ENGINES};
 use crate::machine::Direction;
 use crate::units::Instant;
+use engine::CopyFlow;
 use engine::{CopyEngine, delay_beside_each_other};
-use flow::CopyFlow;
 
 #[inline]
 fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {

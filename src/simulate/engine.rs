@@ -1,7 +1,6 @@
 //! The discrete-event engine: it moves simulated time forward.
 
 mod calls;
-mod slowdowns;
 mod threads;
 
 use super::channels::Channels;

@@ -9,13 +9,11 @@ use crate::cost::{Analysis, Bottleneck, CompileError, CompiledProgram, Halved, P
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::units::Span;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a pass gains if a group of prices is halved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
     /// The group of prices.
     pub of: Bottleneck,

@@ -7,7 +7,6 @@
 //! work that is issued later than now. Whatever depends on the time of issue compares times, and
 //! never asks what is in the queue.
 
-mod following;
 mod waiting;
 mod waiting_kernels;
 

@@ -1,7 +1,9 @@
 //! Changes, as a user writes them.
 
 use crate::machine::{HostMemory, PcieLink};
+use crate::profile::Profile;
 use crate::program::ProcessState;
+use crate::scenario::Workload;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -205,5 +207,23 @@ impl FromStr for Variation {
 impl fmt::Display for Variation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
+    }
+}
+
+/// A machine and a workload that could be.
+#[derive(Debug, Clone)]
+pub struct Varied {
+    pub profile: Profile,
+    pub workload: Workload,
+    /// What the change takes for granted and nobody has measured, in sentences.
+    pub assumptions: Vec<String>,
+}
+
+impl Varied {
+    /// Notes what is taken for granted, once.
+    pub(super) fn assume(&mut self, assumption: &str) {
+        if !self.assumptions.iter().any(|known| known == assumption) {
+            self.assumptions.push(assumption.to_owned());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! More GPUs, or fewer.
 
-use super::varied::Varied;
+use super::change::Varied;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Estimate, OtherGpu, RootModel};
 use crate::units::Bandwidth;

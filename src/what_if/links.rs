@@ -11,7 +11,7 @@
 //! - What several GPUs copy together is bounded by the root and the host's memory, which stay.
 //! - Copies between GPUs stay if they are clearly faster than the link, and so take another one.
 
-use super::varied::Varied;
+use super::change::Varied;
 use crate::machine::Direction;
 use crate::profile::{Curve, Profile};
 use crate::samples::{RowPath, TransferPath};

@@ -1,6 +1,6 @@
 //! Host buffers in another kind of memory.
 
-use super::varied::Varied;
+use super::change::Varied;
 use crate::machine::HostMemory;
 use crate::scenario::{Home, PlanMemory};
 use crate::units::Bytes;

@@ -15,14 +15,11 @@ mod gpus;
 mod kernels;
 mod links;
 mod memory;
-mod multiprocessors;
 mod prices;
 mod threads;
 mod turning_factor;
-mod varied;
 mod vary;
 
-pub use change::{Change, Knob, SetupPrice, Variation};
+pub use change::{Change, Knob, SetupPrice, Variation, Varied};
 pub use turning_factor::{SEARCHED, TurningFactor, turning_factor};
-pub use varied::Varied;
 pub use vary::vary;

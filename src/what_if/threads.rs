@@ -5,8 +5,8 @@
 //! from threads than what they compute. Where that of one thread is not known, all of the time is
 //! taken to be shared.
 
+use super::change::Varied;
 use super::kernels::{for_own, scale_cost};
-use super::varied::Varied;
 use crate::kernels::{CpuSide, OwnCost};
 use crate::profile::{Curve, Profile};
 

@@ -1,8 +1,7 @@
 //! Making the changed machine and the changed workload.
 
-use super::change::{Change, Knob, Variation};
-use super::varied::Varied;
-use super::{gpus, kernels, links, memory, multiprocessors, prices, threads};
+use super::change::{Change, Knob, Variation, Varied};
+use super::{gpus, kernels, links, memory, prices, threads};
 use crate::machine::PcieLink;
 use crate::profile::Profile;
 use crate::samples::Provenance;
@@ -100,7 +99,7 @@ fn scale(
         Knob::CopyOut => capacities.up *= factor,
         Knob::Kernels => kernels::scale(varied, None, factor)?,
         Knob::Kernel(name) => kernels::scale(varied, Some(name), factor)?,
-        Knob::Multiprocessors => multiprocessors::scale(varied, factor),
+        Knob::Multiprocessors => kernels::scale_multiprocessors(varied, factor),
         Knob::Threads => threads::scale(varied, factor)?,
         Knob::Launch => prices::scale_launches(&mut varied.profile, factor),
         Knob::Setup(price) => prices::scale_setup(&mut varied.profile, *price, factor),

@@ -245,7 +245,7 @@ fn what_pinning_costs_includes_unpinning() {
     let pinning_plan = ranking.plans.iter().find(|one| one.pinning.is_some()).expect("one pins");
     let prices = pinning_plan.pinning.clone().expect("it pins");
     let (register, unregister) =
-        (prices.register.expect("known"), prices.unregister.expect("known"));
+        (prices.register_ns.expect("known"), prices.unregister_ns.expect("known"));
     assert!(register > Span::ZERO && unregister > Span::ZERO, "{prices:?}");
     assert_eq!(prices.costs(), Some(register + unregister));
     // It pays from the pass on in which all of that is saved, and not one before.
@@ -257,7 +257,7 @@ fn what_pinning_costs_includes_unpinning() {
     let mut early = profile;
     early.memory.unregister = None;
     let known = pinning(&pinning_plan.plan.program, &early).expect("it pins");
-    assert_eq!((known.unregister, known.costs()), (None, Some(register)));
+    assert_eq!((known.unregister_ns, known.costs()), (None, Some(register)));
 }
 
 #[test]
@@ -270,9 +270,9 @@ fn what_memory_of_its_own_costs_includes_giving_it_back() {
          calls = [{ copy = \"h\", to = \"d\" }]\n",
     );
     let of = |profile: &Profile| taken(&program.programs[0], profile).expect("it takes memory");
-    assert!(of(&profile).gives_back > Some(Span::ZERO));
+    assert!(of(&profile).gives_back_ns > Some(Span::ZERO));
     profile.memory.pinned_free = None;
-    assert_eq!(of(&profile).gives_back, None);
+    assert_eq!(of(&profile).gives_back_ns, None);
 }
 
 #[test]

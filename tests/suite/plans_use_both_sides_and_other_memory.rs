@@ -218,7 +218,8 @@ fn plans_hold_data_as_the_scenario_asks() {
         assessment.plans.iter().find(|one| one.plan == name).expect("there")
     };
     let taken = of("resident, write-combined").taken.as_ref().expect("it takes memory");
-    let (costs, without) = (taken.costs_ns.expect("known"), taken.without_pass_ns.expect("known"));
+    let costs = taken.prices.costs_ns.expect("known");
+    let without = taken.without_pass_ns.expect("known");
     let saved = without.nanos() - of("resident, write-combined").predicted_ns.nanos();
     let from = taken.pays_from_runs.expect("it pays");
     assert!(saved * from > costs.nanos() && saved * (from - 1) <= costs.nanos() + saved, "{from}");

@@ -5,7 +5,9 @@ use super::predicted::{PROFILE, repository, scenario};
 use super::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::scenario::{Source, Workload};
-use hallway::search::{Setting, Sweep, break_even, candidates_for, rank, scaled, values_between};
+use hallway::search::{
+    Compared, Setting, Sweep, break_even, candidates_for, rank, scaled, values_between,
+};
 use hallway::simulate::{Draws, Tally};
 use std::path::PathBuf;
 
@@ -23,7 +25,7 @@ fn a_point_is_what_a_ranking_of_all_plans_says() {
         workload: &at,
         values: vec![3e4, 3e6],
         is_whole: true,
-        of_programs: false,
+        compared: Compared::Runs,
         profile,
         draws,
         done: &Tally::default(),

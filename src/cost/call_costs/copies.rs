@@ -1,9 +1,9 @@
 //! What copies cost: between host and device, between devices, and on one side of the link.
 
 use super::CallCosts;
+use crate::cost::caches::Locality;
 use crate::cost::halved::Bottleneck;
 use crate::cost::in_flight::STAGED_AT_ONCE;
-use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};

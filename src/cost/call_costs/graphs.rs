@@ -1,7 +1,7 @@
 //! What graphs cost: their launches, and each of their nodes.
 
 use super::CallCosts;
-use crate::cost::locality::Locality;
+use crate::cost::caches::Locality;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{GraphCall, OperationKind, TimedCall, Unknown};
 use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};

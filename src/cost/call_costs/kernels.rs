@@ -2,8 +2,8 @@
 //! may run as well.
 
 use super::CallCosts;
+use crate::cost::caches::Locality;
 use crate::cost::halved::Bottleneck;
-use crate::cost::locality::Locality;
 use crate::cost::multiprocessors::Blocks;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};

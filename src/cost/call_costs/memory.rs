@@ -5,8 +5,8 @@
 //! Programming Guide): the pages that a device may use change only while it uses none.
 
 use super::CallCosts;
+use crate::cost::caches::Locality;
 use crate::cost::halved::Bottleneck;
-use crate::cost::locality::Locality;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, HostMemory, Residence};

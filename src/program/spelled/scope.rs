@@ -9,8 +9,6 @@ use crate::program::{
     StreamTraits,
 };
 use crate::units::Bytes;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -21,7 +19,7 @@ const MOST_GPUS: i64 = 64;
 
 /// Memory that belongs to the program.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Memory"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Memory"))]
 #[serde(
     deny_unknown_fields,
     expecting = "a table such as { name = \"d\", kind = \"device\", size = \"4 MiB\" }"
@@ -40,7 +38,7 @@ pub struct RawMemory {
 
 /// A kind of memory.
 #[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "MemoryKind"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MemoryKind"))]
 #[serde(rename_all = "kebab-case")]
 pub enum RawKind {
     /// GPU memory.
@@ -57,7 +55,7 @@ pub enum RawKind {
 
 /// A stream with special properties.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "Stream"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Stream"))]
 #[serde(deny_unknown_fields, expecting = "a table such as { name = \"s\", priority = -1 }")]
 pub struct RawStream {
     /// Name by which calls refer to the stream.
@@ -74,7 +72,7 @@ pub struct RawStream {
 
 /// Whether a stream and the legacy default stream wait for each other.
 #[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(JsonSchema), schemars(rename = "StreamKind"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StreamKind"))]
 #[serde(rename_all = "kebab-case")]
 pub enum RawStreamKind {
     /// They wait for each other, as with `cudaStreamCreate`.

@@ -3,8 +3,8 @@
 use super::Case;
 use super::style::{rich, scrolled};
 use crate::findings::InBrief;
-use crate::report::brief::cells;
 use crate::report::what_if_text::{against, turns};
+use crate::report::words::cells;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {

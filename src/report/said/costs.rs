@@ -2,6 +2,7 @@
 
 use super::answer::subject;
 use super::line::Line;
+use crate::cost::{Pinning, Taken};
 use crate::findings::{
     AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
 };
@@ -25,9 +26,8 @@ pub(super) fn set_up(assessment: &Assessment) -> Option<Line> {
 
 /// What pinning costs, what it saves, and after how many runs it pays.
 fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
-    let PinningPrices {
-        bytes, register_ns, unregister_ns, unpinned_pass_ns, pays_from_runs, ..
-    } = of;
+    let PinningPrices { prices, unpinned_pass_ns, pays_from_runs } = of;
+    let Pinning { bytes, register_ns, unregister_ns, .. } = prices;
     let Some((costs, without)) = register_ns.zip(*unpinned_pass_ns) else {
         return format!("{bytes} are pinned");
     };
@@ -120,8 +120,8 @@ fn pinning(assessment: &Assessment) -> Vec<Line> {
 
 /// What new pinned memory costs instead, in the best plan on the GPU.
 fn instead_of_registering(assessment: &Assessment) -> Option<Line> {
-    let PinningPrices { bytes, register_ns, allocate_ns, copy_ns, .. } =
-        assessment.best_on_gpu()?.pinning.as_ref()?;
+    let Pinning { bytes, register_ns, allocate_ns, copy_ns, .. } =
+        &assessment.best_on_gpu()?.pinning.as_ref()?.prices;
     let registered = (*register_ns)?;
     let instead = match (allocate_ns, copy_ns) {
         (Some(allocate), Some(copy)) => {
@@ -141,8 +141,8 @@ fn instead_of_registering(assessment: &Assessment) -> Option<Line> {
 fn taking(assessment: &Assessment) -> Vec<Line> {
     let mut families = BTreeSet::new();
     let lines = assessment.plans.iter().filter_map(|one| {
-        let TakenPrices { bytes, costs_ns, without_pass_ns, pays_from_runs, .. } =
-            one.taken.as_ref()?;
+        let TakenPrices { prices, without_pass_ns, pays_from_runs } = one.taken.as_ref()?;
+        let Taken { bytes, costs_ns, .. } = prices;
         let (costs, without) = ((*costs_ns)?, (*without_pass_ns)?);
         if one.family == SPELLED_OUT || !families.insert(&one.family) {
             return None;

@@ -2,8 +2,7 @@
 
 use super::line::{Line, side};
 use crate::findings::{Answer, Assessment, NoThreshold, Sizes, Threshold};
-use crate::report::wins::stretch;
-use crate::report::words::{count, fine_count, quoted};
+use crate::report::words::{count, fine_count, quoted, stretch};
 use crate::search::Wins;
 
 /// The label of [`sizes`].

@@ -5,7 +5,6 @@
 
 mod load;
 mod path;
-mod tasks;
 mod work;
 
-pub use tasks::task_bound;
+pub use load::task_bound;

@@ -90,14 +90,14 @@ fn from_how_many_passes_on_pinning_pays_is_told() {
     let elements = 4_194_304;
     for (rounds, pays_from) in [(1, 2), (2, 1)] {
         let (with, pinning) = assessed(rounds, ["x", "d"]);
-        assert_eq!(pinning.register_ns.map(|time| time.nanos()), Some(50_000 + elements));
+        assert_eq!(pinning.prices.register_ns.map(|time| time.nanos()), Some(50_000 + elements));
         let without = pinning.unpinned_pass_ns.expect("predicted").nanos();
         let saved = without - with;
         // Nearly 1 for each element, and a little for the calls.
         assert!(saved.abs_diff(u64::from(rounds) * elements) < elements / 8, "{saved}");
         // Unpinning takes 40000, and a half for each element.
         let unpins = 40_000 + elements / 2;
-        assert_eq!(pinning.unregister_ns.map(|time| time.nanos()), Some(unpins));
+        assert_eq!(pinning.prices.unregister_ns.map(|time| time.nanos()), Some(unpins));
         assert_eq!(pinning.pays_from_runs, Some((50_000 + elements + unpins) / saved + 1));
         assert_eq!(pinning.pays_from_runs, Some(pays_from));
     }

@@ -6,7 +6,7 @@ use super::*;
 fn both_ways_to_pin_have_a_price() {
     let assessment = assessed(&scenario("stencil-halo"), 1);
     let best = assessment.best_on_gpu().expect("one");
-    let pinning = best.pinning.as_ref().expect("it pins");
+    let pinning = &best.pinning.as_ref().expect("it pins").prices;
     let [register, allocate, copy] =
         [pinning.register_ns, pinning.allocate_ns, pinning.copy_ns].map(|one| one.expect("known"));
     // Two buffers of 64 MiB, on a machine that was calibrated.
@@ -31,7 +31,7 @@ fn a_price_that_is_not_known_is_not_made_up() {
     let ranking = rank(candidates(&workload), &profile, 40, 1);
     let assessment = Assessment::new(&workload, 1, &ranking, None);
     let best = assessment.best_on_gpu().expect("one");
-    assert_eq!(best.pinning.as_ref().expect("it pins").allocate_ns, None);
+    assert_eq!(best.pinning.as_ref().expect("it pins").prices.allocate_ns, None);
     let text = said::text(&assessment, &profile);
     let end = "; the profile does not know what allocating pinned memory costs";
     assert!(said::labelled(&text, "Pinning").iter().any(|line| line.ends_with(end)), "{text}");
