@@ -45,7 +45,7 @@ fn open_sizes_are_shaded_once_and_explained() {
                one.left < other.right - 1 && other.left < one.right - 1)).length)\
              ([...document.querySelectorAll('{shades}')].map(one => one.getBoundingClientRect()))"
         ));
-        assert_eq!(overlaps, "2: 0", "{shades}");
+        assert!(overlaps.ends_with(": 0") && !overlaps.starts_with('0'), "{overlaps}");
     }
     let legend = "document.querySelector('.sample.shaded').parentElement.textContent";
     assert!(browser.text(legend).starts_with("open ("));
