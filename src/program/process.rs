@@ -21,12 +21,12 @@ words! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum ProcessState {
-        /// It has not: it pays for a CUDA context, for loading its kernels, for the first launch of
-        /// each, and for the first touch of memory.
+        /// It has not, so it pays for a CUDA context, for loading its kernels, for the first launch
+        /// of each, and for the first touch of memory.
         #[default]
         New = "new",
-        /// It has: the context is there, the kernels are loaded and were launched, and the buffers
-        /// in host memory were touched. Set-up is still paid for.
+        /// It has, so the context exists, the kernels have been loaded and launched, and the buffers
+        /// in host memory have been touched. Set-up is still paid for.
         Running = "running",
     }
 }

@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ElementType {
-    /// An unsigned whole number of 8 bits.
+    /// An unsigned 8-bit integer.
     U8,
-    /// A signed whole number of 8 bits.
+    /// A signed 8-bit integer.
     I8,
-    /// An unsigned whole number of 16 bits.
+    /// An unsigned 16-bit integer.
     U16,
-    /// A signed whole number of 16 bits.
+    /// A signed 16-bit integer.
     I16,
-    /// An unsigned whole number of 32 bits.
+    /// An unsigned 32-bit integer.
     U32,
-    /// A signed whole number of 32 bits.
+    /// A signed 32-bit integer.
     I32,
-    /// An unsigned whole number of 64 bits.
+    /// An unsigned 64-bit integer.
     U64,
-    /// A signed whole number of 64 bits.
+    /// A signed 64-bit integer.
     I64,
     /// IEEE 754 half precision, 2 bytes.
     F16,

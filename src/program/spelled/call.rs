@@ -68,8 +68,8 @@ table_of_calls! {
         unpin: String => Unpin,
         /// Host memory to free and allocate again, so that none of its pages has been touched.
         renew: String => Renew,
-        /// Managed memory whose pages to move `to = "gpu"` or `to = "host"` if they are not there
-        /// yet.
+        /// Managed memory whose pages are moved to the side that `to` names (`"gpu"` or `"host"`),
+        /// unless they are there already.
         prefetch: String => Prefetch,
         /// Number of times to make the `calls`, one round after another.
         repeat: i64 [1..] => Repeat,
@@ -103,7 +103,7 @@ table_of_calls! {
         arguments: BTreeMap<Spanned<String>, Spanned<f64>> { taken_by: [launch, compute] },
         /// Number of elements that a kernel reads before the first output element. Default: 0.
         lead: i64 [0..] { taken_by: [launch, compute] },
-        /// Name of the round's number, counted from 0, for use in the names and ranges in `calls`.
+        /// Name for the index of the iteration, counted from 0, for use in the names and ranges in `calls`.
         index: String { taken_by: [repeat] },
         /// The calls to repeat.
         calls: Vec<RawCall> { needed_by: [repeat] },
