@@ -13,7 +13,7 @@ use std::path::Path;
 /// Shown below the arguments.
 const CODES: &str = "\
 Exit codes: 0 nothing is missing; 1 something that a command needs is missing; 3 no GPU.
-Findings marked `attention` may disturb measurements; they do not change the exit code.";
+Conditions marked `attention` may disturb measurements; they do not change the exit code.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CODES)]

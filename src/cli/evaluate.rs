@@ -51,7 +51,7 @@ pub(super) struct EvaluateArguments {
     /// Show how the answer changes as one number varies: `elements` (scales all buffers),
     /// `batches`, `runs`, `chunks`, or any other number in the scenario, named by its path or the
     /// last part of it. Values are a list (`batches=1,2,4`) or a range (`elements=1e4..1e9`). A
-    /// range has 20 points, or as many as follow a colon (`elements=1e4..1e9:30`)
+    /// range has 20 points, or the number given after a colon (`elements=1e4..1e9:30`)
     #[arg(long, value_name = "KEY=VALUES",
         conflicts_with_all =
             ["runs", "details", "all", "within", "trace", "plan", "what_if", "price", "baseline"])]

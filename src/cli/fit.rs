@@ -46,9 +46,9 @@ pub(super) struct FitArguments {
     /// Print a commented table to fill in, and exit
     #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
     template: bool,
-    /// Borrow costs that the samples lack from this profile (or the one in this folder): calls,
-    /// hand-overs between engines, streams, graphs, allocation, pinning. Repeatable: each cost
-    /// comes from the first profile that has it
+    /// Profile, or its folder, from which to borrow costs that the samples lack: calls, hand-overs
+    /// between engines, streams, graphs, allocation, pinning. Repeatable: each cost comes from the
+    /// first profile that has it
     #[arg(long, value_name = "PROFILE")]
     like: Vec<PathBuf>,
 }

@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
     let (path, schema) = (path.display().to_string(), schema.display());
     let argument = as_argument(&path);
     let of_schema = match kept {
-        true => "exists already and differs from this version's; --force overwrites it",
+        true => "already exists and differs from the schema of this version; --force overwrites it",
         false => "for validation in editors with Taplo",
     };
     let text = format!(

@@ -103,7 +103,7 @@ impl LoadedProfile {
         }
         Err(Failure::input(miette::miette!(
             help = "run `hallway verify` again on this profile's machine",
-            "the runs of `{}` were made with another calibration than {}",
+            "the runs of `{}` were made with a different calibration from that in {}",
             runs.scenario,
             self.path.display()
         )))

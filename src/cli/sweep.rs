@@ -114,7 +114,7 @@ impl Written {
         }
         Err(Failure::input(match measure {
             Some(Measure::Bytes) => miette::miette!(
-                help = "write bytes, such as `64 KiB`",
+                help = "give a number of bytes, such as `64 KiB`",
                 "`{key}` is in bytes, but `{}` is a time",
                 self.text
             ),

@@ -31,16 +31,16 @@ was not the fastest one, both then run three more times, in alternation. Regret 
 chosen plan ran than the fastest one) is computed from these extra runs.
 
 A summary of the errors goes to scores.json next to the profile, unless an earlier `verify` scored
-more plans. From this file, `evaluate` reports how many measured times were in their ranges.
+more plans. `evaluate` uses this file to report how many measured times were in their ranges.
 
 Each run is saved immediately to runs/NAME.partial.json next to the profile, where NAME is the name
 of the scenario. When all runs are done, they are saved to runs/NAME.json. With --random, runs and
 scenarios are saved to runs/random-SEED/. With --shard, each part has its own subfolder, such as
 shard-3-of-16; `hallway merge` combines the parts.
 
-In a narrow terminal, the tables drop columns in this order. Plans: spread, in range; then, with
-plan names wrapped, the range. Summary: plans, in range, worst; then, with names wrapped, both
-winners.";
+In a narrow terminal, tables drop columns. The table of plans drops `spread` and `in range`; then it
+wraps plan names and drops `range`. The summary drops `plans`, `in range` and `worst`; then it wraps
+names and drops both winners.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]

@@ -83,7 +83,7 @@ impl fmt::Display for Place {
 pub fn ends_early(mark: &str) -> String {
     format!(
         "it is incomplete: its last line should be `{mark}`. Part of the file is missing, or an \
-         older hallway wrote it"
+         older version of hallway wrote it"
     )
 }
 

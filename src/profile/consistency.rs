@@ -72,7 +72,7 @@ impl Profile {
                 let key = key.rsplit('.').next().unwrap_or_default();
                 let rate = rate.bytes_per_second();
                 Some(format!(
-                    "`{key} = {rate:e}` of [{section}] is over 50 TB/s: no memory is so fast"
+                    "`{key} = {rate:e}` in [{section}] is over 50 TB/s: no memory is that fast"
                 ))
             }
             _ => None,
@@ -136,14 +136,14 @@ impl Profile {
         if bytes > FASTEST_MEMORY * 1e-9 * longest {
             return Some(format!(
                 "the times of `{name}` end with {longest} ns for {bytes} bytes, over 50 TB/s: no \
-                 memory is so fast"
+                 memory is that fast"
             ));
         }
         (0..knots.len()).find_map(|at| {
             let (size, ns) = knots[at];
             let before = knots[..at].iter().find(|before| ns < fallen * before.1)?;
             Some(format!(
-                "`{name}`: the time falls to {ns} ns at {size}, from {} ns at {}",
+                "`{name}`: the time falls from {} ns at size {} to {ns} ns at size {size}",
                 before.1, before.0
             ))
         })

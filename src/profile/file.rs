@@ -33,7 +33,9 @@ pub enum ProfileError {
     Parse { path: String, place: Place, problem: String },
     #[error("{path}: {}", files::ends_early(END))]
     EndsEarly { path: String },
-    #[error("{path} has schema version {found}, but this hallway reads version {SCHEMA_VERSION}")]
+    #[error(
+        "{path} has schema version {found}, but this version of hallway reads version {SCHEMA_VERSION}"
+    )]
     Version { path: String, found: u32 },
     #[error("{path} contains samples, not a profile")]
     Samples { path: String },

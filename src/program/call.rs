@@ -375,7 +375,7 @@ impl Call {
     /// either, which depends on the program.)
     pub const fn bars(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Allocate { .. } | Self::Pin(_) | Self::Renew(_) => "taking memory",
+            Self::Allocate { .. } | Self::Pin(_) | Self::Renew(_) => "memory allocation",
             Self::Free { .. } => "freeing memory",
             Self::Unpin(_) => "unpinning memory",
             Self::Copy { by: CopyBy::Host(_), .. } => "a copy within host memory",

@@ -165,7 +165,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
     let mut rest = program.body.split_off(end);
     rest.retain(|call| !waits(call));
     if rest.iter().any(|call| call.stream().is_some()) {
-        return Err("a wait of the host in the middle cannot be captured".to_owned());
+        return Err("a host wait in the middle of a run cannot be captured".to_owned());
     }
     for call in &program.body {
         capturable(&program, call)?;

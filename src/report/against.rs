@@ -113,7 +113,7 @@ impl Evaluation {
             |time: Option<u64>| time.map_or_else(String::new, |at| format!(" of {}", date(at)));
         let profile = is_other.then(|| {
             format!(
-                "The baseline uses another calibration: {gpu}{}; this evaluation uses {}{}.",
+                "The baseline uses a different calibration: {gpu}{}; this evaluation uses {}{}.",
                 day(*calibration_unix_time),
                 self.profile.gpu,
                 day(self.profile.calibration_unix_time)

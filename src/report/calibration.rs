@@ -73,7 +73,7 @@ fn tried(accuracy: Option<&Accuracy>) -> String {
     let inside = percent(*coverage);
     let alone = repeatability.map_or_else(String::new, |apart| {
         let apart = fine_percent(apart);
-        format!(" The two halves of their own runs differ by {apart}.")
+        format!(" The two halves of each plan's runs differ by {apart}.")
     });
     let plans = plural(*trials as u64, "plan");
     format!(
@@ -117,7 +117,7 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
 fn interference(found: &Interference) -> String {
     let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
     format!(
-        "Next to {}, {direction} copies take {} times as long; the other work takes {} times as \
+        "Alongside {}, {direction} copies take {} times as long; the other work takes {} times as \
          long.\n",
         load.name(),
         times(*copy_slowdown),

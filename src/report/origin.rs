@@ -100,7 +100,7 @@ impl fmt::Display for Origin {
         match self.disturbed {
             None | Some((0, _)) => Ok(()),
             Some((disturbed, all)) => {
-                write!(f, "\nClocks   not as usual in {disturbed} of {all} measurements")
+                write!(f, "\nClocks   abnormal in {disturbed} of {all} measurements")
             }
         }
     }

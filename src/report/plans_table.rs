@@ -66,7 +66,7 @@ impl Assessment {
             let gain = fine_percent(gain);
             format!("; * the simplest; the fastest on its side takes {gain} less")
         });
-        format!("ranked by {runs}{}\n", star.unwrap_or_default())
+        format!("ranked by the time of {runs}{}\n", star.unwrap_or_default())
     }
 }
 

@@ -2,7 +2,7 @@
 //! and whether that is good enough.
 
 use super::Origin;
-use super::words::fine_percent;
+use super::words::{fine_percent, plural};
 use crate::compare::{Cell, ErrorFigures, KindFigures, Score};
 use crate::machine::Side;
 use crate::stats::rounded;
@@ -123,7 +123,7 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
     checks.extend(missing.map(|scenario| Check {
         passed: false,
         what: format!(
-            "no run of {} matches one of its plans: verify it on the GPU again",
+            "no run of {} matches any of its plans: verify it on the GPU again",
             scenario.scenario
         ),
     }));
@@ -156,7 +156,7 @@ fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {
     let (shown, allowed) = (fine_percent(found), fine_percent(limit));
     Check {
         passed: found <= limit,
-        what: format!("{what}: {shown} over {plans} plans (limit: {allowed})"),
+        what: format!("{what}: {shown} over {} (limit: {allowed})", plural(plans as u64, "plan")),
     }
 }
 

@@ -123,7 +123,7 @@ pub enum RunsError {
     Parse { path: String, place: Place, problem: String },
     #[error("{path} is incomplete: it ends at {place}")]
     EndsEarly { path: String, place: Place },
-    #[error("{path} has format {found}, but this hallway reads format {FORMAT}")]
+    #[error("{path} has format {found}, but this version of hallway reads format {FORMAT}")]
     Format { path: String, found: u32 },
     #[error("{path}: {problem}")]
     Content { path: String, problem: String },

@@ -21,7 +21,9 @@ pub enum SamplesError {
          duplicates would make intervals too narrow"
     )]
     Twice { path: String, first: usize, again: usize, pairs: usize },
-    #[error("{path} has samples of format {found}, but this hallway reads format {FORMAT}")]
+    #[error(
+        "{path} has samples in format {found}, but this version of hallway reads format {FORMAT}"
+    )]
     Format { path: String, found: u32 },
     #[error("{path} is empty")]
     Empty { path: String },

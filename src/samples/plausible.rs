@@ -44,7 +44,7 @@ fn is_time(time: &Span) -> bool {
 }
 
 fn wrong(what: &str) -> String {
-    format!("{what} must be positive numbers, and times less than 10^12 ns")
+    format!("{what} must be positive, and times must be below 10^12 ns")
 }
 
 /// The first two measurements that are one, by their places, and how many pairs there are: of the

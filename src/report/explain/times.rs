@@ -39,27 +39,21 @@ fn stream(StreamTimes { stream, busy_ns, held_up }: &StreamTimes) -> String {
     let busy = format!("Stream `{stream}` is busy for {busy_ns}");
     match held_up.as_slice() {
         [] => format!("{busy}, and nothing holds it up."),
-        held_up => format!("{busy}. It is held up {}.", held_up.join("; ")),
+        held_up => format!("{busy}. {}.", held_up.join(". ")),
     }
 }
 
 fn hold_up(HoldUp { by, ns, longest_ns, from_ns, call, awaited }: &HoldUp) -> String {
     let longest =
-        if longest_ns < ns { format!(", at most {longest_ns} at once") } else { String::new() };
-    let place = format!("from {from_ns} on, before call {call}");
+        if longest_ns < ns { format!(" in all, for {longest_ns} at most") } else { String::new() };
     let awaited = |what: &str| awaited.map_or(String::new(), |other| format!(", {what} {other}"));
-    match by {
-        HeldUpBy::Host => {
-            format!("for {ns} by the host{longest} ({place}{})", awaited("while it is in call"))
-        }
-        HeldUpBy::OtherStream => {
-            format!("for {ns} by another stream{longest} ({place}{})", awaited("for call"))
-        }
-        HeldUpBy::Engine => {
-            format!("for {ns} by a busy engine{longest} ({place}{})", awaited("which has call"))
-        }
-        HeldUpBy::HandOver => format!("for {ns} by hand-overs{longest} ({place})"),
-    }
+    let (who, while_it) = match by {
+        HeldUpBy::Host => ("The host holds", awaited("while the host makes call")),
+        HeldUpBy::OtherStream => ("Another stream holds", awaited("which waits for call")),
+        HeldUpBy::Engine => ("A busy engine holds", awaited("while the engine runs call")),
+        HeldUpBy::HandOver => ("Hand-overs hold", String::new()),
+    };
+    format!("{who} it up for {ns}{longest} (from {from_ns}, before call {call}{while_it})")
 }
 
 /// The columns of a listing with times.

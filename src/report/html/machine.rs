@@ -56,7 +56,7 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
         facts.push(("Host memory", bytes.to_string()));
     }
     if let Some((disturbed, all)) = origin.disturbed {
-        facts.push(("Clocks", format!("other than usual in {disturbed} of {all} measurements")));
+        facts.push(("Clocks", format!("abnormal in {disturbed} of {all} measurements")));
     }
     let (seed, draws) = (of.evaluation.seed, plural(of.evaluation.draws as u64, "draw"));
     facts.push(("Ranges", format!("90% of {draws}, seed {seed}")));

@@ -37,7 +37,7 @@ fn off_alike(compared: &Comparison, certainty: &Certainty) -> &'static str {
     let overlap = other.as_ref().is_some_and(|other| other.low_ns < chosen.high_ns);
     let is_sure = matches!(certainty.grade, Grade::Very | Grade::Fairly);
     match overlap && is_sure && certainty.same_kernels > MOST {
-        true => "; their ranges overlap, but move together: both run the same kernels",
+        true => "; their ranges overlap but move together, because both run the same kernels",
         false => "",
     }
 }

@@ -198,7 +198,7 @@ pub(in crate::report) fn choice(assessment: &Assessment) -> Vec<Line> {
 fn needs(assessment: &Assessment) -> Option<Line> {
     let best = assessment.best_on_gpu()?;
     let text = format!(
-        "`{}`: {}, {} of pinned memory, {} of memory of each GPU",
+        "`{}`: {}, {} of pinned memory, {} of memory on each GPU",
         best.plan,
         plural(best.streams as u64, "stream"),
         best.pinned_bytes,
@@ -282,7 +282,7 @@ fn critical_path(assessment: &Assessment) -> Option<Line> {
         format!("; no schedule of these tasks takes less than {least}, whatever the plan")
     });
     let text = format!(
-        "of `{}`: {}. Its calls in their order take at least {}{}",
+        "of `{}`: {}. In this order, its calls take at least {}{}",
         plan.plan,
         said.join(", "),
         plan.lower_bound_ns,

@@ -28,7 +28,7 @@ fn unknown(why: NoThreshold) -> String {
         NoThreshold::PlansThatFit => "the quick search at other sizes finds no plan that fits",
         NoThreshold::FasterPlans => "the quick search at other sizes misses the faster plan",
     };
-    format!("unknown: {why}; `--sweep elements=...` searches in full")
+    format!("unknown: {why}; `--sweep elements=...` runs the full search")
 }
 
 fn known(found: &Threshold, ties_here: bool) -> String {
@@ -37,7 +37,7 @@ fn known(found: &Threshold, ties_here: bool) -> String {
     let all = format!("at every size tried, from {from} elements to {to}");
     let close = if ties_here { ", too close to call" } else { "" };
     let size = *elements as f64;
-    let here = format!("here {}{close}", fine_count(size));
+    let here = format!("this scenario has {}{close}", fine_count(size));
     let says = |who: &str, wins: &Wins| match stretch(wins, &fine_count) {
         None => format!("{who} faster {all}"),
         Some(sizes) => format!("{who} faster {sizes} elements; {here}"),

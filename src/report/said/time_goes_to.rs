@@ -45,7 +45,7 @@ fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
             range(*from_ns, *to_ns),
             range(known.low_ns, known.high_ns)
         ),
-        _ => format!("besides `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
+        _ => format!("apart from `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
     };
     Line::new("Why", text)
 }

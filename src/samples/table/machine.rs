@@ -52,7 +52,7 @@ pub(super) fn machine(text: &str, has_twins: bool) -> Result<Provenance, (usize,
             Some(&(line, _)) => {
                 (line, format!("`# {key} = ?`: write its value, such as {example}"))
             }
-            None => (1, format!("no line such as `# {key} = {example}`; add it above the table")),
+            None => (1, format!("no line such as `# {key} = {example}`; add one above the table")),
         };
         known(key).ok_or_else(missing)
     };

@@ -15,9 +15,9 @@ const LONGEST: f64 = 0.01;
 
 impl Row<'_> {
     pub(super) fn seconds(&self, of: &Quantity) -> Result<Span, String> {
-        let text = self.needs("seconds", "write seconds, such as 23.1e-6")?;
+        let text = self.needs("seconds", "give a number of seconds, such as 23.1e-6")?;
         let wrong = |problem: String| {
-            Err(format!("column `seconds`: {problem}; write seconds, such as 23.1e-6"))
+            Err(format!("column `seconds`: {problem}; give a number of seconds, such as 23.1e-6"))
         };
         let Some(seconds) = text.parse().ok().filter(|time| (0.0..86_400.0).contains(time)) else {
             return wrong(format!("`{text}` is not a time"));
