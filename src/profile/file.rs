@@ -34,7 +34,8 @@ pub enum ProfileError {
     #[error("{path}: {}", files::ends_early(END))]
     EndsEarly { path: String },
     #[error(
-        "{path} has schema version {found}, but this version of hallway reads version {SCHEMA_VERSION}"
+        "{path} has schema version {found}, but this version of hallway reads version \
+         {SCHEMA_VERSION}"
     )]
     Version { path: String, found: u32 },
     #[error("{path} contains samples, not a profile")]

@@ -25,8 +25,8 @@ words! {
         /// of each, and for the first touch of memory.
         #[default]
         New = "new",
-        /// It has, so the context exists, the kernels have been loaded and launched, and the buffers
-        /// in host memory have been touched. Set-up is still paid for.
+        /// It has, so the context exists, the kernels have been loaded and launched, and the
+        /// buffers in host memory have been touched. Set-up is still paid for.
         Running = "running",
     }
 }

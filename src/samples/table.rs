@@ -108,7 +108,8 @@ impl Row<'_> {
         match self.unread() {
             None => Ok((quantity, time)),
             Some(foreign) => Err(format!(
-                "column `{foreign}`: does not apply to this row, which has `{sort}` {}; leave it empty",
+                "column `{foreign}`: does not apply to this row, which has `{sort}` {}; leave \
+                 it empty",
                 self.get(sort).unwrap_or_default()
             )),
         }

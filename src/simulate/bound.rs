@@ -64,21 +64,25 @@ impl CompiledProgram<'_> {
     pub fn lower_bound(&self) -> Span {
         let multiprocessors = self.profile.machine.multiprocessors;
         let threads = &self.body.threads;
-        let mut hosts =
-            vec![Instant::START; threads.iter().max().map_or(1, |&last| usize::from(last) + 1)];
+        let nothing = Behind {
+            host: Instant::START,
+            streams: vec![Instant::START; self.body.streams()],
+            recordings: vec![Instant::START; self.body.entries.recordings.len()],
+        };
+        let mut behind =
+            vec![nothing; threads.iter().max().map_or(1, |&last| usize::from(last) + 1)];
         let mut launched = Instant::START;
-        let mut streams = vec![Instant::START; self.body.streams()];
-        let mut recordings = vec![Instant::START; self.body.entries.recordings.len()];
         let mut engines = vec![[EngineLoad::default(); ENGINES + 1]; self.body.devices()];
         let mut latest = Instant::START;
         for (at, call) in self.body.calls.iter().enumerate() {
             let cost = &self.body.costs[call.cost as usize];
             let thread = threads.get(at).copied().map_or(0, usize::from);
             if let Waits::Thread(other) = cost.waits {
-                hosts[thread] = hosts[thread].max(hosts[usize::from(other)]);
+                let calls_of_other = behind[usize::from(other)].clone();
+                behind[thread].join(&calls_of_other);
                 continue;
             }
-            let host = &mut hosts[thread];
+            let Behind { host, streams, recordings } = &mut behind[thread];
             if cost.may_go_inline {
                 let both = [cost, &self.body.costs[call.cost as usize + 1]];
                 let stream = &mut streams[usize::from(call.stream)];
@@ -97,7 +101,7 @@ impl CompiledProgram<'_> {
             let stream = streams.get_mut(usize::from(call.stream));
             let Some(stream) = stream.filter(|_| call.kind != WorkKind::Nothing) else {
                 let recorded = recordings.get(call.recording as usize).copied();
-                let awaited = awaited(self, (call.stream, cost), (&streams, recorded));
+                let awaited = awaited(self, (call.stream, cost), (streams, recorded));
                 *host = (*host).max(awaited);
                 latest = latest.max(*host);
                 continue;
@@ -131,6 +135,25 @@ impl CompiledProgram<'_> {
             latest = latest.max(*stream).max(*host);
         }
         engines.iter().flatten().map(EngineLoad::ends).fold(latest, Instant::max).since_start()
+    }
+}
+
+/// What is certain to be behind the next call of a host thread: its own calls, and those of another
+/// thread that it has waited for. Other threads may not have made theirs yet.
+#[derive(Clone)]
+struct Behind {
+    host: Instant,
+    streams: Vec<Instant>,
+    recordings: Vec<Instant>,
+}
+
+impl Behind {
+    fn join(&mut self, other: &Self) {
+        self.host = self.host.max(other.host);
+        let ends = self.streams.iter_mut().chain(&mut self.recordings);
+        for (end, theirs) in ends.zip(other.streams.iter().chain(&other.recordings)) {
+            *end = (*end).max(*theirs);
+        }
     }
 }
 

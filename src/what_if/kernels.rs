@@ -94,8 +94,9 @@ pub(super) fn scale_cost(cost: &mut OwnCost, factor: f64) {
 }
 
 /// Gives the GPU more or fewer multiprocessors, each of which computes and reads at the rate that
-/// it has today. So a kernel with many blocks takes as many times as long as each multiprocessor has
-/// more of them to run, and one with fewer blocks than there are multiprocessors takes no longer.
+/// it has today. So a kernel with many blocks takes as many times as long as each multiprocessor
+/// has more of them to run, and one with fewer blocks than there are multiprocessors takes no
+/// longer.
 /// Kernels side by side share what there is.
 pub(super) fn scale_multiprocessors(varied: &mut Varied, factor: f64) {
     let profile = &mut varied.profile;

@@ -258,9 +258,7 @@ fn check(program: &Program, machine: &Profile) -> Result<(), TestCaseError> {
     prop_assert_eq!(&naive.device, &device, "operations");
     prop_assert_eq!(makespan, timeline.makespan.nanos());
     check_path(&timeline)?;
-    // Whether a thread that waits for the device waits for another's call goes by when that is
-    // made. The bound goes by the order in which calls are written, and so may be too high.
-    if program.threads.is_empty() { check_bound(program, &timeline, machine) } else { Ok(()) }
+    check_bound(program, &timeline, machine)
 }
 
 proptest! {

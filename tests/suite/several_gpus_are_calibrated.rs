@@ -295,11 +295,11 @@ fn a_table_says_what_several_gpus_cost() {
         ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
         (
             "P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6",
-            "column `memory`: not for this row with `path` P2P; leave",
+            "column `memory`: does not apply to this row, which has `path` P2P",
         ),
         (
             "H2D,pinned,1 MiB,,,,0,1,,,,,,,5e-6",
-            "column `from`: not for this row with `path` H2D; leave",
+            "column `from`: does not apply to this row, which has `path` H2D",
         ),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
@@ -307,7 +307,7 @@ fn a_table_says_what_several_gpus_cost() {
         ),
         (
             "H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6",
-            "column `gpus`: not for this row with `path` H2D; leave",
+            "column `gpus`: does not apply to this row, which has `path` H2D",
         ),
         (
             ",,,,,,,,,copy-in,kernel,gpus,,,5e-6",

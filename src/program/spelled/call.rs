@@ -103,7 +103,8 @@ table_of_calls! {
         arguments: BTreeMap<Spanned<String>, Spanned<f64>> { taken_by: [launch, compute] },
         /// Number of elements that a kernel reads before the first output element. Default: 0.
         lead: i64 [0..] { taken_by: [launch, compute] },
-        /// Name for the index of the iteration, counted from 0, for use in the names and ranges in `calls`.
+        /// Name for the index of the iteration, counted from 0, for use in the names and ranges in
+        /// `calls`.
         index: String { taken_by: [repeat] },
         /// The calls to repeat.
         calls: Vec<RawCall> { needed_by: [repeat] },
