@@ -2,7 +2,7 @@
 
 use super::line::{Line, side, side_name};
 use crate::cost::Bottleneck;
-use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, Doubt, MissingTime};
+use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
 use crate::machine::Side;
 use crate::report::words::range;
 use crate::units::Span;
@@ -30,19 +30,17 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
     Some(Line::new(label, text))
 }
 
-/// What a side takes besides the kernel whose time is not known, and what that leaves of the time
-/// that is known of the other side.
+/// What a side takes besides the kernel whose time is not known, and what the other side takes.
 fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
     let MissingTime { kernel, rest_ns, rest_copies_ns, on_cpu, .. } = missing;
     let [there, here] = [*on_cpu, !*on_cpu].map(side);
-    let open = assessment.certainty.as_ref().and_then(|one| one.most_doubt.as_ref());
+    let is_open = missing.other_wins_above_ns.is_some();
     let known = assessment.verdict.run.as_ref().map(|run| &run.chosen);
-    let text = match (open, known) {
+    let text = match known {
         _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
-        (Some(Doubt::MissingTime { from_ns, to_ns }), Some(known)) => format!(
+        Some(known) if is_open => format!(
             "{there}'s time of `{kernel}` is not known; the rest takes {rest_ns} there (copies \
-             {rest_copies_ns}), which leaves {} of {here}'s {}",
-            range(*from_ns, *to_ns),
+             {rest_copies_ns}), and {here} takes {} in all",
             range(known.low_ns, known.high_ns)
         ),
         _ => format!("apart from `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),

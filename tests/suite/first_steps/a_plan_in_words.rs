@@ -34,7 +34,7 @@ fn of_each_plan_of_each_scenario_fits_on_a_few_pages() {
 #[test]
 fn has_its_calls_with_streams_ranges_and_events() {
     let command = ["explain", "scenarios/stencil-halo.toml", "--plan", "by-engine 4, pinned"];
-    let output = ran(repository(), &command);
+    let output = ran(repository(), command);
     let text = stdout(&output);
     for words in [
         "Each batch is split into 4 chunks.",

@@ -108,7 +108,7 @@ fn of_all_files_is_drawn_with_its_lines() {
     std::fs::write(folder.path().join("table.csv"), "path,seconds\nH2D,fast\n").expect("written");
     std::fs::write(folder.path().join("machine.toml"), "[machine]\ngpu = 3\n").expect("written");
     let files = ["check", "fine.toml", "wrong.toml", "table.csv", "machine.toml", "lost.toml"];
-    let output = ran(folder.path(), &files);
+    let output = ran(folder.path(), files);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), ""));
     let told = stderr(&output);
     for words in

@@ -73,7 +73,7 @@ fn is_described_in_the_docs_key_by_key() {
 /// A whole answer, of a scenario with few plans.
 fn example() -> String {
     const COMMAND: [&str; 4] = ["evaluate", "scenarios/faq/how-sure.toml", "--format", "json"];
-    let output = ran(repository(), &COMMAND);
+    let output = ran(repository(), COMMAND);
     assert!(output.status.success(), "{}", stderr(&output));
     format!(
         "\n## A whole example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
@@ -267,6 +267,6 @@ fn of_wrong_arguments_is_said_even_though_they_are_wrong() {
     }
     // Help is an answer, and no failure.
     let folder = tempfile::tempdir().expect("a folder");
-    let output = ran(folder.path(), &["evaluate", "--format", "json", "--help"]);
+    let output = ran(folder.path(), ["evaluate", "--format", "json", "--help"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
 }

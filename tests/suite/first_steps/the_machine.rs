@@ -6,7 +6,7 @@ use serde_json::Value;
 
 #[test]
 fn is_described_line_by_line_with_or_without_a_gpu() {
-    let output = ran(repository(), &["doctor"]);
+    let output = ran(repository(), ["doctor"]);
     let text = stdout(&output);
     let code = output.status.code();
     match Device::count() {
@@ -36,7 +36,7 @@ fn is_described_line_by_line_with_or_without_a_gpu() {
 
 #[test]
 fn that_lacks_something_is_told_what_that_costs_and_what_to_do() {
-    let output = ran(repository(), &["doctor", "--format", "json"]);
+    let output = ran(repository(), ["doctor", "--format", "json"]);
     let found: Value = serde_json::from_str(stdout(&output)).expect("JSON");
     let findings = found["findings"].as_array().expect("a list");
     assert!(findings.len() >= 12, "{findings:?}");
@@ -56,7 +56,7 @@ fn has_shells_that_complete_commands_and_files() {
         // A file is what fish completes by itself.
         ("fish", "__fish"),
     ] {
-        let output = ran(repository(), &["completions", shell]);
+        let output = ran(repository(), ["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let script = stdout(&output);
         for word in ["evaluate", "doctor", "profile", "explain", files] {
@@ -64,7 +64,7 @@ fn has_shells_that_complete_commands_and_files() {
         }
     }
     // A script that bash does not understand completes nothing.
-    let script = ran(repository(), &["completions", "bash"]);
+    let script = ran(repository(), ["completions", "bash"]);
     let mut bash = Command::new("bash");
     let checked = bash.args(["-n", "-c", stdout(&script)]).output();
     assert!(checked.is_ok_and(|checked| checked.status.success()));

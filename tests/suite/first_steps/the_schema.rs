@@ -46,7 +46,7 @@ fn takes_every_shipped_scenario() {
 fn is_what_the_command_prints_and_the_docs_have() {
     // What the command prints is the file, as it was when the command was built.
     is_as_blessed("docs/reference/scenario.schema.json", &derived_schema());
-    let printed = ran(repository(), &["schema"]);
+    let printed = ran(repository(), ["schema"]);
     assert_eq!(printed.status.code(), Some(0));
     assert_eq!(stdout(&printed), derived_schema());
 }
