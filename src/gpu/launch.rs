@@ -148,13 +148,12 @@ impl Launch {
                 }
                 Code::Own(own) => own.start(stream),
                 Code::Product(of, shape, matrices) => {
-                    libraries.blas(stream)?.multiply(*of, *matrices, *shape)
+                    libraries.blas(stream)?.multiply_as(*of, *matrices, *shape)
                 }
                 Code::Library(Library::Cublas, work) => {
                     let inner = u64::from(work.extent);
-                    let shape = [work.count / inner, inner, inner];
-                    let matrices = [work.x, work.y, work.out];
-                    libraries.blas(stream)?.multiply(ProductType::F32, matrices, shape)
+                    let matrices = (work.x, work.y, work.out);
+                    libraries.blas(stream)?.multiply(matrices, work.count / inner, inner)
                 }
                 Code::Library(Library::Cufft, work) => {
                     libraries.fft(stream, work)?.transform(work.x, work.out)

@@ -1,6 +1,6 @@
 //! cuBLAS and cuFFT: opened when a kernel needs them, and only then.
 //!
-//! Eight functions are declared by hand. The bindings' tables of all functions take long
+//! Nine functions are declared by hand. The bindings' tables of all functions take long
 //! to compile, and they know no library of CUDA 13.
 
 use super::error::GpuError;
@@ -42,15 +42,33 @@ pub(super) const CUFFT: [&str; 4] =
 type BlasHandle = *mut c_void;
 
 /// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
-/// Function Reference" and "`cublasGemmEx()`").
+/// Function Reference" and "`cublas<t>gemm()`").
 pub(super) struct BlasApi {
     create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
     destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
     set_stream: unsafe extern "C" fn(BlasHandle, CUstream) -> c_int,
-    gemm: Gemm,
+    sgemm: Sgemm,
+    gemm_ex: GemmEx,
 }
 
-type Gemm = unsafe extern "C" fn(
+type Sgemm = unsafe extern "C" fn(
+    BlasHandle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const f32,
+    *const f32,
+    c_int,
+    *const f32,
+    c_int,
+    *const f32,
+    *mut f32,
+    c_int,
+) -> c_int;
+
+type GemmEx = unsafe extern "C" fn(
     BlasHandle,
     c_int,
     c_int,
@@ -89,7 +107,8 @@ impl BlasApi {
                 create: *library.get(b"cublasCreate_v2\0").ok()?,
                 destroy: *library.get(b"cublasDestroy_v2\0").ok()?,
                 set_stream: *library.get(b"cublasSetStream_v2\0").ok()?,
-                gemm: *library.get(b"cublasGemmEx\0").ok()?,
+                sgemm: *library.get(b"cublasSgemm_v2\0").ok()?,
+                gemm_ex: *library.get(b"cublasGemmEx\0").ok()?,
             })
         }
     }
@@ -117,13 +136,52 @@ impl Blas {
         Ok(blas)
     }
 
-    /// Computes `out = x y`, all row-major, for `x` of `rows` by `inner` and `y` of `inner` by
-    /// `columns` elements. Sums are `f32`.
+    /// Computes `out = x y`, all row-major. `x` and `out` have `rows` rows; all three
+    /// have `inner` columns, and `y` is square.
     ///
     /// # Safety
     /// The addresses must be valid for their matrices until the stream has executed the
     /// call.
     pub unsafe fn multiply(
+        &self,
+        (x, y, out): (u64, u64, u64),
+        rows: u64,
+        inner: u64,
+    ) -> Result<(), GpuError> {
+        const AS_IT_IS: c_int = 0;
+        let (rows, inner) = (int("cublasSgemm", rows)?, int("cublasSgemm", inner)?);
+        let (one, zero) = (1.0_f32, 0.0_f32);
+        // cuBLAS is column-major: it reads our row-major matrices as their transposes. As
+        // (x y)ᵀ = yᵀ xᵀ, it gets `y` first and `x` second.
+        // SAFETY: the caller promises that the addresses are valid; `one` and `zero` are
+        // read before the call returns.
+        check("cublasSgemm", unsafe {
+            (self.api.sgemm)(
+                self.handle,
+                AS_IT_IS,
+                AS_IT_IS,
+                inner,
+                rows,
+                inner,
+                &raw const one,
+                y as *const f32,
+                inner,
+                x as *const f32,
+                inner,
+                &raw const zero,
+                out as *mut f32,
+                inner,
+            )
+        })
+    }
+
+    /// Computes `out = x y`, all row-major, for `x` of `rows` by `inner` and `y` of `inner` by
+    /// `columns` elements (cuBLAS documentation, "`cublasGemmEx()`"). Sums are `f32`.
+    ///
+    /// # Safety
+    /// The addresses must be valid for their matrices until the stream has executed the
+    /// call.
+    pub unsafe fn multiply_as(
         &self,
         of: ProductType,
         [x, y, out]: [u64; 3],
@@ -140,12 +198,11 @@ impl Blas {
         let call = "cublasGemmEx";
         let (rows, inner, columns) = (int(call, rows)?, int(call, inner)?, int(call, columns)?);
         let (one, zero) = (1.0_f32, 0.0_f32);
-        // cuBLAS is column-major: it reads our row-major matrices as their transposes. As
-        // (x y)ᵀ = yᵀ xᵀ, it gets `y` first and `x` second.
+        // Column-major, it reads our matrices as their transposes: see `multiply`.
         // SAFETY: the caller promises that the addresses are valid; `one` and `zero` are
         // read before the call returns.
         check(call, unsafe {
-            (self.api.gemm)(
+            (self.api.gemm_ex)(
                 self.handle,
                 AS_IT_IS,
                 AS_IT_IS,
