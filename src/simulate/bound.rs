@@ -1,7 +1,7 @@
 //! A lower bound on the time of a program.
 
 use crate::cost::{
-    CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work, WorkKind,
+    Blocks, CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work, WorkKind,
 };
 use crate::machine::Direction;
 use crate::profile::Profile;
@@ -231,10 +231,14 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
     }
 }
 
-/// Nanoseconds of a whole engine. A kernel may occupy only part of the multiprocessors.
+/// Nanoseconds of a whole engine. A kernel may occupy only part of the multiprocessors. Its blocks
+/// run for whole nanoseconds, so those that hold most of the room may be rounded down each time.
 fn work_of(work: &Work, alone: Span, multiprocessors: u32) -> f64 {
-    match work {
-        Work::Kernel { blocks, .. } => blocks.load(multiprocessors),
+    match *work {
+        Work::Kernel { blocks, .. } => {
+            let each = (blocks.each - 1.0).max(0.0);
+            Blocks { each, ..blocks }.load(multiprocessors)
+        }
         _ => alone.nanos_f64(),
     }
 }

@@ -120,7 +120,8 @@ pub fn check_bound(
     machine: &Profile,
 ) -> Result<(), TestCaseError> {
     let bound = lower_bound(plan, machine).expect("known");
-    prop_assert!(bound <= timeline.makespan, "{bound} and {}", timeline.makespan);
+    let (bound, makespan) = (bound.nanos(), makespan(timeline));
+    prop_assert!(bound <= makespan, "{bound} ns and {makespan} ns");
     Ok(())
 }
 
