@@ -114,6 +114,7 @@ impl CompiledProgram<'_> {
                 Work::Wait if call.recording == NONE => {}
                 Work::Wait => *stream = (*stream).max(recordings[call.recording as usize]),
                 work => {
+                    let work = rounded_down(work);
                     let (engine, gap, alone, early) = demand(&work, multiprocessors);
                     let ready = (issued + cost.latency).max(*stream);
                     if let Some(engine) = engine {
@@ -231,14 +232,22 @@ fn demand(work: &Work, multiprocessors: u32) -> (Option<usize>, Span, Span, Span
     }
 }
 
-/// Nanoseconds of a whole engine. A kernel may occupy only part of the multiprocessors. Its blocks
-/// run for whole nanoseconds, so those that hold most of the room may be rounded down each time.
+/// Nanoseconds of a whole engine. A kernel may occupy only part of the multiprocessors.
 fn work_of(work: &Work, alone: Span, multiprocessors: u32) -> f64 {
-    match *work {
-        Work::Kernel { blocks, .. } => {
-            let each = (blocks.each - 1.0).max(0.0);
-            Blocks { each, ..blocks }.load(multiprocessors)
-        }
+    match work {
+        Work::Kernel { blocks, .. } => blocks.load(multiprocessors),
         _ => alone.nanos_f64(),
+    }
+}
+
+/// An operation whose blocks are as short as they can be: they run for whole nanoseconds, and
+/// beside other kernels those that matter most may be rounded down each time.
+fn rounded_down(work: Work) -> Work {
+    match work {
+        Work::Kernel { gap, blocks } => {
+            let each = (blocks.each - 1.0).max(0.0);
+            Work::Kernel { gap, blocks: Blocks { each, ..blocks } }
+        }
+        work => work,
     }
 }
