@@ -87,7 +87,8 @@ impl OwnFunction {
             let [registers, _] = self.takes()?;
             return Err(unfit(format!(
                 "its block has {threads} threads, but it was compiled for blocks of {most} at \
-                 most: by `__launch_bounds__`, or by the {registers} registers that each thread takes"
+                 most: by `__launch_bounds__`, or by the {registers} registers that each thread \
+                 takes"
             )));
         }
         let shared = geometry.shared_bytes;

@@ -272,8 +272,8 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
     Err(Fault::new(
         format!(
-            "with the `elements` of buffer `{}`, the batches of all buffers together are larger than \
-             any memory",
+            "with the `elements` of buffer `{}`, the batches of all buffers together are larger \
+             than any memory",
             buffer.name
         ),
         raw.elements.span(),

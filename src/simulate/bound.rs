@@ -1,7 +1,8 @@
 //! A lower bound on the time of a program.
 
 use crate::cost::{
-    Blocks, CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work, WorkKind,
+    Blocks, CallCost, CompileError, CompiledCall, CompiledProgram, ENGINES, NONE, PEER_ENGINE,
+    Waits, Work, WorkKind,
 };
 use crate::machine::Direction;
 use crate::profile::Profile;
@@ -62,78 +63,25 @@ impl CompiledProgram<'_> {
     /// of the busiest engine from the first moment at which it can have work (Graham, "Bounds on
     /// Multiprocessing Timing Anomalies", 1969).
     pub fn lower_bound(&self) -> Span {
-        let multiprocessors = self.profile.machine.multiprocessors;
         let threads = &self.body.threads;
         let nothing = Behind {
             host: Instant::START,
+            launched: Instant::START,
             streams: vec![Instant::START; self.body.streams()],
             recordings: vec![Instant::START; self.body.entries.recordings.len()],
         };
-        let mut behind =
-            vec![nothing; threads.iter().max().map_or(1, |&last| usize::from(last) + 1)];
-        let mut launched = Instant::START;
+        let last = threads.iter().max().map_or(0, |&last| usize::from(last));
+        let mut behind = vec![nothing; last + 1];
         let mut engines = vec![[EngineLoad::default(); ENGINES + 1]; self.body.devices()];
         let mut latest = Instant::START;
         for (at, call) in self.body.calls.iter().enumerate() {
-            let cost = &self.body.costs[call.cost as usize];
             let thread = threads.get(at).copied().map_or(0, usize::from);
-            if let Waits::Thread(other) = cost.waits {
+            if let Waits::Thread(other) = self.body.costs[call.cost as usize].waits {
                 let calls_of_other = behind[usize::from(other)].clone();
                 behind[thread].join(&calls_of_other);
                 continue;
             }
-            let Behind { host, streams, recordings } = &mut behind[thread];
-            if cost.may_go_inline {
-                let both = [cost, &self.body.costs[call.cost as usize + 1]];
-                let stream = &mut streams[usize::from(call.stream)];
-                go_either_way(both, (&mut *host, &mut *stream), multiprocessors);
-                latest = latest.max(*stream).max(*host);
-                continue;
-            }
-            let issued = if cost.in_graph {
-                launched = launched + cost.host;
-                launched
-            } else {
-                launched = *host + cost.latency;
-                *host = *host + cost.host;
-                *host
-            };
-            let stream = streams.get_mut(usize::from(call.stream));
-            let Some(stream) = stream.filter(|_| call.kind != WorkKind::Nothing) else {
-                let recorded = recordings.get(call.recording as usize).copied();
-                let awaited = awaited(self, (call.stream, cost), (streams, recorded));
-                *host = (*host).max(awaited);
-                latest = latest.max(*host);
-                continue;
-            };
-            match cost.work {
-                Work::Record => {
-                    *stream = (*stream).max(issued);
-                    recordings[call.recording as usize] = *stream;
-                }
-                Work::Wait if call.recording == NONE => {}
-                Work::Wait => *stream = (*stream).max(recordings[call.recording as usize]),
-                work => {
-                    let work = rounded_down(work);
-                    let (engine, gap, alone, early) = demand(&work, multiprocessors);
-                    let ready = (issued + cost.latency).max(*stream);
-                    if let Some(engine) = engine {
-                        engines[self.body.device_of(call.stream)][engine]
-                            .add(ready + gap, work_of(&work, alone, multiprocessors));
-                    }
-                    // In a row of staged copies, the host stages each while the one before is
-                    // still on its way.
-                    let is_staged_in =
-                        matches!(work, Work::Staged { direction: Direction::HostToDevice, .. });
-                    let from = if is_staged_in { issued + cost.latency } else { ready };
-                    *stream = (*stream).max(from + gap + alone);
-                    if cost.waits == Waits::Staging {
-                        let end = stream.since_start();
-                        *host = (*host).max(Instant::START + end.saturating_sub(early));
-                    }
-                }
-            }
-            latest = latest.max(*stream).max(*host);
+            latest = latest.max(behind[thread].make(self, call, &mut engines));
         }
         engines.iter().flatten().map(EngineLoad::ends).fold(latest, Instant::max).since_start()
     }
@@ -144,6 +92,8 @@ impl CompiledProgram<'_> {
 #[derive(Clone)]
 struct Behind {
     host: Instant,
+    /// The latest node of a graph.
+    launched: Instant,
     streams: Vec<Instant>,
     recordings: Vec<Instant>,
 }
@@ -154,6 +104,85 @@ impl Behind {
         let ends = self.streams.iter_mut().chain(&mut self.recordings);
         for (end, theirs) in ends.zip(other.streams.iter().chain(&other.recordings)) {
             *end = (*end).max(*theirs);
+        }
+    }
+
+    /// Makes the next call; returns when it and its operation have ended at the earliest.
+    fn make(
+        &mut self,
+        compiled: &CompiledProgram<'_>,
+        call: &CompiledCall,
+        engines: &mut [[EngineLoad; ENGINES + 1]],
+    ) -> Instant {
+        let body = &compiled.body;
+        let multiprocessors = compiled.profile.machine.multiprocessors;
+        let cost = &body.costs[call.cost as usize];
+        let at = usize::from(call.stream);
+        if cost.may_go_inline {
+            let both = [cost, &body.costs[call.cost as usize + 1]];
+            let ends = (&mut self.host, &mut self.streams[at]);
+            go_either_way(both, ends, multiprocessors);
+            return self.host.max(self.streams[at]);
+        }
+        let issued = if cost.in_graph {
+            self.launched = self.launched + cost.host;
+            self.launched
+        } else {
+            self.launched = self.host + cost.latency;
+            self.host = self.host + cost.host;
+            self.host
+        };
+        if call.kind == WorkKind::Nothing || at >= self.streams.len() {
+            self.host = self.host.max(self.awaited(compiled, call));
+            return self.host;
+        }
+        let stream = &mut self.streams[at];
+        match cost.work {
+            Work::Record => {
+                *stream = (*stream).max(issued);
+                self.recordings[call.recording as usize] = *stream;
+            }
+            Work::Wait if call.recording == NONE => {}
+            Work::Wait => *stream = (*stream).max(self.recordings[call.recording as usize]),
+            work => {
+                let work = rounded_down(work);
+                let (engine, gap, alone, early) = demand(&work, multiprocessors);
+                let ready = (issued + cost.latency).max(*stream);
+                if let Some(engine) = engine {
+                    engines[body.device_of(call.stream)][engine]
+                        .add(ready + gap, work_of(&work, alone, multiprocessors));
+                }
+                // In a row of staged copies, the host stages each while the one before is still
+                // on its way.
+                let is_staged_in =
+                    matches!(work, Work::Staged { direction: Direction::HostToDevice, .. });
+                let from = if is_staged_in { issued + cost.latency } else { ready };
+                *stream = (*stream).max(from + gap + alone);
+                if cost.waits == Waits::Staging {
+                    let end = stream.since_start();
+                    self.host = self.host.max(Instant::START + end.saturating_sub(early));
+                }
+            }
+        }
+        self.host.max(*stream)
+    }
+
+    /// The earliest moment at which what a call waits for can be done, and what it does behind
+    /// that.
+    fn awaited(&self, compiled: &CompiledProgram<'_>, call: &CompiledCall) -> Instant {
+        let cost = &compiled.body.costs[call.cost as usize];
+        match cost.waits {
+            Waits::Stream => self.streams[usize::from(call.stream)],
+            Waits::Event => {
+                let recorded = self.recordings.get(call.recording as usize);
+                recorded.copied().unwrap_or(Instant::START)
+            }
+            Waits::Device(only) => {
+                let streams = self.streams.iter().zip(&compiled.body.traits);
+                let meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
+                meant.map(|(&end, _)| end + cost.then).max().unwrap_or(Instant::START)
+            }
+            Waits::No | Waits::Staging | Waits::Thread(_) => Instant::START,
         }
     }
 }
@@ -171,24 +200,6 @@ fn go_either_way(
     let [one, other] = both.map(end);
     *stream = one.min(other);
     *host = *host + both[0].host.min(both[1].host);
-}
-
-/// The earliest moment at which what a call waits for can be done, and what it does behind that.
-fn awaited(
-    compiled: &CompiledProgram<'_>,
-    (stream, cost): (u16, &CallCost),
-    (streams, recorded): (&[Instant], Option<Instant>),
-) -> Instant {
-    match cost.waits {
-        Waits::Stream => streams[usize::from(stream)],
-        Waits::Event => recorded.unwrap_or(Instant::START),
-        Waits::Device(only) => {
-            let streams = streams.iter().zip(&compiled.body.traits);
-            let meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
-            meant.map(|(&end, _)| end + cost.then).max().unwrap_or(Instant::START)
-        }
-        Waits::No | Waits::Staging | Waits::Thread(_) => Instant::START,
-    }
 }
 
 /// When an engine can first have work, and its load in nanoseconds.
