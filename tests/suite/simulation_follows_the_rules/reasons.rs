@@ -90,8 +90,9 @@ fn no_schedule_beats_a_chain_or_an_engine() {
     (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
     let bound = |body| lower_bound(&tiny(body), &machine).expect("known").nanos();
     // A chain: the bound leaves out hand-overs, but not the call, the latency and the gap.
+    // A block may be rounded down to whole nanoseconds.
     let body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
-    assert_eq!(bound(body), 4_000 + 6_000 + 1_000 + 4_000);
+    assert_eq!(bound(body), 4_000 + 6_000 + 1_000 + 3_999);
     // An engine: three copies run one after the other, whatever their streams.
     let body = (0..3).map(|stream| copy_in(stream, PINNED, 5_000)).collect();
     assert_eq!(bound(body), 4_000 + 3 * 6_000);
