@@ -178,11 +178,7 @@ impl<'a> Decoder<'a> {
             let (first, size) = (self.graph.items[node.writes[0]].window.start, like.size);
             Location { allocation, first, offset: room.offset / size, size }
         });
-        let last_of = |op: &OpId| self.issue.stream_of(*op);
-        let stream = {
-            let streams: Vec<_> = after.iter().map(last_of).collect();
-            self.streams.for_kernel(&mut self.builder, device, &streams)
-        };
+        let stream = self.streams.for_kernel(&mut self.builder, device, (&self.issue, &after));
         let workspace = node.workspace.map(|elements| self.workspace(node.task, stream, elements));
         let at = |item: &ItemId| self.on_device[device].location(*item);
         let memory = TaskMemory {
@@ -194,7 +190,8 @@ impl<'a> Decoder<'a> {
         let chunk = self.graph.chunk_of(id);
         let calls = self.builder.calls_in(memory, chunk, node.task, Some(stream))?;
         after.extend(spare.iter().flat_map(|room| &room.after));
-        let op = self.issue.push(stream, calls, after);
+        let length = self.prices.of(self.graph, id, Processor::Gpu(DeviceId(device)));
+        let op = self.issue.push(stream, length.unwrap_or_default(), calls, after);
         self.streams.issued(stream);
         self.done[id] = Some(op);
         for &read in &node.reads {
@@ -231,7 +228,8 @@ impl<'a> Decoder<'a> {
         };
         let chunk = self.graph.chunk_of(id);
         let calls = self.builder.calls_in(memory, chunk, node.task, None)?;
-        self.issue.on_host(calls, after);
+        let length = self.prices.of(self.graph, id, Processor::Cpu);
+        self.issue.on_host(length.unwrap_or_default(), calls, after);
         for &written in &node.writes {
             self.on_host.has(written, None);
             for device in 0..self.on_device.len() {
@@ -341,7 +339,8 @@ impl<'a> Decoder<'a> {
         let copy = |part| copy_of_part(stream, Direction::DeviceToHost, way, part);
         let calls = parts.iter().map(copy).collect();
         let after = self.on_device[device].ready(id).to_vec();
-        let op = self.issue.push(stream, calls, after);
+        let length = self.prices.copy(id, Direction::DeviceToHost);
+        let op = self.issue.push(stream, length, calls, after);
         self.on_device[device].used_by(id, op);
         op
     }

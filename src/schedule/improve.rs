@@ -43,6 +43,7 @@ pub(super) struct Search<'a> {
     pub memory: HostMemory,
     /// The most memory to take of each device.
     pub limit: Bytes,
+    pub layouts: Vec<Layout>,
     /// What schedules come to that were looked at.
     known: BTreeMap<Schedule, Option<Worth>>,
     /// Calls that were simulated, and nodes of schedules that have no program.
@@ -56,8 +57,8 @@ impl<'a> Search<'a> {
         profile: &'a Profile,
         (memory, limit): (HostMemory, Bytes),
     ) -> Self {
-        let known = BTreeMap::new();
-        Self { graph, prices, profile, memory, limit, known, simulated: 0 }
+        let (layouts, known) = (Layout::all(prices.side_by_side()), BTreeMap::new());
+        Self { graph, prices, profile, memory, limit, layouts, known, simulated: 0 }
     }
 
     /// The program of a schedule.
@@ -202,7 +203,7 @@ impl Search<'_> {
             _ => self.swap(&mut changed, random),
         }
         if random.random_bool(0.2) {
-            changed.streams = Layout::ALL[random.random_range(0..Layout::ALL.len())];
+            changed.streams = self.layouts[random.random_range(0..self.layouts.len())];
         }
         if self.prices.with_cpu && random.random_bool(0.1) {
             changed.ahead = AHEAD[random.random_range(0..AHEAD.len())];

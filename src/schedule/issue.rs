@@ -7,6 +7,7 @@
 use crate::families::Builder;
 use crate::machine::{DeviceId, StreamId};
 use crate::program::{Call, EventId};
+use crate::units::{Instant, Span};
 
 /// Index of an operation, in the order of issue.
 pub(super) type OpId = usize;
@@ -25,6 +26,11 @@ struct Op {
 #[derive(Default)]
 pub(super) struct Issue {
     ops: Vec<Op>,
+    /// When each ends, if whatever is in different streams runs side by side.
+    ends: Vec<Instant>,
+    /// When the last of each stream ends, and when the host goes on.
+    free: Vec<Instant>,
+    host: Instant,
 }
 
 /// What is waited for right before an operation: an event behind an operation, or, if nothing comes
@@ -36,13 +42,38 @@ enum Awaited {
 }
 
 impl Issue {
-    pub fn push(&mut self, stream: StreamId, calls: Vec<Call>, after: Vec<OpId>) -> OpId {
+    /// Adds an operation that takes so long by itself.
+    pub fn push(
+        &mut self,
+        stream: StreamId,
+        length: Span,
+        calls: Vec<Call>,
+        after: Vec<OpId>,
+    ) -> OpId {
+        let end = self.ready(&after).max(self.free_at(stream)) + length;
+        if self.free.len() <= stream.0 {
+            self.free.resize(stream.0 + 1, Instant::START);
+        }
+        self.free[stream.0] = end;
+        self.ends.push(end);
         self.ops.push(Op { stream: Some(stream), calls, after });
         self.ops.len() - 1
     }
 
-    pub fn on_host(&mut self, calls: Vec<Call>, after: Vec<OpId>) {
+    pub fn on_host(&mut self, length: Span, calls: Vec<Call>, after: Vec<OpId>) {
+        self.host = self.ready(&after) + length;
+        self.ends.push(self.host);
         self.ops.push(Op { stream: None, calls, after });
+    }
+
+    /// When what comes after some operations can begin.
+    pub fn ready(&self, after: &[OpId]) -> Instant {
+        after.iter().map(|&op| self.ends[op]).fold(self.host, Instant::max)
+    }
+
+    /// When the operations of a stream so far have ended.
+    pub fn free_at(&self, stream: StreamId) -> Instant {
+        self.free.get(stream.0).copied().unwrap_or(Instant::START)
     }
 
     /// # Panics
@@ -195,6 +226,20 @@ struct Of {
     kernels: Vec<(StreamId, usize)>,
 }
 
+impl Of {
+    /// A stream whose last kernel comes before one that waits for these streams.
+    fn of_what_it_waits_for(&self, after: &[StreamId]) -> Option<StreamId> {
+        let behind = self.kernels.iter().filter(|(stream, _)| after.contains(stream));
+        behind.max_by_key(|(_, last)| *last).map(|&(stream, _)| stream)
+    }
+
+    /// Of the streams that have nothing to do at a time, the one that had something last.
+    fn without_work(&self, issue: &Issue, at: Instant) -> Option<StreamId> {
+        let free = self.kernels.iter().filter(|&&(stream, _)| issue.free_at(stream) <= at);
+        free.max_by_key(|&&(stream, last)| (issue.free_at(stream), last)).map(|&(stream, _)| stream)
+    }
+}
+
 /// Where copies go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
@@ -211,19 +256,37 @@ pub(crate) struct Layout {
     /// Whether copies to the device, and from it, have streams of their own. Otherwise they go into
     /// the first one for kernels, which needs no events.
     pub apart: [bool; 2],
+    /// Whether a kernel goes into a stream that has nothing to do when it can begin. Otherwise it
+    /// joins the stream of what it waits for.
+    pub by_time: bool,
 }
 
 impl Layout {
-    /// The layouts that are tried.
-    pub const ALL: [Self; 6] = [
-        Self { kernels: 1, apart: [true, true] },
-        Self { kernels: 2, apart: [true, true] },
-        Self { kernels: 4, apart: [true, true] },
-        Self { kernels: 1, apart: [false, false] },
-        Self { kernels: 1, apart: [true, false] },
-        Self { kernels: 1, apart: [false, true] },
+    const BY_WAITS: [Self; 6] = [
+        Self { kernels: 1, apart: [true, true], by_time: false },
+        Self { kernels: 2, apart: [true, true], by_time: false },
+        Self { kernels: 4, apart: [true, true], by_time: false },
+        Self { kernels: 1, apart: [false, false], by_time: false },
+        Self { kernels: 1, apart: [true, false], by_time: false },
+        Self { kernels: 1, apart: [false, true], by_time: false },
     ];
+    const BY_TIME: [Self; 5] =
+        [Self::over(2), Self::over(4), Self::over(8), Self::over(16), Self::over(32)];
+
+    /// Kernels over so many streams, by time.
+    pub const fn over(kernels: usize) -> Self {
+        Self { kernels, apart: [true, true], by_time: true }
+    }
+
+    /// The layouts to try where so many kernels fit side by side: more streams gain nothing.
+    pub fn all(side_by_side: usize) -> Vec<Self> {
+        let fits = |layout: &Self| layout.kernels / 2 < side_by_side && side_by_side > 1;
+        Self::BY_WAITS.into_iter().chain(Self::BY_TIME.into_iter().filter(fits)).collect()
+    }
 }
+
+/// The most streams for kernels of a device.
+pub(super) const MOST_STREAMS: usize = 32;
 
 pub(super) struct Streams {
     layout: Layout,
@@ -259,18 +322,24 @@ impl Streams {
         of.kernels[0].0
     }
 
-    /// The stream for a kernel that comes after operations in other streams: one whose last kernel
-    /// it comes after anyway, or else the one that has been left alone for longest.
+    /// The stream for a kernel that comes after other operations.
     pub fn for_kernel(
         &mut self,
         builder: &mut Builder<'_>,
         device: usize,
-        after: &[StreamId],
+        (issue, after): (&Issue, &[OpId]),
     ) -> StreamId {
         let most = self.layout.kernels;
+        let by_time = self.layout.by_time;
         let of = self.of(device);
-        let behind = of.kernels.iter().filter(|(stream, _)| after.contains(stream));
-        if let Some(&(stream, _)) = behind.max_by_key(|(_, last)| *last) {
+        let found = if by_time {
+            of.without_work(issue, issue.ready(after))
+        } else {
+            of.of_what_it_waits_for(
+                &after.iter().map(|&op| issue.stream_of(op)).collect::<Vec<_>>(),
+            )
+        };
+        if let Some(stream) = found {
             return stream;
         }
         if of.kernels.len() < most {
@@ -278,7 +347,9 @@ impl Streams {
             of.kernels.push((stream, 0));
             return stream;
         }
-        of.kernels.iter().min_by_key(|(_, last)| *last).expect("there is one").0
+        let key =
+            |&&(stream, last): &&(StreamId, usize)| (by_time.then(|| issue.free_at(stream)), last);
+        of.kernels.iter().min_by_key(key).expect("there is one").0
     }
 
     /// Notes that a kernel was issued.

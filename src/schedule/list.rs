@@ -9,7 +9,7 @@
 
 use super::graph::{ItemId, NodeId, TaskGraph};
 use super::issue::Link;
-use super::prices::{Prices, Processor};
+use super::prices::{Prices, Processor, WHOLE};
 use crate::machine::{DeviceId, Direction};
 use crate::scenario::Home;
 use crate::units::{Instant, Span};
@@ -22,6 +22,16 @@ pub(super) enum Choice {
     EarliestFinish,
     /// Where the nodes behind it end first.
     LookAhead,
+    /// Where it ends first, with as many kernels side by side on a GPU as fit.
+    SideBySide,
+    /// Likewise, and whatever can start first goes first, even if its rank is lower.
+    ByTime,
+}
+
+impl Choice {
+    const fn is_side_by_side(self) -> bool {
+        matches!(self, Self::SideBySide | Self::ByTime)
+    }
 }
 
 /// An order of nodes and a processor for each.
@@ -38,22 +48,30 @@ pub(super) fn list(
     let mut by_rank: Vec<NodeId> = (0..graph.nodes.len()).collect();
     // Nodes are numbered so that each comes after those before it.
     by_rank.sort_by_key(|&node| (Reverse(ranks[node]), node));
-    let mut state = State::new(graph, prices);
-    let mut placed: Vec<(Instant, Processor)> =
-        vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
-    for &node in &by_rank {
-        let candidates = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
-        let &on = candidates.min_by_key(|&&on| {
-            // The processor that has had nothing to do for longest, if several end alike.
-            let busy =
-                state.calendars[Resource::Processor(on).place()].0.last().map(|&(_, end)| end);
-            state.tried(node, on, |state, end| match choice {
-                Choice::EarliestFinish => (end, end, busy),
-                Choice::LookAhead => (state.children_end(node, processors).max(end), end, busy),
-            })
-        })?;
-        let (start, _) = state.place(node, on);
-        placed[node] = (start, on);
+    let mut placing = Placing { state: State::new(graph, prices, choice), processors, choice };
+    let mut placed = vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
+    if choice == Choice::ByTime {
+        let mut ready: Vec<NodeId> =
+            (0..graph.nodes.len()).filter(|&node| graph.nodes[node].before.is_empty()).collect();
+        let mut left: Vec<usize> = graph.nodes.iter().map(|node| node.before.len()).collect();
+        while !ready.is_empty() {
+            let starts = ready.iter().map(|&node| placing.best(node).map(|(_, start)| start));
+            let starts = starts.collect::<Option<Vec<Instant>>>()?;
+            let first = (0..ready.len())
+                .min_by_key(|&at| (starts[at], Reverse(ranks[ready[at]]), ready[at]))?;
+            let node = ready.swap_remove(first);
+            placed[node] = placing.place(node)?;
+            for &behind in &graph.nodes[node].behind {
+                left[behind] -= 1;
+                if left[behind] == 0 {
+                    ready.push(behind);
+                }
+            }
+        }
+    } else {
+        for &node in &by_rank {
+            placed[node] = placing.place(node)?;
+        }
     }
     let mut order = by_rank;
     let place: Vec<usize> = {
@@ -63,6 +81,41 @@ pub(super) fn list(
     };
     order.sort_by_key(|&node| (placed[node].0, place[node]));
     Some((order, placed.into_iter().map(|(_, on)| on).collect()))
+}
+
+/// Places nodes one after the other.
+struct Placing<'a> {
+    state: State<'a>,
+    processors: &'a [Processor],
+    choice: Choice,
+}
+
+impl Placing<'_> {
+    /// The processor where a node is best, and when it starts there.
+    fn best(&mut self, node: NodeId) -> Option<(Processor, Instant)> {
+        let Self { state, processors, choice } = self;
+        let (graph, prices) = (state.graph, state.prices);
+        let allowed = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
+        let found = allowed.map(|&on| {
+            // The processor that has had nothing to do for longest, if several end alike.
+            let busy = state.calendars[Resource::Processor(on).place()].last_end();
+            let before = state.changes.len();
+            let (start, end) = state.place(node, on);
+            let first = match choice {
+                Choice::LookAhead => state.children_end(node, processors).max(end),
+                _ => end,
+            };
+            state.undo(before);
+            ((first, end, busy), on, start)
+        });
+        found.min_by_key(|&(key, ..)| key).map(|(_, on, start)| (on, start))
+    }
+
+    fn place(&mut self, node: NodeId) -> Option<(Instant, Processor)> {
+        let (on, _) = self.best(node)?;
+        let (start, _) = self.state.place(node, on);
+        Some((start, on))
+    }
 }
 
 /// The upward rank of each node.
@@ -92,29 +145,65 @@ fn ranks(graph: &TaskGraph<'_>, prices: &Prices, processors: &[Processor]) -> Op
     Some(ranks)
 }
 
-/// When a processor or a link is taken: sorted, without overlaps.
+/// A time for which a part of a processor or a link is taken.
+#[derive(Clone, Copy)]
+struct Taken {
+    start: Instant,
+    end: Instant,
+    /// Of [`WHOLE`].
+    room: u32,
+}
+
+/// When a processor or a link is taken, sorted by when that begins.
 #[derive(Clone, Default)]
-struct Calendar(Vec<(Instant, Instant)>);
+struct Calendar {
+    taken: Vec<Taken>,
+    /// The longest time for which it was ever taken.
+    longest: Span,
+}
 
 impl Calendar {
-    /// Takes the first gap of a length that begins no earlier than `ready`. Returns its place among
-    /// the others, unless it is empty.
-    fn take(&mut self, ready: Instant, length: Span) -> (Option<usize>, (Instant, Instant)) {
-        let first = self.0.partition_point(|&(_, end)| end <= ready);
-        let (mut start, mut at) = (ready, first);
-        for &(from, until) in &self.0[first..] {
-            if start + length <= from {
-                break;
-            }
-            start = start.max(until);
-            at += 1;
+    /// Takes so much room for a time, as soon as it is free that long, and no earlier than `ready`.
+    /// Returns its place among the others, unless it takes no time.
+    fn take(&mut self, ready: Instant, length: Span, room: u32) -> (Option<usize>, Taken) {
+        let first = self.taken.partition_point(|one| one.start + self.longest <= ready);
+        let mut start = ready;
+        while let Some(later) = self.next_end(first, (start, start + length), WHOLE - room) {
+            start = later;
         }
-        let taken = (start, start + length);
+        let taken = Taken { start, end: start + length, room };
         if length == Span::ZERO {
             return (None, taken);
         }
-        self.0.insert(at, taken);
+        self.longest = self.longest.max(length);
+        let at = self.taken.partition_point(|one| one.start <= start);
+        self.taken.insert(at, taken);
         (Some(at), taken)
+    }
+
+    /// If more than so much is taken at some moment between two, when the first part of that
+    /// becomes free.
+    fn next_end(
+        &self,
+        first: usize,
+        (start, end): (Instant, Instant),
+        most: u32,
+    ) -> Option<Instant> {
+        let is_before = |one: &&Taken| one.start < end || one.start <= start;
+        let there =
+            || self.taken[first..].iter().take_while(is_before).filter(|one| one.end > start);
+        let moments = std::iter::once(start).chain(there().map(|one| one.start.max(start)));
+        for moment in moments {
+            let now = || there().filter(|one| one.start <= moment && moment < one.end);
+            if now().map(|one| one.room).sum::<u32>() > most {
+                return now().map(|one| one.end).min();
+            }
+        }
+        None
+    }
+
+    fn last_end(&self) -> Option<Instant> {
+        self.taken.last().map(|one| one.end)
     }
 }
 
@@ -160,6 +249,8 @@ struct State<'a> {
     graph: &'a TaskGraph<'a>,
     prices: &'a Prices,
     calendars: Vec<Calendar>,
+    /// Whether kernels run side by side where they fit.
+    side_by_side: bool,
     /// For each memory and item, since when it is there.
     there: Vec<Vec<Option<Instant>>>,
     /// When each node ends.
@@ -168,7 +259,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(graph: &'a TaskGraph<'a>, prices: &'a Prices) -> Self {
+    fn new(graph: &'a TaskGraph<'a>, prices: &'a Prices, choice: Choice) -> Self {
         let mut there = vec![vec![None; graph.items.len()]; 1 + prices.devices];
         for (id, item) in graph.items.iter().enumerate().filter(|(_, item)| item.is_input) {
             let first = memory_of(Processor::Gpu(DeviceId::FIRST));
@@ -177,6 +268,7 @@ impl<'a> State<'a> {
         }
         Self {
             calendars: vec![Calendar::default(); 1 + 4 * prices.devices],
+            side_by_side: choice.is_side_by_side(),
             there,
             ends: vec![None; graph.nodes.len()],
             changes: Vec::new(),
@@ -203,7 +295,7 @@ impl<'a> State<'a> {
         for change in self.changes.split_off(before).into_iter().rev() {
             match change {
                 Change::Taken(resource, at) => {
-                    self.calendars[resource.place()].0.remove(at);
+                    self.calendars[resource.place()].taken.remove(at);
                 }
                 Change::Moved { memory, item, since } => self.there[memory][item] = since,
                 Change::End(node) => self.ends[node] = None,
@@ -211,8 +303,8 @@ impl<'a> State<'a> {
         }
     }
 
-    fn take(&mut self, resource: Resource, ready: Instant, length: Span) -> (Instant, Instant) {
-        let (at, taken) = self.calendars[resource.place()].take(ready, length);
+    fn take(&mut self, resource: Resource, ready: Instant, length: Span, room: u32) -> Taken {
+        let (at, taken) = self.calendars[resource.place()].take(ready, length, room);
         self.changes.extend(at.map(|at| Change::Taken(resource, at)));
         taken
     }
@@ -234,7 +326,9 @@ impl<'a> State<'a> {
             ready = ready.max(self.bring(read, on));
         }
         let length = self.prices.of(self.graph, id, on).unwrap_or_default();
-        let (start, end) = self.take(Resource::Processor(on), ready, length);
+        let is_shared = self.side_by_side && on != Processor::Cpu;
+        let room = if is_shared { self.prices.room(id) } else { WHOLE };
+        let Taken { start, end, .. } = self.take(Resource::Processor(on), ready, length, room);
         self.ends[id] = Some(end);
         self.changes.push(Change::End(id));
         let mut home = end;
@@ -276,7 +370,7 @@ impl<'a> State<'a> {
                 (Resource::Link(device.0, Link::ToDevice), Some(ready), length)
             }
         };
-        let (_, end) = self.take(link, ready.unwrap_or(Instant::START), length);
+        let Taken { end, .. } = self.take(link, ready.unwrap_or(Instant::START), length, WHOLE);
         self.set(memory_of(on), item, Some(end));
         end
     }

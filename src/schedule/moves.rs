@@ -39,7 +39,8 @@ impl Decoder<'_> {
                 let from = self.on_device[other].location(id).slice(&range);
                 after.extend(self.on_device[other].ready(id));
                 let call = Call::copy(CopyBy::Stream(stream, Route::ToPeer), from, there);
-                let op = self.issue.push(stream, vec![call], after);
+                let length = self.prices.peer_copy(id).unwrap_or_default();
+                let op = self.issue.push(stream, length, vec![call], after);
                 self.on_device[other].used_by(id, op);
                 op
             }
@@ -51,7 +52,8 @@ impl Decoder<'_> {
                 let stream = self.streams.for_copies(&mut self.builder, device, Link::ToDevice);
                 let parts = self.graph.comes_in(id).into_iter();
                 let copy = |part: Needed| copy_of_part(stream, Direction::HostToDevice, way, &part);
-                self.issue.push(stream, parts.map(copy).collect(), after)
+                let length = self.prices.copy(id, Direction::HostToDevice);
+                self.issue.push(stream, length, parts.map(copy).collect(), after)
             }
         };
         self.on_device[device].written_by(id, op);

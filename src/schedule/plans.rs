@@ -3,7 +3,6 @@
 use super::decoder::{Impossible, Schedule};
 use super::graph::TaskGraph;
 use super::improve::{Search, Valued, Worth};
-use super::issue::Layout;
 use super::prices::{Prices, Processor};
 use crate::families::{ByTask, Cpu, Family, Refusal, Strategy, accepted, build, check_memory_kind};
 use crate::machine::{Capacities, HostMemory};
@@ -231,7 +230,7 @@ impl Scheduling<'_> {
         let mut search = self.search(of);
         let (worth, best) = &self.best[0];
         let with = |streams| Schedule { streams, ..best.clone() };
-        let dealt = Layout::ALL.into_iter().map(with).filter_map(|schedule| {
+        let dealt = search.layouts.clone().into_iter().map(with).filter_map(|schedule| {
             let found = search.worth(&schedule).ok()?;
             (found.streams < worth.streams).then_some((found, schedule))
         });

@@ -22,6 +22,9 @@ pub enum Processor {
     Gpu(DeviceId),
 }
 
+/// All the room of a processor or a link.
+pub(super) const WHOLE: u32 = 1 << 12;
+
 /// Prices of a graph's nodes and copies.
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
@@ -31,6 +34,8 @@ pub(crate) struct Prices {
     /// For each node, on the CPU and on a GPU; nothing where it cannot be, or nobody knows.
     cpu: Vec<Option<Span>>,
     gpu: Vec<Option<Span>>,
+    /// For each node, of [`WHOLE`], what it takes of a GPU while it runs there.
+    rooms: Vec<u32>,
     /// For each item, to a device and from one.
     copies: Vec<[Span; 2]>,
     /// For each item, from one device to another, where the profile knows it.
@@ -45,8 +50,9 @@ impl Prices {
         (memory, devices, with_cpu): (HostMemory, usize, bool),
     ) -> Self {
         let of = Pricing { graph, profile, memory };
-        let (mut cpu, mut gpu) = (Vec::new(), Vec::new());
+        let (mut cpu, mut gpu, mut rooms) = (Vec::new(), Vec::new(), Vec::new());
         for (node, alone) in graph.nodes.iter().zip(alone(graph, profile)) {
+            rooms.push(alone[1].map_or(WHOLE, Alone::room));
             let [on_cpu, on_gpu] = alone.map(|alone| alone.map(|alone| alone.time));
             let is_kept = graph.workload.task(node.task).on_cpu;
             cpu.push(on_cpu.filter(|_| node.may_be_on_cpu && (with_cpu || is_kept)));
@@ -65,7 +71,7 @@ impl Prices {
         };
         let (copies, peers) = (0..graph.items.len()).map(&mut copy).unzip();
         let with_cpu = with_cpu || graph.workload.tasks.iter().any(|task| task.on_cpu);
-        Self { devices, with_cpu, cpu, gpu, copies, peers }
+        Self { devices, with_cpu, cpu, gpu, rooms, copies, peers }
     }
 
     /// These prices if all data goes through the host.
@@ -85,6 +91,18 @@ impl Prices {
             Processor::Gpu(DeviceId::FIRST) => self.gpu[node],
             Processor::Gpu(_) => self.gpu[node].filter(|_| graph.nodes[node].may_be_on_others),
         }
+    }
+
+    /// What a node takes of a GPU while it runs, of [`WHOLE`].
+    pub fn room(&self, node: usize) -> u32 {
+        self.rooms[node]
+    }
+
+    /// How many of the smallest kernels fit side by side on a GPU.
+    pub fn side_by_side(&self) -> usize {
+        let rooms = self.rooms.iter().zip(&self.gpu).filter(|(_, gpu)| gpu.is_some());
+        let least = rooms.map(|(&room, _)| room).min().unwrap_or(WHOLE);
+        (WHOLE / least) as usize
     }
 
     /// What it takes to copy an item.
@@ -111,6 +129,14 @@ pub(crate) struct Alone {
     pub time: Span,
     /// Nanoseconds of a whole GPU: a kernel may need only part of it.
     pub load: f64,
+}
+
+impl Alone {
+    /// What it takes of a GPU while it runs, of [`WHOLE`].
+    fn room(self) -> u32 {
+        let share = self.load / self.time.nanos_f64().max(1.0);
+        ((share * f64::from(WHOLE)).round() as u32).clamp(1, WHOLE)
+    }
 }
 
 /// What each node takes on the CPU, with all its threads, and on a GPU; nothing where nobody knows.

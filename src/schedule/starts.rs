@@ -3,13 +3,15 @@
 use super::decoder::{Impossible, Schedule};
 use super::graph::NodeId;
 use super::improve::{AHEAD, Search, Valued};
-use super::issue::Layout;
+use super::issue::{Layout, MOST_STREAMS};
 use super::list::{Choice, Listed, list};
 use super::prices::Processor;
 use crate::machine::DeviceId;
 
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
+/// Going by time, all nodes that could be next are tried at each step.
+const MOST_TO_GO_BY_TIME: usize = 512;
 /// So many of the best are kept.
 const MOST: usize = 3;
 
@@ -28,10 +30,15 @@ impl Search<'_> {
             None => "no task can run on a GPU".to_owned(),
         });
         let mut found: Vec<Valued> = Vec::new();
+        let side_by_side = self.prices.side_by_side();
         for (order, on) in self.listed() {
             let order = self.gpu_first(&order, &on);
-            let schedule =
-                Schedule { order, on, streams: Layout::ALL[0], ahead: 0, memory: self.limit };
+            let (streams, memory) = (self.layouts[0], self.limit);
+            let schedule = Schedule { order, on, streams, ahead: 0, memory };
+            if side_by_side > 1 {
+                let streams = Layout::over(side_by_side.min(MOST_STREAMS));
+                self.note(Schedule { streams, ..schedule.clone() }, &mut found, &mut why);
+            }
             self.note(schedule, &mut found, &mut why);
         }
         found.sort();
@@ -39,7 +46,7 @@ impl Search<'_> {
         for (_, schedule) in found.clone() {
             self.note(Schedule { ahead: AHEAD[1], ..schedule }, &mut found, &mut why);
         }
-        for streams in Layout::ALL.into_iter().skip(1) {
+        for streams in self.layouts.clone().into_iter().skip(1) {
             let Some((_, schedule)) = found.iter().min().cloned() else { break };
             self.note(Schedule { streams, ..schedule }, &mut found, &mut why);
         }
@@ -79,6 +86,12 @@ impl Search<'_> {
         }
         if self.graph.nodes.len() <= MOST_TO_LOOK_AHEAD {
             try_list(&all, Choice::LookAhead);
+        }
+        if self.prices.side_by_side() > 1 {
+            try_list(&all, Choice::SideBySide);
+            if self.graph.nodes.len() <= MOST_TO_GO_BY_TIME {
+                try_list(&all, Choice::ByTime);
+            }
         }
         if self.prices.with_cpu {
             try_list(&all[..1], Choice::EarliestFinish);
