@@ -5,11 +5,13 @@
 //! one (Topcuoglu, Hariri and Wu, "Performance-Effective and Low-Complexity Task Scheduling for
 //! Heterogeneous Computing", 2002). Looking ahead, a node goes where the nodes behind it end first
 //! (Bittencourt, Sakellariou and Madeira, "DAG Scheduling Using a Lookahead Variant of the
-//! Heterogeneous Earliest Finish Time Algorithm", 2010). Copies take their turns on the links.
+//! Heterogeneous Earliest Finish Time Algorithm", 2010). Copies take their turns on the links. On
+//! a GPU, kernels take the room that their blocks need, so several may run at once.
 
+use super::calendar::{Calendar, Taken, WHOLE};
 use super::graph::{ItemId, NodeId, TaskGraph};
 use super::issue::Link;
-use super::prices::{Prices, Processor, WHOLE};
+use super::prices::{Prices, Processor};
 use crate::machine::{DeviceId, Direction};
 use crate::scenario::Home;
 use crate::units::{Instant, Span};
@@ -51,35 +53,15 @@ pub(super) fn list(
     let mut placing = Placing { state: State::new(graph, prices, choice), processors, choice };
     let mut placed = vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
     if choice == Choice::ByTime {
-        let mut ready: Vec<NodeId> =
-            (0..graph.nodes.len()).filter(|&node| graph.nodes[node].before.is_empty()).collect();
-        let mut left: Vec<usize> = graph.nodes.iter().map(|node| node.before.len()).collect();
-        while !ready.is_empty() {
-            let starts = ready.iter().map(|&node| placing.best(node).map(|(_, start)| start));
-            let starts = starts.collect::<Option<Vec<Instant>>>()?;
-            let first = (0..ready.len())
-                .min_by_key(|&at| (starts[at], Reverse(ranks[ready[at]]), ready[at]))?;
-            let node = ready.swap_remove(first);
-            placed[node] = placing.place(node)?;
-            for &behind in &graph.nodes[node].behind {
-                left[behind] -= 1;
-                if left[behind] == 0 {
-                    ready.push(behind);
-                }
-            }
-        }
+        placing.by_time(&ranks, &mut placed)?;
     } else {
         for &node in &by_rank {
             placed[node] = placing.place(node)?;
         }
     }
     let mut order = by_rank;
-    let place: Vec<usize> = {
-        let mut place = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(at, &node)| place[node] = at);
-        place
-    };
-    order.sort_by_key(|&node| (placed[node].0, place[node]));
+    // Equal starts stay in the order of their ranks.
+    order.sort_by_key(|&node| placed[node].0);
     Some((order, placed.into_iter().map(|(_, on)| on).collect()))
 }
 
@@ -116,6 +98,29 @@ impl Placing<'_> {
         let (start, _) = self.state.place(node, on);
         Some((start, on))
     }
+
+    /// Places, of the nodes whose predecessors are placed, the one that can start first, and of
+    /// those that can start at once, the one of the highest rank (Graham, "Bounds on
+    /// Multiprocessing Timing Anomalies", 1969).
+    fn by_time(&mut self, ranks: &[Span], placed: &mut [(Instant, Processor)]) -> Option<()> {
+        let nodes = &self.state.graph.nodes;
+        let mut left: Vec<usize> = nodes.iter().map(|node| node.before.len()).collect();
+        let mut ready: Vec<NodeId> = (0..nodes.len()).filter(|&node| left[node] == 0).collect();
+        while !ready.is_empty() {
+            let start = |&node: &NodeId| self.best(node).map(|(_, start)| start);
+            let starts: Vec<Instant> = ready.iter().map(start).collect::<Option<_>>()?;
+            let key = |&at: &usize| (starts[at], Reverse(ranks[ready[at]]), ready[at]);
+            let node = ready.swap_remove((0..ready.len()).min_by_key(key)?);
+            placed[node] = self.place(node)?;
+            for &behind in &nodes[node].behind {
+                left[behind] -= 1;
+                if left[behind] == 0 {
+                    ready.push(behind);
+                }
+            }
+        }
+        Some(())
+    }
 }
 
 /// The upward rank of each node.
@@ -143,68 +148,6 @@ fn ranks(graph: &TaskGraph<'_>, prices: &Prices, processors: &[Processor]) -> Op
         ranks[id] = mean + behind.max(others);
     }
     Some(ranks)
-}
-
-/// A time for which a part of a processor or a link is taken.
-#[derive(Clone, Copy)]
-struct Taken {
-    start: Instant,
-    end: Instant,
-    /// Of [`WHOLE`].
-    room: u32,
-}
-
-/// When a processor or a link is taken, sorted by when that begins.
-#[derive(Clone, Default)]
-struct Calendar {
-    taken: Vec<Taken>,
-    /// The longest time for which it was ever taken.
-    longest: Span,
-}
-
-impl Calendar {
-    /// Takes so much room for a time, as soon as it is free that long, and no earlier than `ready`.
-    /// Returns its place among the others, unless it takes no time.
-    fn take(&mut self, ready: Instant, length: Span, room: u32) -> (Option<usize>, Taken) {
-        let first = self.taken.partition_point(|one| one.start + self.longest <= ready);
-        let mut start = ready;
-        while let Some(later) = self.next_end(first, (start, start + length), WHOLE - room) {
-            start = later;
-        }
-        let taken = Taken { start, end: start + length, room };
-        if length == Span::ZERO {
-            return (None, taken);
-        }
-        self.longest = self.longest.max(length);
-        let at = self.taken.partition_point(|one| one.start <= start);
-        self.taken.insert(at, taken);
-        (Some(at), taken)
-    }
-
-    /// If more than so much is taken at some moment between two, when the first part of that
-    /// becomes free.
-    fn next_end(
-        &self,
-        first: usize,
-        (start, end): (Instant, Instant),
-        most: u32,
-    ) -> Option<Instant> {
-        let is_before = |one: &&Taken| one.start < end || one.start <= start;
-        let there =
-            || self.taken[first..].iter().take_while(is_before).filter(|one| one.end > start);
-        let moments = std::iter::once(start).chain(there().map(|one| one.start.max(start)));
-        for moment in moments {
-            let now = || there().filter(|one| one.start <= moment && moment < one.end);
-            if now().map(|one| one.room).sum::<u32>() > most {
-                return now().map(|one| one.end).min();
-            }
-        }
-        None
-    }
-
-    fn last_end(&self) -> Option<Instant> {
-        self.taken.last().map(|one| one.end)
-    }
 }
 
 /// Who or what is taken for a while.
@@ -295,7 +238,7 @@ impl<'a> State<'a> {
         for change in self.changes.split_off(before).into_iter().rev() {
             match change {
                 Change::Taken(resource, at) => {
-                    self.calendars[resource.place()].taken.remove(at);
+                    self.calendars[resource.place()].give_back(at);
                 }
                 Change::Moved { memory, item, since } => self.there[memory][item] = since,
                 Change::End(node) => self.ends[node] = None,

@@ -9,6 +9,7 @@
 //!
 //! Invariant: the same workload and profile give the same program.
 
+mod calendar;
 mod decoder;
 mod graph;
 mod improve;

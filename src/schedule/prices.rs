@@ -1,6 +1,7 @@
 //! What each task and each copy takes by itself, by the profile. A schedule is found with these
 //! prices and judged by the simulator.
 
+use super::calendar::WHOLE;
 use super::graph::{Item, ItemId, Node, TaskGraph};
 use crate::cost::CompiledProgram;
 use crate::families::{Builder, ByTask, Location, Strategy, TaskMemory, own_kernels};
@@ -21,9 +22,6 @@ pub enum Processor {
     Cpu,
     Gpu(DeviceId),
 }
-
-/// All the room of a processor or a link.
-pub(super) const WHOLE: u32 = 1 << 12;
 
 /// Prices of a graph's nodes and copies.
 #[derive(Debug, Clone)]

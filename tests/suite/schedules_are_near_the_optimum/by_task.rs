@@ -46,9 +46,23 @@ fn standard_graphs_are_scheduled_near_their_published_optimum() {
     let of = |case: &standard_graphs::Case| {
         let machine = free_machine(case.processors);
         let optimum = case.optimum as f64 * standard_graphs::UNIT;
-        gap(&standard_graphs::workload(&case.file), &machine, case.processors, optimum)
+        gap(&standard_graphs::workload(&case.file, None), &machine, case.processors, optimum)
     };
     // To schedule them takes longest; all are held against the bound.
     let cases: Vec<_> = standard_graphs::cases().into_iter().step_by(2).collect();
+    are_small(&cases.par_iter().map(of).collect::<Vec<_>>());
+}
+
+#[test]
+fn kernels_that_fit_side_by_side_are_scheduled_as_on_so_many_processors() {
+    let machine = free_machine(1);
+    // Two blocks of 1,024 threads fit on a multiprocessor.
+    let room = 2 * u64::from(machine.machine.multiprocessors);
+    let of = |case: &standard_graphs::Case| {
+        let blocks = room / case.processors as u64;
+        let optimum = case.optimum as f64 * standard_graphs::UNIT;
+        gap(&standard_graphs::workload(&case.file, Some(blocks)), &machine, 1, optimum)
+    };
+    let cases: Vec<_> = standard_graphs::cases().into_iter().skip(1).step_by(4).collect();
     are_small(&cases.par_iter().map(of).collect::<Vec<_>>());
 }

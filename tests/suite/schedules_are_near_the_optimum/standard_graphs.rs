@@ -30,8 +30,9 @@ pub fn cases() -> Vec<Case> {
     text.lines().skip(1).map(case).collect()
 }
 
-/// The graph as a workload of kernels of stated times, which need 64 KiB between them at most.
-pub fn workload(file: &str) -> Workload {
+/// The graph as a workload of kernels of stated times, which need 64 KiB between them at most. Of
+/// so many blocks each or, with none, as large as a GPU.
+pub fn workload(file: &str, blocks: Option<u64>) -> Workload {
     let path = repository().join("tests/task-graphs").join(file);
     let text = std::fs::read_to_string(path).expect("committed");
     let lines = text.lines().skip(1).take_while(|line| !line.starts_with('#'));
@@ -43,6 +44,8 @@ pub fn workload(file: &str) -> Workload {
     let is_task = |task: usize| rows[task][1] > 0;
     let before =
         |task: usize| rows[task][3..].iter().map(|&at| at as usize).filter(|&at| is_task(at));
+    let grid = blocks.map(|blocks| format!("grid = [{blocks}]\nblock = [1024]\n"));
+    let grid = grid.unwrap_or_default();
     let mut tables = "schema_version = 1\nname = \"graph\"\nquestion = \"?\"\n".to_owned();
     let mut tasks = String::new();
     for task in (0..rows.len()).filter(|&task| is_task(task)) {
@@ -53,7 +56,7 @@ pub fn workload(file: &str) -> Workload {
         let _ = write!(
             tables,
             "[[buffer]]\nname = \"b{task}\"\ntype = \"f32\"\nelements = 1\nhome = \"{home}\"\n\
-             [[kernel]]\nname = \"k{task}\"\nstated = {{ fixed = \"{} ms\" }}\n",
+             [[kernel]]\nname = \"k{task}\"\n{grid}stated = {{ fixed = \"{} ms\" }}\n",
             rows[task][1]
         );
         let _ = write!(
@@ -69,7 +72,7 @@ pub fn workload(file: &str) -> Workload {
 fn no_bound_is_above_a_published_optimum() {
     let mut gaps = Vec::new();
     for case in cases() {
-        let bound = task_bound(&workload(&case.file), &free_machine(case.processors));
+        let bound = task_bound(&workload(&case.file, None), &free_machine(case.processors));
         let bound = bound.expect("all is known").nanos_f64() / UNIT;
         let optimum = case.optimum as f64;
         // A result of four bytes that is copied home takes a nanosecond.
