@@ -8,7 +8,7 @@ use crate::kernels::{CpuSide, OwnKernel};
 use crate::profile::Profile;
 use crate::program::{OwnStep, ProductShape, Program, Slice};
 use crate::samples::{Measurement, OwnRun, Quantity, Samples, Stop};
-use crate::scenario::Workload;
+use crate::scenario::{FamilyName, Workload};
 use crate::search::candidates;
 use crate::units::{Bytes, Span};
 use std::collections::BTreeMap;
@@ -20,6 +20,16 @@ pub struct CommandJob {
     digest: String,
     pub command: Vec<String>,
     pub elements: u64,
+}
+
+/// Programs that make every launch of a workload's plans. Plans by task are made from prices, which
+/// are what is missing here; plans of the other families make the same launches.
+fn programs_to_measure(workload: &Workload) -> Vec<Program> {
+    let mut workload = workload.clone();
+    if workload.plans.families.contains(&FamilyName::ByTask) {
+        workload.plans.families.clear();
+    }
+    candidates(&workload).programs()
 }
 
 /// What some scenarios need that some samples do not have.
@@ -36,8 +46,7 @@ impl Wanted {
     pub fn new(workloads: &[Workload], samples: &Samples, profile: &Profile) -> Self {
         let mut wanted = Self::default();
         let mut kernels: Vec<OwnJob> = Vec::new();
-        let programs: Vec<Program> =
-            workloads.iter().flat_map(|workload| candidates(workload).programs()).collect();
+        let programs: Vec<Program> = workloads.iter().flat_map(programs_to_measure).collect();
         for (program, (step, on_cpu)) in
             programs.iter().flat_map(|program| program.own_steps().map(move |step| (program, step)))
         {

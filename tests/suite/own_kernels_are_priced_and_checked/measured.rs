@@ -161,6 +161,24 @@ fn only_what_samples_lack_is_wanted_and_each_launch_once() {
     assert!(Wanted::new(&[stated], &samples, &machine()).is_empty());
 }
 
+/// Plans by task are made from prices. What they launch is measured before there are any.
+#[test]
+fn launches_of_plans_by_task_are_wanted() {
+    let buffers =
+        ["x", "y"].map(|name| crate::workloads::buffer(name, "f32", 1000, super::ON_HOST));
+    let text = format!(
+        "schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n\
+         [plans]\nfamilies = [\"by-task\"]\n{}{FILTER}\
+         [[task]]\nname = \"t\"\nkernel = \"k\"\nreads = [\"x\", \"x\"]\nwrites = [\"y\"]\n\
+         arguments = {{ taps = 9, gain = 2.5 }}\n",
+        buffers.concat()
+    );
+    let workload = Workload::from_toml(super::FILE, &text).expect("valid");
+    let wanted = Wanted::new(&[workload], &Samples::none(machine().machine), &machine());
+    let [ScenarioJob::Own(job)] = &wanted.kernels[..] else { panic!("{:?}", wanted.kernels) };
+    assert_eq!((job.elements, job.numbers.as_str()), (1000, "gain = 2.5, taps = 9"));
+}
+
 /// A command is the CPU side: it runs only where that is allowed.
 #[test]
 fn a_command_is_timed_if_the_user_allows_it() {
