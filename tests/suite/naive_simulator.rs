@@ -11,13 +11,9 @@
 //! the clock of the latest calls that the host has made ahead, which differs a little from when it
 //! does behind a call that waits. The machines here are without both.
 
-mod copies;
-mod host;
-mod multiprocessors;
-mod polling;
+mod engines;
 mod simulator;
 mod streams;
-mod waiting_kernels;
 
 use super::predicted::calibrated;
 use super::simulation_follows_the_rules::laws::{check_bound, check_path};
@@ -31,11 +27,11 @@ use hallway::program::{
 use hallway::samples::{Load, TransferPath};
 use hallway::simulate::simulate;
 use hallway::timeline::Lane;
-use hallway::units::{Bytes, Instant, Span};
+use hallway::units::{Bytes, Span};
 use proptest::prelude::{
-    ProptestConfig, Strategy, TestCaseError, any, prop, prop_assert_eq, prop_oneof, proptest,
+    ProptestConfig, Strategy, TestCaseError, any, prop, prop_assert_eq, proptest,
 };
-use simulator::{Simulator, Spans};
+use simulator::{Op, Simulator};
 use std::sync::LazyLock;
 
 const EVENTS: usize = 4;
@@ -70,26 +66,32 @@ fn any_kind() -> impl Strategy<Value = Kind> {
     let stages = (0..3_usize, any::<bool>(), any::<bool>());
     (0..5_usize, 1..=2_u16, 0..4_usize, any::<bool>(), stages).prop_map(
         |(devices, threads, streams, has_default, (stages, down, up))| {
-            let devices = if devices == 0 { 2 } else { 1 };
-            let streams =
-                if streams == 0 && threads == 1 { 10 } else { 4 + usize::from(threads) % 2 };
-            let stages = if stages == 0 && threads == 1 { [down, up] } else { [false; 2] };
+            let (devices, is_one) = (if devices == 0 { 2 } else { 1 }, threads == 1);
+            let many = if streams == 0 && is_one { 10 } else { 4 + usize::from(threads) % 2 };
+            let stages = if stages == 0 && is_one { [down, up] } else { [false; 2] };
             // A thread that waits for the device may hold up the call that a barrier waits for.
-            let has_default = has_default && devices == 1 && threads == 1;
-            Kind { devices, threads, streams, has_default, stages }
+            let has_default = has_default && devices == 1 && is_one;
+            Kind { devices, threads, streams: many, has_default, stages }
         },
     )
+}
+
+/// A call: which kind it is, and the numbers of its stream, its event, its elements and its thread.
+type Drawn = (usize, usize, usize, u64, u16);
+
+fn any_calls() -> impl Strategy<Value = Vec<Drawn>> {
+    let sizes = [1..20_000, 20_000..60_000, 60_000..1_000_000, 1_000_000..16_000_000_u64];
+    let elements = prop::strategy::Union::new(sizes);
+    prop::collection::vec((0..39_usize, 0..10_usize, 0..EVENTS, elements, 0..2_u16), 1..50)
 }
 
 impl Kind {
     fn program(&self, body: Vec<(Call, u16)>, priorities: u32) -> Program {
         let hosts = [HostMemory::Pinned, HostMemory::Pageable, HostMemory::Managed];
         let devices = (0..self.devices).map(|device| Place::Device(DeviceId(device)));
-        let allocation = |place| Allocation {
-            name: format!("{place:?}"),
-            place,
-            bytes: Bytes::mib(64),
-            holds: None,
+        let allocation = |place| {
+            let (name, bytes) = (format!("{place:?}"), Bytes::mib(64));
+            Allocation { name, place, bytes, holds: None }
         };
         let stream = |at: usize| StreamTraits {
             priority: -i32::from((priorities >> at) & 1 == 1),
@@ -101,7 +103,7 @@ impl Kind {
             },
         };
         let (body, threads): (Vec<Call>, Vec<u16>) = body.into_iter().unzip();
-        let threads = threads.into_iter().map(|thread| ThreadId(thread % self.threads)).collect();
+        let threads = threads.into_iter().filter(|_| self.threads > 1);
         Program {
             label: "drawn".to_owned(),
             allocations: hosts
@@ -116,13 +118,12 @@ impl Kind {
             kernels: Vec::new(),
             setup: Vec::new(),
             body,
-            threads: if self.threads > 1 { threads } else { Vec::new() },
+            threads: threads.map(|thread| ThreadId(thread % self.threads)).collect(),
         }
     }
 
     /// The calls of a kind by its number, by a thread.
-    fn calls(&self, drawn: &Drawn) -> Vec<Call> {
-        let &Drawn { kind, at, event, elements, thread } = drawn;
+    fn calls(&self, &(kind, at, event, elements, thread): &Drawn) -> Vec<Call> {
         // Streams and events are those of the calling thread.
         let (count, mine) = (usize::from(self.threads), usize::from(thread % self.threads));
         let (stream, event) = (at % self.streams / count * count + mine, event / count * count);
@@ -133,59 +134,56 @@ impl Kind {
         let copy = |way: Direction| {
             let elements = elements.max(if self.stages[way as usize] { 20_000 } else { 1 });
             let here = slice(usize::from(self.stages[way as usize]), elements);
-            let sides = match way {
+            let (from, to) = match way {
                 Direction::HostToDevice => (here, there(elements)),
                 Direction::DeviceToHost => (there(elements), here),
             };
-            Call::copy(CopyBy::crossing(stream, way), sides.0, sides.1)
+            vec![Call::copy(CopyBy::crossing(stream, way), from, to)]
         };
-        let launch = |slice: Slice| Call::Launch { stream, step: step(slice).into() };
+        let launch = |on: Slice| Call::Launch { stream, step: step(on).into() };
         let alone = |call| {
             let device = Call::SynchronizeDevice(DeviceId(0));
             vec![device, call, Call::Synchronize { stream }]
         };
-        match kind {
-            0..6 => vec![copy(Direction::HostToDevice)],
-            6..12 => vec![copy(Direction::DeviceToHost)],
-            12..18 => vec![launch(there(elements))],
-            18 | 19 => vec![launch(there(elements % 5_000 + 1))],
-            20..23 => vec![Call::Record { stream, event }],
-            23..26 => vec![Call::Wait { stream, event }],
-            26 => vec![Call::Synchronize { stream }],
-            27 => vec![Call::SynchronizeEvent { event }],
-            28 => vec![Call::SynchronizeDevice(DeviceId(device))],
+        let allocation = AllocationId(DEVICE + device);
+        let part = elements.min(1 << 22);
+        vec![match kind {
+            0..6 => return copy(Direction::HostToDevice),
+            6..12 => return copy(Direction::DeviceToHost),
+            12..18 => launch(there(elements)),
+            18 | 19 => launch(there(elements % 5_000 + 1)),
+            20..23 => Call::Record { stream, event },
+            23..26 => Call::Wait { stream, event },
+            26 => Call::Synchronize { stream },
+            27 => Call::SynchronizeEvent { event },
+            28 => Call::SynchronizeDevice(DeviceId(device)),
             29 if self.threads > 1 => {
                 let other = Call::SynchronizeThread(ThreadId(1 - thread));
-                vec![other, Call::Wait { stream, event: theirs }]
+                return vec![other, Call::Wait { stream, event: theirs }];
             }
             29 if self.devices > 1 => {
-                let (stream, to) = (StreamId(device), DEVICE + 1 - device);
-                let by = CopyBy::Stream(stream, Route::ToPeer);
-                vec![Call::copy(by, there(elements), slice(to, elements))]
+                let (stream, to) = (StreamId(device), slice(DEVICE + 1 - device, elements));
+                Call::copy(CopyBy::Stream(stream, Route::ToPeer), there(elements), to)
             }
-            29 | 30 => vec![Call::Work { time: Span::from_nanos(elements % 50_000) }],
+            29 | 30 => Call::Work { time: Span::from_nanos(elements % 50_000) },
             31 => {
-                let from = Slice { offset: Bytes::mib(32), ..there(elements.min(1 << 22)) };
-                let by = CopyBy::Stream(stream, Route::OnDevice);
-                vec![Call::copy(by, from, there(elements.min(1 << 22)))]
+                let from = Slice { offset: Bytes::mib(32), ..there(part) };
+                Call::copy(CopyBy::Stream(stream, Route::OnDevice), from, there(part))
             }
-            32 => vec![Call::Clear { stream, target: there(elements) }],
-            33 if is_one => vec![Call::Compute { step: step(slice(PAGEABLE, elements)).into() }],
+            32 => Call::Clear { stream, target: there(elements) },
+            33 if is_one => Call::Compute { step: step(slice(PAGEABLE, elements)).into() },
             34 if is_one => {
-                let (from, to) = (slice(PAGEABLE, elements), slice(0, elements));
-                vec![Call::copy(CopyBy::Host(Threads::All), from, to)]
+                let by = CopyBy::Host(Threads::All);
+                Call::copy(by, slice(PAGEABLE, elements), slice(0, elements))
             }
-            35 if is_one => alone(launch(slice(elements as usize % 2 * MANAGED, elements))),
+            35 if is_one => return alone(launch(slice(elements as usize % 2 * MANAGED, elements))),
             36 if is_one => {
                 let to = [Residence::Host, Residence::Device][elements as usize % 2];
-                alone(Call::Prefetch { stream, target: slice(MANAGED, elements), to })
+                return alone(Call::Prefetch { stream, target: slice(MANAGED, elements), to });
             }
-            37 => vec![Call::Free { allocation: AllocationId(DEVICE + device), stream: None }],
-            _ => {
-                let stream = Some(stream);
-                vec![Call::Allocate { allocation: AllocationId(DEVICE + device), stream }]
-            }
-        }
+            37 => Call::Free { allocation, stream: None },
+            _ => Call::Allocate { allocation, stream: Some(stream) },
+        }]
     }
 }
 
@@ -199,45 +197,14 @@ fn step(on: Slice) -> LibraryStep {
     LibraryStep { kernel, arguments, inputs: vec![on], output: on, workspace: None, lead: 0 }
 }
 
-#[derive(Debug, Clone)]
-struct Drawn {
-    kind: usize,
-    at: usize,
-    event: usize,
-    elements: u64,
-    thread: u16,
-}
-
-fn any_calls() -> impl Strategy<Value = Vec<Drawn>> {
-    let elements = prop_oneof![
-        1..20_000_u64,
-        20_000..60_000_u64,
-        60_000..1_000_000_u64,
-        1_000_000..16_000_000_u64
-    ];
-    let one = (0..39_usize, 0..10_usize, 0..EVENTS, elements, 0..2_u16);
-    let one = one.prop_map(|(kind, at, event, elements, thread)| Drawn {
-        kind,
-        at,
-        event,
-        elements,
-        thread,
-    });
-    prop::collection::vec(one, 1..50)
-}
-
 /// Makes calls in the middle a graph, as far as they can be captured.
 fn captured(body: &mut Vec<(Call, u16)>, from: usize, to: usize) {
     let (from, to) = (from.min(to).min(body.len()), from.max(to).min(body.len()));
-    let rest = body.split_off(to);
-    let mut calls = body.split_off(from);
-    calls.retain(|(call, _)| {
-        let is_on_device =
-            matches!(call, Call::Copy { by: CopyBy::Stream(_, Route::OnDevice), .. });
-        call.bars().is_none() && !is_on_device
-    });
-    body.push((Call::Replay { stream: StreamId(3), calls: calls.len() }, 0));
-    body.extend(calls.into_iter().chain(rest));
+    let can_be =
+        |call: &Call| call.bars().is_none() && !matches!(call.route(), Some((_, Route::OnDevice)));
+    let nodes: Vec<_> = body.drain(from..to).filter(|(call, _)| can_be(call)).collect();
+    let launch = Call::Replay { stream: StreamId(3), calls: nodes.len() };
+    body.splice(from..from, [(launch, 0)].into_iter().chain(nodes));
 }
 
 /// Checks that both simulators say the same of a program, and what holds for any timeline.
@@ -246,16 +213,16 @@ fn check(program: &Program, machine: &Profile) -> Result<(), TestCaseError> {
         Ok(timeline) => timeline,
         Err(refused) => return Err(TestCaseError::reject(refused.to_string())),
     };
-    let [mut host, mut device]: [Spans; 2] = [(); 2].map(|()| vec![None; program.body.len()]);
-    let nanos = |at: Instant| at.since_start().nanos();
+    let mut spans = vec![[None; 2]; program.body.len()];
     for one in &timeline.activities {
-        let side = if one.lane == Lane::Host { &mut host } else { &mut device };
-        side[one.call] = Some((nanos(one.start), nanos(one.end)));
+        let span = [one.start, one.end].map(|at| at.since_start().nanos());
+        spans[one.call][usize::from(one.lane != Lane::Host)] = Some(span);
     }
     let mut naive = Simulator::new(program, machine);
     let makespan = naive.run();
-    prop_assert_eq!(&naive.host, &host, "the host's calls");
-    prop_assert_eq!(&naive.device, &device, "operations");
+    let on_device = |op: &Op| Some([op.started?, op.ending?.time]);
+    let ops = naive.ops.iter().map(|op| [op.has_returned.then_some(op.host), on_device(op)]);
+    prop_assert_eq!(ops.collect::<Vec<_>>(), spans, "by call, on the host and on the device");
     prop_assert_eq!(makespan, timeline.makespan.nanos());
     check_path(&timeline)?;
     check_bound(program, &timeline, machine)
@@ -279,7 +246,7 @@ proptest! {
         let first = |thread| (Call::Work { time: Span::from_nanos(100) }, thread);
         let mut body: Vec<(Call, u16)> = (0..kind.threads).map(first).collect();
         for one in &calls {
-            body.extend(kind.calls(one).into_iter().map(|call| (call, one.thread)));
+            body.extend(kind.calls(one).into_iter().map(|call| (call, one.4)));
         }
         let can_capture = kind.devices == 1 && kind.threads == 1 && kind.stages == [false; 2];
         if let Some((from, to)) = graph.filter(|_| can_capture) {

@@ -1,149 +1,121 @@
-//! The simulator's state, and its steps from event to event.
+//! The naive simulator's state and its steps from event to event, and the host's threads.
 
-use super::copies::CopyEngine;
-use super::multiprocessors::Multiprocessors;
-use super::polling::Poller;
-use hallway::cost::{CallCost, CompiledProgram, Work};
-use hallway::machine::OperationKind;
+use super::engines::{Batch, Engine, KINDS};
+use hallway::cost::{CallCost, CompiledProgram, Waits, Work};
+use hallway::machine::OperationKind::{self, Kernel};
 use hallway::profile::Profile;
-use hallway::program::{Graph, Program, StreamKind, StreamTraits};
+use hallway::program::{Graph, Program, StreamKind, StreamTraits, ThreadId};
+use std::collections::{BTreeMap, BTreeSet};
 
-pub const CHANNELS: usize = 8;
-
-/// The end of something that others follow: when it was, which call's, and where.
+/// The end of what others follow: when it was, which operation's, and on which device.
 #[derive(Clone, Copy, Default)]
 pub struct Ending {
     pub time: u64,
-    pub call: Option<usize>,
+    pub operation: Option<usize>,
     pub device: usize,
-    pub kind: Option<OperationKind>,
 }
 
-#[derive(Default)]
-pub struct Stream {
-    pub traits: StreamTraits,
-    /// Its calls in order, and how many of them are over.
-    pub calls: Vec<usize>,
-    pub passed: usize,
-    /// When it was last empty, and the kinds of operations issued since.
-    pub cleared: u64,
-    pub seen: Vec<OperationKind>,
-    pub last: Ending,
-    /// When the last operation started.
-    pub started: u64,
-    /// What records and waits have added to what the next operation follows.
-    pub awaited: Vec<Ending>,
-    pub is_held_back: bool,
-}
-
+/// A call: what it is, and what has happened to it so far.
 #[derive(Clone, Copy, Default)]
-pub struct Thread {
-    pub next: Option<usize>,
-    pub entered: u64,
-    pub reached: u64,
-    /// If it waits: how long it takes to wake up, and for the rest of the call.
-    pub waits: Option<[u64; 2]>,
+pub struct Op {
+    /// A stream, or behind all streams a branch of a graph.
+    pub lane: Option<usize>,
+    pub device: usize,
+    /// The kind of operation, and that if its data does not travel with its command.
+    pub kind: Option<OperationKind>,
+    pub usual: Option<OperationKind>,
+    /// When the host entered the call, and until when it is busy there or waits.
+    pub host: [u64; 2],
+    waits: bool,
+    pub has_returned: bool,
+    pub issued: Option<u64>,
+    /// From when polling periods count for an operation that came too early.
+    pub polled_from: u64,
+    /// When a kernel may start as far as its lane goes, and when its channel lets it.
+    pub ready: Option<u64>,
+    pub launched: Option<u64>,
+    /// Blocks of a kernel that wait for room, and by how much rounding has shortened those before.
+    pub blocks: u64,
+    pub rest: f64,
+    /// Nanoseconds of a copy that are left, of which `speed` pass per nanosecond. How much later it
+    /// began for the other direction, what kernels will cost it, and for how long its data is on
+    /// the link and is not.
+    pub left: f64,
+    pub speed: f64,
+    pub delayed: f64,
+    pub beside_kernels: f64,
+    pub data: f64,
+    pub fixed: f64,
+    pub started: Option<u64>,
+    pub ending: Option<Ending>,
 }
 
-#[derive(Clone, Copy)]
-pub enum Event {
-    TakesEffect(usize),
-    Returns(usize),
-    Joins(usize),
-    IsMissed(usize),
-    Begins(usize),
-    Dispatches(usize),
-    Ends(usize),
-}
-
-/// When an activity of a call began and ended: of the host, or of the device.
-pub type Spans = Vec<Option<(u64, u64)>>;
+type Happens<'p> = fn(&mut Simulator<'p>, usize);
 
 pub struct Simulator<'p> {
     pub program: &'p Program,
     pub profile: &'p Profile,
     pub prices: CompiledProgram<'p>,
-    pub graphs: Vec<Graph>,
-    pub lanes: Vec<Option<usize>>,
+    pub graph: Option<Graph>,
+    /// What calls cost: copies whose data travels with their command have another cost.
+    pub costs: Vec<CallCost>,
+    pub traits: Vec<StreamTraits>,
     pub now: u64,
-    pub events: Vec<(u64, Event)>,
-    pub threads: Vec<Thread>,
-    pub resumed: u64,
-    /// Calls in the order in which they were issued, and when each was.
+    /// When what happens to which call, in the order in which it was scheduled.
+    events: Vec<(u64, Happens<'p>, usize)>,
+    pub ops: Vec<Op>,
+    /// Calls in the order in which they were issued.
     pub order: Vec<usize>,
-    pub issued: Vec<Option<u64>>,
-    /// Copies that travel with their command.
-    pub inline: Vec<bool>,
-    pub endings: Vec<Option<Ending>>,
-    /// From when polling periods count for what came too early, and whether nothing else does.
-    pub missed: Vec<(u64, bool)>,
-    pub streams: Vec<Stream>,
-    /// Streams whose head waits for a record, in the order in which they came to wait.
-    pub waiting: Vec<(usize, usize)>,
-    /// When kernels may start as far as their channel lets them, and which it has let pass.
-    pub ready: Vec<Option<u64>>,
-    pub is_launched: Vec<bool>,
-    /// How many kernels each device has taken up.
-    pub kernels: Vec<u32>,
-    pub engines: Vec<[CopyEngine; 3]>,
-    pub multiprocessors: Vec<Multiprocessors>,
-    pub pollers: Vec<[Poller; 4]>,
-    pub host: Spans,
-    pub device: Spans,
+    /// When the only host thread last went on after a wait.
+    resumed: u64,
+    /// Lanes whose heads wait for a record, and those behind the legacy default stream's barrier.
+    pub waiting: BTreeMap<usize, Vec<usize>>,
+    pub held_back: BTreeSet<usize>,
+    /// By device and kind of operation.
+    pub engines: Vec<Engine>,
 }
 
 impl<'p> Simulator<'p> {
     pub fn new(program: &'p Program, profile: &'p Profile) -> Self {
-        let (calls, devices) = (program.body.len(), program.devices().max(1));
-        let multiprocessors = || Multiprocessors::new(profile.machine.multiprocessors);
-        let mut simulator = Self {
+        let prices = CompiledProgram::new(program, profile).expect("the profile knows all of it");
+        let costs = (0..program.body.len()).map(|call| *prices.cost_of(call));
+        let costs: Vec<CallCost> = costs.collect();
+        let branch = |one: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*one };
+        let branches = program.streams.iter().map(branch);
+        let traits: Vec<_> = program.streams.iter().copied().chain(branches).collect();
+        let op = |(lane, cost): (Option<usize>, &CallCost)| {
+            let lane = lane.filter(|_| cost.work != Work::Nothing);
+            let (device, kind) =
+                (lane.map_or(0, |lane| traits[lane].device.0), kind_of(&cost.work));
+            Op { lane, device, kind, usual: kind, ..Op::default() }
+        };
+        Self {
+            ops: program.lanes().into_iter().zip(&costs).map(op).collect(),
+            engines: (0..program.devices() * KINDS).map(|_| Engine::default()).collect(),
+            graph: program.graphs().next(),
             program,
             profile,
-            prices: CompiledProgram::new(program, profile).expect("the profile knows all of it"),
-            graphs: program.graphs().collect(),
-            lanes: program.lanes(),
+            prices,
+            costs,
+            traits,
             now: 0,
             events: Vec::new(),
-            threads: vec![Thread::default(); program.thread_count()],
-            resumed: 0,
             order: Vec::new(),
-            issued: vec![None; calls],
-            inline: vec![false; calls],
-            endings: vec![None; calls],
-            missed: vec![(0, false); calls],
-            streams: Vec::new(),
-            waiting: Vec::new(),
-            ready: vec![None; calls],
-            is_launched: vec![false; calls],
-            kernels: vec![0; devices],
-            engines: (0..devices).map(|_| Default::default()).collect(),
-            multiprocessors: (0..devices).map(|_| multiprocessors()).collect(),
-            pollers: (0..devices).map(|_| Default::default()).collect(),
-            host: vec![None; calls],
-            device: vec![None; calls],
-        };
-        for lane in 0..program.lane_count() {
-            let mut traits = program.streams[lane % program.streams.len()];
-            if lane >= program.streams.len() {
-                traits.kind = StreamKind::NonBlocking;
-            }
-            let is_here = |call: &usize| {
-                simulator.lanes[*call] == Some(lane) && simulator.work(*call) != Work::Nothing
-            };
-            let calls = (0..calls).filter(is_here).collect();
-            simulator.streams.push(Stream { traits, calls, ..Stream::default() });
+            resumed: 0,
+            waiting: BTreeMap::new(),
+            held_back: BTreeSet::new(),
         }
-        simulator
     }
 
     /// Runs the program to its end; returns the makespan.
     pub fn run(&mut self) -> u64 {
-        (0..self.threads.len()).for_each(|thread| self.enter_next(thread, 0));
+        (0..self.program.thread_count()).for_each(|one| self.enter_next(ThreadId(one as u16), 0));
         loop {
-            let pollers = self.pollers.as_flattened().iter().filter_map(|one| one.next);
-            let kernels = self.multiprocessors.iter().map(Multiprocessors::next);
             let events = self.events.iter().map(|event| event.0);
-            let mut next = pollers.chain(kernels).chain(events).min().unwrap_or(u64::MAX);
+            let polls = self.engines.iter().filter_map(|engine| engine.next_poll);
+            let blocks = self.engines.iter().flat_map(|engine| &engine.batches);
+            let next = events.chain(polls).chain(blocks.map(|batch: &Batch| batch.end)).min();
+            let mut next = next.unwrap_or(u64::MAX);
             if next > self.now {
                 self.fill_engines();
                 next = next.min(self.next_copy());
@@ -151,103 +123,168 @@ impl<'p> Simulator<'p> {
             if next == u64::MAX {
                 return self.now;
             }
+            for call in self.under_way() {
+                self.ops[call].left -= (next - self.now) as f64 * self.ops[call].speed;
+            }
             self.now = next;
-            self.step();
-        }
-    }
-
-    /// Handles what is due now: the ends of copies, those of kernels, polls, and then events in the
-    /// order in which they were scheduled.
-    fn step(&mut self) {
-        let now = self.now;
-        self.end_copies();
-        for device in 0..self.multiprocessors.len() {
-            let frees_room = self.multiprocessors[device].next() <= now;
-            while let Some((call, started)) = self.multiprocessors[device].end(now) {
-                self.finish(call, started);
-            }
-            if frees_room {
-                self.multiprocessors[device].dispatch(now);
-            }
-        }
-        self.poll();
-        loop {
-            let due = self.events.iter().enumerate().filter(|(_, event)| event.0 <= now);
-            let Some((place, _)) = due.min_by_key(|(place, event)| (event.0, *place)) else {
-                return;
-            };
-            match self.events.remove(place).1 {
-                Event::TakesEffect(thread) => self.take_effect(thread),
-                Event::Returns(thread) => {
-                    self.threads[thread].reached = now;
-                    self.resume();
-                    self.leave(thread);
-                }
-                Event::Joins(call) => self.join(call),
-                Event::IsMissed(call) => self.miss(call),
-                Event::Begins(call) => self.begin_kernel(self.device_of(call)),
-                Event::Dispatches(call) => {
-                    let (device, work) = (self.device_of(call), self.work(call));
-                    let Work::Kernel { blocks, .. } = work else { panic!("a kernel") };
-                    let priority = self.stream(call).traits.priority;
-                    self.multiprocessors[device].queue_up(call, priority, blocks, now);
-                }
-                Event::Ends(call) => {
-                    let lasts = match self.work(call) {
-                        Work::Staged { duration, .. } => duration,
-                        Work::Inline { duration } | Work::OnDevice { duration } => duration,
-                        _ => panic!("it uses no engine"),
-                    };
-                    let started = now.saturating_sub(lasts.nanos()).max(self.stream(call).cleared);
-                    self.finish(call, started);
-                }
+            self.end_copies();
+            self.end_blocks();
+            self.poll();
+            while let Some(due) = self.events.iter().position(|event| event.0 == self.now) {
+                let (_, happens, call) = self.events.remove(due);
+                happens(self, call);
             }
         }
     }
 
-    pub fn cost(&self, call: usize) -> &CallCost {
-        let inline = self.prices.inline_cost_of(call).filter(|_| self.inline[call]);
-        inline.unwrap_or_else(|| self.prices.cost_of(call))
+    pub fn schedule(&mut self, time: u64, happens: Happens<'p>, call: usize) {
+        self.events.push((time, happens, call));
     }
 
-    pub fn work(&self, call: usize) -> Work {
-        self.cost(call).work
+    pub fn schedule_or_now(&mut self, time: u64, happens: Happens<'p>, call: usize) {
+        if time > self.now { self.schedule(time, happens, call) } else { happens(self, call) }
     }
 
-    pub fn stream(&self, call: usize) -> &Stream {
-        &self.streams[self.lanes[call].expect("it has a stream")]
+    /// The place of an operation's engine.
+    pub fn engine_of(&self, call: usize) -> usize {
+        self.ops[call].device * KINDS + self.ops[call].kind.expect("an operation") as usize
     }
 
-    pub fn device_of(&self, call: usize) -> usize {
-        self.stream(call).traits.device.0
-    }
-
-    pub fn kind_of(&self, call: usize) -> Option<OperationKind> {
-        if self.inline[call] { Some(OperationKind::Kernel) } else { self.usual_kind_of(call) }
-    }
-
-    /// The kind of an operation if its data does not travel with its command.
-    pub fn usual_kind_of(&self, call: usize) -> Option<OperationKind> {
-        match self.prices.cost_of(call).work {
-            Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
-                Some(OperationKind::of_copy(direction))
-            }
-            Work::PeerCopy { .. } => Some(OperationKind::PeerCopy),
-            Work::Kernel { .. } | Work::Inline { .. } | Work::OnDevice { .. } => {
-                Some(OperationKind::Kernel)
-            }
-            Work::Record | Work::Wait | Work::Nothing => None,
-        }
-    }
-
-    /// The first call of a stream that is not over, if it has been issued.
-    pub fn head(&self, stream: usize) -> Option<usize> {
-        let Stream { calls, passed, .. } = &self.streams[stream];
-        calls.get(*passed).copied().filter(|&call| self.issued[call].is_some())
+    pub fn issued(&self, call: usize) -> u64 {
+        self.ops[call].issued.expect("it was issued")
     }
 
     /// When an operation reaches the device.
     pub fn arrival(&self, call: usize) -> u64 {
-        self.issued[call].expect("issued") + self.cost(call).latency.nanos()
+        self.issued(call) + self.costs[call].latency.nanos()
+    }
+
+    pub fn is_over(&self, call: usize) -> bool {
+        self.ops[call].ending.is_some()
+    }
+
+    /// A thread enters its next call, from `first` on.
+    fn enter_next(&mut self, thread: ThreadId, first: usize) {
+        let is_its_own = |call: &usize| self.program.thread_of(*call) == thread;
+        let mut calls = (first..self.ops.len()).filter(is_its_own);
+        let Some(call) = calls.find(|&call| !self.costs[call].in_graph) else { return };
+        let inline = self.prices.inline_cost_of(call).copied();
+        if let (Some(lane), Some(inline)) = (self.ops[call].lane, inline) {
+            let is_drained = self.head(lane).is_none();
+            if !is_drained || self.cleared(call) > self.resumed {
+                self.resume();
+            }
+            if is_drained {
+                (self.costs[call], self.ops[call].kind) = (inline, Some(Kernel));
+            }
+        }
+        let cost = self.costs[call];
+        let depends = inline.is_some() || cost.waits != Waits::No;
+        let host = if depends { cost.host } else { self.prices.host_time(call) };
+        let reached = self.now + host.nanos();
+        self.ops[call].host = [self.now, reached];
+        // The nodes of a graph start while it is launched.
+        let mut launched = self.now + cost.latency.nanos();
+        let mut node = call + 1;
+        while self.costs.get(node).is_some_and(|cost| cost.in_graph) {
+            launched += self.costs[node].host.nanos();
+            self.issue(node, launched);
+            node += 1;
+        }
+        let time = reached.saturating_sub(cost.then.nanos()).max(self.now);
+        self.schedule(time, Self::take_effect, call);
+    }
+
+    /// The only host thread goes on after something that it had to wait for.
+    fn resume(&mut self) {
+        if self.program.thread_count() == 1 {
+            self.resumed = self.now;
+            self.come_to_arrivals(self.now);
+        }
+    }
+
+    fn issue(&mut self, call: usize, time: u64) {
+        self.ops[call].issued = Some(time);
+        self.order.push(call);
+        let lane = self.ops[call].lane.filter(|&lane| self.head(lane) == Some(call));
+        self.advance(lane.into_iter().collect());
+        if self.program.thread_count() == 1 {
+            self.ring_doorbell(call);
+        }
+    }
+
+    fn take_effect(&mut self, call: usize) {
+        self.issue(call, self.now);
+        if self.program.thread_count() > 1 {
+            self.come_to_arrivals(self.now.saturating_sub(1));
+        }
+        self.release_threads();
+        let [_, reached] = self.ops[call].host;
+        if !self.has_happened(call) {
+            self.ops[call].waits = true;
+        } else if self.costs[call].waits != Waits::Staging {
+            // Staging says itself when the host returns.
+            match reached > self.now {
+                true => self.schedule(reached, Self::return_from, call),
+                false => self.leave(call),
+            }
+        }
+    }
+
+    pub fn return_from(&mut self, call: usize) {
+        self.ops[call].host[1] = self.now;
+        self.resume();
+        self.leave(call);
+    }
+
+    fn leave(&mut self, call: usize) {
+        self.ops[call].has_returned = true;
+        self.release_threads();
+        self.enter_next(self.program.thread_of(call), call + 1);
+    }
+
+    /// Whether what the host waits for in a call is over.
+    fn has_happened(&self, call: usize) -> bool {
+        let is_drained = |lane: usize| self.head(lane).is_none();
+        match self.costs[call].waits {
+            Waits::No | Waits::Staging => true,
+            Waits::Stream => self.program.body[call].stream().is_none_or(|one| is_drained(one.0)),
+            Waits::Event => self.record_for(call).is_none_or(|record| self.is_over(record)),
+            Waits::Device(only) => {
+                let is_meant = |lane: &usize| only.is_none_or(|id| id == self.traits[*lane].device);
+                (0..self.traits.len()).filter(is_meant).all(is_drained)
+            }
+            Waits::Thread(other) => {
+                let is_its_own = |call: &usize| self.program.thread_of(*call).0 == other;
+                (0..call).filter(is_its_own).all(|call| self.ops[call].has_returned)
+            }
+        }
+    }
+
+    /// Wakes up threads that need not wait any longer.
+    pub fn release_threads(&mut self) {
+        let may_go_on = |call: &usize| self.ops[*call].waits && self.has_happened(*call);
+        let mut calls: Vec<usize> = (0..self.ops.len()).filter(may_go_on).collect();
+        calls.sort_by_key(|&call| self.program.thread_of(call));
+        for call in calls {
+            let CallCost { waits, wake, then, .. } = self.costs[call];
+            let [_, reached] = self.ops[call].host;
+            let is_thread = matches!(waits, Waits::Thread(_));
+            let is_awake = !is_thread && self.now + then.nanos() <= reached;
+            let time = if is_awake { reached } else { self.now + (wake + then).nanos() };
+            self.ops[call].waits = false;
+            self.schedule(time, Self::return_from, call);
+        }
+    }
+}
+
+fn kind_of(work: &Work) -> Option<OperationKind> {
+    match work {
+        Work::Copy { direction, .. } | Work::Staged { direction, .. } => {
+            Some(OperationKind::of_copy(*direction))
+        }
+        Work::PeerCopy { .. } => Some(OperationKind::PeerCopy),
+        Work::Kernel { .. } | Work::Inline { .. } | Work::OnDevice { .. } => Some(Kernel),
+        Work::Record | Work::Wait | Work::Nothing => None,
     }
 }
