@@ -1,11 +1,11 @@
 //! `hallway calibrate`: measure and fit.
 
-use super::fit::{FittingShown, fitted};
+use super::fit::{FITTING_STAGES, fitted, show_fitting};
 use super::outputs::check_outputs;
 use super::own_kernels::{self, ScenarioArguments};
 use super::profiles::{LoadedProfile, deliver, in_folder};
 use super::progress::Progress;
-use super::terminal::{interrupts, width};
+use super::terminal::{interrupts, unless_stopped, width};
 use super::{Failure, Outcome, new_process};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
 use crate::compare::DriftAnswer;
@@ -19,12 +19,11 @@ use crate::samples::{CalibrationExtent, Provenance, Samples};
 use crate::study::{Calibration, CalibrationError, Phase, drifts};
 use crate::units::Bytes;
 use clap::Args;
-use miette::miette;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 #[derive(Debug, Args)]
 pub(super) struct CalibrateArguments {
@@ -103,7 +102,11 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let mut calibration =
         Calibration::new(machine, (&device, &team), folder).with_first_uses(first_uses);
     let growing = calibration.growing();
-    let failed = |error| failure(error, |e| how_to_go_on(e, arguments, &growing));
+    let how = going_on(arguments, &growing);
+    let interrupted =
+        |error: &_| format!("hallway: {error}; any existing profile is unchanged\n{how}");
+    let failed = |error| failure(error, interrupted);
+    let has_measurements = || Samples::load(&growing).is_ok_and(|it| !it.measurements.is_empty());
     if arguments.resume {
         calibration.resume().map_err(failed)?;
     }
@@ -114,17 +117,13 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
     let calibrated = calibration.run(&mut |phase| shown.phase(phase));
     drop(shown);
     let (samples, profile) = calibrated.map_err(|error| match failed(error) {
-        Failure { kind: ProblemKind::Machine, report } if has_measurements(&growing) => {
-            let how = going_on(arguments, &growing);
-            Failure::machine(miette!(
-                help = format!("the measurements taken so far are kept\n{how}"),
-                "{report}"
-            ))
+        Failure { kind: ProblemKind::Machine, report } if has_measurements() => {
+            let help = format!("the measurements taken so far are kept\n{how}");
+            Failure::told(ProblemKind::Machine, report, help)
         }
         other => other,
     })?;
-    fitted(&path, &samples, &profile)?;
-    Ok(Outcome::Done)
+    fitted(&path, &samples, &profile)
 }
 
 /// The failure of work that does not listen to interrupts.
@@ -134,18 +133,14 @@ fn plain(error: CalibrateError) -> Failure {
 
 /// The failure of a calibration, with what to say if the user interrupted it.
 fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> String) -> Failure {
-    let refused = |help: &str, error: &CalibrationError| {
-        Failure::input(miette!(help = help.to_owned(), "{error}"))
-    };
     match error {
-        CalibrationError::NothingToResume { .. } => refused(
-            "drop --resume to start a new calibration, or name another folder with \
-             --output",
-            &error,
+        CalibrationError::NothingToResume { .. } => Failure::refused(
+            error,
+            "drop --resume to start a new calibration, or name another folder with --output",
         ),
-        CalibrationError::CannotResume { .. } => refused(
+        CalibrationError::CannotResume { .. } => Failure::refused(
+            error,
             "use the same machine and options as before, or drop --resume to start over",
-            &error,
         ),
         CalibrationError::CannotWrite { path, source } => {
             Failure::unwritten(path.display(), &source)
@@ -187,15 +182,6 @@ fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure
     Ok(if changed { Outcome::CheckFailed } else { Outcome::Done })
 }
 
-fn how_to_go_on(error: &CalibrateError, arguments: &CalibrateArguments, growing: &Path) -> String {
-    let how = going_on(arguments, growing);
-    format!("hallway: {error}; any existing profile is unchanged\n{how}")
-}
-
-fn has_measurements(growing: &Path) -> bool {
-    Samples::load(growing).is_ok_and(|samples| !samples.measurements.is_empty())
-}
-
 fn going_on(arguments: &CalibrateArguments, growing: &Path) -> String {
     let CalibrateArguments { gpu, gpus, threads, seed, quick, managed, .. } = arguments;
     let output = arguments.folder();
@@ -227,10 +213,10 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
             device.nth(gpus - 1)?;
             Ok(gpus)
         }
-        Some(gpus) => Err(Failure::input(miette!(
-            help = format!("write a number from 1 to {MOST_DEVICES}"),
-            "--gpus {gpus}: cannot calibrate this many GPUs together"
-        ))),
+        Some(gpus) => Err(Failure::refused(
+            format!("--gpus {gpus}: cannot calibrate this many GPUs together"),
+            format!("write a number from 1 to {MOST_DEVICES}"),
+        )),
     }
 }
 
@@ -239,12 +225,10 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = MOST_CPU_THREADS;
     match threads {
-        Some(threads) if !(1..=most).contains(&(threads as u64)) => {
-            Err(Failure::input(miette::miette!(
-                help = "write a number in this range, or drop --threads to use all threads",
-                "--threads {threads}: must be between 1 and {most}"
-            )))
-        }
+        Some(threads) if !(1..=most).contains(&(threads as u64)) => Err(Failure::refused(
+            format!("--threads {threads}: must be between 1 and {most}"),
+            "write a number in this range, or drop --threads to use all threads",
+        )),
         other => Team::new(other.unwrap_or(available)).map_err(Failure::of_machine),
     }
 }
@@ -252,7 +236,7 @@ pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
 /// Shows how far a calibration has come, and notices when the user interrupts.
 struct Shown {
     measuring: Option<Progress>,
-    fitting: Option<FittingShown>,
+    fitting: Option<Progress>,
     is_stopped: Arc<AtomicBool>,
 }
 
@@ -271,11 +255,9 @@ impl Shown {
             bar.tally().add((done as u64).saturating_sub(bar.tally().done()));
         } else {
             self.measuring = None;
-            self.fitting.get_or_insert_with(FittingShown::new).phase(phase);
+            let fitting = || Progress::over_stages(FITTING_STAGES);
+            show_fitting(self.fitting.get_or_insert_with(fitting), phase);
         }
-        match self.is_stopped.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        unless_stopped(&self.is_stopped)
     }
 }

@@ -77,11 +77,13 @@ fn mistakes(path: &Path, kind: FileKind) -> Vec<Report> {
         }
         FileKind::Profile => only(Profile::load(path)),
         FileKind::Samples | FileKind::Table => match Samples::load(path) {
-            Ok(samples) if samples.measurements.is_empty() => vec![miette::miette!(
-                help = "calibrate again, or replace each `?` with a time",
-                "{}: contains no measurements",
-                path.display()
-            )],
+            Ok(samples) if samples.measurements.is_empty() => {
+                let what = format!("{}: contains no measurements", path.display());
+                vec![
+                    Failure::refused(what, "calibrate again, or replace each `?` with a time")
+                        .report,
+                ]
+            }
             found => only(found),
         },
     }

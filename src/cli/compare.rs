@@ -50,12 +50,11 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
 
 fn intervals<'p>(profile: &'p Profile, path: &Path) -> Result<&'p Intervals, Failure> {
     let missing = || {
-        Failure::input(miette::miette!(
-            help = "calibrate without --quick; if an older version of hallway took the samples in \
-                    two passes, `hallway fit` computes the intervals",
-            "{} has no intervals: they need a calibration in two passes",
-            path.display()
-        ))
+        Failure::refused(
+            format!("{} has no intervals: they need a calibration in two passes", path.display()),
+            "calibrate without --quick; if an older version of hallway took the samples in two \
+             passes, `hallway fit` computes the intervals",
+        )
     };
     profile.intervals.as_ref().ok_or_else(missing)
 }

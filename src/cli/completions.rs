@@ -1,7 +1,6 @@
 //! `hallway completions`: what a shell needs to complete commands, options and files.
 
-use super::profiles::deliver;
-use super::{Arguments, Failure, Outcome};
+use super::{Arguments, Failure, Outcome, print};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
@@ -27,6 +26,5 @@ pub(super) struct CompletionsArguments {
 pub(super) fn run(arguments: &CompletionsArguments) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut Arguments::command(), "hallway", &mut script);
-    deliver(&String::from_utf8_lossy(&script), None)?;
-    Ok(Outcome::Done)
+    print(&String::from_utf8_lossy(&script))
 }

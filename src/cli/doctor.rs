@@ -8,6 +8,7 @@ use crate::host;
 use crate::profile::Profile;
 use crate::report::{Diagnosis, Finding, GpuFound, date, json};
 use clap::Args;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Shown below the arguments.
@@ -30,8 +31,8 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
             gpus
         }
         Err(error) => {
-            let (cost, fix) =
-                ("calibrate and verify do not run; evaluate works", "install or free a GPU");
+            let cost = "calibrate and verify do not run; evaluate works";
+            let fix = "install or free a GPU";
             findings.push(Finding::missing("GPU", error.to_string(), cost, fix));
             Vec::new()
         }
@@ -112,7 +113,7 @@ fn gpus() -> Result<Vec<GpuFound>, GpuError> {
     (0..first.visible()).map(describe).collect()
 }
 
-fn gpu(gpu: &GpuFound) -> Vec<Finding> {
+fn gpu(gpu: &GpuFound) -> impl Iterator<Item = Finding> + use<> {
     let what = format!("GPU {}", gpu.index);
     let link = gpu.link.as_deref().unwrap_or("not reported by the system");
     let free = gpu.free_bytes.map_or(String::new(), |free| format!(" ({free} free)"));
@@ -120,18 +121,16 @@ fn gpu(gpu: &GpuFound) -> Vec<Finding> {
         "{}, {}{free}, compute capability {}, link {link}",
         gpu.name, gpu.memory_bytes, gpu.compute_capability
     );
-    let mut findings = vec![Finding::ok(&what, found)];
-    findings.extend(match gpu.other_processes {
-        Some(0) => Some(Finding::ok("  other processes", "none")),
-        Some(others) => Some(Finding::attention(
+    let others = gpu.other_processes.map(|others| match others {
+        0 => Finding::ok("  other processes", "none"),
+        others => Finding::attention(
             "  other processes",
             others.to_string(),
             "they distort the times that a calibration measures",
             "stop them, or calibrate another GPU with --gpu",
-        )),
-        None => None,
+        ),
     });
-    findings
+    std::iter::once(Finding::ok(&what, found)).chain(others)
 }
 
 fn memory() -> Finding {
@@ -160,38 +159,34 @@ fn pages() -> [Finding; 2] {
 }
 
 fn locked() -> Finding {
-    const WHAT: &str = "locked memory";
-    match host::locked_limit() {
-        None => Finding::ok(WHAT, "no limit"),
+    let found = host::locked_limit().map_or("no limit".to_owned(), |most| {
         // CUDA's driver pins memory by itself, and is not held to it.
-        Some(most) => {
-            Finding::ok(WHAT, format!("{most} (`ulimit -l`), which does not apply to CUDA"))
-        }
-    }
+        format!("{most} (`ulimit -l`), which does not apply to CUDA")
+    });
+    Finding::ok("locked memory", found)
 }
 
 fn numa(gpus: &[GpuFound]) -> Finding {
     const WHAT: &str = "NUMA nodes";
     let nodes = host::describe().numa_nodes;
     let here = host::nodes_of_process();
-    let shown = here.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let listed = |nodes: &BTreeSet<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>();
+    let may_run = format!("{nodes}; this process may run on {}", listed(&here).join(", "));
     let far = gpus.iter().find_map(|gpu| {
         let near = host::numbers(gpu.numa_nodes.as_deref()?);
         here.iter().any(|node| !near.contains(node)).then_some((gpu.index, near))
     });
     match far {
         Some((gpu, near)) if nodes > 1 && !near.is_empty() => {
-            let near = near.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            let near = listed(&near).join(",");
             Finding::attention(
                 WHAT,
-                format!(
-                    "{nodes}; this process may run on {shown}; GPU {gpu} is attached to {near}"
-                ),
+                format!("{may_run}; GPU {gpu} is attached to {near}"),
                 "copies are slower if the memory is on a node far from the GPU",
                 &format!("numactl --cpunodebind={near} --membind={near} hallway ..."),
             )
         }
-        _ => Finding::ok(WHAT, format!("{nodes}; this process may run on {shown}")),
+        _ => Finding::ok(WHAT, may_run),
     }
 }
 
@@ -218,10 +213,8 @@ fn governor() -> Finding {
 fn profile(gpus: &[GpuFound]) -> Finding {
     const WHAT: &str = "profile";
     const CALIBRATE: &str = "hallway calibrate";
-    let found = newest(Path::new(CALIBRATIONS)).and_then(|path| {
-        let profile = Profile::load(&path)?;
-        Ok((path, profile.machine))
-    });
+    let found = newest(Path::new(CALIBRATIONS))
+        .and_then(|path| Ok((path.clone(), Profile::load(&path)?.machine)));
     let Ok((path, machine)) = found else {
         return Finding::attention(
             WHAT,

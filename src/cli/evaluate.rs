@@ -1,28 +1,28 @@
 //! `hallway evaluate`: predict and rank every plan.
 
-mod gate;
 mod machines;
-pub(super) mod what_if;
 
 use super::outputs::check_outputs;
-use super::profiles::{Predictor, check_runs_count, deliver, write_whole};
+use super::profiles::{LoadedProfile, Predictor, check_runs_count, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{AnswerFormat, Asked, show, sweep};
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
-use crate::findings::{Assessment, InBrief};
+use crate::files;
+use crate::findings::{Assessment, InBrief, Turning, WhatIf};
 use crate::kernels::Kernel;
-use crate::report::{Evaluation, Rows, json, trace};
+use crate::report::{Baseline, Evaluation, Limits, Rows, json, trace};
 use crate::scenario::Workload;
 use crate::search::{
     Ranking, break_even_counted, candidates_for, deciding_times, shortages, task_bound,
 };
 use crate::study::{Shard, TRIAL_KERNELS};
-use crate::what_if::Variation;
+use crate::what_if::{Variation, Varied, turning_factor, vary};
 use clap::{Args, ValueHint};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Shown below the arguments.
 const NARROW: &str = "\
@@ -80,7 +80,7 @@ pub(super) struct EvaluateArguments {
     /// `verdict` (the verdict changed) or `missing` (a scenario is in only one of the two results);
     /// repeatable [default: slower=5%,verdict]
     #[arg(long, value_name = "WHAT", requires = "baseline", value_delimiter = ',')]
-    fail_if: Vec<gate::FailIf>,
+    fail_if: Vec<FailIf>,
     /// Fit the text into this many columns [default: $COLUMNS, else the width of the terminal, else
     /// 80]
     #[arg(long, value_name = "COLUMNS",
@@ -113,23 +113,21 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         return swept(arguments, asked);
     }
     if arguments.format == AnswerFormat::Csv {
-        return Err(Failure::input(miette::miette!(
-            help = "add --sweep, or use --format json",
-            "--format csv only works with --sweep"
-        )));
+        let help = "add --sweep, or use --format json";
+        return Err(Failure::refused("--format csv only works with --sweep", help));
     }
     if arguments.predicting.profile.len() > 1 || !arguments.price.is_empty() {
         return machines::run(arguments);
     }
     let predicting = &arguments.predicting;
-    gate::check_limits(&arguments.fail_if)?;
-    let baseline = gate::baseline(arguments)?;
+    check_limits(&arguments.fail_if)?;
+    let baseline = arguments.baseline.as_deref().map(baseline).transpose()?;
     let found = predicting.profile()?;
     let workloads = predicting.contests()?;
     let inputs = predicting.inputs([&found], &workloads).chain(arguments.baseline.as_deref());
     let outputs = [&arguments.output, &arguments.trace].into_iter().flatten();
     check_outputs(inputs, outputs.map(PathBuf::as_path))?;
-    what_if::check(&workloads, &found, &arguments.what_if)?;
+    check_changes(&workloads, &found, &arguments.what_if)?;
     let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()));
     let predictor = predicting.predictor(&found, &progress);
     let questions = Questions {
@@ -150,7 +148,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let mut evaluation = Evaluation::new(of, predicting.draws(), scenarios);
     if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
         let path = path.display().to_string();
-        evaluation = evaluation.against((&path, baseline), gate::limits(&arguments.fail_if));
+        evaluation = evaluation.against((&path, baseline), limits(&arguments.fail_if));
     }
     let text = match arguments.format {
         AnswerFormat::Table => {
@@ -217,7 +215,7 @@ pub(super) fn evaluated(
         assessment = assessment.without_trials_of(untried);
     }
     let what_if = questions.what_if.iter();
-    let what_if = what_if.map(|variation| what_if::ask(predictor, workload, runs, variation));
+    let what_if = what_if.map(|variation| changed_answer(predictor, workload, runs, variation));
     let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
     Ok((assessment.varied(InBrief::of(&ranking, runs), what_if), ranking))
 }
@@ -225,8 +223,113 @@ pub(super) fn evaluated(
 /// A share from 0 to 1, as in `5%`.
 fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    let share = percent.filter(|percent| (0.0..=100.0).contains(percent));
-    share
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "write a percentage, such as `5%`".to_owned())
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    Ok(percent.ok_or("write a percentage, such as `5%`")? / 100.0)
+}
+
+/// What fails the check, as a user names it.
+#[derive(Debug, Clone, Copy)]
+enum FailIf {
+    Slower(f64),
+    Verdict,
+    Missing,
+}
+
+impl FromStr for FailIf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim().split_once('=') {
+            None if text.trim() == "verdict" => Ok(Self::Verdict),
+            None if text.trim() == "missing" => Ok(Self::Missing),
+            Some(("slower", share)) => self::share(share).map(Self::Slower),
+            _ => Err("write `slower=5%`, `verdict` or `missing`".to_owned()),
+        }
+    }
+}
+
+/// What fails: by default, a fastest plan that is over 5% slower and another verdict.
+fn limits(asked: &[FailIf]) -> Limits {
+    const USUAL: [FailIf; 2] = [FailIf::Slower(0.05), FailIf::Verdict];
+    let mut limits = Limits { slower: None, verdict: false, missing: false };
+    for one in if asked.is_empty() { &USUAL } else { asked } {
+        match one {
+            FailIf::Slower(share) => limits.slower = Some(*share),
+            FailIf::Verdict => limits.verdict = true,
+            FailIf::Missing => limits.missing = true,
+        }
+    }
+    limits
+}
+
+/// Refuses two shares for one thing: it would depend on their order which of them counts.
+fn check_limits(asked: &[FailIf]) -> Result<(), Failure> {
+    let shares = asked.iter().filter(|one| matches!(one, FailIf::Slower(_))).count();
+    if shares < 2 {
+        return Ok(());
+    }
+    Err(Failure::refused(format!("--fail-if has `slower=` {shares} times"), "keep one of them"))
+}
+
+/// Bytes of an evaluation: thousands of scenarios.
+const LARGEST_BASELINE: u64 = 256 << 20;
+
+/// Reads an earlier evaluation.
+fn baseline(path: &Path) -> Result<Baseline, Failure> {
+    let refused = |problem: String| {
+        Failure::refused(
+            format!("{} cannot be used as a baseline: {problem}", path.display()),
+            "write one with `hallway evaluate SCENARIO... --format json --output FILE`",
+        )
+    };
+    let text = files::read(path, LARGEST_BASELINE).map_err(|error| refused(error.to_string()))?;
+    Baseline::read(&text).map_err(refused)
+}
+
+/// Refuses what cannot be changed before anything is predicted.
+pub(super) fn check_changes(
+    workloads: &[Workload],
+    found: &LoadedProfile,
+    variations: &[Variation],
+) -> Result<(), Failure> {
+    for workload in workloads {
+        for variation in variations {
+            varied(workload, found, variation)?;
+        }
+    }
+    Ok(())
+}
+
+fn varied(
+    workload: &Workload,
+    found: &LoadedProfile,
+    variation: &Variation,
+) -> Result<Varied, Failure> {
+    vary(&found.profile, workload, variation).map_err(|problem| {
+        let what = format!("--what-if {variation}, `{}`: {problem}", workload.name);
+        Failure::input(miette::Report::msg(what))
+    })
+}
+
+/// The answer if something were different.
+fn changed_answer(
+    predictor: Predictor<'_>,
+    workload: &Workload,
+    runs: u64,
+    variation: &Variation,
+) -> Result<WhatIf, Failure> {
+    let found = predictor.found;
+    let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
+    let there = LoadedProfile { profile, path: found.path.clone() };
+    let ranking = Predictor { found: &there, ..predictor }.ranking(&changed);
+    check_runs_count(&changed, &ranking, runs)?;
+    let unknown = ranking.unknown.first().filter(|_| ranking.plans.is_empty());
+    let turn = turning_factor(&found.profile, workload, variation);
+    Ok(WhatIf {
+        change: variation.to_string(),
+        answer: InBrief::of(&ranking, runs),
+        turning: turn.map(|turn| Turning::of(turn.as_ref())),
+        assumptions,
+        unknown: unknown.map(|(_, unknown)| unknown.to_string()),
+    })
 }

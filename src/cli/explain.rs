@@ -1,10 +1,10 @@
 //! `hallway explain`: what one plan does.
 
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, load, write_whole};
+use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome, Predicting};
+use super::{Failure, Outcome, Predicting, print};
 use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
@@ -48,10 +48,8 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let scenario = arguments.scenario.clone();
     let predicting = Predicting::one_scenario(scenario, arguments.profile.clone());
     // A profile that is not needed says where the time goes if there is one.
-    let found = match arguments.needs_profile() {
-        true => Some(predicting.profile()?),
-        false => predicting.profile().ok(),
-    };
+    let found = predicting.profile();
+    let found = if arguments.needs_profile() { Some(found?) } else { found.ok() };
     let profile = found.iter().map(|found| &found.path);
     let inputs = [&arguments.scenario].into_iter().chain(profile).chain(&workload.files);
     check_outputs(inputs.map(PathBuf::as_path), arguments.program.as_deref())?;
@@ -70,8 +68,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
         let text = explained(arguments, &workload, plan, found.as_ref(), width)?;
         Ok(format!("{head}{text}"))
     });
-    deliver(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"), None)?;
-    Ok(Outcome::Done)
+    print(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"))
 }
 
 /// What one plan does, and when, if a machine is known.
@@ -88,11 +85,8 @@ fn explained(
         Some(Ok(timeline)) if arguments.times => Timed::Listed(timeline),
         Some(Ok(timeline)) => Timed::Divided(timeline),
         Some(Err(error)) if arguments.times => {
-            return Err(Failure::input(miette::miette!(
-                help = "leave out --times, or name another profile",
-                "`{}` cannot be predicted: {error}",
-                plan.name()
-            )));
+            let what = format!("`{}` cannot be predicted: {error}", plan.name());
+            return Err(Failure::refused(what, "leave out --times, or name another profile"));
         }
         Some(Err(_)) | None => Timed::No,
     };
@@ -128,11 +122,10 @@ fn chosen(
     let progress = Progress::over_stages(1);
     let ranking = predicting.predictor(found, &progress).ranking(workload);
     let Some(best) = ranking.winner() else {
-        return Err(Failure::input(miette::miette!(
-            help = "name a plan with --plan; `hallway evaluate` says why none can be predicted",
-            "no plan of `{}` can be predicted",
-            workload.name
-        )));
+        return Err(Failure::refused(
+            format!("no plan of `{}` can be predicted", workload.name),
+            "name a plan with --plan; `hallway evaluate` says why none can be predicted",
+        ));
     };
     let on_gpu = ranking.best_on_gpu().filter(|_| best.is_cpu());
     let shown = |(chosen, of_gpu): (&Ranked, bool)| {
@@ -144,12 +137,10 @@ fn chosen(
 /// The plan of this name. What comes after a comma may be left out where that is clear.
 fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Failure> {
     if let Some(refusal) = found.refused.iter().find(|one| one.strategy.to_string() == name) {
-        return Err(Failure::input(miette::miette!(
-            help = "`hallway evaluate --all` lists the available plans",
-            "`{}` has no plan `{name}`: {}",
-            workload.name,
-            refusal.reason
-        )));
+        return Err(Failure::refused(
+            format!("`{}` has no plan `{name}`: {}", workload.name, refusal.reason),
+            "`hallway evaluate --all` lists the available plans",
+        ));
     }
     let names: Vec<String> = found.plans.iter().map(|plan| plan.name()).collect();
     let beginning = format!("{name}, ");
@@ -158,11 +149,10 @@ fn named(workload: &Workload, found: Candidates, name: &str) -> Result<Plan, Fai
     let only = shortened.next().filter(|_| shortened.next().is_none());
     exact.or(only).and_then(|at| found.plans.into_iter().nth(at)).ok_or_else(|| {
         let near = nearest(name, &names).join("`, `");
-        Failure::input(miette::miette!(
-            help = format!("similar names: `{near}`; `hallway evaluate --all` lists all plans"),
-            "`{}` has no plan `{name}`",
-            workload.name
-        ))
+        Failure::refused(
+            format!("`{}` has no plan `{name}`", workload.name),
+            format!("similar names: `{near}`; `hallway evaluate --all` lists all plans"),
+        )
     })
 }
 

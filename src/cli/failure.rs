@@ -7,9 +7,9 @@ use crate::report::{Drawn, Failed, Problem, ProblemKind, json_line};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
 use crate::study::TrialError;
-use miette::{Diagnostic, LabeledSpan, MietteDiagnostic, Report, SourceCode, miette};
+use miette::{Diagnostic, MietteDiagnostic, Report};
 use std::ffi::OsString;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal};
 
 /// A failure that ends a command: its exit code goes by its kind.
@@ -19,22 +19,11 @@ pub(super) struct Failure {
     pub report: Report,
 }
 
-/// How failures are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FailureFormat {
-    Words,
-    Json,
-}
-
-impl FailureFormat {
-    /// JSON if the arguments ask for it, whether or not the rest of them makes sense.
-    pub fn asked_for(arguments: &[OsString]) -> Self {
-        let words = arguments.iter().map(|argument| argument.to_str().unwrap_or_default());
-        let words: Vec<&str> = words.take_while(|&word| word != "--").collect();
-        let asked = words.contains(&"--format=json")
-            || words.windows(2).any(|pair| pair == ["--format", "json"]);
-        if asked { Self::Json } else { Self::Words }
-    }
+/// Whether the arguments ask for JSON, even if the rest of them makes no sense.
+pub(super) fn asks_for_json(arguments: &[OsString]) -> bool {
+    let words = arguments.iter().map(|argument| argument.to_str().unwrap_or_default());
+    let words: Vec<&str> = words.take_while(|&word| word != "--").collect();
+    words.contains(&"--format=json") || words.windows(2).any(|pair| pair == ["--format", "json"])
 }
 
 impl Failure {
@@ -46,8 +35,14 @@ impl Failure {
         Self::new(ProblemKind::Input, report)
     }
 
-    pub const fn machine(report: Report) -> Self {
-        Self::new(ProblemKind::Machine, report)
+    /// What is wrong, and what to do about it.
+    pub fn told(kind: ProblemKind, what: impl Display, help: impl Into<String>) -> Self {
+        Self::new(kind, Report::new(MietteDiagnostic::new(what.to_string()).with_help(help)))
+    }
+
+    /// Input that cannot be used, and what to do about it.
+    pub fn refused(what: impl Display, help: impl Into<String>) -> Self {
+        Self::told(ProblemKind::Input, what, help)
     }
 
     /// By the user, with what to say about it.
@@ -66,17 +61,13 @@ impl Failure {
     }
 
     /// What to write to standard error.
-    pub fn shown(&self, format: FailureFormat) -> String {
+    pub fn shown(&self, in_json: bool) -> String {
         let Self { kind, report } = self;
-        match (format, kind) {
-            (FailureFormat::Json, _) => json_line(&Failed { error: Problem::new(*kind, report) }),
-            (_, ProblemKind::Usage | ProblemKind::Interrupted) => {
-                without_controls(&report.to_string())
-            }
-            (_, ProblemKind::NoGpu) => format!("hallway: this command needs a GPU: {report}"),
-            (_, ProblemKind::Input | ProblemKind::Unanswered | ProblemKind::Machine) => {
-                drawn(report)
-            }
+        match kind {
+            _ if in_json => json_line(&Failed { error: Problem::new(*kind, report) }),
+            ProblemKind::Usage | ProblemKind::Interrupted => without_controls(&report.to_string()),
+            ProblemKind::NoGpu => format!("hallway: this command needs a GPU: {report}"),
+            ProblemKind::Input | ProblemKind::Unanswered | ProblemKind::Machine => drawn(report),
         }
     }
 
@@ -93,18 +84,16 @@ impl Failure {
 
     /// A place that cannot be written is the user's to choose; one that is full is the machine's.
     pub fn unwritten(path: impl Display, error: &io::Error) -> Self {
-        let report = miette!(
-            help = "choose a writable path with enough space",
-            "cannot write {path}: {error}"
-        );
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::machine(report),
-            _ => Self::input(report),
-        }
+        let kind = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ProblemKind::Machine,
+            _ => ProblemKind::Input,
+        };
+        let what = format!("cannot write {path}: {error}");
+        Self::told(kind, what, "choose a writable path with enough space")
     }
 
-    pub fn of_machine(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Self::machine(Report::msg(error.to_string()))
+    pub fn of_machine(what: impl Display) -> Self {
+        Self::new(ProblemKind::Machine, Report::msg(what.to_string()))
     }
 }
 
@@ -152,32 +141,6 @@ pub(super) fn drawn(report: &Report) -> String {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
-    Drawn::new(&Harmless(report.as_ref()), is_coloured).to_string().trim_end().to_owned()
-}
-
-/// An error whose words do nothing to a terminal, whatever names and words of files are in them.
-#[derive(Debug)]
-struct Harmless<'e>(&'e dyn Diagnostic);
-
-impl Display for Harmless<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&without_controls(&self.0.to_string()))
-    }
-}
-
-impl std::error::Error for Harmless<'_> {}
-
-impl Diagnostic for Harmless<'_> {
-    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.0.help().map(|help| Box::new(without_controls(&help.to_string())) as Box<dyn Display>)
-    }
-
-    // What these show of a file is harmless already.
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.source_code()
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.0.labels()
-    }
+    let drawn = Drawn::new(report.as_ref(), is_coloured).cleaned_by(without_controls);
+    drawn.to_string().trim_end().to_owned()
 }

@@ -1,10 +1,10 @@
 //! `hallway fit`: fit a profile to existing samples, and say what it is like.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, in_folder};
+use super::profiles::in_folder;
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, print};
 use crate::fit::Like;
 use crate::profile::Profile;
 use crate::report;
@@ -56,8 +56,7 @@ pub(super) struct FitArguments {
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let FitArguments { samples, output, like, .. } = arguments;
     let (Some(path), Some(output)) = (samples, output) else {
-        deliver(TABLE_TEMPLATE, None)?;
-        return Ok(Outcome::Done);
+        return print(TABLE_TEMPLATE);
     };
     let lenders: Vec<PathBuf> = like.iter().map(|path| in_folder(path)).collect();
     let inputs = [path].into_iter().chain(&lenders).map(PathBuf::as_path);
@@ -68,42 +67,40 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     });
     let likes = likes.collect::<Result<Vec<Like>, Failure>>()?;
     let samples = Samples::load(path)?;
-    let shown = FittingShown::new();
-    let profile = fit_and_assess(&samples, &likes, &mut |phase| shown.phase(phase));
-    drop(shown);
-    let profile = profile.map_err(|error| Failure::input(miette::miette!("{error}")))?;
+    let progress = Progress::over_stages(FITTING_STAGES);
+    let profile = fit_and_assess(&samples, &likes, &mut |phase| show_fitting(&progress, phase));
+    drop(progress);
+    let profile =
+        profile.map_err(|error| Failure::input(miette::Report::msg(error.to_string())))?;
     profile.save(output)?;
-    fitted(output, &samples, &profile)?;
-    Ok(Outcome::Done)
+    fitted(output, &samples, &profile)
 }
 
+/// The stages that [`show_fitting`] goes through.
+pub(super) const FITTING_STAGES: usize = 4;
+
 /// Shows how far fitting and assessing have come.
-pub(super) struct FittingShown(Progress);
-
-impl FittingShown {
-    pub fn new() -> Self {
-        Self(Progress::over_stages(4))
-    }
-
-    pub fn phase(&self, phase: Phase) {
-        let Self(progress) = self;
-        match phase {
-            Phase::Measuring { .. } => {}
-            Phase::Fitting => progress.begin("fitting", 1),
-            Phase::FittingPasses => progress.begin("fitting each pass", 1),
-            Phase::PredictingTrials { done: 0, total } => {
-                progress.begin("predicting trials", total as u64);
-            }
-            Phase::PredictingTrials { done, .. } => {
-                progress.tally().add(done as u64 - progress.tally().done());
-            }
-            Phase::FindingIntervals => progress.begin("finding intervals", 1),
+pub(super) fn show_fitting(progress: &Progress, phase: Phase) {
+    match phase {
+        Phase::Measuring { .. } => {}
+        Phase::Fitting => progress.begin("fitting", 1),
+        Phase::FittingPasses => progress.begin("fitting each pass", 1),
+        Phase::PredictingTrials { done: 0, total } => {
+            progress.begin("predicting trials", total as u64);
         }
+        Phase::PredictingTrials { done, .. } => {
+            progress.tally().add(done as u64 - progress.tally().done());
+        }
+        Phase::FindingIntervals => progress.begin("finding intervals", 1),
     }
 }
 
 /// Reports a new profile: how certain it is, and the parameters that no prediction shows.
-pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Result<(), Failure> {
+pub(super) fn fitted(
+    path: &Path,
+    samples: &Samples,
+    profile: &Profile,
+) -> Result<Outcome, Failure> {
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
     let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
@@ -137,5 +134,5 @@ pub(super) fn fitted(path: &Path, samples: &Samples, profile: &Profile) -> Resul
         );
     }
     let width = width(None, None);
-    deliver(&report::folded(&(head + &report::calibration(profile, width)), width), None)
+    print(&report::folded(&(head + &report::calibration(profile, width)), width))
 }

@@ -1,8 +1,8 @@
 //! `hallway init`: a first scenario.
 
 use super::outputs::check_outputs;
-use super::profiles::{deliver, write_whole};
-use super::{Failure, Outcome};
+use super::profiles::write_whole;
+use super::{Failure, Outcome, print};
 use crate::scenario::{SCHEMA, Template};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::{Path, PathBuf};
@@ -35,28 +35,21 @@ enum Kind {
     Program,
 }
 
-impl From<Kind> for Template {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Loader => Self::Loader,
-            Kind::Kernel => Self::Kernel,
-            Kind::Layers => Self::Layers,
-            Kind::Program => Self::Program,
-        }
-    }
-}
-
 pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
-    let template = Template::from(arguments.kind);
+    let template = match arguments.kind {
+        Kind::Loader => Template::Loader,
+        Kind::Kernel => Template::Kernel,
+        Kind::Layers => Template::Layers,
+        Kind::Program => Template::Program,
+    };
     let default = || PathBuf::from(format!("{}.toml", template.name()));
     let path = arguments.path.clone().unwrap_or_else(default);
     let taken = path.symlink_metadata().is_ok();
     if taken && (!arguments.force || path.is_dir()) {
-        return Err(Failure::input(miette::miette!(
-            help = "name another file, or overwrite this one with --force",
-            "{} already exists",
-            path.display()
-        )));
+        return Err(Failure::refused(
+            format!("{} already exists", path.display()),
+            "name another file, or overwrite this one with --force",
+        ));
     }
     let name = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let schema = path.with_file_name(SCHEMA_FILE);
@@ -75,8 +68,7 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Outcome, Failure> {
          does the fastest plan do?\n  hallway check {argument}       are there mistakes in the \
          file?\n"
     );
-    deliver(&text, None)?;
-    Ok(Outcome::Done)
+    print(&text)
 }
 
 /// A path as a shell takes it for one argument (POSIX, "Shell Command Language", quoting).

@@ -1,9 +1,8 @@
 //! `hallway merge`: runs of several processes in one folder, or a sweep in one file.
 
 use super::outputs::check_outputs;
-use super::profiles::deliver;
 use super::sweep::{AnswerFormat, show};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, print};
 use crate::files;
 use crate::report::{Parts, SweepReport, Sweeping};
 use crate::runs::RunSet;
@@ -29,22 +28,17 @@ pub(super) struct MergeArguments {
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
+    let refused =
+        |what: String| Err(Failure::refused(what, "pass folders of runs, or files of a sweep"));
     if let Some(missing) = arguments.parts.iter().find(|path| !path.exists()) {
-        return Err(Failure::input(miette::miette!(
-            help = "pass folders of runs, or files of a sweep",
-            "{} does not exist",
-            missing.display()
-        )));
+        return refused(format!("{} does not exist", missing.display()));
     }
     let of_sweeps = arguments.parts.iter().filter(|path| path.is_file()).count();
     if of_sweeps == arguments.parts.len() {
         return merge_sweeps(arguments);
     }
     if of_sweeps > 0 {
-        return Err(Failure::input(miette::miette!(
-            help = "pass folders of runs, or files of a sweep",
-            "some of the parts are files and some are folders"
-        )));
+        return refused("some of the parts are files and some are folders".to_owned());
     }
     merge_runs(arguments)
 }
@@ -53,7 +47,7 @@ pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
 fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     let MergeArguments { parts, output, format } = arguments;
     let refused = |path: &Path, why: String, help: &str| {
-        Failure::input(miette::miette!(help = help.to_owned(), "{}: {why}", path.display()))
+        Failure::refused(format!("{}: {why}", path.display()), help)
     };
     check_outputs(parts.iter().map(PathBuf::as_path), [output.as_path()])?;
     let mut merged: Option<SweepReport> = None;
@@ -116,12 +110,11 @@ fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
                     merged.insert(set.scenario.clone(), (set, path));
                 }
                 Some((before, first)) => before.merge(set).map_err(|why| {
-                    Failure::input(miette::miette!(
-                        help = "pass each part once, and only parts of the same `verify`",
-                        "{} and {} cannot be merged: {why}",
-                        first.display(),
-                        path.display()
-                    ))
+                    let (one, other) = (first.display(), path.display());
+                    Failure::refused(
+                        format!("{one} and {other} cannot be merged: {why}"),
+                        "pass each part once, and only parts of the same `verify`",
+                    )
                 })?,
             }
         }
@@ -135,15 +128,13 @@ fn merge_runs(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         set.save(target)?;
         let _ = writeln!(said, "{}: runs of {} plans", target.display(), set.runs.len());
     }
-    deliver(&said, None)?;
-    Ok(Outcome::Done)
+    print(&said)
 }
 
 /// The files of runs in a folder. None may be growing still.
 fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let refused = |why: String, help: &str| {
-        Failure::input(miette::miette!(help = help.to_owned(), "{}: {why}", folder.display()))
-    };
+    let refused =
+        |why: String, help: &str| Failure::refused(format!("{}: {why}", folder.display()), help);
     let entries = std::fs::read_dir(folder)
         .map_err(|error| refused(error.to_string(), "pass folders of runs"))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -34,7 +34,7 @@ use crate::report::library;
 use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use failure::{Failure, FailureFormat};
+use failure::{Failure, asks_for_json};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -173,12 +173,12 @@ impl Outcome {
 /// anything did.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let format = FailureFormat::asked_for(&arguments);
+    let in_json = asks_for_json(&arguments);
     let outcome = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => run(&arguments.command),
         // Help and the version are answers.
         Err(error) if !error.use_stderr() => print(&error.render().to_string()),
-        Err(error) if format == FailureFormat::Words => {
+        Err(error) if !in_json => {
             let shown = without_controls(&error.render().to_string());
             let _ = write!(std::io::stderr(), "{shown}");
             Ok(Outcome::BadInput)
@@ -189,7 +189,7 @@ pub fn main() -> ExitCode {
         Ok(outcome) => outcome.code(),
         Err(failure) => {
             // Whoever closed the other end does not want to know; the code still says it.
-            let _ = writeln!(std::io::stderr(), "{}", failure.shown(format));
+            let _ = writeln!(std::io::stderr(), "{}", failure.shown(in_json));
             failure.kind.code()
         }
     };

@@ -1,8 +1,7 @@
 //! A process that is started to time its own first use of the GPU: this program again, with a
 //! command that help does not show.
 
-use super::profiles::deliver;
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, print};
 use crate::calibrate::{NewProcess, first_times, first_uses};
 use crate::samples::{CalibrationExtent, Measurement};
 use clap::Args;
@@ -44,5 +43,5 @@ pub(super) fn measure(arguments: &NewProcessArguments) -> Result<Outcome, Failur
     input.take(LARGEST_IMAGE).read_to_string(&mut image).map_err(Failure::of_machine)?;
     let times = first_times(arguments.gpu, image)?;
     let line = serde_json::to_string(&times).map_err(Failure::of_machine)?;
-    deliver(&(line + "\n"), None).map(|()| Outcome::Done)
+    print(&(line + "\n"))
 }

@@ -19,12 +19,10 @@ pub(super) fn check_outputs<'p>(
         files::check_writable(output).map_err(unwritten)?;
         let Some(file) = file(output) else { continue };
         let refused = |of_what: &str, other: &Path| {
-            Failure::input(miette::miette!(
-                help = "choose another path for the output, or move the other file",
-                "{} would overwrite {of_what}: {}",
-                output.display(),
-                other.display()
-            ))
+            Failure::refused(
+                format!("{} would overwrite {of_what}: {}", output.display(), other.display()),
+                "choose another path for the output, or move the other file",
+            )
         };
         if let Some(input) = read.get(&file) {
             return Err(refused("an input", input));

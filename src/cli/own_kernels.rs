@@ -5,17 +5,17 @@
 
 use super::outputs::check_outputs;
 use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, newest};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, print};
 use crate::calibrate::{NewProcess, ScenarioJob};
 use crate::files;
 use crate::gpu::Device;
 use crate::profile::Profile;
+use crate::report::ProblemKind;
 use crate::samples::{Measurement, Recorder, Samples};
 use crate::scenario::Workload;
 use crate::study::{Calibration, CommandJob, Wanted, with_own_models};
 use crate::units::Span;
 use clap::{Args, ValueHint};
-use miette::miette;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -94,19 +94,19 @@ pub(super) fn run(
     check_outputs(inputs, [samples_path.as_path(), profile_path.as_path()])?;
     let mut wanted = Wanted::new(&workloads, &samples, &found.profile);
     let mut text = String::new();
-    if !arguments.allow_commands && !wanted.commands.is_empty() {
+    if !arguments.allow_commands {
         for CommandJob { name, command, .. } in std::mem::take(&mut wanted.commands) {
             let command = command.join(" ");
             let _ = writeln!(
                 text,
-                "Skipped: `{command}`, the CPU version of `{name}`. --allow-commands lets \
-                 hallway run it."
+                "Skipped: `{command}`, the CPU version of `{name}`. --allow-commands lets hallway \
+                 run it."
             );
         }
     }
     if wanted.is_empty() {
         text += "Nothing to measure: the samples already cover this scenario.\n";
-        return deliver(&text, None).map(|()| Outcome::Done);
+        return print(&text);
     }
     let before = samples.measurements.len();
     let timeout = Duration::from_secs(arguments.timeout);
@@ -178,7 +178,11 @@ fn measure_kernels(
                 }
                 Ok(Answer::NoGpu(why)) => return Err(Failure::no_gpu(why)),
                 Ok(Answer::Failed(why)) => failed(job, &why),
-                Err(RecvTimeoutError::Timeout) => endless(job, timeout),
+                Err(RecvTimeoutError::Timeout) => Failure::told(
+                    ProblemKind::Machine,
+                    format!("{} did not finish within {} s", job.name(), timeout.as_secs()),
+                    "look for an endless loop, launch less work, or raise --timeout",
+                ),
                 Err(RecvTimeoutError::Disconnected) => {
                     failed(job, &format!("its process died: {}", child.last_words()))
                 }
@@ -192,27 +196,14 @@ fn measure_kernels(
 
 fn child() -> Result<Guarded, Failure> {
     let this = std::env::current_exe().map_err(Failure::of_machine)?;
-    let child = Command::new(this)
-        .arg(MEASURE)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    child.map(Guarded).map_err(Failure::of_machine)
-}
-
-/// Says that a kernel does not end.
-fn endless(job: &ScenarioJob, timeout: Duration) -> Failure {
-    let (name, seconds) = (job.name(), timeout.as_secs());
-    Failure::machine(miette!(
-        help = "look for an endless loop, launch less work, or raise --timeout",
-        "{name} did not finish within {seconds} s"
-    ))
+    let [input, output, errors] = [(); 3].map(|()| Stdio::piped());
+    let mut command = Command::new(this);
+    command.arg(MEASURE).stdin(input).stdout(output).stderr(errors);
+    command.spawn().map(Guarded).map_err(Failure::of_machine)
 }
 
 /// Says what happened to a kernel, and what to do.
 fn failed(job: &ScenarioJob, why: &str) -> Failure {
-    let name = job.name();
     let help = if why.contains("ILLEGAL_ADDRESS") || why.contains("MISALIGNED") {
         "the kernel accesses memory outside its arguments: compare `parameters`, `grid` and the \
          ranges in `reads` and `writes` with the code; `compute-sanitizer` finds the line"
@@ -223,7 +214,7 @@ fn failed(job: &ScenarioJob, why: &str) -> Failure {
     } else {
         "compare `block`, `grid`, `shared` and `parameters` with the code"
     };
-    Failure::machine(miette!(help = help, "{name} failed: {why}"))
+    Failure::told(ProblemKind::Machine, format!("{} failed: {why}", job.name()), help)
 }
 
 /// A profile is only added to on its own machine.
@@ -233,11 +224,10 @@ fn check_machine(gpu: usize, found: &LoadedProfile) -> Result<(), Failure> {
     if here == *there {
         return Ok(());
     }
-    Err(Failure::input(miette!(
-        help = "name a profile of this machine with --profile, or run `hallway calibrate` first",
-        "{} was measured on {there}, but this GPU is {here}",
-        found.path.display()
-    )))
+    Err(Failure::refused(
+        format!("{} was measured on {there}, but this GPU is {here}", found.path.display()),
+        "name a profile of this machine with --profile, or run `hallway calibrate` first",
+    ))
 }
 
 /// A child process that does not outlive its owner.
@@ -313,10 +303,9 @@ pub(super) fn measure() -> Result<Outcome, Failure> {
 fn timed(job: &CommandJob, timeout: Duration) -> Result<Measurement, Failure> {
     let failed = |why: &str| {
         let (command, name) = (job.command.join(" "), &job.name);
-        Failure::machine(miette!(
-            help = "run the command by itself; it must exit with 0",
-            "the CPU version of `{name}`, `{command}`, {why}"
-        ))
+        let what = format!("the CPU version of `{name}`, `{command}`, {why}");
+        let help = "run the command by itself; it must exit with 0";
+        Failure::told(ProblemKind::Machine, what, help)
     };
     let process = NewProcess {
         program: PathBuf::from(&job.command[0]),

@@ -5,9 +5,9 @@ use super::profiles::{Predictor, check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{Asked, sweep};
 use super::{Failure, Outcome, Predicting};
+use crate::compare::Score;
 use crate::report::{
-    Gantt, Measured, Origin, Sweeping, bandwidth, chunks, drawn_sweep, gantt, plans,
-    predicted_against_measured,
+    Pictured, Sweeping, bandwidth, chunks, drawn_sweep, gantt, plans, predicted_against_measured,
 };
 use crate::runs::RunSet;
 use crate::samples::Samples;
@@ -88,39 +88,33 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     progress.begin("drawing", 1);
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
     // By file name. Nothing is written before every input was read.
-    let mut pictures = BTreeMap::new();
-    for subject in &subjects {
-        let (name, question) = (&subject.workload.name, &subject.workload.question);
-        let Some(picture) = timeline(subject, &origin) else {
+    let (mut pictures, mut scores, mut is_complete) = (BTreeMap::new(), Vec::new(), true);
+    for Subject { workload, ranking, runs } in &subjects {
+        let name = &workload.name;
+        scores.extend(runs.as_ref().map(|runs| score(workload, ranking, runs)));
+        let of = Pictured { workload, ranking, runs: runs.as_ref(), origin: &origin };
+        // The plan on the GPU that the verdict names: one on the CPU is a single bar.
+        let Some(drawn) = ranking.best_on_gpu().or(ranking.winner()) else {
             progress
                 .note(&format!("{name}: no plan could be predicted; `hallway evaluate` says why"));
+            is_complete = false;
             continue;
         };
-        pictures.insert(picture_of(name, TIMELINE), picture);
-        let of = (name.as_str(), question.as_str(), subject.workload.runs);
-        let picture = plans(of, &subject.ranking, subject.runs.as_ref(), &origin);
-        pictures.insert(picture_of(name, PLANS), picture);
-        let cut = chunks((name, question), &subject.ranking, &origin);
-        pictures.extend(cut.map(|picture| (picture_of(name, CHUNKS), picture)));
+        pictures.insert(picture_of(name, TIMELINE), gantt(&of, drawn));
+        pictures.insert(picture_of(name, PLANS), plans(&of));
+        pictures.extend(chunks(&of).map(|picture| (picture_of(name, CHUNKS), picture)));
     }
     for one in &swept {
         pictures.insert(sweep_of(one), drawn_sweep(one, &origin));
     }
-    let with_runs = subjects.iter().filter_map(|subject| {
-        Some(score(&subject.workload, &subject.ranking, subject.runs.as_ref()?))
-    });
-    let scores: Vec<_> = with_runs.filter(|score| !score.cells.is_empty()).collect();
+    scores.retain(|score: &Score| !score.cells.is_empty());
     if !scores.is_empty() {
-        let picture = predicted_against_measured(&scores);
-        pictures.insert(ERRORS.to_owned(), picture);
+        pictures.insert(ERRORS.to_owned(), predicted_against_measured(&scores));
     }
     if let Some(samples) = &samples {
         pictures.insert(BANDWIDTH.to_owned(), bandwidth(&found.profile, samples));
     }
     drop(progress);
-    let is_drawn =
-        |subject: &Subject| pictures.contains_key(&picture_of(&subject.workload.name, TIMELINE));
-    let is_complete = subjects.iter().all(is_drawn);
     let mut written = String::new();
     for (name, picture) in &pictures {
         let path = arguments.output.join(name);
@@ -138,18 +132,4 @@ impl Subject {
         runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
         Ok(Self { workload, ranking, runs })
     }
-}
-
-/// Draws the plan on the GPU that the verdict names: a plan on the CPU is a single bar. Where its
-/// calls were timed, the measurement stands below.
-fn timeline(subject: &Subject, origin: &Origin) -> Option<String> {
-    let Subject { workload, ranking, runs } = subject;
-    let drawn = ranking.best_on_gpu().or(ranking.winner())?;
-    let identity = drawn.plan.identity();
-    let measured = runs.as_ref().and_then(|runs| {
-        let timeline = &runs.trace_of(&identity)?.timeline;
-        Some(Measured { timeline, run: runs.run_of(&identity)? })
-    });
-    let Workload { name: scenario, question, runs, .. } = workload;
-    Some(gantt(&Gantt { scenario, question, origin, runs: *runs, ranking, drawn, measured }))
 }

@@ -39,11 +39,6 @@ impl LoadedProfile {
         origin
     }
 
-    /// How many times as wide ranges have to be to hold what they are made for on this machine.
-    fn widening(&self) -> f64 {
-        ranges_held(&self.origin(), &self.profile).map_or(1.0, |held| held.widening())
-    }
-
     /// The file with the scores of the runs on this machine.
     pub fn scores(&self) -> PathBuf {
         self.runs().with_file_name("scores.json")
@@ -76,48 +71,41 @@ impl LoadedProfile {
     /// The runs of a scenario in a file.
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {
-            return Err(Failure::input(miette::miette!(
-                help = "run `hallway verify` on the profile's machine, without --recorded",
-                "no runs of `{}` next to the profile: {} does not exist",
-                workload.name,
-                path.display()
-            )));
+            let (name, path) = (&workload.name, path.display());
+            return Err(Failure::refused(
+                format!("no runs of `{name}` next to the profile: {path} does not exist"),
+                "run `hallway verify` on the profile's machine, without --recorded",
+            ));
         }
         let runs = RunSet::load(path)?;
-        if runs.scenario != workload.name {
-            return Err(Failure::input(miette::miette!(
-                help = "move the file and run `hallway verify` on the profile's machine",
-                "{} contains runs of `{}`, not of `{}`",
-                path.display(),
-                runs.scenario,
-                workload.name
-            )));
+        let (name, found) = (&workload.name, &runs.scenario);
+        if found != name {
+            return Err(Failure::refused(
+                format!("{} contains runs of `{found}`, not of `{name}`", path.display()),
+                "move the file and run `hallway verify` on the profile's machine",
+            ));
         }
-        self.check_sitting(&runs).map(|()| runs)
-    }
-
-    /// Runs can only be compared with the profile of the calibration that they belong to.
-    fn check_sitting(&self, runs: &RunSet) -> Result<(), Failure> {
+        // Runs can only be compared with the profile of the calibration that they belong to.
         if runs.calibration_unix_time == self.profile.machine.unix_time {
-            return Ok(());
+            return Ok(runs);
         }
-        Err(Failure::input(miette::miette!(
-            help = "run `hallway verify` again on this profile's machine",
-            "the runs of `{}` were made with a different calibration from that in {}",
-            runs.scenario,
-            self.path.display()
-        )))
+        let path = self.path.display();
+        Err(Failure::refused(
+            format!(
+                "the runs of `{name}` were made with a different calibration from that in {path}"
+            ),
+            "run `hallway verify` again on this profile's machine",
+        ))
     }
 
     /// The samples that the profile was fitted to.
     pub fn own_samples(&self) -> Result<Samples, Failure> {
         let path = self.samples();
         let refused = |why: &str| {
-            Failure::input(miette::miette!(
-                help = "keep the profile next to its samples, where `hallway calibrate` wrote it",
-                "{why} {}",
-                path.display()
-            ))
+            Failure::refused(
+                format!("{why} {}", path.display()),
+                "keep the profile next to its samples, where `hallway calibrate` wrote it",
+            )
         };
         if !path.exists() {
             return Err(refused("no samples next to the profile: no file"));
@@ -155,26 +143,25 @@ pub(super) fn check_runs(
     for plan in known {
         let Some(run) = runs.run_of(&plan.identity()) else { continue };
         is_known = true;
-        let name = plan.name();
-        if run.plan != name {
-            return Err(Failure::input(miette::miette!(
-                help = "correct the name in the file of runs, or run `hallway verify` again",
-                "{}: the run named `{}` is a run of `{name}`",
-                workload.name,
-                run.plan
-            )));
+        let (name, named) = (plan.name(), &run.plan);
+        if *named != name {
+            return Err(Failure::refused(
+                format!("{}: the run named `{named}` is a run of `{name}`", workload.name),
+                "correct the name in the file of runs, or run `hallway verify` again",
+            ));
         }
         check_trace(workload, plan, runs)?;
     }
     if is_known {
         return Ok(());
     }
-    Err(Failure::input(miette::miette!(
-        help = "run `hallway verify` again on the profile's machine, or give the scenario another \
-                `name`",
-        "`{}` has changed since its plans were run: none of the runs matches a current plan",
-        workload.name
-    )))
+    let name = &workload.name;
+    Err(Failure::refused(
+        format!(
+            "`{name}` has changed since its plans were run: none of the runs matches a current plan"
+        ),
+        "run `hallway verify` again on the profile's machine, or give the scenario another `name`",
+    ))
 }
 
 /// Refuses a number of runs that takes longer than can be counted with any of the plans: which one
@@ -186,14 +173,13 @@ pub(super) fn check_runs_count(
 ) -> Result<(), Failure> {
     let Some(long) = ranking.too_long_over(runs) else { return Ok(()) };
     let (most, pass) = (Span::LONGEST.in_years(), long.makespan());
-    Err(Failure::new(
+    let (scenario, plan) = (&workload.name, long.plan.name());
+    Err(Failure::told(
         ProblemKind::Unanswered,
-        miette::miette!(
-            help = "use fewer runs, with `--runs` or `runs` in the scenario",
-            "{}: {runs} runs of `{}` at {pass} each take more than the limit of {most}",
-            workload.name,
-            long.plan.name()
+        format!(
+            "{scenario}: {runs} runs of `{plan}` at {pass} each take more than the limit of {most}"
         ),
+        "use fewer runs, with `--runs` or `runs` in the scenario",
     ))
 }
 
@@ -206,13 +192,14 @@ fn check_trace(workload: &Workload, plan: &Plan, runs: &RunSet) -> Result<(), Fa
         std::iter::once(one.call).chain(after)
     });
     let Some(call) = named.max().filter(|&call| call >= calls) else { return Ok(()) };
-    Err(Failure::input(miette::miette!(
-        help = "run `hallway verify` again on the profile's machine",
-        "{}: `traces` refers to call {call} of `{}`, which only has calls 0 to {}",
-        workload.name,
-        plan.name(),
-        calls.saturating_sub(1)
-    )))
+    let (scenario, plan, last) = (&workload.name, plan.name(), calls.saturating_sub(1));
+    Err(Failure::refused(
+        format!(
+            "{scenario}: `traces` refers to call {call} of `{plan}`, which only has calls 0 to \
+             {last}"
+        ),
+        "run `hallway verify` again on the profile's machine",
+    ))
 }
 
 /// The path of a profile that is named by its own path or by its folder.
@@ -226,11 +213,10 @@ impl Predicting {
         match self.profile.as_slice() {
             [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
             [path] => Self::load_profile(in_folder(path)),
-            [_, ..] => Err(Failure::input(miette::miette!(
-                help = "name one profile; only `hallway evaluate` compares machines",
-                "this command takes one profile, but {} were given",
-                self.profile.len()
-            ))),
+            several => Err(Failure::refused(
+                format!("this command takes one profile, but {} were given", several.len()),
+                "name one profile; only `hallway evaluate` compares machines",
+            )),
         }
     }
 
@@ -243,11 +229,11 @@ impl Predicting {
     }
 
     fn load_profile(path: PathBuf) -> Result<LoadedProfile, Failure> {
-        let profile = Profile::load(&path).map_err(|error| {
-            let is_scenario = Workload::load(&path).is_ok();
-            if is_scenario { mixed_up(&path, "scenario", "profile") } else { Failure::from(error) }
-        })?;
-        Ok(LoadedProfile { profile, path })
+        match Profile::load(&path) {
+            Ok(profile) => Ok(LoadedProfile { profile, path }),
+            Err(_) if Workload::load(&path).is_ok() => Err(mixed_up(&path, "scenario", "profile")),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The files that every predicting command reads.
@@ -263,7 +249,10 @@ impl Predicting {
 
     /// Predicts for a machine, and shows how far that has come.
     pub fn predictor<'p>(&self, found: &'p LoadedProfile, progress: &'p Progress) -> Predictor<'p> {
-        Predictor { found, draws: self.draws().widened(found.widening()), progress }
+        // How many times as wide ranges have to be to hold what they are made for on this machine.
+        let held = ranges_held(&found.origin(), &found.profile);
+        let draws = self.draws().widened(held.map_or(1.0, |held| held.widening()));
+        Predictor { found, draws, progress }
     }
 
     /// Reads the scenarios.
@@ -283,15 +272,13 @@ impl Predicting {
             self.scenarios.iter().map(|path| source(path)).collect::<Result<_, _>>()?;
         let mut places = BTreeMap::new();
         for ((_, workload), path) in sources.iter().zip(&self.scenarios) {
-            if let Some(first) = places.insert(&workload.name, path) {
-                return Err(Failure::input(miette::miette!(
-                    help = "change the `name` in one of them, or run the command separately for \
-                            each",
-                    "two scenarios are named `{}`: {} and {}",
-                    workload.name,
-                    first.display(),
-                    path.display()
-                )));
+            let name = &workload.name;
+            if let Some(first) = places.insert(name, path) {
+                let (one, other) = (first.display(), path.display());
+                return Err(Failure::refused(
+                    format!("two scenarios are named `{name}`: {one} and {other}"),
+                    "change the `name` in one of them, or run the command separately for each",
+                ));
             }
         }
         Ok(sources)
@@ -337,7 +324,7 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
         // A reader that stops reading, such as `head`, is no failure.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(|error| {
-            Failure::machine(miette::miette!("cannot write to standard output: {error}"))
+            Failure::of_machine(format!("cannot write to standard output: {error}"))
         }),
     }
 }
@@ -354,33 +341,27 @@ pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
 }
 
 fn source(path: &Path) -> Result<(Source, Workload), Failure> {
-    Source::load(path).map_err(|error| {
-        let is_profile = Profile::load(path).is_ok();
-        if is_profile {
-            mixed_up(path, "profile", "scenario")
-        } else {
-            Failure::input(error.into())
-        }
+    Source::load(path).map_err(|error| match Profile::load(path) {
+        Ok(_) => mixed_up(path, "profile", "scenario"),
+        Err(_) => Failure::input(error.into()),
     })
 }
 
 fn mixed_up(path: &Path, is: &str, not: &str) -> Failure {
-    Failure::input(miette::miette!(
-        help = "pass scenarios as arguments and the profile with --profile",
-        "{} is a {is}, not a {not}",
-        path.display()
-    ))
+    Failure::refused(
+        format!("{} is a {is}, not a {not}", path.display()),
+        "pass scenarios as arguments and the profile with --profile",
+    )
 }
 
 /// The profile with the latest calibration date in the folders of a folder.
 pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
-        Failure::input(miette::miette!(
-            help = "name a profile with --profile, change to a directory that has one, or run \
-                 `hallway calibrate`",
-            "no profile found: no {}/*/profile.toml in this directory",
-            folder.display()
-        ))
+        Failure::refused(
+            format!("no profile found: no {}/*/profile.toml in this directory", folder.display()),
+            "name a profile with --profile, change to a directory that has one, or run `hallway \
+             calibrate`",
+        )
     };
     let entries = std::fs::read_dir(folder).map_err(|_| none())?;
     let paths = entries.flatten().map(|entry| entry.path().join(Calibration::PROFILE));

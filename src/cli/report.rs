@@ -1,6 +1,6 @@
 //! `hallway report`: one page for a design review.
 
-use super::evaluate::{Questions, WITHIN, evaluated, what_if};
+use super::evaluate::{Questions, WITHIN, check_changes, evaluated};
 use super::outputs::check_outputs;
 use super::profiles::{check_runs, deliver, write_whole};
 use super::progress::Progress;
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     check_outputs(inputs, [arguments.output.as_path()])?;
     let runs: Vec<Option<RunSet>> =
         workloads.iter().map(|workload| found.kept_runs(workload)).collect::<Result<_, _>>()?;
-    what_if::check(&workloads, &found, &arguments.what_if)?;
+    check_changes(&workloads, &found, &arguments.what_if)?;
     // One more for the page.
     let progress = Progress::over_stages(workloads.len() * (1 + arguments.what_if.len()) + 1);
     let predictor = predicting.predictor(&found, &progress);

@@ -112,23 +112,14 @@ impl Written {
         if self.unit.is_none() || self.unit == measure {
             return Ok(self.value);
         }
-        Err(Failure::input(match measure {
-            Some(Measure::Bytes) => miette::miette!(
-                help = "give a number of bytes, such as `64 KiB`",
-                "`{key}` is in bytes, but `{}` is a time",
-                self.text
-            ),
-            Some(Measure::Time) => miette::miette!(
-                help = "write a time, such as `10 us`",
-                "`{key}` is a time, but `{}` is in bytes",
-                self.text
-            ),
-            _ => miette::miette!(
-                help = "write a number without a unit",
-                "`{key}` has no unit, but `{}` has one",
-                self.text
-            ),
-        }))
+        let (wants, has, help) = match measure {
+            Some(Measure::Bytes) => {
+                ("is in bytes", "is a time", "give a number of bytes, such as `64 KiB`")
+            }
+            Some(Measure::Time) => ("is a time", "is in bytes", "write a time, such as `10 us`"),
+            _ => ("has no unit", "has one", "write a number without a unit"),
+        };
+        Err(Failure::refused(format!("`{key}` {wants}, but `{}` {has}", self.text), help))
     }
 }
 
@@ -175,31 +166,27 @@ impl Subject {
             let workload = self.source.with_value(key, value);
             return workload.map_err(|error| Failure::input(error.into()));
         }
+        let name = &self.workload.name;
         if value.fract() != 0.0 {
-            return Err(Failure::input(miette::miette!(
-                help = "use a whole number of elements",
-                "`{}` cannot have {value} elements",
-                self.workload.name
-            )));
+            let what = format!("`{name}` cannot have {value} elements");
+            return Err(Failure::refused(what, "use a whole number of elements"));
         }
-        scaled(&self.workload, value as u64).ok_or_else(|| {
-            let can_be_scaled = scaled(&self.workload, 1).is_some();
-            Failure::input(if can_be_scaled {
-                miette::miette!(
-                    help = "use fewer elements",
-                    "with {value} elements, the batches of all buffers of `{}` together \
-                     exceed any memory",
-                    self.workload.name
-                )
-            } else {
-                miette::miette!(
-                    help = "sweep the `elements` of one buffer by its path, or another number",
-                    "the buffers of `{}` cannot be scaled together: it has no tasks, a task \
+        scaled(&self.workload, value as u64).ok_or_else(|| match scaled(&self.workload, 1) {
+            Some(_) => Failure::refused(
+                format!(
+                    "with {value} elements, the batches of all buffers of `{name}` together exceed \
+                     any memory"
+                ),
+                "use fewer elements",
+            ),
+            None => Failure::refused(
+                format!(
+                    "the buffers of `{name}` cannot be scaled together: it has no tasks, a task \
                      iterates over a buffer of fixed size, or one of its own kernels cannot be \
-                     split",
-                    self.workload.name
-                )
-            })
+                     split"
+                ),
+                "sweep the `elements` of one buffer by its path, or another number",
+            ),
         })
     }
 
@@ -279,24 +266,20 @@ fn found(source: &Source, workload: &Workload, asked: &str) -> Result<Key, Failu
     let exact = keys.iter().find(|key| key.to_string() == asked);
     let found = exact.or(if let [only] = called[..] { Some(only) } else { None });
     found.cloned().ok_or_else(|| {
-        let listed = |keys: &mut dyn Iterator<Item = String>| {
-            keys.map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
-        };
         let name = &workload.name;
-        Failure::input(if called.is_empty() {
-            let all = keys.iter().map(ToString::to_string);
-            let mut all = std::iter::once(ELEMENTS.to_owned()).chain(all);
-            miette::miette!(
-                help = format!("available numbers: {}", listed(&mut all)),
-                "the scenario `{name}` has no number `{asked}` to sweep"
-            )
-        } else {
-            miette::miette!(
-                help = "write a longer part of its path",
-                "`{asked}` is ambiguous in the scenario `{name}`: it matches {}",
-                listed(&mut called.iter().map(ToString::to_string))
-            )
-        })
+        let quoted = |key: &Key| format!("`{key}`");
+        if called.is_empty() {
+            let all = std::iter::once(format!("`{ELEMENTS}`")).chain(keys.iter().map(quoted));
+            return Failure::refused(
+                format!("the scenario `{name}` has no number `{asked}` to sweep"),
+                format!("available numbers: {}", all.collect::<Vec<_>>().join(", ")),
+            );
+        }
+        let called = called.into_iter().map(quoted).collect::<Vec<_>>().join(", ");
+        Failure::refused(
+            format!("`{asked}` is ambiguous in the scenario `{name}`: it matches {called}"),
+            "write a longer part of its path",
+        )
     })
 }
 

@@ -3,9 +3,10 @@
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io::{IsTerminal, stdout};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use terminal_size::{Width, terminal_size_of};
 
 /// Fewer columns than this hold no table.
@@ -19,12 +20,9 @@ pub(super) const USUAL_WIDTH: usize = 80;
 pub(super) fn width(asked: Option<u16>, output: Option<&Path>) -> Option<usize> {
     let variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|&wide| wide > 0);
     let terminal = || {
-        let size = if output.is_none() && stdout().is_terminal() {
-            terminal_size_of(stdout())
-        } else {
-            None
-        };
-        size.map(|(Width(wide), _)| wide)
+        let is_terminal = output.is_none() && stdout().is_terminal();
+        let (Width(wide), _) = is_terminal.then(|| terminal_size_of(stdout())).flatten()?;
+        Some(wide)
     };
     let found = asked.or_else(variable).or_else(terminal);
     found.map(|wide| usize::from(wide.max(NARROWEST)))
@@ -39,4 +37,13 @@ pub(super) fn interrupts() -> std::io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&is_stopped))?;
     }
     Ok(is_stopped)
+}
+
+/// Whether to go on.
+pub(super) fn unless_stopped(is_stopped: &AtomicBool) -> ControlFlow<()> {
+    if is_stopped.load(Ordering::Relaxed) {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
 }

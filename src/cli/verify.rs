@@ -4,13 +4,13 @@ use super::calibrate::team;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, runs_in, write_whole};
 use super::progress::Progress;
-use super::terminal::{NARROWEST, interrupts, width};
+use super::terminal::{NARROWEST, interrupts, unless_stopped, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
 use crate::execute::{Effort, ExecuteError};
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{Scores, TracedPlan, Verification, json, trace};
+use crate::report::{ProblemKind, Scores, TracedPlan, Verification, json, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
@@ -19,9 +19,7 @@ use crate::study::{
 };
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
@@ -120,11 +118,12 @@ const RERUNS: usize = 3;
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let subjects = Subjects::new(arguments, &found)?;
-    let paths: Vec<PathBuf> =
-        subjects.all.iter().map(|(one, _)| runs_in(&subjects.folder, one)).collect();
+    let folder = subjects.folder.clone();
+    let runs_of = |workload: &Workload| runs_in(&folder, workload);
+    let workloads = || subjects.all.iter().map(|(workload, _)| workload);
+    let paths: Vec<PathBuf> = workloads().map(runs_of).collect();
     let paths = || paths.iter().map(PathBuf::as_path);
-    let workloads = subjects.all.iter().map(|(workload, _)| workload);
-    let inputs = arguments.predicting.inputs([&found], workloads);
+    let inputs = arguments.predicting.inputs([&found], workloads());
     let output = arguments.output.as_deref();
     let written = output.into_iter().chain(arguments.trace.as_deref());
     match arguments.recorded {
@@ -137,8 +136,6 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         subjects.check_names(&arguments.timed())?;
         subjects.device(arguments.gpu)?
     };
-    let (folder, texts) = (subjects.folder.clone(), subjects.texts);
-    let runs_of = |workload: &Workload| runs_in(&folder, workload);
     let progress = Progress::over_stages(subjects.all.len());
     let predictor = arguments.predicting.predictor(&found, &progress);
     // Runs tell how wide ranges have to be, so what they are scored on does not know of runs.
@@ -159,7 +156,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         meant.map(|workload| found.saved_runs_at(workload, &runs_of(workload))).collect()
     } else {
         eprintln!("Predictions: {digest}");
-        for (path, text) in &texts {
+        for (path, text) in &subjects.texts {
             write_whole(path, text)?;
         }
         run_all(arguments, device.as_ref(), &found.profile, &mut jobs)
@@ -176,10 +173,8 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 fn keep_scores(found: &LoadedProfile, verification: &Verification) -> Result<(), Failure> {
     let before = found.origin().scored.map_or(0, |scored| scored.plans);
     let is_more = |scores: &Scores| scores.plans() >= before;
-    match Scores::of(verification).filter(is_more) {
-        Some(scores) => write_whole(&found.scores(), &scores.json()),
-        None => Ok(()),
-    }
+    let scores = Scores::of(verification).filter(is_more);
+    scores.map_or(Ok(()), |scores| write_whole(&found.scores(), &scores.json()))
 }
 
 /// The workloads and the plans to predict, and where their runs are kept.
@@ -224,13 +219,12 @@ impl Subjects {
     fn check_names(&self, names: &[String]) -> Result<(), Failure> {
         let plans = || self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
         let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
-        match names.iter().find(unknown) {
-            None => Ok(()),
-            Some(name) => Err(Failure::input(miette::miette!(
-                help = "`hallway evaluate --all` lists all plans; put the whole name in quotes",
-                "no scenario has a plan named `{name}`"
-            ))),
-        }
+        names.iter().find(unknown).map_or(Ok(()), |name| {
+            Err(Failure::refused(
+                format!("no scenario has a plan named `{name}`"),
+                "`hallway evaluate --all` lists all plans; put the whole name in quotes",
+            ))
+        })
     }
 
     /// The GPU, unless no plan needs one.
@@ -291,10 +285,7 @@ fn run_all(
                     progress.note(&format!("{scenario}: skipped: {error}"));
                 }
             }
-            match is_stopped.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
+            unless_stopped(&is_stopped)
         })
         .map_err(Failure::from)
 }
@@ -309,12 +300,12 @@ impl From<StudyError> for Failure {
             StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
                 error.into()
             }
-            StudyError::Execute { .. } => Self::machine(miette::miette!(help = KEPT, "{error}")),
-            StudyError::CannotResume { .. } => Self::input(miette::miette!(
-                help = "use the same profile, scenarios, seed and draws as before, or drop \
-                        --resume to run all plans again",
-                "{error}"
-            )),
+            StudyError::Execute { .. } => Self::told(ProblemKind::Machine, error, KEPT),
+            StudyError::CannotResume { .. } => Self::refused(
+                error,
+                "use the same profile, scenarios, seed and draws as before, or drop --resume to \
+                 run all plans again",
+            ),
             StudyError::Interrupted => Self::interrupted(&format!("hallway: interrupted; {KEPT}")),
         }
     }
@@ -348,20 +339,22 @@ fn scored(
         if arguments.trace.is_some() {
             let traced = traced(ranking, workload, arguments.plan.as_deref(), Some(&runs))?;
             if traced.measured.is_none() {
-                let plan = &traced.program.label;
                 eprintln!(
-                    "{name}: the calls of `{plan}` were not timed, so its trace contains \
-                           only the prediction"
+                    "{name}: the calls of `{}` were not timed, so its trace contains only the \
+                     prediction",
+                    traced.program.label
                 );
             }
             traces.push(traced);
         }
     }
-    let origin = found.origin();
-    let verification = Verification::new(origin, &scores);
-    let verification = Verification { predictions: Some(digest.to_owned()), ..verification };
-    let is_checked = arguments.random.is_none();
-    Ok((if is_checked { verification } else { verification.without_checks() }, traces))
+    let mut verification = Verification::new(found.origin(), &scores);
+    verification.predictions = Some(digest.to_owned());
+    if arguments.random.is_some() {
+        // The figures are shown as they were found, without limits that they must keep.
+        verification.checks.clear();
+    }
+    Ok((verification, traces))
 }
 
 fn deliver_all(

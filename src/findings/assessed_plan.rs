@@ -112,16 +112,6 @@ pub struct PinningPrices {
     pub pays_from_runs: Option<u64>,
 }
 
-impl PinningPrices {
-    fn of(ranked: &Ranked) -> Option<Self> {
-        Some(Self {
-            prices: ranked.pinning.clone()?,
-            unpinned_pass_ns: ranked.unpinned,
-            pays_from_runs: ranked.pinning_pays_from(),
-        })
-    }
-}
-
 /// Costs of a plan's own pinned, write-combined or managed memory. `null`: unknown to the profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -134,16 +124,6 @@ pub struct TakenPrices {
     /// Number of runs from which allocating it, and freeing it if that is known, takes less time
     /// than it saves. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
-}
-
-impl TakenPrices {
-    fn of(ranked: &Ranked) -> Option<Self> {
-        Some(Self {
-            prices: ranked.taken.clone()?,
-            without_pass_ns: ranked.unpinned,
-            pays_from_runs: ranked.taking_pays_from(),
-        })
-    }
 }
 
 /// Share of a run for which each lane is busy. A copy of pageable memory counts for as long as it
@@ -211,15 +191,15 @@ impl AssessedPlan {
         let in_all = ranked.program_interval(runs);
         let least = fastest.makespan().nanos_f64().max(1.0);
         let share = |lane| rounded(timeline.utilisation(lane));
+        let (strategy, stated) = (plan.strategy, plan.program.stated_without_range());
         Self {
             rank,
             plan: plan.name(),
             identity: plan.identity(),
-            family: plan
-                .strategy
+            family: strategy
                 .map_or_else(|| SPELLED_OUT.to_owned(), |one| one.family.name().to_string()),
-            chunks: plan.strategy.map(|one| one.family.chunks()),
-            ring: plan.strategy.and_then(|one| one.family.traits().ring),
+            chunks: strategy.map(|one| one.family.chunks()),
+            ring: strategy.and_then(|one| one.family.traits().ring),
             streams: plan.program.streams.len(),
             gpus: plan.program.devices(),
             captured: plan.program.has_graphs(),
@@ -241,18 +221,21 @@ impl AssessedPlan {
             host_thread: HostThread::of(&plan.program, forecast),
             bottleneck: ranked.bottleneck(),
             gains: gains_of(ranked),
-            stated_without_range: plan
-                .program
-                .stated_without_range()
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            stated_without_range: stated.into_iter().map(str::to_owned).collect(),
             critical_path: CriticalPathShares::of(timeline),
             lower_bound_ns: *bound,
             first_use_ns: first_use.missing.is_none().then_some(first_use.known),
             setup_ns: setup.as_ref().ok().copied(),
-            pinning: PinningPrices::of(ranked),
-            taken: TakenPrices::of(ranked),
+            pinning: ranked.pinning.clone().map(|prices| PinningPrices {
+                prices,
+                unpinned_pass_ns: ranked.unpinned,
+                pays_from_runs: ranked.pinning_pays_from(),
+            }),
+            taken: ranked.taken.clone().map(|prices| TakenPrices {
+                prices,
+                without_pass_ns: ranked.unpinned,
+                pays_from_runs: ranked.taking_pays_from(),
+            }),
             program_rank: None,
             program_ns: ranked.program(runs),
             program_low_ns: in_all.map(|(low, _)| low),

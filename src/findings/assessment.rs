@@ -1,8 +1,7 @@
 //! What is found about one scenario on one machine.
 
 use super::{
-    AssessedPlan, Certainty, Comparison, InBrief, LeftOut, MissingTime, NoRoom, Sizes, Threshold,
-    Verdict, WhatIf,
+    AssessedPlan, Certainty, Comparison, InBrief, MissingTime, Sizes, Threshold, Verdict, WhatIf,
 };
 use crate::kernels::Kernel;
 use crate::scenario::Workload;
@@ -11,6 +10,8 @@ use crate::timeline::Lane;
 use crate::units::{Bytes, Span};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt::Display;
 
 /// One scenario, or one of several parts of it whose plans leave different results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,14 +103,6 @@ pub struct Simplest {
     pub pinned_bytes: Bytes,
 }
 
-impl Simplest {
-    fn of(ranking: &Ranking, within: f64) -> Option<Self> {
-        let plan = &ranking.simplest_within(within)?.plan;
-        let Simplicity { streams, events, pinned, .. } = Simplicity::of(plan);
-        Some(Self { within, plan: plan.name(), streams, events, pinned_bytes: pinned })
-    }
-}
-
 impl Assessment {
     /// Draws up what a ranking says about a workload that a program goes through `runs` times.
     pub fn new(
@@ -118,25 +111,24 @@ impl Assessment {
         ranking: &Ranking,
         break_even: Option<BreakEven>,
     ) -> Self {
-        let fastest = ranking.fastest();
         let plans = ranking.plans.par_iter().enumerate();
         let plans = plans.filter_map(|(index, ranked)| {
-            fastest.map(|fastest| AssessedPlan::new(index + 1, ranked, fastest, runs))
+            Some(AssessedPlan::new(index + 1, ranked, ranking.fastest()?, runs))
         });
         let mut plans: Vec<AssessedPlan> = plans.collect();
         rank_programs(&mut plans);
-        let refused = ranking
-            .refused
+        let left_out = |plan: String, reason: &dyn Display| {
+            let reason = reason.to_string();
+            LeftOut { plan, reason }
+        };
+        let refused = ranking.refused.iter();
+        let refused = refused.map(|one| left_out(one.plan.clone(), &one.reason));
+        let unknown = ranking.unknown.iter();
+        let unknown = unknown.map(|(plan, unknown)| left_out(plan.name(), unknown));
+        let unknown_setup = ranking
+            .plans
             .iter()
-            .map(|refusal| LeftOut { plan: refusal.plan.clone(), reason: refusal.reason.clone() });
-        let unknown = ranking
-            .unknown
-            .iter()
-            .map(|(plan, unknown)| LeftOut { plan: plan.name(), reason: unknown.to_string() });
-        let unknown_setup = ranking.plans.iter().filter_map(|ranked| {
-            let reason = ranked.setup.as_ref().err()?.to_string();
-            Some(LeftOut { plan: ranked.plan.name(), reason })
-        });
+            .filter_map(|ranked| Some(left_out(ranked.plan.name(), ranked.setup.as_ref().err()?)));
         let verdict = Verdict::of(ranking, runs);
         let sizes = break_even.and_then(|found| Sizes::new(workload, (ranking, &verdict), found));
         Self {
@@ -157,9 +149,9 @@ impl Assessment {
             least_ns: None,
             sizes,
             no_room: Vec::new(),
-            without_grid: without_grid(workload),
+            without_grid: names(workload.kernels_without_grid()),
             missing_times: Vec::new(),
-            on_request: on_request(workload).iter().map(ToString::to_string).collect(),
+            on_request: names(on_request(workload)),
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),
@@ -182,14 +174,17 @@ impl Assessment {
     /// the fastest.
     #[must_use]
     pub fn simplest(mut self, ranking: &Ranking, within: f64) -> Self {
-        self.simplest = Simplest::of(ranking, within);
+        self.simplest = ranking.simplest_within(within).map(|Ranked { plan, .. }| {
+            let Simplicity { streams, events, pinned, .. } = Simplicity::of(plan);
+            Simplest { within, plan: plan.name(), streams, events, pinned_bytes: pinned }
+        });
         self
     }
 
     /// Adds the kernels that the trials behind every range did not contain.
     #[must_use]
     pub fn without_trials_of(mut self, kernels: impl Iterator<Item = Kernel>) -> Self {
-        self.untried = Some(kernels.map(|kernel| kernel.name().to_owned()).collect());
+        self.untried = Some(names(kernels));
         self
     }
 
@@ -243,14 +238,53 @@ impl Assessment {
 
     /// What the answers to what-if assume, each once.
     pub fn assumptions(&self) -> Vec<&str> {
-        let mut said: Vec<&str> = Vec::new();
-        for assumption in self.what_if.iter().flat_map(|one| &one.assumptions) {
-            if !said.contains(&assumption.as_str()) {
-                said.push(assumption);
-            }
-        }
-        said
+        let mut said = BTreeSet::new();
+        let all = self.what_if.iter().flat_map(|one| &one.assumptions).map(String::as_str);
+        all.filter(|assumption| said.insert(*assumption)).collect()
     }
+}
+
+/// The plan that comes nearest to fitting, if none on the CPU or none on the GPU fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoRoom {
+    /// Whether it is about plans on the CPU.
+    pub on_cpu: bool,
+    /// Name of the plan that comes nearest to fitting.
+    pub plan: String,
+    /// Which memory is too small: `device`, `pinned` or `host`.
+    pub memory: String,
+    /// How much of it the plan needs.
+    pub needs_bytes: Bytes,
+    /// How much the scenario's limits, or else the machine, allow.
+    pub has_bytes: Bytes,
+    /// Which memory is too small and by how much, and what to do about it.
+    pub reason: String,
+}
+
+impl From<&Shortage> for NoRoom {
+    fn from(shortage: &Shortage) -> Self {
+        let Shortage { strategy, lacks, way_out } = shortage;
+        let way_out = way_out.as_ref().map_or(String::new(), |way| format!("; or {way}"));
+        Self {
+            on_cpu: strategy.is_on_cpu(),
+            plan: strategy.to_string(),
+            memory: lacks.memory.to_owned(),
+            needs_bytes: lacks.needs,
+            has_bytes: lacks.has,
+            reason: format!("{lacks}{way_out}"),
+        }
+    }
+}
+
+/// A plan that is missing, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// Name of the plan.
+    pub plan: String,
+    /// Why it is missing.
+    pub reason: String,
 }
 
 /// A scenario's name, with a part of it.
@@ -269,8 +303,8 @@ fn rank_programs(plans: &mut [AssessedPlan]) {
     }
 }
 
-fn without_grid(workload: &Workload) -> Vec<String> {
-    workload.kernels_without_grid().into_iter().map(ToString::to_string).collect()
+fn names(all: impl IntoIterator<Item: ToString>) -> Vec<String> {
+    all.into_iter().map(|one| one.to_string()).collect()
 }
 
 /// What of a plan for tasks on the CPU is copies.

@@ -98,27 +98,16 @@ impl Grade {
     }
 }
 
-/// The two plans of a comparison, by what they are compared.
-pub(super) struct Rivals<'r> {
-    pub chosen: &'r Ranked,
-    pub other: &'r Ranked,
-    /// Runs of a whole program; nothing for one run without what comes before it.
-    pub runs: Option<u64>,
-}
-
-impl Rivals<'_> {
-    /// By how much more a slower or faster link changes one time than the other.
-    fn link_differs(&self, link: f64) -> f64 {
-        let share = |one: &Ranked| {
-            let pass = one.makespan().nanos_f64();
-            let all = match self.runs {
-                Some(runs) => one.program(runs).map_or(pass, |all| all.nanos_f64() / runs as f64),
-                None => pass,
-            };
-            on_link(&one.forecast.timeline).nanos_f64() / all.max(1.0)
-        };
-        link * (share(self.chosen) - share(self.other)).abs()
-    }
+/// By how much more a slower or faster link changes the time of one plan than that of another: of a
+/// whole program if there is a number of runs, or else of one run without what comes before it.
+fn link_differs([one, other]: [&Ranked; 2], runs: Option<u64>, link: f64) -> f64 {
+    let share = |one: &Ranked| {
+        let pass = one.makespan().nanos_f64();
+        let of_program = |runs: u64| Some(one.program(runs)?.nanos_f64() / runs as f64);
+        let all = runs.and_then(of_program).unwrap_or(pass);
+        on_link(&one.forecast.timeline).nanos_f64() / all.max(1.0)
+    };
+    link * (share(one) - share(other)).abs()
 }
 
 /// Half the width of a range, as a logarithm.
@@ -188,15 +177,15 @@ fn on_link(timeline: &Timeline) -> Span {
 }
 
 impl Certainty {
-    /// How sure the answer of a comparison is.
+    /// How sure the answer of a comparison is, by one run or by a program of `runs`.
     pub(super) fn of(
         answer: Answer,
         [chosen, other]: [&Contender; 2],
-        rivals: &Rivals<'_>,
+        (plans, runs): ([&Ranked; 2], Option<u64>),
         link_off: f64,
     ) -> Self {
-        let link = rivals.link_differs(link_off);
-        let same = same_kernels(rivals.chosen, rivals.other);
+        let link = link_differs(plans, runs, link_off);
+        let same = same_kernels(plans[0], plans[1]);
         let probability = probability_faster([chosen, other], same, link);
         let widest = if half_width(chosen) > half_width(other) { chosen } else { other };
         let most_doubt = if link > half_width(widest) {

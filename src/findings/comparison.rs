@@ -1,6 +1,6 @@
 //! One plan set against another, and the answer for one run and for a whole program.
 
-use super::certainty::{Certainty, Rivals};
+use super::certainty::Certainty;
 use super::contender::Contender;
 use super::{Answer, rounded, times_as_long};
 use crate::families::Strategy;
@@ -31,23 +31,15 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares one run. `None` without a plan.
-    pub(super) fn of_run(ranking: &Ranking) -> Option<Self> {
-        Self::of_runs_among(ranking, |_| true)
-    }
-
-    /// Compares one run of the plans that are meant.
+    /// Compares one run of the plans that are meant. `None` without a plan.
     fn of_runs_among(ranking: &Ranking, is_meant: impl Fn(&Ranked) -> bool) -> Option<Self> {
         let on = |on_cpu: bool| {
-            let is_meant = &is_meant;
-            ranking.choice(move |one| is_meant(one) && one.is_cpu() == on_cpu)
+            let is_on = |one: &Ranked| is_meant(one) && one.is_cpu() == on_cpu;
+            Some((ranking.choice(is_on)?, ranking.plans.iter().find(|one| is_on(one))?))
         };
-        let first =
-            |on_cpu: bool| ranking.plans.iter().find(|one| is_meant(one) && one.is_cpu() == on_cpu);
-        let (Some(gpu), Some(cpu)) = (on(false), on(true)) else {
+        let (Some((gpu, fast_gpu)), Some((cpu, fast_cpu))) = (on(false), on(true)) else {
             return Self::on_one_side(ranking, &is_meant);
         };
-        let (fast_gpu, fast_cpu) = (first(false)?, first(true)?);
         let gpu_is_faster = fast_gpu.makespan() < fast_cpu.makespan();
         // The plans that are named have to bear the answer out, too.
         let ties = fast_gpu.forecast.ties_with(&fast_cpu.forecast)
@@ -59,7 +51,7 @@ impl Comparison {
             Answer::Tie if ranking.choice(&is_meant)?.is_cpu() => (cpu, gpu),
             _ => (gpu, cpu),
         };
-        Some(Self::between(answer, chosen, Some(other), ranking))
+        Self::between(answer, (chosen, Some(other)), None, ranking)
     }
 
     /// All plans that are meant use the same side.
@@ -74,7 +66,7 @@ impl Comparison {
             chosen.makespan() < one.makespan() && !one.forecast.ties_with(&chosen.forecast)
         });
         let (answer, other) = within_side(slower, others().next());
-        Some(Self::between(answer, chosen, other, ranking))
+        Self::between(answer, (chosen, other), None, ranking)
     }
 
     /// Compares the plan to choose, if it shares the work between the CPU and the GPU, with the one
@@ -88,7 +80,7 @@ impl Comparison {
             false if both.makespan() < alone.makespan() => Answer::Both,
             false => Answer::Gpu,
         };
-        Some(Self::between(answer, both, Some(alone), ranking))
+        Self::between(answer, (both, Some(alone)), None, ranking)
     }
 
     /// Compares the plans that pin nothing, on both sides, for somebody who cannot pin memory.
@@ -126,34 +118,41 @@ impl Comparison {
         .filter(|one| !std::ptr::eq(*one, best))
         .collect();
         simpler.dedup_by_key(|one| one.plan.strategy);
-        let compared = simpler.into_iter().map(|one| {
-            let slower = Some(one).filter(|one| !one.forecast.ties_with(&best.forecast));
-            Self::between(within_side(slower, Some(one)).0, best, Some(one), ranking)
+        let compared = simpler.into_iter().filter_map(|one| {
+            let ties = one.forecast.ties_with(&best.forecast);
+            let answer = if ties { Answer::Tie } else { Answer::Plan };
+            Self::between(answer, (best, Some(one)), None, ranking)
         });
         compared.collect()
     }
 
-    fn between(answer: Answer, chosen: &Ranked, other: Option<&Ranked>, ranking: &Ranking) -> Self {
-        let factor = other.map(|other| times_as_long(other.makespan(), chosen.makespan()));
-        let rivals = other.map(|other| Rivals { chosen, other, runs: None });
-        let compared = Self {
+    /// Compares two plans by one run, or by a whole program of `runs` if a number is given. `None`
+    /// if what comes before its first run is not known.
+    fn between(
+        answer: Answer,
+        (chosen, other): (&Ranked, Option<&Ranked>),
+        runs: Option<u64>,
+        ranking: &Ranking,
+    ) -> Option<Self> {
+        let contender = |one: &Ranked| match runs {
+            None => Some(Contender::run(one)),
+            Some(runs) => Contender::program(one, runs),
+        };
+        let mut compared = Self {
             answer,
-            chosen: Contender::run(chosen),
-            other: other.map(Contender::run),
-            factor: factor.map(rounded),
-            faster_in: other.map(|other| rounded(chosen.is_faster_in(other, None))),
+            chosen: contender(chosen)?,
+            other: other.and_then(contender),
+            factor: None,
+            faster_in: other.map(|other| rounded(chosen.is_faster_in(other, runs))),
             certainty: None,
         };
-        compared.sure(rivals, ranking)
-    }
-
-    /// With how sure it is.
-    fn sure(self, rivals: Option<Rivals<'_>>, ranking: &Ranking) -> Self {
-        let certainty = rivals.and_then(|rivals| {
-            let contenders = [&self.chosen, self.other.as_ref()?];
-            Some(Certainty::of(self.answer, contenders, &rivals, ranking.link_off))
-        });
-        Self { certainty, ..self }
+        if let (Some(ranked), Some(other)) = (other, &compared.other) {
+            let factor = times_as_long(other.time_ns, compared.chosen.time_ns);
+            let (both, plans) = ([&compared.chosen, other], ([chosen, ranked], runs));
+            compared.certainty = Some(Certainty::of(answer, both, plans, ranking.link_off));
+            compared.factor = Some(rounded(factor));
+        }
+        Some(compared)
     }
 
     /// Compares a whole program of `runs`. `None` if the set-up of a plan is not known, for that
@@ -165,22 +164,7 @@ impl Comparison {
         } else {
             program_on_one_side(ranking, runs)?
         };
-        let contender = |one: &Ranked| Contender::program(one, runs);
-        let chosen_time = contender(chosen)?;
-        let other_time = other.and_then(contender);
-        let factor =
-            other_time.as_ref().map(|other| times_as_long(other.time_ns, chosen_time.time_ns));
-        let faster_in = other.map(|other| rounded(chosen.is_faster_in(other, Some(runs))));
-        let rivals = other.map(|other| Rivals { chosen, other, runs: Some(runs) });
-        let compared = Self {
-            answer,
-            factor: factor.map(rounded),
-            chosen: chosen_time,
-            other: other_time,
-            faster_in,
-            certainty: None,
-        };
-        Some(compared.sure(rivals, ranking))
+        Self::between(answer, (chosen, other), Some(runs), ranking)
     }
 
     /// The contender on a side: the CPU alone, or a plan that uses the GPU.
@@ -289,7 +273,7 @@ pub struct Verdict {
 impl Verdict {
     /// The answer for a program of `runs`, by what was predicted.
     pub fn of(ranking: &Ranking, runs: u64) -> Self {
-        let run = Comparison::of_run(ranking);
+        let run = Comparison::of_runs_among(ranking, |_| true);
         let program = Comparison::of_program(ranking, runs);
         let run_answer = run.as_ref().map_or(Answer::NothingToCompare, |one| one.answer);
         let answer = program.as_ref().map_or(run_answer, |one| one.answer);

@@ -12,20 +12,18 @@ mod comparison;
 mod contender;
 mod host_thread;
 mod in_brief;
-mod left_out;
 mod sizes;
 
 pub use crate::search::{BorrowedCost, MissingTime};
 pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };
-pub use assessment::{Assessment, Simplest, titled};
+pub use assessment::{Assessment, LeftOut, NoRoom, Simplest, titled};
 pub use certainty::{Certainty, Doubt, Grade, probability_faster, same_kernels};
 pub use comparison::{Comparison, Verdict};
 pub use contender::{Answer, Contender};
 pub use host_thread::{HeldBy, HostThread, is_waiting};
 pub use in_brief::{InBrief, Turning, WhatIf};
-pub use left_out::{LeftOut, NoRoom};
 pub use sizes::{NoThreshold, Sizes, Threshold};
 
 use crate::stats::rounded;

@@ -2,7 +2,7 @@
 
 use super::sureness::kind_name;
 use super::table::{Column, Table};
-use super::words::{fine_percent, folded, or_dash, percent, plural, signed_percent};
+use super::words::{fine_percent, folded, if_known, or_dash, percent, plural, signed_percent};
 use crate::compare::{Agreement, Drift, DriftAnswer, Pair};
 use crate::samples::Quantity;
 use crate::stats::median;
@@ -15,19 +15,15 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
     let changed: Vec<&Pair> = found.pairs.iter().filter(|pair| !pair.is_same()).collect();
     let mut text = by_kind(&found.pairs, width);
     if !changed.is_empty() {
-        let figure = |value: f64, text: String| {
-            if value.is_finite() { text } else { "-".to_owned() }
-        };
         text += "\n";
         text += &Table::of(changed.iter().take(most).copied())
             .with(Column::words("changed"), |pair| {
-                let size = pair.size.map_or_else(String::new, |size| format!(" at {size}"));
-                format!("{}{size}", pair.name)
+                format!("{}{}", pair.name, if_known(pair.size, |size| format!(" at {size}")))
             })
             .with(Column::number("before").if_room(2), |pair| significant(pair.values[0]))
             .with(Column::number("now").if_room(2), |pair| significant(pair.values[1]))
             .with(Column::number("change"), |pair| {
-                figure(pair.change(), signed_percent(pair.change()))
+                or_dash(Some(pair.change()).filter(|change| change.is_finite()).map(signed_percent))
             })
             .with(Column::number("95% interval").if_room(1), |pair| {
                 format!("\u{b1} {}", significant(narrower(pair)))
@@ -40,11 +36,10 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
     if changed.len() > most {
         text += &format!("and {} more; --all shows them\n", changed.len() - most);
     }
-    let count = found.pairs.len() as u64;
-    let share = found.share().map_or_else(String::new, |share| {
+    let share = if_known(found.share(), |share| {
         format!("; {} agree within their 95% intervals", fine_percent(share))
     });
-    text += &format!("\n{}{share}.\n", plural(count, "parameter"));
+    text += &format!("\n{}{share}.\n", plural(found.pairs.len() as u64, "parameter"));
     if !found.unpaired.is_empty() {
         let unpaired = plural(found.unpaired.len() as u64, "parameter");
         text += &format!(
@@ -66,10 +61,10 @@ fn by_kind(pairs: &[Pair], width: Option<usize>) -> String {
         or_dash(median(&figures.collect::<Vec<f64>>()).map(fine_percent))
     };
     Table::of(&kinds)
-        .with(Column::words("kind"), |(kind, _)| (*kind).to_owned())
-        .with(Column::number("parameters").if_room(1), |(_, pairs)| pairs.len().to_string())
-        .with(Column::number("same").if_room(2), |(_, pairs)| same(pairs).to_string())
-        .with(Column::number("changed"), |(_, pairs)| (pairs.len() - same(pairs)).to_string())
+        .with(Column::words("kind"), |(kind, _)| kind)
+        .with(Column::number("parameters").if_room(1), |(_, pairs)| pairs.len())
+        .with(Column::number("same").if_room(2), |(_, pairs)| same(pairs))
+        .with(Column::number("changed"), |(_, pairs)| pairs.len() - same(pairs))
         .with(Column::number("same"), |(_, pairs)| {
             fine_percent(same(pairs) as f64 / pairs.len() as f64)
         })
@@ -97,14 +92,18 @@ fn significant(value: f64) -> String {
 
 /// One line for each quantity, and a summary, in at most `width` columns if a number is given.
 pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
-    let time = |ns: f64| Span::from_nanos_f64(ns.max(0.0)).to_string();
+    let time = |ns: f64| Span::from_nanos_f64(ns.max(0.0));
     let table = Table::of(found)
-        .with(Column::words("quantity"), |(quantity, _)| quantity.to_string())
+        .with(Column::words("quantity"), |(quantity, _)| quantity)
         .with(Column::number("before").if_room(2), |(_, drift)| time(drift.before))
         .with(Column::number("now").if_room(2), |(_, drift)| time(drift.now))
         .with(Column::number("change"), |(_, drift)| signed_percent(drift.change()))
         .with(Column::number("same within").if_room(1), |(_, drift)| percent(drift.margin))
-        .with(Column::words("answer"), |(_, drift)| word(drift.answer).to_owned());
+        .with(Column::words("answer"), |(_, drift)| match drift.answer {
+            DriftAnswer::Same => "same",
+            DriftAnswer::Changed => "changed",
+            DriftAnswer::Unsure => "unsure",
+        });
     let count = |answer| found.iter().filter(|(_, drift)| drift.answer == answer).count() as u64;
     let (same, changed) = (count(DriftAnswer::Same), count(DriftAnswer::Changed));
     let sums = format!("{same} same, {changed} changed, {} unsure", count(DriftAnswer::Unsure));
@@ -118,12 +117,4 @@ pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
     let quantities = plural(found.len() as u64, "time");
     let text = format!("{}\n{quantities}: {sums}. {advice}\n", table.text(width));
     folded(&text, width)
-}
-
-const fn word(answer: DriftAnswer) -> &'static str {
-    match answer {
-        DriftAnswer::Same => "same",
-        DriftAnswer::Changed => "changed",
-        DriftAnswer::Unsure => "unsure",
-    }
 }

@@ -1,6 +1,6 @@
 //! What `hallway doctor` found on a machine.
 
-use crate::units::Bytes;
+use crate::units::{Bytes, words};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -30,17 +30,19 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
-/// The state of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// As it should be.
-    Ok,
-    /// Nothing is missing, but measurements may suffer.
-    Attention,
-    /// Something is missing, and a command does not work without it.
-    Missing,
+words! {
+    /// The state of a finding.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum State {
+        /// As it should be.
+        Ok = "ok",
+        /// Nothing is missing, but measurements may suffer.
+        Attention = "attention",
+        /// Something is missing, and a command does not work without it.
+        Missing = "missing",
+    }
 }
 
 /// A GPU of this machine.
@@ -96,11 +98,6 @@ impl Diagnosis {
         let width = self.findings.iter().map(|one| one.what.chars().count()).max().unwrap_or(0);
         let mut text = String::new();
         for Finding { what, state, found, cost, fix } in &self.findings {
-            let state = match state {
-                State::Ok => "ok",
-                State::Attention => "attention",
-                State::Missing => "missing",
-            };
             let _ = writeln!(text, "{state:<9}  {what:<width$}  {found}");
             for (word, said) in [("cost", cost), ("fix", fix)] {
                 if let Some(said) = said {

@@ -12,12 +12,20 @@ use unicode_width::UnicodeWidthChar;
 pub struct Drawn<'e> {
     error: &'e dyn Diagnostic,
     is_coloured: bool,
+    /// What is done to words before they are shown. What is shown of a file is harmless already.
+    clean: fn(&str) -> String,
 }
 
 impl<'e> Drawn<'e> {
     /// With the codes that give colours to a terminal, or without.
     pub fn new(error: &'e dyn Diagnostic, is_coloured: bool) -> Self {
-        Self { error, is_coloured }
+        Self { error, is_coloured, clean: str::to_owned }
+    }
+
+    /// With words that do nothing to a terminal, whatever names and words of files are in them.
+    #[must_use]
+    pub fn cleaned_by(self, clean: fn(&str) -> String) -> Self {
+        Self { clean, ..self }
     }
 
     /// Text between the codes of a terminal that make it bold and coloured.
@@ -62,10 +70,11 @@ const CYAN: &str = "36";
 
 impl Display for Drawn<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}", self.paint(RED, "error"), self.error)?;
+        let error = (self.clean)(&self.error.to_string());
+        writeln!(f, "{}: {error}", self.paint(RED, "error"))?;
         self.excerpts(f)?;
         if let Some(help) = self.error.help() {
-            let help = help.to_string().replace('\n', "\n        ");
+            let help = (self.clean)(&help.to_string()).replace('\n', "\n        ");
             writeln!(f, "  {}: {help}", self.paint(CYAN, "help"))?;
         }
         Ok(())

@@ -6,15 +6,14 @@ mod times;
 mod words;
 
 use super::table::{Column, Table};
-use super::words::{BULLET, folded, often, plural, with_range};
+use super::words::{BULLET, folded, if_known, often, plural, predicted};
 use crate::program::spelled::Names;
 use crate::program::{Call, Place, Program, ThreadId};
 use crate::scenario::Workload;
-use crate::search::Plan;
-use crate::search::Ranked;
+use crate::search::{Plan, Ranked};
 use crate::timeline::Timeline;
+use indexmap::IndexMap;
 use repeats::Piece;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use times::{LEGEND, TimeColumns, where_it_goes};
 
@@ -45,11 +44,10 @@ pub fn explain(
     (shown, timed): (Calls, Timed<'_>),
     width: Option<usize>,
 ) -> String {
-    let what_it_does = words::what_it_does(workload, plan);
     let program = &plan.program;
     let names = Names::in_program(program);
     let mut text = format!("{}\n\n", program.label);
-    text += &section("What it does", &what_it_does);
+    text += &section("What it does", &words::what_it_does(workload, plan));
     if let Timed::Divided(timeline) | Timed::Listed(timeline) = timed {
         text += &section("Where the time goes", &where_it_goes(program, timeline));
     }
@@ -79,10 +77,8 @@ pub fn explain(
 /// What a plan was predicted to take that is explained because it is the one to choose, of all or
 /// of those on the GPU.
 pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
-    let (low, high) = chosen.forecast.interval();
-    let time = with_range(chosen.makespan(), low, high);
     let of = if of_gpu { "The fastest plan on the GPU" } else { "The chosen plan" };
-    format!("{of}, predicted to take {time} per run:\n\n")
+    format!("{of}, predicted to take {} per run:\n\n", predicted(chosen))
 }
 
 fn section(title: &str, sentences: &[String]) -> String {
@@ -92,8 +88,7 @@ fn section(title: &str, sentences: &[String]) -> String {
 
 /// The allocations, those that differ only in their number as one row.
 fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<usize>) -> String {
-    let mut counts: BTreeMap<_, u64> = BTreeMap::new();
-    let mut kinds = Vec::new();
+    let mut kinds = IndexMap::new();
     for allocation in &program.allocations {
         let whose = match allocation.holds {
             Some(id) => match workload.buffers.get(id.0) {
@@ -102,21 +97,23 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
             },
             None => "the plan".to_owned(),
         };
-        let kind = (names.without_number(allocation), allocation.bytes, whose);
-        let count = counts.entry(kind.clone()).or_default();
-        if *count == 0 {
-            kinds.push((kind, place(allocation.place)));
-        }
+        let place = match allocation.place {
+            Place::Host(memory) => format!("host, {memory}"),
+            Place::Device(device) => format!("GPU {}", device.0),
+        };
+        let name = names.without_number(allocation);
+        let (_, count) = kinds.entry((name, allocation.bytes, whose)).or_insert((place, 0_u64));
         *count += 1;
     }
+    let kinds: Vec<_> = kinds.into_iter().collect();
     let mut text = Table::of(&kinds)
-        .with(Column::words("name"), |((name, ..), _)| name.clone())
-        .with(Column::words("where"), |(_, place)| place.clone())
-        .with(Column::number("size"), |(kind, _)| match counts[kind] {
-            1 => kind.1.to_string(),
-            count => format!("{count} x {}", kind.1),
+        .with(Column::words("name"), |((name, ..), _)| name)
+        .with(Column::words("where"), |(_, (place, _))| place)
+        .with(Column::number("size"), |((_, bytes, _), (_, count))| match count {
+            1 => bytes.to_string(),
+            count => format!("{count} x {bytes}"),
         })
-        .with(Column::words("whose"), |((.., whose), _)| whose.clone())
+        .with(Column::words("whose"), |((.., whose), _)| whose)
         .text(width);
     let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
     let device = if program.devices() > 1 { "at most on each GPU" } else { "on the GPU" };
@@ -126,13 +123,6 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
         program.device_bytes()
     );
     text
-}
-
-fn place(place: Place) -> String {
-    match place {
-        Place::Host(memory) => format!("host, {memory}"),
-        Place::Device(device) => format!("GPU {}", device.0),
-    }
 }
 
 /// Some calls, each with the thread that makes it.
@@ -156,7 +146,7 @@ fn listing(
         let _ = match piece {
             Piece::Call(at) => {
                 let call = calls::line(names, (&calls[at], thread_of(at)), recorded[at]);
-                let times = columns.map_or_else(String::new, |columns| columns.row(at));
+                let times = if_known(columns, |columns| columns.row(at));
                 writeln!(text, "{:>width$}{times}  {call}", at + 1)
             }
             Piece::More { calls, period, times } => writeln!(

@@ -1,7 +1,7 @@
 //! The kernel library as a table.
 
 use super::table::{Column, Table};
-use super::words::{folded, quoted};
+use super::words::{folded, joined, quoted};
 use crate::kernels::{Arguments, Extent, Kernel, Shape};
 
 /// For each kernel: its arguments, what it reads and writes, and the operations and bytes of one
@@ -9,16 +9,14 @@ use crate::kernels::{Arguments, Extent, Kernel, Shape};
 pub fn library(width: Option<usize>) -> String {
     let of_elements = |kernel: &Kernel| {
         let extent = kernel.extent().map_or(0, |extent| extent.default);
-        kernel.flops_per_element(&Arguments { extent, ..Arguments::default() }).to_string()
+        kernel.flops_per_element(&Arguments { extent, ..Arguments::default() })
     };
     let table = Table::of(&Kernel::ALL)
-        .with(Column::words("kernel"), |kernel| kernel.name().to_owned())
+        .with(Column::words("kernel"), |kernel| kernel)
         .with(Column::words("reads"), |kernel| reads(*kernel))
         .with(Column::words("writes"), |kernel| writes(*kernel))
         .with(Column::words("arguments"), |kernel| takes(*kernel))
-        .with(Column::number("bytes per element").if_room(1), |kernel| {
-            kernel.bytes_per_element().to_string()
-        })
+        .with(Column::number("bytes per element").if_room(1), |kernel| kernel.bytes_per_element())
         .with(Column::number("flop per element").if_room(1), of_elements);
     let notes = [
         "",
@@ -45,7 +43,7 @@ fn reads(kernel: Kernel) -> String {
         Some(_) => format!("all of {name}: {extent} x {extent}"),
         None => format!("{name}{neighbours}"),
     };
-    kernel.operands().iter().enumerate().map(operand).collect::<Vec<_>>().join("; ")
+    joined(kernel.operands().iter().enumerate().map(operand), "; ")
 }
 
 fn writes(kernel: Kernel) -> String {

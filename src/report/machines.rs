@@ -2,7 +2,7 @@
 
 use super::Origin;
 use super::table::{Column, Table};
-use super::words::{cells, folded, heading, or_dash, plural, quoted};
+use super::words::{cells, folded, heading, joined, or_dash, plural, quoted};
 use crate::findings::InBrief;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -100,18 +100,17 @@ impl SideBySide {
     fn left_out(&self) -> Option<String> {
         self.cheapest.as_ref()?;
         let without = self.answers.iter().filter(|one| one.cost.is_none());
-        let names = quoted(without.map(|one| &one.machine));
+        let names = quoted(without.map(|one| &one.machine)).join(", ");
         let what = "without a price or a predicted time";
-        (!names.is_empty()).then(|| format!("Not compared by cost ({what}): {}.", names.join(", ")))
+        (!names.is_empty()).then(|| format!("Not compared by cost ({what}): {names}."))
     }
 
     fn text(&self, width: Option<usize>) -> String {
-        let is_priced = self.answers.iter().any(|one| one.cost.is_some());
-        let many = plural(self.runs, "run");
+        let set_up = format!("set-up and {}", plural(self.runs, "run"));
         let [verdict, winner, time, range, bound] =
             [0, 1, 2, 3, 4].map(|cell| move |one: &OnMachine| cells(&one.answer)[cell].clone());
         let mut table = Table::of(&self.answers)
-            .with(Column::words("machine"), |one| one.machine.clone())
+            .with(Column::words("machine"), |one| &one.machine)
             .with(Column::words("verdict"), verdict)
             .with(Column::words("winner"), winner)
             .with(Column::number("one run"), time)
@@ -119,22 +118,18 @@ impl SideBySide {
             .with(Column::words("limited by").if_folded(1), bound)
             .with(Column::number("CPU").if_room(1), |one| or_dash(one.answer.cpu_ns))
             .with(Column::number("GPU").if_room(1), |one| or_dash(one.answer.gpu_ns))
-            .with(Column::number(&format!("set-up and {many}")), |one| {
-                or_dash(one.answer.program_ns)
-            });
-        if is_priced {
+            .with(Column::number(&set_up), |one| or_dash(one.answer.program_ns));
+        if self.answers.iter().any(|one| one.cost.is_some()) {
             table = table.with(Column::number("costs"), |one| or_dash(one.cost.map(money)));
         }
         let mut text = heading(&self.scenario, &self.question, width);
         let _ = writeln!(text, "\n{}", table.text(width));
-        let best = |name: &Option<String>| name.as_ref().map(|name| format!("`{name}`"));
         let said = [
-            best(&self.fastest).map(|name| format!("Fastest: {name}.")),
-            best(&self.cheapest).map(|name| format!("Cheapest: {name}.")),
+            self.fastest.as_ref().map(|name| format!("Fastest: `{name}`.")),
+            self.cheapest.as_ref().map(|name| format!("Cheapest: `{name}`.")),
             self.left_out(),
         ];
-        let said: Vec<String> = said.into_iter().flatten().collect();
-        text + &said.join(" ") + "\n"
+        text + &joined(said.into_iter().flatten(), " ") + "\n"
     }
 }
 
@@ -158,8 +153,7 @@ impl Machines {
             }
             text.push('\n');
         }
-        let scenarios = self.scenarios.iter().map(|one| one.text(width));
-        text += &scenarios.collect::<Vec<_>>().join("\n");
+        text += &joined(self.scenarios.iter().map(|one| one.text(width)), "\n");
         folded(&text, width)
     }
 

@@ -3,14 +3,12 @@
 //! Invariant: no files, no terminal; whoever calls decides where a string
 //! goes. Equal values give equal bytes.
 
-mod against;
 mod agreement;
 mod calibration;
 mod coincide;
 mod doctor;
 mod drawn;
 mod evaluation;
-mod evaluation_text;
 mod explain;
 mod gate;
 mod html;
@@ -18,41 +16,35 @@ mod library;
 mod machines;
 mod origin;
 mod palette;
-mod paper;
 mod plans_table;
 mod plot;
 mod problem;
 mod said;
 mod sureness;
 mod swept;
-mod swept_text;
 mod table;
 mod ticks;
 mod timeline_row;
 mod trace;
 mod verification;
-mod verification_text;
 mod what_if_text;
 mod why;
 mod words;
 
 pub use crate::cost::Bottleneck;
-pub use against::Baseline;
 pub use agreement::{agreement, drifts};
 pub use calibration::calibration;
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
-pub use evaluation::{Evaluation, RangesTried};
-pub use evaluation_text::Rows;
+pub use evaluation::{Evaluation, RangesTried, Rows};
 pub use explain::{Calls, Timed, explain, prediction};
-pub use gate::{Compared, Gate, Limits};
+pub use gate::{Baseline, Compared, Gate, Limits};
 pub use html::{Review, Subject, review};
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
 pub use origin::Origin;
 pub use plot::{
-    Gantt, Measured, bandwidth, chunks, gantt, plans, predicted_against_measured,
-    sweep as drawn_sweep,
+    Pictured, bandwidth, chunks, gantt, plans, predicted_against_measured, sweep as drawn_sweep,
 };
 pub use problem::{Checked, CheckedFile, Failed, FileKind, FilePosition, Problem, ProblemKind};
 pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};

@@ -1,6 +1,6 @@
 //! The machine that a report is about, and its profile.
 
-use super::words::date;
+use super::words::{date, if_known};
 use crate::compare::ErrorFigures;
 use crate::profile::Profile;
 use crate::samples::{CalibrationExtent, Provenance};
@@ -73,7 +73,7 @@ impl Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, gpu, .. } = self;
-        let day = self.calibrated.as_ref().map_or(String::new(), |day| format!(" {day}"));
+        let day = if_known(self.calibrated.as_ref(), |day| format!(" {day}"));
         match self.extent {
             CalibrationExtent::Full => writeln!(f, "Profile  {path}, calibrated{day}")?,
             CalibrationExtent::Quick => {
@@ -91,11 +91,8 @@ impl fmt::Display for Origin {
             write!(f, ", {threads} threads")?;
         }
         if !self.borrowed_from.is_empty() {
-            write!(
-                f,
-                "\nBorrowed costs that the samples lack, from {}",
-                self.borrowed_from.join(", ")
-            )?;
+            let from = self.borrowed_from.join(", ");
+            write!(f, "\nBorrowed costs that the samples lack, from {from}")?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

@@ -1,16 +1,17 @@
 //! Tables of plans, as wide as the terminal lets them be.
 
-use super::table::{Column, table};
-use super::words::{bound_by, fine_percent, folded, more, percent, plural, range, signed_percent};
+use super::table::{Column, Table};
+use super::words::{
+    fine_percent, folded, if_known, joined, or_dash, or_unknown, percent, plural, range,
+    signed_percent, times,
+};
 use crate::findings::{AssessedPlan, Assessment, Comparison, times_as_long};
 use crate::machine::Side;
-use crate::units::Span;
 
 impl Assessment {
     /// The plan's place in one run, marked if the answer names it and not the first of its side.
     fn rank_of(&self, plan: &AssessedPlan) -> String {
-        let place = |one: &AssessedPlan| Some(one.rank);
-        self.marked(plan, self.verdict.run.as_ref(), place)
+        self.marked(plan, self.verdict.run.as_ref(), |one| Some(one.rank))
     }
 
     /// A plan's place, marked if a comparison names it and not the first of its side.
@@ -40,13 +41,13 @@ impl Assessment {
     }
 
     /// What the mark in front of a plan means, and a tie.
-    fn legend(&self, shown: &[&AssessedPlan]) -> Option<String> {
+    fn legend(&self, shown: &[&AssessedPlan]) -> String {
         let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.then_some("* the simplest of those that tie on its side");
         let ties = ties.then_some("tie: too close to call");
-        let said: Vec<&str> = marked.into_iter().chain(ties).collect();
-        (!said.is_empty()).then(|| format!("{}\n", said.join("; ")))
+        let said = joined(marked.into_iter().chain(ties), "; ");
+        if said.is_empty() { said } else { said + "\n" }
     }
 
     /// Which share of a whole program the fastest plan of the same side would gain.
@@ -61,35 +62,22 @@ impl Assessment {
     fn program_legend(&self, shown: &[&AssessedPlan]) -> String {
         let runs = plural(self.runs, "run");
         let starred = shown.iter().find(|plan| self.program_rank_of(plan).ends_with('*'));
-        let gain = starred.and_then(|plan| self.lost_over_runs(plan));
-        let star = gain.map(|gain| {
+        let star = if_known(starred.and_then(|plan| self.lost_over_runs(plan)), |gain| {
             let gain = fine_percent(gain);
             format!("; * the simplest; the fastest on its side takes {gain} less")
         });
-        format!("ranked by the time of {runs}{}\n", star.unwrap_or_default())
+        format!("ranked by the time of {runs}{star}\n")
     }
 }
 
 /// The columns that every table of ranked plans begins with.
-fn leading_columns() -> Vec<Column> {
-    vec![
-        Column::number("#"),
-        Column::words("plan"),
-        Column::number("one run"),
-        Column::number("range").if_folded(3),
-        Column::number("vs fastest").if_folded(2),
-    ]
-}
-
-/// A plan's cells in the columns of [`leading_columns`].
-fn leading_cells(one: &Assessment, plan: &AssessedPlan) -> Vec<String> {
-    vec![
-        one.rank_of(plan),
-        plan.plan.clone(),
-        plan.predicted_ns.to_string(),
-        range(plan.low_ns, plan.high_ns),
-        against_fastest(plan),
-    ]
+fn ranked<'p>(one: &Assessment, plans: &[&'p AssessedPlan]) -> Table<'p, AssessedPlan> {
+    Table::of(plans.iter().copied())
+        .with(Column::number("#"), |plan| one.rank_of(plan))
+        .with(Column::words("plan"), |plan| &plan.plan)
+        .with(Column::number("one run"), |plan| plan.predicted_ns)
+        .with(Column::number("range").if_folded(3), |plan| range(plan.low_ns, plan.high_ns))
+        .with(Column::number("vs fastest").if_folded(2), against_fastest)
 }
 
 /// The table of the first screen.
@@ -101,62 +89,40 @@ pub(super) fn short_table(
     if one.verdict.answer != one.verdict.run_answer {
         return table_of_programs(one, plans, width);
     }
-    let mut header = leading_columns();
-    header.push(Column::words("limited by").if_folded(1));
-    let row = |plan: &&AssessedPlan| {
-        let mut cells = leading_cells(one, plan);
-        cells.push(bound_by(plan.bottleneck));
-        cells
-    };
-    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
+    let table = ranked(one, plans);
+    let table =
+        table.with(Column::words("limited by").if_folded(1), |plan| or_dash(plan.bottleneck));
+    table.text(width) + &folded(&one.legend(plans), width)
 }
 
 /// The table of the first screen where many runs have another answer than one: their range is what
 /// matters, and the reasons say how much longer one run takes.
 fn table_of_programs(one: &Assessment, plans: &[&AssessedPlan], width: Option<usize>) -> String {
-    let header = [
-        Column::number("#"),
-        Column::words("plan"),
-        Column::number(&plural(one.runs, "run")),
-        Column::number("their range").if_folded(1),
-        Column::number("one run"),
-    ];
     let mut plans = plans.to_vec();
     plans.sort_by_key(|plan| (plan.program_rank.is_none(), plan.program_rank));
-    let row = |plan: &&AssessedPlan| {
-        let ends = plan.program_low_ns.zip(plan.program_high_ns);
-        let their_range = ends.map_or_else(|| "-".to_owned(), |(low, high)| range(low, high));
-        let (time, all) = (plan.predicted_ns.to_string(), time_or_unknown(plan.program_ns));
-        vec![one.program_rank_of(plan), plan.plan.clone(), all, their_range, time]
-    };
-    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.program_legend(&plans), width)
+    let table = Table::of(plans.iter().copied())
+        .with(Column::number("#"), |plan| one.program_rank_of(plan))
+        .with(Column::words("plan"), |plan| &plan.plan)
+        .with(Column::number(&plural(one.runs, "run")), |plan| or_unknown(plan.program_ns))
+        .with(Column::number("their range").if_folded(1), |plan| {
+            let ends = plan.program_low_ns.zip(plan.program_high_ns);
+            or_dash(ends.map(|(low, high)| range(low, high)))
+        })
+        .with(Column::number("one run"), |plan| plan.predicted_ns);
+    table.text(width) + &folded(&one.program_legend(&plans), width)
 }
 
 /// The plans of several parts, which have no order among them.
-pub(super) fn table_of_parts(
-    plans: &[(&Assessment, &AssessedPlan)],
-    width: Option<usize>,
-) -> String {
-    let runs = plans.first().map_or(1, |(one, _)| one.runs);
-    let header = [
-        Column::words("plan"),
-        Column::number("one run"),
-        Column::number("range").if_folded(3),
-        Column::words("limited by").if_folded(2),
-        Column::number(&format!("{} in all", plural(runs, "run"))).if_folded(1),
-    ];
-    let row = |(_, plan): &(&Assessment, &AssessedPlan)| {
-        vec![
-            plan.plan.clone(),
-            plan.predicted_ns.to_string(),
-            range(plan.low_ns, plan.high_ns),
-            bound_by(plan.bottleneck),
-            time_or_unknown(plan.program_ns),
-        ]
-    };
-    table(&header, &plans.iter().map(row).collect::<Vec<_>>(), width)
+pub(super) fn table_of_parts(parts: &[Assessment], width: Option<usize>) -> String {
+    let runs = parts.first().map_or(1, |one| one.runs);
+    let all = format!("{} in all", plural(runs, "run"));
+    Table::of(parts.iter().flat_map(|one| &one.plans))
+        .with(Column::words("plan"), |plan| &plan.plan)
+        .with(Column::number("one run"), |plan| plan.predicted_ns)
+        .with(Column::number("range").if_folded(3), |plan| range(plan.low_ns, plan.high_ns))
+        .with(Column::words("limited by").if_folded(2), |plan| or_dash(plan.bottleneck))
+        .with(Column::number(&all).if_folded(1), |plan| or_unknown(plan.program_ns))
+        .text(width)
 }
 
 /// The table of all that is known. If it is too wide, columns go in the order of their numbers: how
@@ -167,42 +133,25 @@ pub(super) fn full_table(
     plans: &[&AssessedPlan],
     width: Option<usize>,
 ) -> String {
-    let mut header = leading_columns();
-    header.extend([
-        Column::number("host").if_room(1),
-        Column::number("H2D").if_room(1),
-        Column::number("kern").if_room(1),
-        Column::number("D2H").if_room(1),
-        Column::words("limited by").if_folded(1),
-        Column::number("set-up").if_room(2),
-        Column::number(&format!("and {}", plural(one.runs, "run"))).if_room(3),
-    ]);
-    let row = |plan: &&AssessedPlan| {
-        let mut cells = leading_cells(one, plan);
-        cells.extend([
-            percent(plan.host_thread.held),
-            percent(plan.busy.h2d),
-            percent(plan.busy.kernels),
-            percent(plan.busy.d2h),
-            bound_by(plan.bottleneck),
-            time_or_unknown(plan.setup_ns),
-            time_or_unknown(plan.program_ns),
-        ]);
-        cells
-    };
-    let rows: Vec<Vec<String>> = plans.iter().map(row).collect();
-    table(&header, &rows, width) + &folded(&one.legend(plans).unwrap_or_default(), width)
+    let all = format!("and {}", plural(one.runs, "run"));
+    let table = ranked(one, plans)
+        .with(Column::number("host").if_room(1), |plan| percent(plan.host_thread.held))
+        .with(Column::number("H2D").if_room(1), |plan| percent(plan.busy.h2d))
+        .with(Column::number("kern").if_room(1), |plan| percent(plan.busy.kernels))
+        .with(Column::number("D2H").if_room(1), |plan| percent(plan.busy.d2h))
+        .with(Column::words("limited by").if_folded(1), |plan| or_dash(plan.bottleneck))
+        .with(Column::number("set-up").if_room(2), |plan| or_unknown(plan.setup_ns))
+        .with(Column::number(&all).if_room(3), |plan| or_unknown(plan.program_ns));
+    table.text(width) + &folded(&one.legend(plans), width)
 }
 
-fn time_or_unknown(known: Option<Span>) -> String {
-    known.map_or_else(|| "unknown".to_owned(), |time| time.to_string())
-}
-
-/// How much longer a plan takes than the fastest.
+/// How much longer a plan takes than the fastest: `3.2 x`, or `+12.3%` below twice as long.
 pub(super) fn against_fastest(plan: &AssessedPlan) -> String {
+    let more = signed_percent(plan.relative - 1.0);
     match plan.relative {
         _ if plan.rank == 1 => "fastest".to_owned(),
-        ..1.995 if plan.ties_with_fastest => format!("tie {}", signed_percent(plan.relative - 1.0)),
-        relative => more(relative),
+        ..1.995 if plan.ties_with_fastest => format!("tie {more}"),
+        ..1.995 => more,
+        relative => format!("{} x", times(relative)),
     }
 }

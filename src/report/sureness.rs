@@ -1,7 +1,7 @@
 //! How sure a profile is, in a line, and how many measured times its ranges held.
 
 use super::Origin;
-use super::words::{fine_percent, percent, plural};
+use super::words::{fine_percent, joined, percent, plural};
 use crate::profile::Profile;
 use crate::simulate::COVERAGE;
 use crate::stats::{NINE_OF_TEN, deviations_holding, median};
@@ -36,9 +36,8 @@ pub fn sureness(profile: &Profile) -> String {
     let mut medians: Vec<(String, f64)> = medians.collect();
     medians.sort_by(|a, b| b.1.total_cmp(&a.1));
     let worst = medians.iter().take(NAMED);
-    let worst: Vec<String> = worst
-        .map(|(kind, share)| format!("{} \u{b1}{}", kind_name(kind), fine_percent(*share)))
-        .collect();
+    let worst =
+        worst.map(|(kind, share)| format!("{} \u{b1}{}", kind_name(kind), fine_percent(*share)));
     let without = match parameters.len() - known {
         0 => String::new(),
         some => format!("; {} measured in only one pass", plural(some as u64, "parameter")),
@@ -46,7 +45,7 @@ pub fn sureness(profile: &Profile) -> String {
     format!(
         "95% intervals: median \u{b1}{}; widest: {}{without}.",
         fine_percent(middle),
-        worst.join(", ")
+        joined(worst, ", ")
     )
 }
 
@@ -152,22 +151,20 @@ impl RangesHeld {
     /// How many times as wide the ranges have to be to hold what they are made for, if errors are
     /// normal deviates; 1 if they held enough.
     pub fn widening(&self) -> f64 {
-        match self.fell_short() {
-            true => NINE_OF_TEN / deviations_holding(self.share.max(HARDLY_ANY)),
-            false => 1.0,
+        if !self.fell_short() {
+            return 1.0;
         }
+        NINE_OF_TEN / deviations_holding(self.share.max(HARDLY_ANY))
     }
 
     /// What ranges held, in words.
     pub(super) fn sentence(&self) -> String {
         let what = if self.of_trials { "trial" } else { "measured run" };
-        let (held, tries) = (percent(self.share), plural(self.tries as u64, what));
+        let (held, aim) = (percent(self.share), percent(COVERAGE));
+        let tries = plural(self.tries as u64, what);
         match self.widening() {
-            1.0 => format!("Ranges held {held} of {tries} (aim {})", percent(COVERAGE)),
-            times => {
-                let aim = percent(COVERAGE);
-                format!("Ranges: widened {times:.1} x to hold {aim} of {tries}, not {held}")
-            }
+            1.0 => format!("Ranges held {held} of {tries} (aim {aim})"),
+            times => format!("Ranges: widened {times:.1} x to hold {aim} of {tries}, not {held}"),
         }
     }
 }

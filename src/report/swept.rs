@@ -1,13 +1,20 @@
-//! What a sweep found: the answer at each value of a number, and where it turns.
+//! What a sweep found: the answer at each value of a number, and where it turns. For the terminal,
+//! as JSON, and as a table of comma-separated values.
 
 use super::Origin;
+use super::evaluation::ranges;
+use super::table::{Column, Table};
+use super::words::{
+    fine_count, folded, heading, in_a_word, joined, or_dash, plural, range, stretch, times,
+};
 use crate::cost::Bottleneck;
 use crate::families::Strategy;
-use crate::findings::{Answer, InBrief};
+use crate::findings::{Answer, InBrief, times_as_long};
 use crate::search::{Setting, Swept, Turn, Wins, wins_of};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// Sweeps of one number in one or more scenarios, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -128,21 +135,15 @@ impl SweptPoint {
         let (cpu, gpu) = (side(true), side(false));
         // A side that has a plan hides what else could not be predicted of it.
         let is_meant = |on_cpu: bool| if on_cpu { cpu.is_none() } else { gpu.is_none() };
-        let mut unknown =
-            ranking.unknown.iter().filter(|(plan, _)| is_meant(plan.program.computes_on_cpu()));
-        let mut refused = ranking
-            .refused
-            .iter()
-            .filter(|one| is_meant(one.strategy.is_some_and(Strategy::is_on_cpu)));
-        let unknown = unknown.next().map(|(_, unknown)| unknown.to_string());
-        let unknown = unknown.or_else(|| Some(refused.next()?.reason.clone()));
-        Self {
-            value: Setting(swept.value),
-            brief: InBrief::of(ranking, swept.runs),
-            unknown,
-            cpu,
-            gpu,
-        }
+        let mut unknown = ranking.unknown.iter();
+        let unknown = unknown.find(|(plan, _)| is_meant(plan.program.computes_on_cpu()));
+        let unknown = unknown.map(|(_, unknown)| unknown.to_string()).or_else(|| {
+            let mut refused = ranking.refused.iter();
+            let one = refused.find(|one| is_meant(one.strategy.is_some_and(Strategy::is_on_cpu)));
+            Some(one?.reason.clone())
+        });
+        let (value, brief) = (Setting(swept.value), InBrief::of(ranking, swept.runs));
+        Self { value, brief, unknown, cpu, gpu }
     }
 
     /// The answer to what is asked: about a pass, or a program.
@@ -204,15 +205,14 @@ impl SweepReport {
             return Err(format!("both contain part {twice} of {}", mine.of));
         }
         let head = |report: &Self| {
-            let bare = |sweep: &Sweeping| {
-                let (points, turns, gpu_wins) = (Vec::new(), Vec::new(), Vec::new());
-                Sweeping { points, turns, gpu_wins, ..sweep.clone() }
-            };
-            let sweeps = report.sweeps.iter().map(bare).collect();
-            let parts = report.parts.as_ref().map(|parts| parts.of);
+            let mut head = report.clone();
             // The digest tells which profile it is, wherever that lies.
-            let profile = Origin { path: String::new(), ..report.profile.clone() };
-            (Self { profile, parts: None, sweeps, ..report.clone() }, parts)
+            head.profile.path.clear();
+            head.parts.iter_mut().for_each(|parts| parts.numbers.clear());
+            for sweep in &mut head.sweeps {
+                (sweep.points, sweep.turns, sweep.gpu_wins) = Default::default();
+            }
+            head
         };
         if head(self) != head(&other) {
             return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
@@ -243,4 +243,164 @@ impl SweepReport {
         self.sweeps = self.sweeps.into_iter().map(Sweeping::concluded).collect();
         Ok(self)
     }
+}
+
+impl Unit {
+    /// A value in words.
+    pub fn say(self, value: f64) -> String {
+        match self {
+            Self::Number => fine_count(value),
+            Self::Bytes => Bytes::new(value as u64).to_string(),
+            Self::Nanoseconds => Span::from_nanos_f64(value).to_string(),
+        }
+    }
+}
+
+impl Sweeping {
+    /// What a value is, behind its number: ``elements of `x` ``.
+    fn noun(&self) -> String {
+        match (&self.counted, self.unit) {
+            (Some(counted), _) => format!(" {counted}"),
+            (None, Unit::Number) => format!(" for `{}`", self.key),
+            (None, _) => format!(" of `{}`", self.key),
+        }
+    }
+
+    /// Where the GPU wins, in a sentence.
+    pub fn sentence(&self) -> String {
+        let noun = self.noun();
+        let what = if self.of_programs { "over a whole program" } else { "in one run" };
+        let known: Vec<&SweptPoint> =
+            self.points.iter().filter(|point| point.cpu.is_some() && point.gpu.is_some()).collect();
+        let (Some(first), Some(last)) = (known.first(), known.last()) else {
+            return "There is nothing to compare: at no value have both sides a plan.".to_owned();
+        };
+        let [from, to] = [first, last].map(|point| self.unit.say(point.value.0));
+        let say = |value: f64| self.unit.say(value);
+        let stretches: Option<Vec<String>> =
+            self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
+        let is_all = known.len() == self.points.len();
+        let both = if is_all { "" } else { " at which both sides have a plan" };
+        let tried = match known.len() {
+            1 => format!("the only value tried{both}, {from}{noun}"),
+            _ => format!("value tried{both}, from {from} to {to}{noun}"),
+        };
+        let mut said = match stretches.as_deref() {
+            None if known.len() == 1 => format!("The GPU is faster {what} at {tried}."),
+            None => format!("The GPU is faster {what} at every {tried}."),
+            Some([]) if known.len() == 1 => format!("The GPU is not faster {what} at {tried}."),
+            Some([]) => format!("The GPU is faster {what} at no {tried}."),
+            Some(all) => format!("The GPU is faster {what} {}{noun}.", all.join(" and ")),
+        };
+        if let Some(row) = self.row {
+            let turns = self.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
+            let rows = turns.map(|at| plural((at.0 / row as f64).round() as u64, "row"));
+            let rows = joined(rows, " and ");
+            if !rows.is_empty() {
+                let _ = write!(said, " That is at {rows} of {row}.");
+            }
+        }
+        if let Some(Setting(here)) = self.here {
+            let _ = write!(said, " The scenario has {}.", self.unit.say(here));
+        }
+        said
+    }
+
+    fn text(&self, width: Option<usize>) -> String {
+        let mut text = heading(&self.scenario, &self.question, width);
+        let _ = writeln!(text, "\n{}\n", self.sentence());
+        let time = if self.of_programs { "program" } else { "one run" };
+        let of_programs = self.of_programs;
+        text += &Table::of(&self.points)
+            .with(Column::number(&self.key), |point| self.unit.say(point.value.0))
+            .with(Column::words("faster"), |point| in_a_word(point.answer(self.of_programs)))
+            .with(Column::words("plan"), |point| {
+                or_dash(point.winner(of_programs).map(|one| &one.plan))
+            })
+            .with(Column::number(time), |point| time_of(point.winner(of_programs)))
+            .with(Column::number("range").if_folded(2), |point| {
+                or_dash(point.winner(of_programs).map(|one| range(one.low_ns, one.high_ns)))
+            })
+            .with(Column::number("CPU").if_room(2), |point| time_of(point.cpu.as_ref()))
+            .with(Column::number("GPU").if_room(2), |point| time_of(point.gpu.as_ref()))
+            .with(Column::words("GPU is").if_room(1), |point| or_dash(compared(point)))
+            .with(Column::words("limited by").if_folded(1), |point| {
+                or_dash(point.winner(of_programs).and_then(|one| one.bottleneck))
+            })
+            .text(width);
+        // Neighbours often lack a plan for one and the same reason.
+        let mut before = None;
+        for SweptPoint { unknown, cpu, gpu, value, .. } in &self.points {
+            if let Some(reason) = unknown.as_ref().filter(|reason| before != Some(*reason)) {
+                let which = match (cpu, gpu) {
+                    (None, None) => "No plan",
+                    (None, _) => "No plan on the CPU",
+                    _ => "No plan on the GPU",
+                };
+                let _ = writeln!(text, "{which} at {}: {reason}", self.unit.say(value.0));
+            }
+            before = unknown.as_ref();
+        }
+        text
+    }
+}
+
+fn time_of(side: Option<&SideTime>) -> String {
+    or_dash(side.map(|side| side.predicted_ns))
+}
+
+/// How much faster the GPU is than the CPU, or slower.
+fn compared(point: &SweptPoint) -> Option<String> {
+    let (cpu, gpu) = (point.cpu.as_ref()?.predicted_ns, point.gpu.as_ref()?.predicted_ns);
+    Some(if gpu > cpu {
+        format!("{} x slower", times(times_as_long(gpu, cpu)))
+    } else {
+        format!("{} x faster", times(times_as_long(cpu, gpu)))
+    })
+}
+
+impl SweepReport {
+    /// The report in lines of at most so many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = format!("{}\n", self.profile);
+        let _ = writeln!(text, "{}", ranges(self.draws, self.trials, self.profile.model_error));
+        if let Some(parts) = &self.parts {
+            let _ = writeln!(text, "Parts    {} of {}", joined(&parts.numbers, ", "), parts.of);
+        }
+        for sweep in &self.sweeps {
+            text.push('\n');
+            text += &sweep.text(width);
+        }
+        folded(&text, width)
+    }
+
+    /// The points as a table of comma-separated values (RFC 4180). Times are in nanoseconds.
+    pub fn csv(&self) -> String {
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+        for sweep in &self.sweeps {
+            for point in &sweep.points {
+                let winner = point.winner(sweep.of_programs);
+                let row = (
+                    (&sweep.scenario, &sweep.key, point.value, point.answer(sweep.of_programs)),
+                    (in_csv(winner), winner.map(|side| or_dash(side.bottleneck))),
+                    [in_csv(point.cpu.as_ref()), in_csv(point.gpu.as_ref())],
+                );
+                writer.serialize(row).expect("rows are plain data");
+            }
+        }
+        let bytes = writer.into_inner().expect("nothing fails that writes into memory");
+        let rows = String::from_utf8(bytes).expect("all fields are text");
+        if rows.is_empty() { rows } else { CSV_TITLES.to_owned() + &rows }
+    }
+}
+
+const CSV_TITLES: &str = "scenario,key,value,answer,plan,predicted_ns,low_ns,high_ns,bottleneck,\
+                          cpu_plan,cpu_ns,cpu_low_ns,cpu_high_ns,\
+                          gpu_plan,gpu_ns,gpu_low_ns,gpu_high_ns\n";
+
+/// A plan's name, its time and the ends of its range.
+fn in_csv(side: Option<&SideTime>) -> (Option<&str>, [Option<Span>; 3]) {
+    let of = |time: fn(&SideTime) -> Span| side.map(time);
+    let times = [of(|side| side.predicted_ns), of(|side| side.low_ns), of(|side| side.high_ns)];
+    (side.map(|side| side.plan.as_str()), times)
 }

@@ -6,6 +6,7 @@
 
 use super::words::{columns, wrapped};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 /// When a column is left out of a table that is too wide, in the order in which columns go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,9 +21,9 @@ enum Keep {
 /// How one column is titled, aligned and given up.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    title: String,
+    pub title: String,
     /// Words are aligned to the left and may be folded; numbers are neither.
-    is_words: bool,
+    pub is_words: bool,
     keep: Keep,
 }
 
@@ -49,8 +50,8 @@ impl Column {
 /// A table that is put together column by column.
 pub(super) struct Table<'r, R> {
     of: Vec<&'r R>,
-    columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<String>>,
 }
 
 impl<'r, R> Table<'r, R> {
@@ -62,17 +63,44 @@ impl<'r, R> Table<'r, R> {
     }
 
     /// Adds a column, with what it says of each row.
-    pub fn with(mut self, column: Column, cell: impl Fn(&R) -> String) -> Self {
+    pub fn with<C: Display>(mut self, column: Column, cell: impl Fn(&'r R) -> C) -> Self {
         self.columns.push(column);
         for (row, of) in self.rows.iter_mut().zip(&self.of) {
-            row.push(cell(of));
+            row.push(cell(of).to_string());
         }
         self
     }
 
-    /// The table for a terminal or a code block, in at most `width` columns if a number is given.
+    /// The table for a terminal or a code block, in at most `width` columns if a number is given:
+    /// without borders, its header underlined, so that it reads the same in a terminal, a log and a
+    /// code block. Without a width it is as wide as its contents.
     pub fn text(&self, width: Option<usize>) -> String {
-        table(&self.columns, &self.rows, width)
+        let (shown, widths) = layout(&self.columns, &self.rows, width.unwrap_or(usize::MAX));
+        let titles: Vec<String> = self.columns.iter().map(|column| column.title.clone()).collect();
+        let line = |cells: &[String]| -> String {
+            let folded: Vec<Vec<String>> =
+                shown.iter().zip(&widths).map(|(&at, &wide)| wrapped(&cells[at], wide)).collect();
+            let height = folded.iter().map(Vec::len).max().unwrap_or(0);
+            let mut text = String::new();
+            for row in 0..height {
+                let mut line = String::new();
+                for ((&at, &wide), cell) in shown.iter().zip(&widths).zip(&folded) {
+                    let piece = cell.get(row).map_or("", String::as_str);
+                    let blank = " ".repeat(wide.saturating_sub(columns(piece)));
+                    let is_first = line.is_empty() && at == shown[0];
+                    line += &" ".repeat(if is_first { 0 } else { GAP });
+                    let is_words = self.columns[at].is_words;
+                    line += &if is_words { piece.to_owned() + &blank } else { blank + piece };
+                }
+                // Padding at the end of a line is seen by nobody but diff tools.
+                text += line.trim_end();
+                text.push('\n');
+            }
+            text
+        };
+        let under = "─".repeat(total(&widths));
+        let body: String = self.rows.iter().map(|row| line(row)).collect();
+        format!("{}{under}\n{body}", line(&titles))
     }
 
     /// The table in Markdown, with all its columns.
@@ -92,36 +120,6 @@ impl<'r, R> Table<'r, R> {
 const GAP: usize = 2;
 /// Words are not folded into columns narrower than this, unless they are all shorter.
 const NARROWEST: usize = 16;
-
-/// A table without borders, its header underlined: it reads the same in a terminal, a log and
-/// a code block. Without a width it is as wide as its contents.
-pub(super) fn table(of: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
-    let (shown, widths) = layout(of, rows, width.unwrap_or(usize::MAX));
-    let titles: Vec<String> = of.iter().map(|column| column.title.clone()).collect();
-    let line = |cells: &[String]| -> String {
-        let folded: Vec<Vec<String>> =
-            shown.iter().zip(&widths).map(|(&at, &wide)| wrapped(&cells[at], wide)).collect();
-        let height = folded.iter().map(Vec::len).max().unwrap_or(0);
-        let mut text = String::new();
-        for row in 0..height {
-            let mut line = String::new();
-            for ((&at, &wide), cell) in shown.iter().zip(&widths).zip(&folded) {
-                let piece = cell.get(row).map_or("", String::as_str);
-                let blank = " ".repeat(wide.saturating_sub(columns(piece)));
-                let gap = if line.is_empty() && at == shown[0] { 0 } else { GAP };
-                line += &" ".repeat(gap);
-                line += &if of[at].is_words { piece.to_owned() + &blank } else { blank + piece };
-            }
-            // Padding at the end of a line is seen by nobody but diff tools.
-            text += line.trim_end();
-            text.push('\n');
-        }
-        text
-    };
-    let under = "─".repeat(total(&widths));
-    let body: String = rows.iter().map(|row| line(row)).collect();
-    format!("{}{under}\n{body}", line(&titles))
-}
 
 /// Which columns are shown, and how wide each of them is.
 fn layout(of: &[Column], rows: &[Vec<String>], most: usize) -> (Vec<usize>, Vec<usize>) {

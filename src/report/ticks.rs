@@ -59,22 +59,13 @@ pub(super) fn time_marks(end: Span, count: u32) -> Vec<(f64, String)> {
     even_marks(0.0, end, count).into_iter().map(|mark| (mark, time_like(end, mark))).collect()
 }
 
-/// The end of an axis that a label is at: there it stays within the axis, instead of having its
-/// mark in the middle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    First,
-    Last,
-}
-
-impl End {
-    /// The end of a place, as a share of the axis.
-    pub fn of(place: f64) -> Option<Self> {
-        match place {
-            ..0.05 => Some(Self::First),
-            ..=0.95 => None,
-            _ => Some(Self::Last),
-        }
+/// The share of a label that is before its mark, which has a place as a share of the axis. At the
+/// ends, a label stays within the axis, instead of having its mark in the middle.
+pub(super) fn before_mark(place: f64) -> f64 {
+    match place {
+        ..0.05 => 0.0,
+        ..=0.95 => 0.5,
+        _ => 1.0,
     }
 }
 
@@ -91,11 +82,7 @@ pub(super) fn side_by_side(labels: &[(f64, &str)], pixels: f64) -> Vec<bool> {
     let mut taken: Vec<[f64; 2]> = Vec::new();
     let mut fits = |&(place, text): &(f64, &str)| {
         let (at, wide) = (place * pixels, text.chars().map(wide).sum::<f64>() + GAP);
-        let from = match End::of(place) {
-            Some(End::First) => at,
-            None => at - wide / 2.0,
-            Some(End::Last) => at - wide,
-        };
+        let from = at - wide * before_mark(place);
         let ends = [from, from + wide];
         let is_free = taken.iter().all(|[from, to]| ends[1] <= *from || ends[0] >= *to);
         if is_free {

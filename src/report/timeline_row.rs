@@ -1,10 +1,10 @@
 //! The rows of a timeline: host threads, and the engines of each GPU.
 
-use super::words::{plural, with_range};
+use super::words::{if_known, plural, predicted};
 use crate::findings::HostThread;
 use crate::program::spelled::Names;
 use crate::program::{Program, ThreadId};
-use crate::runs::Run;
+use crate::runs::RunSet;
 use crate::search::Ranked;
 use crate::timeline::{Activity, Lane, Timeline, busy};
 
@@ -12,18 +12,18 @@ use crate::timeline::{Activity, Lane, Timeline, busy};
 /// in which each call was timed, beside the run whose passes were timed as a whole.
 pub(super) fn captioned<'a>(
     ranked: &'a Ranked,
-    traced: Option<&'a Timeline>,
-    run: Option<&Run>,
+    runs: Option<&'a RunSet>,
 ) -> Vec<(String, &'a Timeline)> {
-    let (low, high) = ranked.forecast.interval();
-    let predicted = format!("predicted: {}", with_range(ranked.makespan(), low, high));
-    let measured = traced.map(|timeline| {
-        let otherwise = run.map_or_else(String::new, |run| {
+    let identity = ranked.plan.identity();
+    let predicted = format!("predicted: {}", predicted(ranked));
+    let measured = runs.and_then(|runs| {
+        let timeline = &runs.trace_of(&identity)?.timeline;
+        let otherwise = if_known(runs.run_of(&identity), |run| {
             let passes = plural(run.passes_ns.len() as u64, "run");
             format!("; {} otherwise (median of {passes})", run.makespan())
         });
         let taken = timeline.makespan;
-        (format!("measured: {taken} while each call was timed{otherwise}"), timeline)
+        Some((format!("measured: {taken} while each call was timed{otherwise}"), timeline))
     });
     std::iter::once((predicted, &ranked.forecast.timeline)).chain(measured).collect()
 }
@@ -58,10 +58,8 @@ impl TimelineRow {
     /// All rows, lane by lane. That of copies between devices is left out if there are none.
     pub fn all(program: &Program, timeline: &Timeline) -> Vec<Self> {
         let of_lane = |lane: Lane| {
-            let rows = match lane {
-                Lane::Host => program.thread_count(),
-                _ => program.devices().max(1),
-            };
+            let is_host = lane == Lane::Host;
+            let rows = if is_host { program.thread_count() } else { program.devices().max(1) };
             (0..rows).map(move |number| Self::at(lane, number))
         };
         let is_drawn = |row: &Self| {

@@ -7,6 +7,7 @@
 //! a category that no tool counts. Calls go by the names of the CUDA runtime, which is what
 //! tools look for. Numbers of processes, rows, streams and calls are unique in a file.
 
+use super::words::joined;
 use crate::machine::Direction;
 use crate::program::spelled::Names;
 use crate::program::{AllocationId, Call, Place, Program, Route, Sides, Slice, Step, ThreadId};
@@ -28,24 +29,20 @@ pub struct TracedPlan {
 
 /// The trace of some plans on a machine, one event a line.
 pub fn trace(machine: &Provenance, plans: &[TracedPlan]) -> String {
-    let mut processes: Vec<Process<'_>> = Vec::new();
-    for traced in plans {
-        let both = [("predicted", Some(&traced.predicted)), ("measured", traced.measured.as_ref())];
-        for (how, timeline) in both {
-            let Some(timeline) = timeline else { continue };
-            let first_id = processes.last().map_or(FIRST_ID, |p| p.first_id + p.program.body.len());
-            let pid = processes.len() + 1;
-            processes.push(Process::new(pid, first_id, (traced, how), timeline));
-        }
+    let timelines = plans.iter().flat_map(|traced| {
+        let measured = traced.measured.iter().map(|timeline| ("measured", timeline));
+        let all = std::iter::once(("predicted", &traced.predicted)).chain(measured);
+        all.map(move |(how, timeline)| (traced, how, timeline))
+    });
+    let (mut first_id, mut events) = (FIRST_ID, Vec::new());
+    for (index, (traced, how, timeline)) in timelines.enumerate() {
+        events.extend(Process::new(index + 1, first_id, (traced, how), timeline).events());
+        first_id += traced.program.body.len();
     }
-    let events: Vec<Value> = processes.iter().flat_map(Process::events).collect();
-    let lines: Vec<String> = events.iter().map(Value::to_string).collect();
     let devices = plans.iter().map(|traced| traced.program.devices()).max().unwrap_or(0);
     let device = |id: usize| {
         json!({
-            "id": id,
-            "name": machine.gpu,
-            "numSms": machine.multiprocessors,
+            "id": id, "name": machine.gpu, "numSms": machine.multiprocessors,
             "totalGlobalMem": machine.device_memory_bytes,
         })
     };
@@ -56,7 +53,7 @@ pub fn trace(machine: &Provenance, plans: &[TracedPlan]) -> String {
          \"traceEvents\": [\n{}\n]\n}}\n",
         json!({ "tool": "hallway", "version": env!("CARGO_PKG_VERSION") }),
         Value::from(devices),
-        lines.join(",\n")
+        joined(events, ",\n")
     )
 }
 
@@ -173,13 +170,12 @@ impl<'a> Process<'a> {
             Row { name, kind: Kind::Host, activities: activities.collect() }
         };
         let mut rows: Vec<Row<'_>> = (0..self.program.thread_count()).map(of_thread).collect();
-        let (mut streams, mut engines) = (BTreeMap::new(), BTreeMap::new());
+        let mut streams: BTreeMap<_, Vec<&Activity>> = BTreeMap::new();
+        let mut engines: BTreeMap<_, Vec<&Activity>> = BTreeMap::new();
         let on_device = self.timeline.activities.iter().filter(|one| one.lane != Lane::Host);
         for activity in on_device {
-            let stream = self.lanes[activity.call].unwrap_or(0);
-            streams.entry(stream).or_insert_with(Vec::new).push(activity);
-            let engine = (self.device_of(activity), activity.lane);
-            engines.entry(engine).or_insert_with(Vec::new).push(activity);
+            streams.entry(self.lanes[activity.call].unwrap_or(0)).or_default().push(activity);
+            engines.entry((self.device_of(activity), activity.lane)).or_default().push(activity);
         }
         for (stream, activities) in streams {
             let name = match stream.checked_sub(self.program.streams.len()) {
@@ -213,33 +209,32 @@ impl<'a> Process<'a> {
             Kind::Engine => ("engine", on_device(self.program, call).1),
         };
         let mut args = describe(self.program, call);
-        args.insert("call".to_owned(), activity.call.into());
+        let mut tell = |key: &str, value: Value| args.insert(key.to_owned(), value);
+        tell("call", activity.call.into());
         let time = activity.end.since(activity.start);
         match kind {
             Kind::Host => {
-                args.insert("correlation".to_owned(), self.id(activity.call).into());
+                tell("correlation", self.id(activity.call).into());
                 if let Some(stream) = call.stream() {
-                    args.insert("on stream".to_owned(), (stream.0 + 1).into());
+                    tell("on stream", (stream.0 + 1).into());
                 }
             }
             Kind::Stream => {
-                let issued_by = self.issuer(activity.call);
-                args.insert("correlation".to_owned(), self.id(issued_by).into());
-                args.insert("device".to_owned(), self.device_of(activity).into());
-                args.insert("context".to_owned(), 1.into());
+                tell("correlation", self.id(self.issuer(activity.call)).into());
+                tell("device", self.device_of(activity).into());
+                tell("context", 1.into());
                 // Tools tell streams apart by this alone, whatever the process.
                 let stream = self.lanes[activity.call].unwrap_or(0) + 1;
-                args.insert("stream".to_owned(), (stream + (self.pid - 1) * ROWS).into());
+                tell("stream", (stream + (self.pid - 1) * ROWS).into());
                 if let (Some(bytes), true) = (moved(call), time > Span::ZERO) {
-                    let rate = bytes as f64 / time.nanos_f64();
-                    args.insert("memory bandwidth (GB/s)".to_owned(), rate.into());
+                    tell("memory bandwidth (GB/s)", (bytes as f64 / time.nanos_f64()).into());
                 }
             }
             Kind::Engine => {}
         }
         if let (Some(cause), true) = (activity.cause, kind != Kind::Engine) {
-            args.insert("waited for".to_owned(), json!(cause.reason));
-            args.insert("of call".to_owned(), cause.after.into());
+            tell("waited for", json!(cause.reason));
+            tell("of call", cause.after.into());
         }
         json!({
             "ph": "X", "cat": cat, "name": name, "pid": self.pid, "tid": tid,
@@ -351,27 +346,25 @@ fn describe(program: &Program, call: &Call) -> Map<String, Value> {
     let name = |slice: &Slice| program.allocation(slice.allocation).name.clone();
     let mut args = Map::new();
     let mut tell = |key: &str, value: Value| args.insert(key.to_owned(), value);
-    let mut side = |key: &str, slice: &Slice| {
-        tell(key, name(slice).into());
-        tell(&format!("{key} offset"), slice.offset.get().into());
-    };
+    let names = |slices: &[Slice]| slices.iter().map(name).collect::<Vec<_>>().into();
     let Sides { from, to, .. } = call.sides();
-    if let Some(from) = from {
-        side("from", from);
-    }
-    if let Some(to) = to {
-        side("to", to);
+    let output = match call.step() {
+        Some(Step::Library(step)) => Some(&step.output),
+        _ => None,
+    };
+    for (key, slice) in [("from", from), ("to", to), ("writes", output)] {
+        if let Some(slice) = slice {
+            tell(key, name(slice).into());
+            tell(&format!("{key} offset"), slice.offset.get().into());
+        }
     }
     if let Some(step) = call.step() {
-        match step {
-            Step::Library(step) => side("writes", &step.output),
-            Step::Own(step) => {
-                tell("writes", step.writes.iter().map(name).collect::<Vec<_>>().into());
-            }
+        if let Step::Own(step) = step {
+            tell("writes", names(&step.writes));
         }
         tell("kernel", program.kernel_of(call).into());
         tell("elements", step.elements().into());
-        tell("reads", step.reads().iter().map(name).collect::<Vec<_>>().into());
+        tell("reads", names(step.reads()));
     }
     if let Some(event) = call.event() {
         tell("event", (event.0 + 1).into());

@@ -1,13 +1,18 @@
-//! What `hallway verify` found, as values: how far predictions were from runs,
-//! and whether that is good enough.
+//! What `hallway verify` found: how far predictions were from runs, and whether that is good
+//! enough. For the terminal, as JSON, and for a README.
 
 use super::Origin;
-use super::words::{fine_percent, plural};
+use super::table::{Column, Table};
+use super::words::{
+    fine_percent, folded, heading, if_known, or_dash, or_unknown, percent, plural, range,
+    signed_percent,
+};
 use crate::compare::{Cell, ErrorFigures, KindFigures, Score};
 use crate::machine::Side;
-use crate::stats::rounded;
+use crate::stats::{median, quantile, rounded};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 
 /// Largest median of the absolute relative errors over all plans.
 pub const MEDIAN_ERROR_LIMIT: f64 = 0.03;
@@ -106,58 +111,47 @@ impl Verification {
         Self { profile, predictions: None, scenarios, overall, kinds, checks }
     }
 
-    /// The figures as they were found, without limits that they must keep.
-    #[must_use]
-    pub fn without_checks(self) -> Self {
-        Self { checks: Vec::new(), ..self }
-    }
-
     pub fn passed(&self) -> bool {
         self.checks.iter().all(|check| check.passed)
+    }
+
+    fn plans(&self) -> impl Iterator<Item = &ScoredPlan> {
+        self.scenarios.iter().flat_map(|scenario| &scenario.plans)
     }
 }
 
 fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<Check> {
-    let mut checks = Vec::new();
-    let missing = scenarios.iter().filter(|scenario| scenario.plans.is_empty());
-    checks.extend(missing.map(|scenario| Check {
+    let missing = scenarios.iter().filter(|one| one.plans.is_empty());
+    let missing = missing.map(|ScoredScenario { scenario, .. }| Check {
         passed: false,
-        what: format!(
-            "no run of {} matches any of its plans: verify it on the GPU again",
-            scenario.scenario
-        ),
-    }));
+        what: format!("no run of {scenario} matches any of its plans: verify it on the GPU again"),
+    });
+    let mut checks: Vec<Check> = missing.collect();
     if let Some(errors) = overall {
-        let plans = errors.plans;
-        checks.push(at_most("median error", errors.median, MEDIAN_ERROR_LIMIT, plans));
-        checks.push(at_most("95th percentile of errors", errors.p95, P95_ERROR_LIMIT, plans));
+        let of = format!(" over {}", plural(errors.plans as u64, "plan"));
+        checks.push(at_most("median error", errors.median, &of, MEDIAN_ERROR_LIMIT));
+        checks.push(at_most("95th percentile of errors", errors.p95, &of, P95_ERROR_LIMIT));
     }
     let regrets = scenarios.iter().filter_map(|one| Some((one.regret?, one.scenario.as_str())));
-    if let Some((regret, scenario)) = regrets.max_by(|one, other| one.0.total_cmp(&other.0)) {
-        let (found, limit) = (fine_percent(regret), fine_percent(REGRET_LIMIT));
-        checks.push(Check {
-            passed: regret <= REGRET_LIMIT,
-            what: format!("largest regret: {found}, in {scenario} (limit: {limit})"),
-        });
-    }
+    let largest = regrets.max_by(|one, other| one.0.total_cmp(&other.0));
+    checks.extend(largest.map(|(regret, scenario)| {
+        at_most("largest regret", regret, &format!(", in {scenario}"), REGRET_LIMIT)
+    }));
     checks.extend(called_right(scenarios));
     checks
 }
 
 /// In how many scenarios the verdict is right. `None` if it is not known of any.
-pub(super) fn called_right(scenarios: &[ScoredScenario]) -> Option<Check> {
+fn called_right(scenarios: &[ScoredScenario]) -> Option<Check> {
     let verdicts: Vec<bool> = scenarios.iter().filter_map(|one| one.verdict_right).collect();
     let (right, all) = (verdicts.iter().filter(|&&right| right).count(), verdicts.len());
     let what = format!("correct verdicts (GPU or CPU): {right} of {all}");
     (all > 0).then_some(Check { passed: right == all, what })
 }
 
-fn at_most(what: &str, found: f64, limit: f64, plans: usize) -> Check {
+fn at_most(what: &str, found: f64, of: &str, limit: f64) -> Check {
     let (shown, allowed) = (fine_percent(found), fine_percent(limit));
-    Check {
-        passed: found <= limit,
-        what: format!("{what}: {shown} over {} (limit: {allowed})", plural(plans as u64, "plan")),
-    }
+    Check { passed: found <= limit, what: format!("{what}: {shown}{of} (limit: {allowed})") }
 }
 
 impl From<&Score> for ScoredScenario {
@@ -230,8 +224,7 @@ impl Scores {
 
     /// The JSON form, with a newline at its end.
     pub fn json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("scores are plain data");
-        json + "\n"
+        serde_json::to_string_pretty(self).expect("scores are plain data") + "\n"
     }
 
     /// The errors in what [`json`](Self::json) wrote. `None` if it is something else, or of another
@@ -240,5 +233,187 @@ impl Scores {
         let Self { hallway_scores, calibration_unix_time: at, errors, .. } =
             serde_json::from_str(text).ok()?;
         (hallway_scores == FORM && at == calibration_unix_time).then_some(errors)
+    }
+}
+
+/// A row of the summary: a scenario, or all of them.
+struct Summary<'a> {
+    name: &'a str,
+    errors: Option<&'a ErrorFigures>,
+    /// `None` of all scenarios.
+    scenario: Option<&'a ScoredScenario>,
+}
+
+impl Verification {
+    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
+    /// many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = format!("{}\n", self.profile);
+        for scenario in &self.scenarios {
+            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
+            text.push_str(&cells(&scenario.plans, width));
+        }
+        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
+        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
+        folded(&text, width)
+    }
+
+    /// How many passes do not count; empty if all do.
+    fn passes_beside(&self) -> String {
+        let beside: usize = self.plans().map(|plan| plan.passes_beside).sum();
+        let all = beside + self.plans().map(|plan| plan.passes).sum::<usize>();
+        if beside == 0 {
+            return String::new();
+        }
+        let share = percent(beside as f64 / all as f64);
+        format!(
+            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
+             used the core of the calling thread.\n"
+        )
+    }
+
+    /// How far off the CPU's plans are. They are few, but each decides a verdict.
+    fn on_cpu(&self, bullet: &str) -> String {
+        let plans = self.plans().filter(|plan| plan.side == Side::Cpu);
+        let mut errors: Vec<f64> = plans.map(|plan| plan.error).collect();
+        errors.sort_unstable_by(f64::total_cmp);
+        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        let middle = fine_percent(median(&sizes).unwrap_or_default());
+        match errors.into_iter().map(signed_percent).collect::<Vec<_>>().as_slice() {
+            [] => String::new(),
+            [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
+            [low, .., high] => {
+                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
+            }
+        }
+    }
+
+    /// The summary and the checks in Markdown.
+    pub fn markdown(&self) -> String {
+        let summary = summary(&self.summaries()).markdown();
+        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
+    }
+
+    fn check_lines(&self, bullet: &str) -> String {
+        let line = |Check { passed, what }: &Check| {
+            format!("{bullet}{}  {what}\n", if *passed { "pass" } else { "FAIL" })
+        };
+        self.checks.iter().map(line).collect()
+    }
+
+    fn summaries(&self) -> Vec<Summary<'_>> {
+        let all = Summary { name: "all", errors: self.overall.as_ref(), scenario: None };
+        let rows = self.scenarios.iter().map(|one| Summary {
+            name: &one.scenario,
+            errors: one.errors.as_ref(),
+            scenario: Some(one),
+        });
+        rows.chain((self.scenarios.len() > 1).then_some(all)).collect()
+    }
+}
+
+/// In the order in which a narrow terminal loses them: how many plans there are, how many lie in
+/// range, the worst error; then, with names folded, both winners.
+fn summary<'a>(rows: &'a [Summary<'a>]) -> Table<'a, Summary<'a>> {
+    let figure = |say: fn(&ErrorFigures) -> String| {
+        move |row: &Summary<'_>| row.errors.map(say).unwrap_or_default()
+    };
+    let of = |say: fn(&ScoredScenario) -> Option<String>| {
+        move |row: &Summary<'_>| row.scenario.and_then(say).unwrap_or_default()
+    };
+    Table::of(rows)
+        .with(Column::words("scenario"), |row| row.name)
+        .with(Column::number("plans").if_room(1), figure(|errors| errors.plans.to_string()))
+        .with(Column::number("median error"), figure(|errors| fine_percent(errors.median)))
+        .with(Column::number("95%"), figure(|errors| fine_percent(errors.p95)))
+        .with(Column::number("worst").if_room(3), figure(|errors| fine_percent(errors.worst)))
+        .with(Column::number("in range").if_room(2), figure(|errors| percent(errors.coverage)))
+        .with(
+            Column::words("predicted winner").if_folded(1),
+            of(|one| one.predicted_winner.clone()),
+        )
+        .with(Column::words("measured winner").if_folded(1), of(measured_winner))
+        .with(Column::number("regret"), of(|one| one.regret.map(fine_percent)))
+        .with(
+            Column::words("verdict"),
+            of(|one| {
+                Some(or_dash(
+                    one.verdict_right.map(|is_right| if is_right { "right" } else { "WRONG" }),
+                ))
+            }),
+        )
+}
+
+fn measured_winner(of: &ScoredScenario) -> Option<String> {
+    let winner = of.measured_winner.clone()?;
+    Some(if of.predicted_winner.as_ref() == Some(&winner) { "same".to_owned() } else { winner })
+}
+
+/// The table of runs. Where it is too wide, the spread of the passes goes first, then whether
+/// the time lies in the range; with names folded, the range itself.
+fn cells(plans: &[ScoredPlan], width: Option<usize>) -> String {
+    Table::of(plans)
+        .with(Column::words("plan"), |plan| &plan.plan)
+        .with(Column::number("predicted"), |plan| plan.predicted_ns)
+        .with(Column::number("range").if_folded(1), |plan| range(plan.low_ns, plan.high_ns))
+        .with(Column::number("measured"), |plan| plan.measured_ns)
+        .with(Column::number("spread").if_room(1), |plan| or_unknown(plan.spread.map(fine_percent)))
+        .with(Column::number("error"), |plan| signed_percent(plan.error))
+        .with(
+            Column::number("in range").if_room(2),
+            |plan| {
+                if plan.is_covered() { "yes" } else { "no" }
+            },
+        )
+        .text(width)
+}
+
+/// Columns go in a narrow terminal in this order: the worst error, then the baselines.
+fn by_kind(kinds: &[KindFigures]) -> Table<'_, KindFigures> {
+    Table::of(kinds)
+        .with(Column::words("kind"), |of| &of.kind)
+        .with(Column::number("plans"), |of| of.errors.plans)
+        .with(Column::number("median error"), |of| fine_percent(of.errors.median))
+        .with(Column::number("95%"), |of| fine_percent(of.errors.p95))
+        .with(Column::number("worst").if_room(1), |of| fine_percent(of.errors.worst))
+        .with(Column::number("in range"), |of| percent(of.errors.coverage))
+        .with(Column::number("12 GB/s").if_room(4), |of| fine_percent(of.textbook))
+        .with(Column::number("no overlap").if_room(3), |of| fine_percent(of.one_by_one))
+        .with(Column::number("all overlaps").if_room(2), |of| fine_percent(of.busiest))
+}
+
+const BASELINES: &str = "The last columns show median errors of simpler predictions: kernels \
+                         plus bytes at 12 GB/s; all calls one after another; and the busiest \
+                         resource alone.\n";
+
+impl Verification {
+    /// Errors by kind of plan, beside the median errors of three baselines, and what the choices of
+    /// plans would have cost.
+    pub fn text_by_kind(&self, width: Option<usize>) -> String {
+        let text = format!("{}\n\n{}\n", self.profile, by_kind(&self.kinds).text(width));
+        folded(&(text + BASELINES + &self.passes_beside() + &self.choices("")), width)
+    }
+
+    /// What [`text_by_kind`](Self::text_by_kind) says, in Markdown.
+    pub fn markdown_by_kind(&self) -> String {
+        by_kind(&self.kinds).markdown() + "\n" + BASELINES + "\n" + &self.choices("- ")
+    }
+
+    /// How the choice of a plan, and of a side, came out over all workloads.
+    fn choices(&self, bullet: &str) -> String {
+        let regrets: Vec<f64> = self.scenarios.iter().filter_map(|one| one.regret).collect();
+        let mut text = String::new();
+        let figures = (median(&regrets), quantile(&regrets, 0.95), quantile(&regrets, 1.0));
+        if let (Some(median), Some(p95), Some(worst)) = figures {
+            let [median, p95, worst] = [median, p95, worst].map(fine_percent);
+            let _ = writeln!(
+                text,
+                "{bullet}regret over {} workloads: median {median}, 95th percentile {p95}, \
+                 maximum {worst}",
+                regrets.len()
+            );
+        }
+        let right = called_right(&self.scenarios);
+        text + &if_known(right, |Check { what, .. }| format!("{bullet}{what}\n"))
     }
 }

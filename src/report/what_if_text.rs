@@ -3,7 +3,6 @@
 use super::table::{Column, Table};
 use super::words::{cells, folded, or_dash, plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
-use crate::units::Span;
 use crate::what_if::SEARCHED;
 
 impl Assessment {
@@ -20,23 +19,22 @@ impl Assessment {
         let changed = self.what_if.iter().map(|one| Row {
             change: &one.change,
             brief: &one.answer,
-            turns: one.turning.as_ref().map_or_else(|| "-".to_owned(), turns),
+            turns: or_dash(one.turning.as_ref().map(turns)),
         });
         let rows: Vec<Row<'_>> = std::iter::once(today_row).chain(changed).collect();
         let [verdict, winner, time, range, bound] =
             [0, 1, 2, 3, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
-        let against_today = |row: &Row<'_>| against(row.brief.predicted_ns, today.predicted_ns);
         let mut table = Table::of(&rows)
-            .with(Column::words("what if"), |row| row.change.to_owned())
+            .with(Column::words("what if"), |row| row.change)
             .with(Column::words("verdict"), verdict)
             .with(Column::words("winner"), winner)
             .with(Column::number("one run"), time)
             .with(Column::number("range").if_room(3), range)
-            .with(Column::number("vs today"), against_today)
+            .with(Column::number("vs today"), |row| against(row.brief, today))
             .with(Column::number("CPU").if_room(1), |row| or_dash(row.brief.cpu_ns))
             .with(Column::number("GPU").if_room(2), |row| or_dash(row.brief.gpu_ns))
             .with(Column::words("limited by").if_folded(1), bound)
-            .with(Column::words("turns").if_folded(2), |row| row.turns.clone());
+            .with(Column::words("turns").if_folded(2), |row| &row.turns);
         if has_programs {
             let title = format!("and {}", plural(self.runs, "run"));
             table = table.with(Column::number(&title), |row| or_dash(row.brief.program_ns));
@@ -69,8 +67,9 @@ struct Row<'a> {
 }
 
 /// A time beside that of today.
-pub(super) fn against(time: Option<Span>, today: Option<Span>) -> String {
-    let Some((time, today)) = time.zip(today) else { return "-".to_owned() };
+pub(super) fn against(brief: &InBrief, today: &InBrief) -> String {
+    let both = brief.predicted_ns.zip(today.predicted_ns);
+    let Some((time, today)) = both else { return "-".to_owned() };
     let ratio = times_as_long(time, today);
     match ratio {
         1.0 => "same".to_owned(),

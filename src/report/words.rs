@@ -1,8 +1,7 @@
 //! How figures are put into words.
 
-use crate::cost::Bottleneck;
 use crate::findings::{Answer, InBrief};
-use crate::search::{Setting, Wins};
+use crate::search::{Ranked, Setting, Wins};
 use crate::units::Span;
 use std::fmt::Display;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -31,9 +30,10 @@ pub(super) fn with_range(middle: Span, low: Span, high: Span) -> String {
     }
 }
 
-/// What bounds a plan, in a cell of a table.
-pub(super) fn bound_by(bottleneck: Option<Bottleneck>) -> String {
-    bottleneck.map_or_else(|| "-".to_owned(), |one| one.to_string())
+/// What is predicted for a run of a plan: `5.92 ms (5.71 to 6.11)`.
+pub(super) fn predicted(ranked: &Ranked) -> String {
+    let (low, high) = ranked.forecast.interval();
+    with_range(ranked.makespan(), low, high)
 }
 
 /// A share as a whole percentage: `97%`.
@@ -66,15 +66,6 @@ pub(super) fn longer(ratio: f64) -> String {
         ..1.0995 => format!("{} longer", fine_percent(ratio - 1.0)),
         ..1.495 => format!("{} longer", percent(ratio - 1.0)),
         _ => format!("{} times as long", times(ratio)),
-    }
-}
-
-/// How much longer one time is than another, for a cell of a table: `3.2 x`, or `+12.3%` below
-/// twice as long.
-pub(super) fn more(ratio: f64) -> String {
-    match ratio {
-        ..1.995 => signed_percent(ratio - 1.0),
-        _ => format!("{} x", times(ratio)),
     }
 }
 
@@ -120,8 +111,13 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
 }
 
 /// Names in backquotes.
-pub(super) fn quoted(names: impl IntoIterator<Item: std::fmt::Display>) -> Vec<String> {
+pub(super) fn quoted(names: impl IntoIterator<Item: Display>) -> Vec<String> {
     names.into_iter().map(|name| format!("`{name}`")).collect()
+}
+
+/// Words or figures one after another, with something between them.
+pub(super) fn joined(items: impl IntoIterator<Item: Display>, between: &str) -> String {
+    items.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join(between)
 }
 
 /// How many columns of a terminal a text takes.
@@ -207,8 +203,8 @@ pub fn date(unix_time: u64) -> String {
 /// A scenario's name, underlined, and its question.
 pub(super) fn heading(scenario: &str, question: &str, width: Option<usize>) -> String {
     let line = "─".repeat(columns(scenario).min(width.unwrap_or(usize::MAX)));
-    let question = if question.is_empty() { String::new() } else { format!("{question}\n") };
-    format!("{scenario}\n{line}\n{question}")
+    let end = if question.is_empty() { "" } else { "\n" };
+    format!("{scenario}\n{line}\n{question}{end}")
 }
 
 /// Where the GPU wins, in words: `about 1.27 M (1.15 to 1.41 M) and more`. `None`: everywhere.
@@ -263,16 +259,23 @@ pub(super) fn or_dash(known: Option<impl Display>) -> String {
     known.map_or_else(|| "-".to_owned(), |one| one.to_string())
 }
 
+/// A time or a share, or that it is not known, in a word.
+pub(super) fn or_unknown(known: Option<impl Display>) -> String {
+    known.map_or_else(|| "unknown".to_owned(), |one| one.to_string())
+}
+
+/// Words that are there if something is known, and nothing else.
+pub(super) fn if_known<T>(known: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    known.map_or_else(String::new, words)
+}
+
 /// Verdict, winner, time, range and what limits it, for a row of a table.
 pub(super) fn cells(of: &InBrief) -> [String; 5] {
     let range = of.low_ns.zip(of.high_ns).map(|(low, high)| range(low, high));
     [
-        match of.answer == of.run_answer {
-            true => in_a_word(of.answer).to_owned(),
-            false => {
-                let [program, pass] = [of.answer, of.run_answer].map(in_a_word);
-                format!("{program}; a run: {pass}")
-            }
+        match [of.answer, of.run_answer].map(in_a_word) {
+            [program, run] if program == run => program.to_owned(),
+            [program, run] => format!("{program}; a run: {run}"),
         },
         or_dash(of.winner.as_ref()),
         or_dash(of.predicted_ns),

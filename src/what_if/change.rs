@@ -4,6 +4,7 @@ use crate::machine::{HostMemory, PcieLink};
 use crate::profile::Profile;
 use crate::program::ProcessState;
 use crate::scenario::Workload;
+use crate::units::words;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use std::str::FromStr;
 /// Some changes at once, such as `link=0.5x,kernels=0.5x`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    text: String,
+    pub(super) text: String,
     pub changes: Vec<Change>,
 }
 
@@ -48,25 +49,26 @@ pub enum Knob {
     Setup(SetupPrice),
 }
 
-/// What set-up pays for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetupPrice {
-    /// All of the below.
-    All,
-    /// Pinning memory, new or where it is, and giving it back.
-    Pin,
-    /// Allocating device memory, and freeing it.
-    Allocate,
-    Streams,
-    Events,
-    /// Capturing and instantiating graphs.
-    Graphs,
-    Context,
-    Module,
+words! {
+    /// What set-up pays for.
+    pub enum SetupPrice {
+        /// All of the below.
+        All = "setup",
+        /// Pinning memory, new or where it is, and giving it back.
+        Pin = "setup.pin",
+        /// Allocating device memory, and freeing it.
+        Allocate = "setup.allocate",
+        Streams = "setup.streams",
+        Events = "setup.events",
+        /// Capturing and instantiating graphs.
+        Graphs = "setup.graphs",
+        Context = "setup.context",
+        Module = "setup.module",
+    }
 }
 
-/// The names of all that can be scaled, but for single kernels: `kernel.NAME`.
-static KNOBS: [(&str, Knob); 15] = [
+/// The names of what can be scaled, but for set-up, and for single kernels: `kernel.NAME`.
+static KNOBS: [(&str, Knob); 7] = [
     ("link", Knob::Link),
     ("h2d", Knob::CopyIn),
     ("d2h", Knob::CopyOut),
@@ -74,32 +76,25 @@ static KNOBS: [(&str, Knob); 15] = [
     ("threads", Knob::Threads),
     ("kernels", Knob::Kernels),
     ("launch", Knob::Launch),
-    ("setup", Knob::Setup(SetupPrice::All)),
-    ("setup.pin", Knob::Setup(SetupPrice::Pin)),
-    ("setup.allocate", Knob::Setup(SetupPrice::Allocate)),
-    ("setup.streams", Knob::Setup(SetupPrice::Streams)),
-    ("setup.events", Knob::Setup(SetupPrice::Events)),
-    ("setup.graphs", Knob::Setup(SetupPrice::Graphs)),
-    ("setup.context", Knob::Setup(SetupPrice::Context)),
-    ("setup.module", Knob::Setup(SetupPrice::Module)),
 ];
 
 impl fmt::Display for Knob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::Kernel(name) = self {
-            return write!(f, "kernel.{name}");
+        match self {
+            Self::Kernel(name) => write!(f, "kernel.{name}"),
+            Self::Setup(price) => f.write_str(price.name()),
+            _ => f.write_str(KNOBS.iter().find(|one| one.1 == *self).expect("all have a name").0),
         }
-        let (name, _) = KNOBS.iter().find(|(_, knob)| knob == self).expect("all have a name");
-        f.write_str(name)
     }
 }
 
 impl Knob {
     fn named(name: &str) -> Option<Self> {
-        match name.strip_prefix("kernel.") {
-            Some(kernel) => (!kernel.is_empty()).then(|| Self::Kernel(kernel.to_owned())),
-            None => Some(KNOBS.iter().find(|(one, _)| *one == name)?.1.clone()),
+        if let Some(kernel) = name.strip_prefix("kernel.") {
+            return (!kernel.is_empty()).then(|| Self::Kernel(kernel.to_owned()));
         }
+        let knob = KNOBS.iter().find(|(one, _)| *one == name).map(|(_, knob)| knob.clone());
+        knob.or_else(|| SetupPrice::from_name(name).map(Self::Setup))
     }
 
     /// Whether it says how much there is of something, and not how long it takes.
@@ -132,11 +127,10 @@ impl Knob {
             )
         })?;
         let (least, most) = if self.is_capacity() { (0.001, 1000.0) } else { (0.0, 1000.0) };
-        if (least..=most).contains(&factor) {
-            Ok(Change::Times(self, factor))
-        } else {
-            Err(format!("`{self}` can be scaled by {least}x to {most}x, not by {value}"))
+        if !(least..=most).contains(&factor) {
+            return Err(format!("`{self}` can be scaled by {least}x to {most}x, not by {value}"));
         }
+        Ok(Change::Times(self, factor))
     }
 }
 
@@ -171,7 +165,9 @@ impl FromStr for Change {
             "link" if value.starts_with("gen") => value.parse().map(Self::Link),
             _ => {
                 let knob = Knob::named(name).ok_or_else(|| {
-                    let knobs = KNOBS.each_ref().map(|(name, _)| *name).join(", ");
+                    let knobs = KNOBS.iter().map(|(name, _)| *name);
+                    let knobs = knobs.chain(SetupPrice::ALL.map(SetupPrice::name));
+                    let knobs = knobs.collect::<Vec<_>>().join(", ");
                     format!(
                         "`{name}` cannot be changed: use {knobs}, kernel.NAME, memory, process \
                          or gpus"
@@ -180,13 +176,6 @@ impl FromStr for Change {
                 knob.change(value)
             }
         }
-    }
-}
-
-impl Variation {
-    /// A single change.
-    pub fn of(change: Change) -> Self {
-        Self { text: String::new(), changes: vec![change] }
     }
 }
 

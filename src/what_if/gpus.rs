@@ -1,6 +1,7 @@
 //! More GPUs, or fewer.
 
 use super::change::Varied;
+use super::links;
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Estimate, OtherGpu, RootModel};
 use crate::units::Bandwidth;
@@ -17,27 +18,20 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     if count <= most {
         return Ok(());
     }
-    let missing = most + 1..=count;
-    let rate = |direction: Direction| {
-        let rate = profile.link_rate(direction).ok_or_else(|| {
-            format!("the profile lacks the bandwidth of large {direction} copies")
-        })?;
-        Ok::<_, String>((direction, rate.bytes_per_second()))
-    };
-    let alone = [rate(Direction::HostToDevice)?, rate(Direction::DeviceToHost)?];
+    let [down, up] = links::rates(profile)?;
     // Both ways at once, each direction goes at the rate that one link leaves it, if that is known.
-    let beside = alone.map(|(direction, rate)| {
+    let beside = |rate: f64, direction: Direction| {
         let longer = profile.shared(direction).ok()?.per_byte_ns;
         Some(1e9 / (1e9 / rate + longer))
-    });
-    for devices in missing {
+    };
+    let both = beside(down, Direction::HostToDevice).zip(beside(up, Direction::DeviceToHost));
+    for devices in most + 1..=count {
         let all = |rate: f64| Some(Bandwidth::from_bytes_per_second(rate * devices as f64));
-        let both = beside[0].zip(beside[1]).map(|(down, up)| down + up);
         let root = RootModel {
             devices,
-            down_bytes_per_second: all(alone[0].1),
-            up_bytes_per_second: all(alone[1].1),
-            both_bytes_per_second: both.and_then(all),
+            down_bytes_per_second: all(down),
+            up_bytes_per_second: all(up),
+            both_bytes_per_second: both.and_then(|(down, up)| all(down + up)),
             up_over_down: 1.0,
             scatter: 0.0,
         };

@@ -17,9 +17,9 @@ pub(super) fn scale(varied: &mut Varied, name: Option<&str>, factor: f64) -> Res
         let known = names(&varied.workload);
         if !known.contains(name) {
             let known: Vec<String> = known.iter().map(|one| format!("`{one}`")).collect();
-            let known = known.join(", ");
             return Err(format!(
-                "the scenario does not use kernel `{name}`; its kernels are {known}"
+                "the scenario does not use kernel `{name}`; its kernels are {}",
+                known.join(", ")
             ));
         }
     }

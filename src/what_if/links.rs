@@ -24,25 +24,6 @@ pub(super) struct Capacities {
     pub up: f64,
 }
 
-impl Default for Capacities {
-    fn default() -> Self {
-        Self { down: 1.0, up: 1.0 }
-    }
-}
-
-impl Capacities {
-    const fn of(self, direction: Direction) -> f64 {
-        match direction {
-            Direction::HostToDevice => self.down,
-            Direction::DeviceToHost => self.up,
-        }
-    }
-
-    fn is_unchanged(self) -> bool {
-        self.down == 1.0 && self.up == 1.0
-    }
-}
-
 /// A direction of the link, as it is and as it would be.
 #[derive(Clone, Copy)]
 struct Way {
@@ -79,20 +60,25 @@ impl Way {
     }
 }
 
+/// The bytes per second of large copies in each direction.
+pub(super) fn rates(profile: &Profile) -> Result<[f64; 2], String> {
+    let rate = |direction: Direction| match profile.link_rate(direction) {
+        Some(rate) => Ok(rate.bytes_per_second()),
+        None => Err(format!("the profile lacks the bandwidth of large {direction} copies")),
+    };
+    Ok([rate(Direction::HostToDevice)?, rate(Direction::DeviceToHost)?])
+}
+
 /// Changes everything that crosses the link.
 pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), String> {
-    if capacities.is_unchanged() {
+    let Capacities { down, up } = capacities;
+    if down == 1.0 && up == 1.0 {
         return Ok(());
     }
+    let way = |rate: f64, factor: f64| Way { per_byte: 1e9 / rate, factor };
+    let [rate_down, rate_up] = rates(&varied.profile)?;
+    let ways = [way(rate_down, down), way(rate_up, up)];
     let profile = &mut varied.profile;
-    let way = |direction: Direction| {
-        let rate = profile.link_rate(direction).ok_or_else(|| {
-            format!("the profile lacks the bandwidth of large {direction} copies")
-        })?;
-        let per_byte = 1e9 / rate.bytes_per_second();
-        Ok::<_, String>(Way { per_byte, factor: capacities.of(direction) })
-    };
-    let ways = [way(Direction::HostToDevice)?, way(Direction::DeviceToHost)?];
     let link = &mut profile.link;
     let rates = [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second];
     for (rate, way) in rates.into_iter().zip(ways) {

@@ -14,8 +14,6 @@ mod change;
 mod gpus;
 mod kernels;
 mod links;
-mod memory;
-mod prices;
 mod threads;
 mod turning_factor;
 mod vary;

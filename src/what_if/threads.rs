@@ -72,21 +72,20 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
 }
 
 fn twins(profile: &mut Profile, threads: Threads) {
-    let alone: Vec<Option<f64>> =
-        profile.twins.iter().map(|model| profile.by_one_thread(model)).collect();
-    let shared: Vec<Vec<bool>> = profile
-        .twins
-        .iter()
-        .map(|model| {
-            model.time.knots.iter().map(|knot| profile.was_shared(model, knot.0)).collect()
-        })
-        .collect();
-    for ((model, alone), shared) in profile.twins.iter_mut().zip(alone).zip(shared) {
-        for ((elements, ns), is_shared) in model.time.knots.iter_mut().zip(shared) {
-            if is_shared {
-                *ns *= threads.slower(*ns, alone.map(|per_element| per_element * *elements));
+    let changed = profile.twins.iter().map(|model| {
+        let alone = profile.by_one_thread(model);
+        let knots = model.time.knots.iter().map(|&(elements, ns)| {
+            if !profile.was_shared(model, elements) {
+                return (elements, ns);
             }
-        }
+            let alone = alone.map(|per_element| per_element * elements);
+            (elements, ns * threads.slower(ns, alone))
+        });
+        knots.collect()
+    });
+    let changed: Vec<_> = changed.collect();
+    for (model, knots) in profile.twins.iter_mut().zip(changed) {
+        model.time.knots = knots;
     }
 }
 

@@ -37,13 +37,14 @@ pub fn turning_factor(
         return None;
     }
     let gpu_leads = |factor: f64| {
-        let change = Change::Times(knob.clone(), factor);
-        let varied = vary(profile, workload, &Variation::of(change)).ok()?;
+        let changes = vec![Change::Times(knob.clone(), factor)];
+        let varied = vary(profile, workload, &Variation { text: String::new(), changes }).ok()?;
         Some(lead(&varied.workload, &varied.profile)? > 0.0)
     };
     let now = gpu_leads(1.0)?;
     let steps = SEARCHED[1].log2() as i32;
-    let factors: Vec<f64> = (1..=steps).flat_map(|step| [-step, step]).map(power).collect();
+    let powers = (1..=steps).flat_map(|step| [-step, step]);
+    let factors: Vec<f64> = powers.map(|step| f64::from(step).exp2()).collect();
     let turned: Vec<Option<bool>> = factors.par_iter().map(|&factor| gpu_leads(factor)).collect();
     let found = factors.iter().zip(&turned).find(|(_, leads)| **leads == Some(!now));
     let Some((&beyond, _)) = found else { return Some(None) };
@@ -55,8 +56,4 @@ pub fn turning_factor(
     let is_same = |factor: f64| gpu_leads(factor).map(|leads| leads == now);
     let (_, at) = halved((before, beyond), between, is_same)?;
     Some(Some(TurningFactor { knob, at, to_gpu: !now }))
-}
-
-fn power(step: i32) -> f64 {
-    f64::from(step).exp2()
 }

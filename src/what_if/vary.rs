@@ -1,11 +1,13 @@
-//! Making the changed machine and the changed workload.
+//! Making the changed machine and the changed workload: its memory, and what launches and set-up
+//! cost, are changed here.
 
-use super::change::{Change, Knob, Variation, Varied};
-use super::{gpus, kernels, links, memory, prices, threads};
-use crate::machine::PcieLink;
+use super::change::{Change, Knob, SetupPrice, Variation, Varied};
+use super::{gpus, kernels, links, threads};
+use crate::machine::{HostMemory, PcieLink};
 use crate::profile::Profile;
 use crate::samples::Provenance;
-use crate::scenario::Workload;
+use crate::scenario::{Home, PlanMemory, Workload};
+use crate::units::Bytes;
 
 /// Changes a machine and a workload. The order of the changes does not matter.
 ///
@@ -20,12 +22,12 @@ pub fn vary(
     let (profile, workload) = (profile.clone(), workload.clone());
     let mut varied = Varied { profile, workload, assumptions: Vec::new() };
     let machine = varied.profile.machine.clone();
-    let mut capacities = links::Capacities::default();
+    let mut capacities = links::Capacities { down: 1.0, up: 1.0 };
     let mut devices = None;
     for change in &variation.changes {
         match change {
             Change::Gpus(count) => devices = Some(*count),
-            Change::Memory(kind) => memory::set(&mut varied, *kind)?,
+            Change::Memory(kind) => set_memory(&mut varied, *kind)?,
             Change::Process(state) => {
                 let process = &mut varied.workload.process;
                 *process = std::mem::take(process).in_state(*state);
@@ -101,8 +103,66 @@ fn scale(
         Knob::Kernel(name) => kernels::scale(varied, Some(name), factor)?,
         Knob::Multiprocessors => kernels::scale_multiprocessors(varied, factor),
         Knob::Threads => threads::scale(varied, factor)?,
-        Knob::Launch => prices::scale_launches(&mut varied.profile, factor),
-        Knob::Setup(price) => prices::scale_setup(&mut varied.profile, *price, factor),
+        Knob::Launch => scale_launches(&mut varied.profile, factor),
+        Knob::Setup(price) => scale_setup(&mut varied.profile, *price, factor),
     }
     Ok(())
+}
+
+/// Puts the host buffers into pinned memory from the start, so that no plan has to pin them, or
+/// into pageable memory that no plan may pin.
+fn set_memory(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
+    let workload = &mut varied.workload;
+    if workload.tasks.is_empty() {
+        return Err("the memory of a program is spelled out: change its `memory` in the scenario"
+            .to_owned());
+    }
+    for buffer in &mut workload.buffers {
+        if let Home::Host(_) = buffer.home {
+            buffer.home = Home::Host(kind);
+        }
+    }
+    workload.plans.memory = Vec::new();
+    if kind == HostMemory::Pageable {
+        workload.plans.memory.push(PlanMemory::Pageable);
+        workload.limits.pinned_memory = Some(Bytes::ZERO);
+    }
+    Ok(())
+}
+
+/// Scales what a launch costs the host, wherever it is made.
+fn scale_launches(profile: &mut Profile, factor: f64) {
+    scale_prices(profile, factor, |key| key.starts_with("calls.launch"));
+}
+
+/// Scales a price of set-up, also where a program pays it in a pass.
+fn scale_setup(profile: &mut Profile, price: SetupPrice, factor: f64) {
+    scale_prices(profile, factor, |key| {
+        paid_for(key).is_some_and(|of| price == SetupPrice::All || price == of)
+    });
+}
+
+fn scale_prices(profile: &mut Profile, factor: f64, is_meant: impl Fn(&str) -> bool) {
+    let prices = profile.prices_mut().into_iter();
+    prices.filter(|price| is_meant(&price.key.dotted())).for_each(|mut price| price.scale(factor));
+}
+
+/// Which part of set-up a price is paid for.
+fn paid_for(key: &str) -> Option<SetupPrice> {
+    Some(match key {
+        "memory.register"
+        | "memory.unregister"
+        | "memory.pinned_allocate"
+        | "memory.pinned_free" => SetupPrice::Pin,
+        "memory.device_allocate" | "memory.device_free" => SetupPrice::Allocate,
+        "setup.stream" => SetupPrice::Streams,
+        "setup.event" => SetupPrice::Events,
+        "setup.context" | "setup.new_context" => SetupPrice::Context,
+        "graph.capture.per_graph"
+        | "graph.capture.per_node"
+        | "graph.instantiate.per_graph"
+        | "graph.instantiate.per_node" => SetupPrice::Graphs,
+        _ if key.starts_with("setup.") => SetupPrice::Module,
+        _ => return None,
+    })
 }

@@ -81,10 +81,10 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
         ("--within", arguments.within.is_some()),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Failure::input(miette::miette!(
-            help = "pass a single profile and no --price, or drop the option",
-            "{option} works for a single machine, not for a comparison of machines"
-        ))),
+        Some((option, _)) => Err(Failure::refused(
+            format!("{option} works for a single machine, not for a comparison of machines"),
+            "pass a single profile and no --price, or drop the option",
+        )),
         None => Ok(()),
     }
 }
@@ -93,30 +93,25 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
     let mut places: BTreeMap<String, &Path> = BTreeMap::new();
     for one in found {
         if let Some(other) = places.insert(name(&one.path), &one.path) {
-            return Err(Failure::input(miette::miette!(
-                help = "give each profile a folder with a distinct name",
-                "two machines are named `{}`: {} and {}",
-                name(&one.path),
-                other.display(),
-                one.path.display()
-            )));
+            let (name, one, other) = (name(&one.path), one.path.display(), other.display());
+            return Err(Failure::refused(
+                format!("two machines are named `{name}`: {other} and {one}"),
+                "give each profile a folder with a distinct name",
+            ));
         }
     }
     for (place, Price { machine, .. }) in prices.iter().enumerate() {
         if prices[..place].iter().any(|before| before.machine == *machine) {
-            return Err(Failure::input(miette::miette!(
-                help = "give each machine one price",
-                "--price: `{machine}` has two prices"
-            )));
+            let what = format!("--price: `{machine}` has two prices");
+            return Err(Failure::refused(what, "give each machine one price"));
         }
-        let is_known = |one: &LoadedProfile| is_it(machine, one);
-        if !found.iter().any(is_known) {
-            let names = places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-            return Err(Failure::input(miette::miette!(
-                help = "name a machine by its profile's folder or by its GPU",
-                "--price: no machine is named `{machine}`; the machines are {}",
-                names.join(", ")
-            )));
+        if !found.iter().any(|one| is_it(machine, one)) {
+            let names =
+                places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            return Err(Failure::refused(
+                format!("--price: no machine is named `{machine}`; the machines are {names}"),
+                "name a machine by its profile's folder or by its GPU",
+            ));
         }
     }
     let machine = |one: &LoadedProfile| {

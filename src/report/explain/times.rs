@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use crate::report::why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
-use crate::report::words::percent;
+use crate::report::words::{if_known, joined, or_dash, percent};
 use crate::timeline::Timeline;
 use crate::units::Span;
 
@@ -26,27 +26,26 @@ fn divided(pass: Span, times: &TimeShares) -> String {
         ("waits", waits_ns),
     ];
     let there = parts.into_iter().filter(|(_, time)| *time > Span::ZERO);
-    let part = |(what, time): (&str, Span)| {
+    let parts = there.map(|(what, time)| {
         let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
         format!("{what} {time} ({})", percent(share))
-    };
-    let parts: Vec<String> = there.map(part).collect();
-    format!("A run takes {pass}, without scatter. Along its critical path: {}.", parts.join(", "))
+    });
+    let parts = joined(parts, ", ");
+    format!("A run takes {pass}, without scatter. Along its critical path: {parts}.")
 }
 
 fn stream(StreamTimes { stream, busy_ns, held_up }: &StreamTimes) -> String {
-    let held_up: Vec<String> = held_up.iter().map(hold_up).collect();
-    let busy = format!("Stream `{stream}` is busy for {busy_ns}");
-    match held_up.as_slice() {
-        [] => format!("{busy}, and nothing holds it up."),
-        held_up => format!("{busy}. {}.", held_up.join(". ")),
-    }
+    let why = match held_up.as_slice() {
+        [] => ", and nothing holds it up".to_owned(),
+        held_up => format!(". {}", joined(held_up.iter().map(hold_up), ". ")),
+    };
+    format!("Stream `{stream}` is busy for {busy_ns}{why}.")
 }
 
 fn hold_up(HoldUp { by, ns, longest_ns, from_ns, call, awaited }: &HoldUp) -> String {
     let longest =
         if longest_ns < ns { format!(" in all, for {longest_ns} at most") } else { String::new() };
-    let awaited = |what: &str| awaited.map_or(String::new(), |other| format!(", {what} {other}"));
+    let awaited = |what: &str| if_known(*awaited, |other| format!(", {what} {other}"));
     let (who, while_it) = match by {
         HeldUpBy::Host => ("The host holds", awaited("while the host makes call")),
         HeldUpBy::OtherStream => ("Another stream holds", awaited("which waits for call")),
@@ -66,11 +65,11 @@ const HEADS: [&str; 4] = ["begins", "returns", "starts", "done"];
 
 impl TimeColumns {
     pub fn new(program: &Program, timeline: &Timeline) -> Self {
-        let cell = |time: Option<Span>| time.map_or_else(|| "-".to_owned(), |one| one.to_string());
-        let row = |CallTimes { begins_ns, returns_ns, starts_ns, done_ns }: CallTimes| {
-            [begins_ns, returns_ns, starts_ns, done_ns].map(cell)
-        };
-        let cells: Vec<[String; 4]> = call_times(program, timeline).into_iter().map(row).collect();
+        let cells = call_times(program, timeline).into_iter();
+        let cells = cells.map(|CallTimes { begins_ns, returns_ns, starts_ns, done_ns }| {
+            [begins_ns, returns_ns, starts_ns, done_ns].map(or_dash)
+        });
+        let cells: Vec<[String; 4]> = cells.collect();
         let width = |at: usize| {
             let cells = cells.iter().map(|row| row[at].len());
             cells.chain([HEADS[at].len()]).max().unwrap_or_default()

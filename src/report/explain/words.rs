@@ -4,7 +4,7 @@ use super::calls::recorded;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::spelled::Names;
 use crate::program::{Call, Program, Route, ThreadId};
-use crate::report::words::{often, plural, quoted};
+use crate::report::words::{joined, often, plural, quoted};
 use crate::scenario::Workload;
 use crate::search::Plan;
 use std::collections::BTreeMap;
@@ -47,26 +47,22 @@ fn host_memory(plan: &Plan) -> Option<String> {
     }
     let pins = program.setup.iter().filter_map(Call::pinned).count() as u64;
     let copies = program.body.iter().any(|call| call.crossing().is_some());
-    match plan.host_memory() {
-        HostMemory::Pinned if pins > 0 => {
-            let buffers = plural(pins, "buffer");
-            Some(format!(
-                "The set-up pins {buffers} on the host, so that the copy engines access them \
-                 directly and the host thread does not wait for copies."
-            ))
+    Some(match plan.host_memory() {
+        HostMemory::Pinned if pins > 0 => format!(
+            "The set-up pins {} on the host, so that the copy engines access them directly and the \
+             host thread does not wait for copies.",
+            plural(pins, "buffer")
+        ),
+        HostMemory::Pinned if copies => "Host memory is pinned: the copy engines access it \
+                                         directly, and the host thread does not wait for copies."
+            .to_owned(),
+        HostMemory::Pageable if program.has_staged_copies() => {
+            "Host memory is pageable: the driver stages each copy through its own pinned memory, \
+             which blocks the host thread."
+                .to_owned()
         }
-        HostMemory::Pinned if copies => Some(
-            "Host memory is pinned: the copy engines access it directly, and the host thread \
-             does not wait for copies."
-                .to_owned(),
-        ),
-        HostMemory::Pageable if program.has_staged_copies() => Some(
-            "Host memory is pageable: the driver stages each copy through its own pinned \
-             memory, which blocks the host thread."
-                .to_owned(),
-        ),
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
 /// Which memory each kind of copy in a program moves, for a program that a scenario spells out.
@@ -94,8 +90,7 @@ fn copies_of(program: &Program) -> Option<String> {
     }
     let said = found.iter().zip(MOVED).filter(|(names, _)| !names.is_empty());
     let said = said.map(|(names, what)| format!("Memory {} {what}.", quoted(names).join(", ")));
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| said.join(" "))
+    Some(joined(said, " ")).filter(|said| !said.is_empty())
 }
 
 pub(super) fn what_waits(program: &Program) -> Vec<String> {
@@ -109,16 +104,14 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
         let times = often(times);
         sentences.push(format!("By event: {waits} waits for {awaited}, {times} per run."));
     }
-    let is_end = |call: &Call| call.only_waits();
-    let ends = program.body.iter().filter(|call| is_end(call)).count();
-    let last_work = program.body.iter().rposition(|call| call.stream().is_some() && !is_end(call));
-    let before =
-        program.body.iter().take(last_work.unwrap_or(0)).filter(|call| is_end(call)).count();
-    let at_end = plural((ends - before) as u64, "stream");
-    sentences.push(match before {
+    let is_work = |call: &Call| call.stream().is_some() && !call.only_waits();
+    let last_work = program.body.iter().rposition(is_work).unwrap_or(0);
+    let waits = |calls: &[Call]| calls.iter().filter(|call| call.only_waits()).count() as u64;
+    let at_end = plural(waits(&program.body[last_work..]), "stream");
+    sentences.push(match waits(&program.body[..last_work]) {
         0 => format!("The host waits only at the end of a run, for {at_end}."),
         before => {
-            let before = often(before as u64);
+            let before = often(before);
             format!("The host waits {before} in the middle of a run, and at its end for {at_end}.")
         }
     });
@@ -132,11 +125,12 @@ fn who_calls(program: &Program) -> Option<String> {
         return None;
     }
     let names = Names::in_program(program);
-    let calls = |thread| program.threads.iter().filter(|&&one| one == thread).count() as u64;
-    let makes =
-        |thread| format!("{} makes {}", names.thread(thread), plural(calls(thread), "call"));
-    let each: Vec<String> = (0..threads).map(|id| makes(ThreadId(id as u16))).collect();
-    Some(format!("{threads} host threads make calls, each in order: {}.", each.join(", ")))
+    let each = (0..threads).map(|id| {
+        let thread = ThreadId(id as u16);
+        let calls = program.threads.iter().filter(|&&one| one == thread).count() as u64;
+        format!("{} makes {}", names.thread(thread), plural(calls, "call"))
+    });
+    Some(format!("{threads} host threads make calls, each in order: {}.", joined(each, ", ")))
 }
 
 /// How many times which operations wait for which, by way of an event.
@@ -147,8 +141,7 @@ fn waits_by_event(program: &Program) -> BTreeMap<(&'static str, &'static str), u
         let (Some(_), Some(stream)) = (call.stream_waits_for(), call.stream()) else { continue };
         let Some(recorded) = recorded[at] else { continue };
         let Some(other) = program.body[recorded].stream() else { continue };
-        let mut after = program.body[at..].iter();
-        let next = after.find_map(|call| operation(call, stream));
+        let next = program.body[at..].iter().find_map(|call| operation(call, stream));
         let mut before = program.body[..recorded].iter().rev();
         let last = before.find_map(|call| operation(call, other));
         if let (Some(next), Some(last)) = (next, last) {

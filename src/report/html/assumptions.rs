@@ -4,51 +4,38 @@ use super::style::{folded_table, rich};
 use super::{Case, Review};
 use crate::program::BufferId;
 use crate::report::said::limits;
-use crate::report::words::{count, plural};
-use crate::scenario::{Home, Task};
+use crate::report::table::{Column, Table};
+use crate::report::words::{count, joined, plural};
+use crate::scenario::Home;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
     let workload = case.subject.workload;
-    let buffers: Vec<Vec<String>> = workload
-        .buffers
-        .iter()
-        .map(|buffer| {
-            let home = match buffer.home {
-                Home::Host(memory) => format!("host, {memory}"),
-                Home::Device => "device".to_owned(),
-                Home::Scratch => "scratch".to_owned(),
-            };
-            let bytes = buffer.bytes(workload.batches).to_string();
-            vec![buffer.name.clone(), home, count(buffer.elements), bytes]
+    let arrays = Table::of(&workload.buffers)
+        .with(Column::words("array"), |buffer| &buffer.name)
+        .with(Column::words("home"), |buffer| match buffer.home {
+            Home::Host(memory) => format!("host, {memory}"),
+            Home::Device => "device".to_owned(),
+            Home::Scratch => "scratch".to_owned(),
         })
-        .collect();
-    let tasks: Vec<Vec<String>> = workload.tasks.iter().map(|task| task_row(case, task)).collect();
-    case.part("assumptions", "Assumptions", &html! {
-        ul { @for line in lines(case, of) { li { (rich(&line)) } } }
-        @if !buffers.is_empty() {
-            (folded_table("The arrays", &["array", "home", "elements of a batch", "bytes in all"],
-                &buffers, 2))
-        }
-        @if !tasks.is_empty() {
-            (folded_table("The tasks", &["task", "kernel", "reads", "writes", "times"], &tasks, 4))
-        }
-    })
-}
-
-fn task_row(case: &Case<'_>, task: &Task) -> Vec<String> {
-    let workload = case.subject.workload;
-    let names = |ids: &[BufferId]| {
-        let names: Vec<&str> = ids.iter().map(|&id| workload.buffer(id).name.as_str()).collect();
-        names.join(", ")
-    };
-    vec![
-        task.name.clone(),
-        task.kernel.name().to_owned(),
-        names(&task.reads),
-        names(&task.writes),
-        task.iterations.to_string(),
-    ]
+        .with(Column::number("elements of a batch"), |buffer| count(buffer.elements))
+        .with(Column::number("bytes in all"), |buffer| buffer.bytes(workload.batches));
+    let names = |ids: &[BufferId]| joined(ids.iter().map(|&id| &workload.buffer(id).name), ", ");
+    let tasks = Table::of(&workload.tasks)
+        .with(Column::words("task"), |task| &task.name)
+        .with(Column::words("kernel"), |task| task.kernel.name())
+        .with(Column::words("reads"), |task| names(&task.reads))
+        .with(Column::words("writes"), |task| names(&task.writes))
+        .with(Column::number("times"), |task| task.iterations);
+    case.part(
+        "assumptions",
+        "Assumptions",
+        &html! {
+            ul { @for line in lines(case, of) { li { (rich(&line)) } } }
+            @if !workload.buffers.is_empty() { (folded_table("The arrays", &arrays)) }
+            @if !workload.tasks.is_empty() { (folded_table("The tasks", &tasks)) }
+        },
+    )
 }
 
 fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {

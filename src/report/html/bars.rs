@@ -1,16 +1,16 @@
 //! Plans beside each other: times as bars, with their ranges and what was measured.
 
-use super::roles::roles;
-use super::scale::Scale;
+use super::chart::Scale;
 use super::style::{folded_table, scrolled, share};
-use super::{Case, noted};
+use super::{Case, noted, place, roles};
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::machine::Side;
-use crate::report::evaluation_text::Rows;
+use crate::report::evaluation::Rows;
 use crate::report::palette::name_of;
 use crate::report::plans_table::against_fastest;
 use crate::report::said::choice;
-use crate::report::words::{bound_by, plural, range, times, with_range};
+use crate::report::table::{Column, Table};
+use crate::report::words::{if_known, or_dash, plural, range, times, with_range};
 use crate::search::Ranked;
 use crate::stats::median;
 use crate::units::Span;
@@ -33,32 +33,43 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let middle = median(&times).unwrap_or(least);
     let end = most.min((LONGEST * least).max(LONGEST_OF_MIDDLE * middle)).max(1.0);
     let is_cut = most > end;
-    let rows = plans.iter().map(|plan| cells(case, plan)).collect::<Vec<_>>();
-    let header =
-        ["#", "plan", "limited by", "time of a run", "range", "measured", "against fastest"];
+    let all = Table::of(plans)
+        .with(Column::number("#"), |plan| plan.rank)
+        .with(Column::words("plan"), |plan| &plan.plan)
+        .with(Column::words("limited by"), |plan| or_dash(plan.bottleneck))
+        .with(Column::number("time of a run"), |plan| plan.predicted_ns)
+        .with(Column::number("range"), |plan| range(plan.low_ns, plan.high_ns))
+        .with(Column::number("measured"), |plan| {
+            if_known(measured(case, plan), |time| time.to_string())
+        })
+        .with(Column::number("against fastest"), against_fastest);
     let (scale, has_runs) =
         (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
-    case.part("plans", &title(case), &html! {
-        (scrolled(&html! { table.plans {
-            thead { tr {
-                th { "Plan" } th.bar { "Predicted time of a run" (scale.labels()) }
-                th.number { "Time" }
-                @if has_runs { th.number { "Measured" } }
-                th.number { "Against fastest" } th { "Limited by" }
-            } }
-            tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
-        } }))
-        p.note {
-            (sides(&shown)) " Lines: ranges."
-            @if has_runs { " Diamonds: the median of the measured runs." }
-            @if is_cut { " Notched bars and lines with an arrow go on." }
-            @if case.subject.ranking.best_on_gpu().is_some() {
-                " A plan's name shows it in the timeline below."
+    case.part(
+        "plans",
+        &title(case),
+        &html! {
+            (scrolled(&html! { table.plans {
+                thead { tr {
+                    th { "Plan" } th.bar { "Predicted time of a run" (scale.labels()) }
+                    th.number { "Time" }
+                    @if has_runs { th.number { "Measured" } }
+                    th.number { "Against fastest" } th { "Limited by" }
+                } }
+                tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
+            } }))
+            p.note {
+                (sides(&shown)) " Lines: ranges."
+                @if has_runs { " Diamonds: the median of the measured runs." }
+                @if is_cut { " Notched bars and lines with an arrow go on." }
+                @if case.subject.ranking.best_on_gpu().is_some() {
+                    " A plan's name shows it in the timeline below."
+                }
             }
-        }
-        @for line in choice(case.assessment) { (noted(&line)) }
-        (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &header, &rows, 3))
-    })
+            @for line in choice(case.assessment) { (noted(&line)) }
+            (folded_table(&format!("All {}", plural(plans.len() as u64, "plan")), &all))
+        },
+    )
 }
 
 /// Which colour is which, as far as they are there.
@@ -77,19 +88,14 @@ fn title(case: &Case<'_>) -> String {
     let [gpu, cpu] = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let ratio =
         |slow: &Ranked, fast: &Ranked| times(times_as_long(slow.makespan(), fast.makespan()));
-    match (case.assessment.verdict.run_answer, gpu, cpu) {
-        (Answer::Gpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a run is {} times as fast on the GPU", ratio(cpu, gpu))
-        }
-        (Answer::Both, Some(both), Some(cpu)) => {
-            format!("Plans: a run is {} times as fast on both processors", ratio(cpu, both))
-        }
-        (Answer::Cpu, Some(gpu), Some(cpu)) => {
-            format!("Plans: a run is {} times as fast on the CPU", ratio(gpu, cpu))
-        }
-        (Answer::Tie, ..) => "Plans: neither side is clearly faster in one run".to_owned(),
-        _ => "Plans".to_owned(),
-    }
+    let (slow, fast) = match case.assessment.verdict.run_answer {
+        Answer::Gpu | Answer::Both => (cpu, gpu),
+        Answer::Cpu => (gpu, cpu),
+        Answer::Tie => return "Plans: neither side is clearly faster in one run".to_owned(),
+        Answer::Plan | Answer::NothingToCompare => (None, None),
+    };
+    let Some((slow, fast)) = slow.zip(fast) else { return "Plans".to_owned() };
+    format!("Plans: a run is {} times as fast {}", ratio(slow, fast), place(fast.plan.side()))
 }
 
 /// The notable ones, and those that other parts of the page are about.
@@ -108,23 +114,24 @@ pub(super) fn ranked<'a>(case: &Case<'a>, plan: &AssessedPlan) -> Option<&'a Ran
     case.subject.ranking.plans.get(plan.rank - 1)
 }
 
+fn measured(case: &Case<'_>, plan: &AssessedPlan) -> Option<Span> {
+    Some(case.measured(ranked(case, plan)?)?.makespan())
+}
+
 fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup {
     let at = |nanos: f64| share(nanos / end);
     let [low, middle, high] = [plan.low_ns, plan.predicted_ns, plan.high_ns].map(|t| t.nanos_f64());
-    let ranked = ranked(case, plan);
-    let measured = ranked.and_then(|one| case.measured(one)).map(crate::runs::Run::makespan);
-    let mut words =
-        format!("{}: {}", plan.plan, with_range(plan.predicted_ns, plan.low_ns, plan.high_ns));
-    if let Some(measured) = measured {
-        words += &format!(", measured {measured}");
-    }
+    let measured = measured(case, plan);
+    let time = with_range(plan.predicted_ns, plan.low_ns, plan.high_ns);
+    let behind = if_known(measured, |measured| format!(", measured {measured}"));
+    let words = format!("{}: {time}{behind}", plan.plan);
     html! {
         tr {
             td.name {
                 button.plan type="button" data-scenario=(case.number) data-plan=(plan.rank - 1) {
                     (plan.plan)
                 }
-                @if let Some(ranked) = ranked { (roles(case, ranked)) }
+                @if let Some(ranked) = ranked(case, plan) { (roles(case, ranked)) }
             }
             td.bar { div.track role="img" aria-label=(words) title=(words) {
                 (scale.lines())
@@ -144,20 +151,7 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup 
                 td.number { @if let Some(measured) = measured { (measured) } }
             }
             td.number { (against_fastest(plan)) }
-            td { (bound_by(plan.bottleneck)) }
+            td { (or_dash(plan.bottleneck)) }
         }
     }
-}
-
-fn cells(case: &Case<'_>, plan: &AssessedPlan) -> Vec<String> {
-    let measured = ranked(case, plan).and_then(|one| case.measured(one));
-    vec![
-        plan.rank.to_string(),
-        plan.plan.clone(),
-        bound_by(plan.bottleneck),
-        plan.predicted_ns.to_string(),
-        range(plan.low_ns, plan.high_ns),
-        measured.map_or_else(String::new, |run| run.makespan().to_string()),
-        against_fastest(plan),
-    ]
 }

@@ -4,10 +4,10 @@
 //! stands beside it as text of the page. A line has the colour of its side or family; lines of one
 //! side differ in dashes and dots. Lines that coincide are drawn as one, with all their names.
 
-use super::scale::Scale;
 use super::style::share;
 use crate::report::coincide::{Line, Strand, strands};
-use crate::report::ticks::log_marks;
+use crate::report::ticks::{before_mark, log_marks, side_by_side, time_marks};
+use crate::units::Span;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -56,12 +56,6 @@ impl Axis {
         Some(Self { title: title.to_owned(), low, high, marks })
     }
 
-    /// The marks as shares of the axis.
-    fn scale(&self) -> Scale {
-        let marks = self.marks.iter().map(|(mark, text)| (self.place(*mark), text.clone()));
-        Scale::new(marks)
-    }
-
     fn place(&self, value: f64) -> f64 {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
@@ -83,6 +77,7 @@ impl Chart {
 
     pub fn draw(&self) -> Markup {
         let strands = strands(&self.lines, |y| self.y.place(y));
+        let marks = self.x.marks.iter().map(|(mark, text)| (self.x.place(*mark), text.clone()));
         html! {
             figure.chart {
                 div.legend {
@@ -109,7 +104,7 @@ impl Chart {
                                 style={ "left:" (share(self.x.place(*x))) } { span { (text) } }
                         }
                     }
-                    div.x-marks { (self.x.scale().labels()) }
+                    div.x-marks { (Scale::new(marks).labels()) }
                     div.x-title { (self.x.title) }
                 }
             }
@@ -141,7 +136,7 @@ impl Chart {
 
     fn curve(&self, strand: &Strand<'_>) -> Markup {
         let (points, class) = (strand.points(": "), class(strand));
-        let path = joined(points.iter().map(|(x, y, _)| self.at(*x, *y)));
+        let path = path_through(points.iter().map(|(x, y, _)| self.at(*x, *y)));
         html! {
             path class={ "line " (class) } d=(path) {}
             @for (x, y, words) in points {
@@ -175,10 +170,78 @@ fn class(strand: &Strand<'_>) -> String {
     format!("{} d{}", strand.subject().class(), strand.number % DASHES)
 }
 
-fn joined(points: impl Iterator<Item = (f64, f64)>) -> String {
+/// A path through some points.
+pub(super) fn path_through(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     for (at, (x, y)) in points.enumerate() {
         let _ = write!(path, "{}{x} {y}", if at == 0 { 'M' } else { 'L' });
     }
     path
+}
+
+/// Widths of an axis in pixels, from wide to narrow: the style sheet knows them. Between two of
+/// them, the labels are shown that find room on the narrower one.
+const WIDTHS: [u32; 8] = [720, 520, 400, 300, 230, 180, 140, 104];
+
+/// A label has no room on any of these axes.
+const NEVER: u32 = u32::MAX;
+
+/// The axis of bars that lie below one another, or of a chart: labels above or below them, at
+/// shares of the axis, and a line through each.
+pub(super) struct Scale(Vec<Mark>);
+
+struct Mark {
+    place: f64,
+    text: String,
+    /// The label touches others on an axis that is narrower than this one of the widths.
+    from: Option<u32>,
+}
+
+impl Scale {
+    /// An axis of times that begins at zero.
+    pub fn of_times(end: Span) -> Self {
+        let marks = time_marks(end, 6).into_iter();
+        Self::new(marks.map(|(mark, text)| (mark / end.nanos_f64().max(1.0), text)))
+    }
+
+    /// Marks by their places.
+    pub fn new(marks: impl Iterator<Item = (f64, String)>) -> Self {
+        let mut all: Vec<Mark> =
+            marks.map(|(place, text)| Mark { place, text, from: None }).collect();
+        let mut wider = NEVER;
+        for width in WIDTHS {
+            let mut left: Vec<&mut Mark> =
+                all.iter_mut().filter(|mark| mark.from.is_none()).collect();
+            let labels: Vec<(f64, &str)> =
+                left.iter().map(|mark| (mark.place, mark.text.as_str())).collect();
+            let fits = side_by_side(&labels, f64::from(width));
+            for (mark, _) in left.iter_mut().zip(fits).filter(|(_, fits)| !fits) {
+                mark.from = Some(wider);
+            }
+            wider = width;
+        }
+        Self(all)
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> Markup {
+        html! {
+            div.axis aria-hidden="true" {
+                @for mark in self.0.iter().filter(|mark| mark.from != Some(NEVER)) {
+                @let end = match before_mark(mark.place) { 0.0 => "first", 1.0 => "last", _ => "" };
+                span class={ (end) @if let Some(from) = mark.from { " from-" (from) } }
+                    style={ "left:" (share(mark.place)) } { (mark.text) }
+                }
+            }
+        }
+    }
+
+    /// A line at each mark, through a bar.
+    pub fn lines(&self) -> Markup {
+        html! {
+            @for mark in self.0.iter().filter(|mark| mark.place > 0.0) {
+                i style={ "left:" (share(mark.place)) } {}
+            }
+        }
+    }
 }

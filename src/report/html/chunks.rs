@@ -5,11 +5,12 @@ use super::chart::Chart;
 use super::style::folded_table;
 use crate::report::coincide::Line;
 use crate::report::palette::Subject;
+use crate::report::table::{Column, Table};
 use crate::report::ticks::time_at;
-use crate::report::words::{plural, with_range};
+use crate::report::words::{plural, predicted};
 use crate::search::Ranked;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds that a chart has: the fastest ones. The others are in its table.
 const MOST_KINDS: usize = 6;
@@ -23,14 +24,14 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         return html! {};
     }
     kinds.sort_by_key(|(name, plans)| (fastest(plans).1.makespan(), name.clone()));
-    let rows = kinds.iter().flat_map(|(name, plans)| {
-        plans.iter().map(move |(chunks, ranked)| {
-            let (low, high) = ranked.forecast.interval();
-            let time = with_range(ranked.makespan(), low, high);
-            vec![name.clone(), chunks.to_string(), time]
-        })
+    let all = kinds.iter().flat_map(|(name, plans)| {
+        plans.iter().map(move |(chunks, ranked)| (name, chunks, predicted(ranked)))
     });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let all: Vec<_> = all.collect();
+    let figures = Table::of(&all)
+        .with(Column::words("kind of plan"), |(name, ..)| name)
+        .with(Column::number("chunks"), |(_, chunks, _)| chunks)
+        .with(Column::number("time of a run"), |(.., time)| time);
     let (best, plans) = &kinds[0];
     let (chunks, ranked) = fastest(plans);
     let pieces =
@@ -44,7 +45,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @if kinds.len() > MOST_KINDS {
                 p.note { "The fastest " (MOST_KINDS) " of " (kinds.len()) " kinds of plans." }
             }
-            (folded_table("Figures", &["kind of plan", "chunks", "time of a run"], &rows, 1))
+            (folded_table("Figures", &figures))
         },
     )
 }
@@ -57,22 +58,16 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
         points: plans
             .iter()
             .map(|(&chunks, ranked)| {
-                let (low, high) = ranked.forecast.interval();
-                let words = with_range(ranked.makespan(), low, high);
-                let words = format!("{}, {words}", plural(chunks, "chunk"));
+                let words = format!("{}, {}", plural(chunks, "chunk"), predicted(ranked));
                 (chunks as f64, ranked.makespan().nanos_f64(), words)
             })
             .collect(),
     };
     let lines: Vec<Line> = drawn.iter().map(line).collect();
-    let points = lines.iter().flat_map(|line| &line.points);
-    let mut numbers: Vec<u64> = points.map(|point| point.0 as u64).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let powers = || numbers.iter().copied().filter(|number| number.is_power_of_two());
-    if powers().count() > 1 {
-        numbers = powers().collect();
-    }
+    let numbers: BTreeSet<u64> =
+        drawn.iter().flat_map(|(_, plans)| plans.keys().copied()).collect();
+    let powers = numbers.iter().filter(|number| number.is_power_of_two()).count();
+    let is_marked = |number: &u64| powers < 2 || number.is_power_of_two();
     let description = format!(
         "Time of a run against the number of chunks, for {} kinds of plans; {best} with {chunks} \
          is the fastest. The table below has the figures.",
@@ -80,7 +75,8 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     );
     let (x, y) = (("chunks of a batch", |_: f64| String::new()), ("time of a run", time_at));
     let mut chart = Chart::of(lines, x, y, description)?;
-    chart.x.marks = numbers.into_iter().map(|number| (number as f64, number.to_string())).collect();
+    let marked = numbers.into_iter().filter(is_marked);
+    chart.x.marks = marked.map(|number| (number as f64, number.to_string())).collect();
     Some(chart)
 }
 

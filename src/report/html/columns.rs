@@ -3,18 +3,20 @@
 //! A column of similar numbers packs well, and a script reads a hundred thousand of them in a
 //! blink. Starts count from the start before in the same row, calls from the call before.
 
-use crate::machine::Direction;
+use crate::machine::{Direction, StreamId};
 use crate::program::spelled::Names;
-use crate::program::{Call, Program, Sides, Step};
+use crate::program::{Call, Program, Sides, Slice, Step};
 use crate::report::palette::name_of_lane;
 use crate::report::timeline_row::TimelineRow;
+use crate::report::words::joined;
 use crate::timeline::{Activity, Reason, Timeline};
+use indexmap::IndexSet;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Columns of a plan: what each call is, the rows, and when what happened in each view.
 pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> String {
-    let mut words = Words::default();
+    let mut words = IndexSet::new();
     let rows = rows(program, views);
     let calls = calls(program, &mut words);
     let drawn: Vec<Value> =
@@ -24,38 +26,17 @@ pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> Strin
         .map(|row| json!({ "name": row.name(program), "kind": name_of_lane(row.lane) }))
         .collect();
     json!({
-        "words": words.all, "streams": streams(program), "calls": calls, "rows": rows,
+        "words": Vec::from_iter(words), "streams": streams(program), "calls": calls, "rows": rows,
         "views": drawn,
     })
     .to_string()
 }
 
-/// Texts by their numbers.
-#[derive(Default)]
-struct Words {
-    all: Vec<String>,
-    known: BTreeMap<String, usize>,
-}
-
-impl Words {
-    fn number(&mut self, text: String) -> usize {
-        if let Some(&known) = self.known.get(&text) {
-            return known;
-        }
-        self.all.push(text.clone());
-        self.known.insert(text, self.all.len() - 1);
-        self.all.len() - 1
-    }
-}
-
 /// Those of all views, so that predicted and measured have the same.
 fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<TimelineRow> {
     let all = views.iter().flat_map(|(_, timeline)| &timeline.activities);
-    let mut rows: Vec<TimelineRow> =
-        all.map(|activity| TimelineRow::of(program, activity)).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    rows
+    let rows: BTreeSet<_> = all.map(|activity| TimelineRow::of(program, activity)).collect();
+    rows.into_iter().collect()
 }
 
 /// What calls go to by their numbers: streams, then the branches of graphs.
@@ -64,7 +45,7 @@ fn streams(program: &Program) -> Vec<String> {
     let most = program.lanes().into_iter().flatten().max().map_or(0, |most| most + 1);
     let known = program.streams.len();
     let name = |at: usize| match at.checked_sub(known) {
-        None => names.stream(crate::machine::StreamId(at)),
+        None => names.stream(StreamId(at)),
         Some(branch) => format!("graph branch {}", branch + 1),
     };
     (0..most.max(known)).map(name).collect()
@@ -72,7 +53,7 @@ fn streams(program: &Program) -> Vec<String> {
 
 /// For each call: its function, what it works on, its stream, bytes, offset and elements, and
 /// whether the host does nothing in it but wait.
-fn calls(program: &Program, words: &mut Words) -> Value {
+fn calls(program: &Program, words: &mut IndexSet<String>) -> Value {
     let names = Names::in_program(program);
     let lanes = program.lanes();
     let mut columns: [Vec<i64>; 7] = Default::default();
@@ -85,8 +66,8 @@ fn calls(program: &Program, words: &mut Words) -> Value {
         let offset = moved.map(|slice| slice.offset.get());
         let known = |value: Option<u64>| value.map_or(-1, |value| value as i64);
         let row = [
-            words.number(call.name().to_owned()) as i64,
-            words.number(what(program, &names, call)) as i64,
+            words.insert_full(call.name().to_owned()).0 as i64,
+            words.insert_full(what(program, &names, call)).0 as i64,
             lanes[at].map_or(-1, |lane| lane as i64),
             known(bytes),
             known(offset),
@@ -101,7 +82,7 @@ fn calls(program: &Program, words: &mut Words) -> Value {
 /// What a call works on, without what differs from chunk to chunk.
 fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
     let Sides { from, to, .. } = call.sides();
-    let memory = |slice: &crate::program::Slice| names.memory(slice.allocation).to_owned();
+    let memory = |slice: &Slice| names.memory(slice.allocation).to_owned();
     let way = match call.crossing() {
         Some((_, Direction::HostToDevice, ..)) => "H2D ",
         Some((_, Direction::DeviceToHost, ..)) => "D2H ",
@@ -116,10 +97,9 @@ fn what(program: &Program, names: &Names<'_>, call: &Call) -> String {
         return names.memory(id).to_owned();
     }
     let Some(step) = call.step() else { return String::new() };
-    let reads: Vec<String> = step.reads().iter().map(memory).collect();
-    let writes: Vec<String> = step.writes().iter().map(memory).collect();
-    let kernel = program.kernel_of(call).unwrap_or("kernel");
-    format!("{kernel}: {} to {}", reads.join(", "), writes.join(", "))
+    let [reads, writes] =
+        [step.reads(), step.writes()].map(|all| joined(all.iter().map(memory), ", "));
+    format!("{}: {reads} to {writes}", program.kernel_of(call).unwrap_or("kernel"))
 }
 
 /// For each activity: its row, its call, when it starts, how long it takes, and what it waited

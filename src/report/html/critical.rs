@@ -1,17 +1,18 @@
 //! What the time of a plan consists of: its critical path, as a waterfall.
 
+use super::chart::Scale;
 use super::columns::{REASONS, reason};
-use super::roles::{place, roles};
-use super::scale::Scale;
 use super::style::{folded_table, rich, scrolled, share};
-use super::{Case, distinct, noted};
+use super::{Case, distinct, noted, place, roles};
 use crate::cost::Bottleneck;
 use crate::program::Program;
 use crate::report::said::host_threads;
+use crate::report::table::{Column, Table};
 use crate::report::words::percent;
 use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
 use crate::units::Span;
+use indexmap::IndexMap;
 use maud::{Markup, html};
 
 /// Steps of the path that the table shows; the rest would be read by nobody.
@@ -48,7 +49,7 @@ fn title(case: &Case<'_>, best: &Ranked) -> String {
 }
 
 /// What stretches of the path have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Kind {
     what: String,
     class: &'static str,
@@ -62,13 +63,25 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
     let takes = timeline.makespan.nanos_f64().max(1.0);
     let scale = Scale::of_times(timeline.makespan);
     let mut reached = Span::ZERO;
-    let rows = kinds.into_iter().map(|(kind, time, times)| {
+    let rows = kinds.into_iter().map(|(kind, (time, times))| {
         let from = reached;
         reached += time;
         (kind, from, time, times)
     });
-    let rows: Vec<(Kind, Span, Span, usize)> = rows.collect();
-    let steps = steps(program, &path);
+    let rows: Vec<_> = rows.collect();
+    let shown = path.segments.len().min(STEPS);
+    let steps = Table::of(&path.segments[..shown])
+        .with(Column::words("step"), |segment| {
+            format!("call {}: {}", segment.activity.call + 1, work(program, segment).what)
+        })
+        .with(Column::words("why not sooner"), |segment| match segment.activity.cause {
+            None => REASONS[0].to_owned(),
+            Some(cause) => {
+                format!("{} call {}", REASONS[reason(cause.reason) as usize], cause.after + 1)
+            }
+        })
+        .with(Column::number("after a gap of"), |segment| segment.gap)
+        .with(Column::number("takes"), |segment| segment.time);
     html! {
         h4 {
             (rich(&format!("`{}`", ranked.plan.name())))
@@ -106,31 +119,26 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
             }
         }
         (folded_table(
-            &if path.segments.len() > STEPS {
-                format!("The first {STEPS} of {} steps", path.segments.len())
-            } else {
-                format!("The path, step by step ({})", path.segments.len())
+            &match path.segments.len() {
+                all if all > shown => format!("The first {shown} of {all} steps"),
+                all => format!("The path, step by step ({all})"),
             },
-            &["step", "why not sooner", "after a gap of", "takes"], &steps, 2,
+            &steps,
         ))
     }
 }
 
-/// The parts of the makespan, in the order in which they come first on the path.
-fn kinds(program: &Program, path: &CriticalPath<'_>) -> Vec<(Kind, Span, usize)> {
-    let mut found: Vec<(Kind, Span, usize)> = Vec::new();
-    let mut add = |kind: Kind, time: Span| {
-        if time == Span::ZERO {
-            return;
-        }
-        match found.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, total, times)) => (*total, *times) = (*total + time, *times + 1),
-            None => found.push((kind, time, 1)),
-        }
-    };
-    for segment in &path.segments {
-        add(gap(segment), segment.gap);
-        add(work(program, segment), segment.time);
+/// The parts of the makespan, in the order in which they come first on the path: for each kind, its
+/// time in all and how often it comes.
+fn kinds(program: &Program, path: &CriticalPath<'_>) -> IndexMap<Kind, (Span, usize)> {
+    let mut found: IndexMap<Kind, (Span, usize)> = IndexMap::new();
+    let parts = path
+        .segments
+        .iter()
+        .flat_map(|segment| [(gap(segment), segment.gap), (work(program, segment), segment.time)]);
+    for (kind, time) in parts.filter(|(_, time)| *time > Span::ZERO) {
+        let (total, times) = found.entry(kind).or_default();
+        (*total, *times) = (*total + time, *times + 1);
     }
     found
 }
@@ -161,31 +169,10 @@ fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
         Lane::CopyIn => ("copies to the device".to_owned(), "h2d"),
         Lane::CopyOut => ("copies to the host".to_owned(), "d2h"),
         Lane::PeerCopy => ("copies between GPUs".to_owned(), "p2p"),
-        Lane::Kernels => {
-            let kernel = program.kernel_of(call);
-            (
-                kernel.map_or_else(|| "on the device".to_owned(), |k| format!("kernel {k}")),
-                "kernels",
-            )
-        }
+        Lane::Kernels => match program.kernel_of(call) {
+            Some(kernel) => (format!("kernel {kernel}"), "kernels"),
+            None => ("on the device".to_owned(), "kernels"),
+        },
     };
     Kind { what, class }
-}
-
-fn steps(program: &Program, path: &CriticalPath<'_>) -> Vec<Vec<String>> {
-    let step = |segment: &PathSegment<'_>| {
-        let call = segment.activity.call;
-        let what = work(program, segment).what;
-        let why = segment.activity.cause.map_or_else(
-            || REASONS[0].to_owned(),
-            |cause| format!("{} call {}", REASONS[reason(cause.reason) as usize], cause.after + 1),
-        );
-        vec![
-            format!("call {}: {what}", call + 1),
-            why,
-            segment.gap.to_string(),
-            segment.time.to_string(),
-        ]
-    };
-    path.segments.iter().take(STEPS).map(step).collect()
 }

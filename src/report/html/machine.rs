@@ -9,7 +9,6 @@ use maud::{Markup, html};
 
 pub(super) fn section(of: &Review<'_>) -> Markup {
     let unsteady = of.evaluation.unsteady_link.map(|link| format!("Link: {}.", link.sentence()));
-    let sure = [Some(sureness(of.profile)), unsteady];
     html! {
         section.scenario id="machine" aria-labelledby="machine-name" {
             h2 id="machine-name" { "The machine and its profile" }
@@ -18,7 +17,8 @@ pub(super) fn section(of: &Review<'_>) -> Markup {
             }
             h3 { "How far off it was" }
             (accuracy(of))
-            @for line in sure.into_iter().flatten() { p { (rich(&line)) } }
+            p { (rich(&sureness(of.profile))) }
+            @if let Some(line) = unsteady { p { (rich(&line)) } }
         }
     }
 }
@@ -67,12 +67,9 @@ fn accuracy(of: &Review<'_>) -> Markup {
     let Some(found) = &of.profile.accuracy else {
         return html! { p { "No plan was tried on this machine." } };
     };
+    let what = "plans of small random workloads, each run and predicted";
     let rows = [
-        (
-            "Trials",
-            found.trials.to_string(),
-            "plans of small random workloads, each run and predicted",
-        ),
+        ("Trials", found.trials.to_string(), what),
         ("Median error", fine_percent(found.median_error), "half of the trials were nearer"),
         ("95% of errors below", fine_percent(found.p95_error), "one of twenty was further off"),
         ("In the range", percent(found.coverage), "of the trials, with margins from others"),

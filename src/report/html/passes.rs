@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::bars::{ranked, shown};
-use super::scale::Scale;
+use super::chart::{Scale, path_through};
 use super::style::{scrolled, share};
 use crate::report::palette::name_of;
 use crate::report::ticks::even_marks;
@@ -13,7 +13,6 @@ use crate::search::Ranked;
 use crate::stats::{density, median, quantile};
 use crate::units::Span;
 use maud::{Markup, html};
-use std::fmt::Write;
 
 /// Passes beyond these quantiles lie beyond the axis if they are far out.
 const TAILS: [f64; 2] = [0.01, 0.99];
@@ -41,7 +40,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let at = |off: f64| (off - low) / (high - low);
     let marks = even_marks(low, high, 6).into_iter().map(|mark| (at(mark), written(mark)));
     let scale = Scale::new(marks);
-    let beyond: usize = all.iter().map(|passes| passes.beyond([low, high])).sum();
+    let offs = all.iter().flat_map(|passes| &passes.off);
+    let beyond = offs.filter(|off| !(low..=high).contains(*off)).count();
     case.part(
         "passes",
         &title(&all),
@@ -122,10 +122,6 @@ impl<'a> Passes<'a> {
         Some(quantile(&self.off, 0.95)? - quantile(&self.off, 0.05)?)
     }
 
-    fn beyond(&self, [low, high]: [f64; 2]) -> usize {
-        self.off.iter().filter(|off| !(low..=high).contains(*off)).count()
-    }
-
     fn row(&self, [low, high]: [f64; 2], scale: &Scale) -> Markup {
         let at = |off: f64| share((off - low) / (high - low));
         let [from, middle, to] = self.predicted().map(|off| off.clamp(low, high));
@@ -177,20 +173,14 @@ impl<'a> Passes<'a> {
         let places: Vec<f64> =
             (0..=count).map(|at| from + (to - from) * at as f64 / count as f64).collect();
         let dense = density(&self.off, &places).filter(|_| self.off.len() >= FEW);
-        let mut path = String::new();
         let Some(dense) = dense else {
-            for off in self.off.iter().filter(|off| (low..=high).contains(*off)) {
-                let _ = write!(path, "M{} 30V70", across(*off));
-            }
-            return path;
+            let shown = self.off.iter().filter(|off| (low..=high).contains(*off));
+            return shown.map(|off| format!("M{} 30V70", across(*off))).collect();
         };
         let most = dense.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let half = |density: f64| (450.0 * density / most).round() / 10.0;
         let above = places.iter().zip(&dense).map(|(off, found)| (*off, 50.0 - half(*found)));
         let below = places.iter().zip(&dense).rev().map(|(off, found)| (*off, 50.0 + half(*found)));
-        for (number, (off, y)) in above.chain(below).enumerate() {
-            let _ = write!(path, "{}{} {y}", if number == 0 { 'M' } else { 'L' }, across(off));
-        }
-        path + "Z"
+        path_through(above.chain(below).map(|(off, y)| (across(off), y))) + "Z"
     }
 }

@@ -8,19 +8,23 @@ use crate::report::coincide::Line;
 use crate::report::palette::Subject;
 use crate::report::said::once;
 use crate::report::ticks::time_at;
-use crate::report::words::{count, plural};
+use crate::report::words::{count, or_unknown, plural};
 use crate::search::Ranked;
 use crate::units::Span;
 use maud::{Markup, html};
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
-    let plans = plans(case);
+    let (ranking, runs) = (case.subject.ranking, case.assessment.runs);
+    // The best of each side for a pass and for the program, and the naive one.
+    let plans = distinct([
+        ranking.best_on_gpu(),
+        ranking.winner_over(runs),
+        case.naive(),
+        ranking.best_on_cpu(),
+    ]);
     if plans.is_empty() {
         return html! {};
     }
-    let runs = case.assessment.runs;
-    let notes = once(case.assessment);
-    let known = |time: Option<Span>| time.map_or_else(|| "unknown".to_owned(), |t| t.to_string());
     case.part(
         "setup",
         &title(case),
@@ -36,13 +40,13 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                         @if ranked.first_use.missing.is_some() { "at least " }
                         (ranked.first_use.known)
                     }
-                    td.number { (known(ranked.setup.as_ref().ok().copied())) }
+                    td.number { (or_unknown(ranked.setup.as_ref().ok())) }
                     td.number { (ranked.makespan()) }
-                    td.number { (known(ranked.program(runs))) }
+                    td.number { (or_unknown(ranked.program(runs))) }
                 } } }
             } }))
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
-            @for note in notes { (noted(&note)) }
+            @for note in once(case.assessment) { (noted(&note)) }
             p.note { (rich(
                 "First use is what a process pays that has not used the GPU before: a context, the \
                  kernels' code, new pages."
@@ -65,17 +69,6 @@ fn title(case: &Case<'_>) -> String {
         }
         None => "Set-up, and how often a program goes over the data".to_owned(),
     }
-}
-
-/// The best of each side for a pass and for the program, and the naive one.
-fn plans<'a>(case: &Case<'a>) -> Vec<&'a Ranked> {
-    let ranking = case.subject.ranking;
-    distinct([
-        ranking.best_on_gpu(),
-        ranking.winner_over(case.assessment.runs),
-        case.naive(),
-        ranking.best_on_cpu(),
-    ])
 }
 
 /// The time of a pass with its share of what is paid once, against the number of passes.

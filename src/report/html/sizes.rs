@@ -1,7 +1,6 @@
 //! From which size on the GPU pays.
 
-use super::chart::Chart;
-use super::scale::Scale;
+use super::chart::{Chart, Scale};
 use super::style::share;
 use super::{Case, noted};
 use crate::findings::Threshold;

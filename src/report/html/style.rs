@@ -1,6 +1,7 @@
 //! What all parts of the page share: names in sentences, answers, tables to fold out.
 
 use crate::findings::Answer;
+use crate::report::table::{Column, Table};
 use maud::{Markup, html};
 
 /// A sentence; what stands in backquotes is set as code.
@@ -30,28 +31,21 @@ pub(super) fn scrolled(table: &Markup) -> Markup {
     html! { div.scroll { (table) } }
 }
 
-/// Rows that are shown when somebody asks for them. Columns from `numbers` on are aligned right, as
-/// is that of places, `#`.
-pub(super) fn folded_table(
-    summary: &str,
-    header: &[&str],
-    rows: &[Vec<String>],
-    numbers: usize,
-) -> Markup {
-    let is_number = |column: usize| column >= numbers || header[column] == "#";
-    let class = |column: usize| if is_number(column) { "number" } else { "name" };
+/// A table that is shown when somebody asks for it.
+pub(super) fn folded_table<R>(summary: &str, table: &Table<'_, R>) -> Markup {
+    let class = |column: &Column| if column.is_words { "name" } else { "number" };
     html! {
         details {
             summary { (summary) }
             (scrolled(&html! { table {
                 thead { tr {
-                    @for (at, title) in header.iter().enumerate() {
-                        th class=(class(at)) { (title) }
+                    @for column in &table.columns {
+                        th class=(class(column)) { (column.title) }
                     }
                 } }
-                tbody { @for row in rows {
-                    tr { @for (at, cell) in row.iter().enumerate() {
-                        td class=(class(at)) { (cell) }
+                tbody { @for row in &table.rows {
+                    tr { @for (column, cell) in table.columns.iter().zip(row) {
+                        td class=(class(column)) { (cell) }
                     } }
                 } }
             } }))

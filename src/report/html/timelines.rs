@@ -1,15 +1,14 @@
 //! The timeline of the plan to choose, of the naive one, and of any other, predicted above
 //! measured.
 
-use super::Case;
 use super::columns::{REASONS, columns};
-use super::packed::packed;
-use super::roles::place;
 use super::style::scrolled;
+use super::{Case, place};
 use crate::report::timeline_row::captioned;
 use crate::report::words::plural;
 use crate::search::Ranked;
 use maud::{Markup, PreEscaped, html};
+use miniz_oxide::deflate::compress_to_vec;
 use serde_json::{Value, json};
 
 /// Characters of packed timelines for each scenario. Plans whose timelines find no more room are
@@ -18,15 +17,16 @@ const MOST: usize = 400_000;
 
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let plans = &case.subject.ranking.plans;
-    let Some(first) = first(case) else { return html! {} };
+    // To begin with, the plan on the GPU that the verdict names: one on the CPU is a single bar.
+    let first = case.subject.ranking.best_on_gpu().and_then(|best| position(case, best));
+    let Some(first) = first else { return html! {} };
     let kept = kept(case, first);
     let measured = |at: usize| {
         case.subject.runs.is_some_and(|runs| runs.trace_of(&plans[at].plan.identity()).is_some())
     };
     let option = |at: usize| {
-        let ranked = &plans[at];
         let note = if measured(at) { ", measured too" } else { "" };
-        format!("{} ({}{note})", ranked.plan.name(), ranked.makespan())
+        format!("{} ({}{note})", plans[at].plan.name(), plans[at].makespan())
     };
     let to_choose = format!("To choose {}: ", place(plans[first].plan.side()));
     let naive = case.naive().and_then(|one| position(case, one));
@@ -136,20 +136,12 @@ fn position(case: &Case<'_>, wanted: &Ranked) -> Option<usize> {
     case.subject.ranking.plans.iter().position(|one| std::ptr::eq(one, wanted))
 }
 
-/// The plan to begin with: the one on the GPU that the verdict names, for one on the CPU is a
-/// single bar.
-fn first(case: &Case<'_>) -> Option<usize> {
-    position(case, case.subject.ranking.best_on_gpu()?)
-}
-
 /// The plans with timelines, each with its packed columns, by their ranks.
 fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
-    let plans = &case.subject.ranking.plans;
     let ranking = case.subject.ranking;
-    let due = [case.naive(), case.chosen(), ranking.best_on_cpu()];
-    let mut due: Vec<usize> =
-        due.into_iter().flatten().filter_map(|one| position(case, one)).collect();
-    due.push(first);
+    let plans = &ranking.plans;
+    let due = [case.naive(), case.chosen(), ranking.best_on_cpu()].into_iter().flatten();
+    let due: Vec<usize> = due.filter_map(|one| position(case, one)).chain([first]).collect();
     let mut room = MOST;
     let mut kept = Vec::new();
     let mut order: Vec<usize> = (0..plans.len()).collect();
@@ -160,7 +152,8 @@ fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
         if !is_due && plans[at].forecast.timeline.activities.len() > room {
             continue;
         }
-        let text = packed(columns_of(case, &plans[at]).as_bytes());
+        let views = captioned(&plans[at], case.subject.runs);
+        let text = packed(columns(&plans[at].plan.program, &views).as_bytes());
         if is_due || text.len() <= room {
             room = room.saturating_sub(text.len());
             kept.push((at, text));
@@ -170,8 +163,39 @@ fn kept(case: &Case<'_>, first: usize) -> Vec<(usize, String)> {
     kept
 }
 
-fn columns_of(case: &Case<'_>, ranked: &Ranked) -> String {
-    let trace = case.subject.runs.and_then(|runs| runs.trace_of(&ranked.plan.identity()));
-    let traced = trace.map(|trace| &trace.timeline);
-    columns(&ranked.plan.program, &captioned(ranked, traced, case.measured(ranked)))
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Beyond this, columns of numbers shrink no further.
+const LEVEL: u8 = 6;
+
+/// Bytes as text that a script turns back: deflated, then in base 64.
+fn packed(bytes: &[u8]) -> String {
+    base64(&compress_to_vec(bytes, LEVEL))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * at)) as usize & 63];
+            text.push(if at <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    /// Test vectors of RFC 4648, section 10.
+    #[test]
+    fn the_text_is_base_64() {
+        let vectors =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (plain, text) in vectors {
+            assert_eq!(base64(plain.as_bytes()), text);
+        }
+    }
 }

@@ -1,14 +1,16 @@
 //! The answer, and how sure it is.
 
-use super::roles::place;
 use super::style::{chip, rich};
-use super::{Case, Review};
+use super::{Case, Review, place};
 use crate::findings::{Answer, times_as_long};
 use crate::machine::Side;
 use crate::report::palette::name_of;
-use crate::report::said::{answer, how_sure, ranges_held, reasons};
-use crate::report::words::{fine_percent, percent, plural, times, with_range};
+use crate::report::said::{answer, how_sure, reasons};
+use crate::report::words::{
+    fine_percent, if_known, joined, percent, plural, predicted, range, times,
+};
 use crate::search::Ranked;
+use crate::stats::median;
 use crate::units::Span;
 use maud::{Markup, html};
 
@@ -48,16 +50,11 @@ pub(super) fn against(case: &Case<'_>) -> Option<String> {
 fn how_sure_lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let said = how_sure(case.assessment);
     let said = said.strip_prefix("How sure: ").unwrap_or(&said).to_owned();
-    let held = format!("{}.", ranges_held(of.evaluation));
-    [Some(said), range_of(case), Some(held), on_the_machine(case)].into_iter().flatten().collect()
-}
-
-fn range_of(case: &Case<'_>) -> Option<String> {
-    let best = case.chosen()?;
-    let (low, high) = best.forecast.interval();
-    let name = best.plan.name();
-    let time = with_range(best.makespan(), low, high);
-    Some(format!("A run of `{name}` takes {time}."))
+    let held = format!("{}.", of.evaluation.how_ranges_did());
+    let takes = case
+        .chosen()
+        .map(|best| format!("A run of `{}` takes {}.", best.plan.name(), predicted(best)));
+    [Some(said), takes, Some(held), on_the_machine(case)].into_iter().flatten().collect()
 }
 
 /// What runs of the scenario itself say.
@@ -67,7 +64,7 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
     let runs: Vec<(&Ranked, Span)> = runs.collect();
     let off =
         |(one, measured): &(&Ranked, Span)| (times_as_long(one.makespan(), *measured) - 1.0).abs();
-    let middle = crate::stats::median(&runs.iter().map(off).collect::<Vec<f64>>())?;
+    let middle = median(&runs.iter().map(off).collect::<Vec<f64>>())?;
     let is_in_range = |(one, measured): &&(&Ranked, Span)| {
         let (low, high) = one.forecast.interval();
         (low..=high).contains(measured)
@@ -75,12 +72,11 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
     let (all, inside) = (runs.len(), runs.iter().filter(is_in_range).count());
     let side = |one: Option<&Ranked>| {
         let one = one?;
-        let run = case.measured(one)?;
-        Some(format!("`{}` took {}", one.plan.name(), run.makespan()))
+        Some(format!("`{}` took {}", one.plan.name(), case.measured(one)?.makespan()))
     };
-    let both = [side(ranking.best_on_gpu()), side(ranking.best_on_cpu())];
-    let both: Vec<String> = both.into_iter().flatten().collect();
-    let took = if both.is_empty() { String::new() } else { format!(" {}.", both.join(", ")) };
+    let both = [ranking.best_on_gpu(), ranking.best_on_cpu()].into_iter().filter_map(side);
+    let both = Some(joined(both, ", ")).filter(|both| !both.is_empty());
+    let took = if_known(both, |both| format!(" {both}."));
     Some(format!(
         "{} of this scenario ran on the machine: predictions are off by {} in the median, and {} \
          lie in their ranges.{took}",
@@ -93,7 +89,6 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
 /// The few numbers that a meeting asks for first.
 fn figures(case: &Case<'_>) -> Markup {
     let ranking = case.subject.ranking;
-    let time = |one: &Ranked| one.makespan().to_string();
     // What is to choose with the GPU may use both processors: then the GPU alone stands beside it.
     let with_gpu = ranking.best_on_gpu();
     let is_shared = with_gpu.is_some_and(|one| one.plan.side() == Side::Both);
@@ -112,8 +107,8 @@ fn figures(case: &Case<'_>) -> Markup {
                 div class=(kind) {
                     dt { (title) }
                     dd {
-                        b { (time(one)) }
-                        span { (crate::report::words::range(low, high)) }
+                        b { (one.makespan()) }
+                        span { (range(low, high)) }
                         span.name { (one.plan.name()) }
                     }
                 }

@@ -53,7 +53,7 @@ fn row(change: &str, brief: &InBrief, today: &InBrief, turns: &str) -> Markup {
             td.name { (winner) }
             td.number { (time) }
             td.number { (range) }
-            td.number { (against(brief.predicted_ns, today.predicted_ns)) }
+            td.number { (against(brief, today)) }
             td { (bound) }
             td { (turns) }
         }

@@ -1,7 +1,8 @@
 //! Axes: where they end, where their marks are and what is written beside them.
 
 use super::style::{Area, BODY, Drawn, GREY, GRID, INK};
-use crate::report::ticks::{log_marks, time_at};
+use crate::report::ticks::{even_marks, log_marks, time_at};
+use crate::units::Span;
 use plotters::chart::ChartContext;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -10,12 +11,12 @@ use std::ops::Range;
 
 /// One axis of a chart.
 pub(super) struct Axis {
-    pub low: f64,
-    pub high: f64,
+    low: f64,
+    high: f64,
     /// In ascending order.
-    pub marks: Vec<f64>,
-    pub label: Box<dyn Fn(f64) -> String>,
-    pub title: Cow<'static, str>,
+    marks: Vec<f64>,
+    label: Box<dyn Fn(f64) -> String>,
+    title: Cow<'static, str>,
 }
 
 /// Pixels around the part of a chart where data is drawn; axes are left and below.
@@ -79,11 +80,35 @@ impl ValueFormatter<f64> for Axis {
 }
 
 impl Axis {
-    /// An axis of powers of ten that are nanoseconds.
-    pub fn of_times(low: f64, high: f64, title: &'static str) -> Self {
-        let label = Box::new(|power: f64| time_at(10f64.powf(power)));
-        Self { low, high, marks: decades(low, high), label, title: title.into() }
+    pub fn new(
+        (low, high): (f64, f64),
+        marks: Vec<f64>,
+        label: impl Fn(f64) -> String + 'static,
+        title: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { low, high, marks, label: Box::new(label), title: title.into() }
     }
+
+    /// An axis of powers of ten that are nanoseconds.
+    pub fn of_times(ends: (f64, f64), title: &'static str) -> Self {
+        let marks = decades(ends.0, ends.1);
+        Self::new(ends, marks, |power| time_at(10f64.powf(power)), title)
+    }
+
+    /// An axis with about `count` marks at even steps.
+    pub fn even(
+        ends: (f64, f64),
+        count: u32,
+        label: impl Fn(f64) -> String + 'static,
+        title: &'static str,
+    ) -> Self {
+        Self::new(ends, even_marks(ends.0, ends.1, count), label, title)
+    }
+}
+
+/// A time's place on an axis of times.
+pub(super) fn power_of(time: Span) -> f64 {
+    time.nanos_f64().max(1.0).log10()
 }
 
 /// Marks at round numbers between two exponents of ten, as exponents.

@@ -2,12 +2,12 @@
 
 use super::axis::{Axis, Chart, Margins, chart, extent};
 use super::marks::{Legend, Marker};
-use super::style::{BODY, Drawn, INK, heading, rgb, svg, titled, wrapped, wrapped_title, write};
+use super::picture::Picture;
+use super::style::{BODY, Drawn, INK, rgb, wrapped, write};
 use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
 use crate::report::palette;
-use crate::report::ticks::even_marks;
-use crate::report::words::percent;
+use crate::report::words::{if_known, percent};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
 use crate::stats::{median, rounded};
 use crate::units::{Bandwidth, Bytes};
@@ -59,7 +59,7 @@ fn finding(series: &[Series], theory: Option<f64>) -> String {
     let rates = series.iter().filter(|one| one.kind == Kind::Pinned);
     let rates = rates.flat_map(|one| one.points.iter().map(|point| point.1));
     let Some((_, best)) = extent(rates) else { return "Bandwidth of copies".to_owned() };
-    let share = theory.map_or(String::new(), |theory| {
+    let share = if_known(theory, |theory| {
         format!(", {} of what the link carries on paper", percent(best / theory.max(1e-9)))
     });
     format!("Copies of pinned memory reach {best:.1} GB/s{share}")
@@ -82,36 +82,22 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
     let theory = PcieLink::noted(&profile.machine.link).map(PcieLink::on_paper);
     let rates = series.iter().flat_map(|one| one.points.iter().map(|point| point.1));
     let top = 1.1 * extent(rates.chain(theory)).map_or(1.0, |(_, top)| top.max(1e-3));
-    let lines = lines(profile, theory);
-    let title = wrapped_title(&finding(&series, theory), WIDTH);
     let mut legend = Legend::default();
     for one in &series {
         let (marker, _, host) = one.look();
         legend.add(marker, one.colour(), vec![format!("{} {host}", one.direction)]);
     }
-    let height = heading(&title, &lines) + legend.height(WIDTH) + HEIGHT;
-    svg((WIDTH, height), |area, _| {
-        let area = legend.draw(&titled(area, &title, &lines)?)?;
+    let (title, lines) = (finding(&series, theory), lines(profile, theory));
+    let picture = Picture { title, lines, legend: Some(legend), width: WIDTH, height: HEIGHT };
+    picture.svg(|area, _| {
         let margins = Margins { top: 14, right: 40, bottom: 58, left: 80 };
-        let x = Axis {
-            low,
-            high,
-            marks: (0..=28)
-                .step_by(2)
-                .map(f64::from)
-                .filter(|m| (low..=high).contains(m))
-                .collect(),
-            label: Box::new(|power| Bytes::new(power.exp2().round() as u64).to_string()),
-            title: "size of one copy (points: measured; lines: fitted)".into(),
-        };
-        let y = Axis {
-            low: 0.0,
-            high: top,
-            marks: even_marks(0.0, top, 8),
-            label: Box::new(|rate| format!("{} GB/s", rounded(rate))),
-            title: "".into(),
-        };
-        let mut chart = chart(&area, margins, x, y)?;
+        let powers = (0..=28).step_by(2).map(f64::from);
+        let powers = powers.filter(|power| (low..=high).contains(power)).collect();
+        let size = |power: f64| Bytes::new(power.exp2().round() as u64).to_string();
+        let title = "size of one copy (points: measured; lines: fitted)";
+        let x = Axis::new((low, high), powers, size, title);
+        let y = Axis::even((0.0, top), 8, |rate| format!("{} GB/s", rounded(rate)), "");
+        let mut chart = chart(area, margins, x, y)?;
         for one in &series {
             one.draw(&mut chart, (low, high), top)?;
         }
@@ -121,7 +107,7 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
             let (x, y) = chart.backend_coord(&(high, rate));
             let (_, offset) = area.get_base_pixel();
             let text = format!("{}: {rate:.1} GB/s on paper", profile.machine.link);
-            write(&area, &text, (x - 8, y - offset - 12), BODY - 1, HPos::Right)?;
+            write(area, &text, (x - 8, y - offset - 12), BODY - 1, HPos::Right)?;
         }
         Ok(())
     })

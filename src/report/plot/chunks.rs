@@ -1,9 +1,9 @@
 //! Times of plans over the number of chunks that they cut the work into.
 
-use super::axis::{Axis, Margins, chart, extent};
+use super::axis::{Axis, Margins, chart, extent, power_of};
 use super::marks::{Legend, Marker};
-use super::style::{context, heading, quoted, rgb, svg, titled, wrapped_title};
-use crate::report::Origin;
+use super::picture::{Picture, Pictured};
+use super::style::{quoted, rgb};
 use crate::report::coincide::{Line, Strand, strands};
 use crate::report::palette::Subject;
 use crate::report::words::{fine_percent, plural};
@@ -30,12 +30,8 @@ type Lines = BTreeMap<Kind, BTreeMap<u64, Span>>;
 
 /// Draws the fastest plan of every family over its number of chunks. `None` unless a family has
 /// plans with several numbers.
-pub fn chunks(
-    (scenario, question): (&str, &str),
-    ranking: &Ranking,
-    origin: &Origin,
-) -> Option<String> {
-    let lines = lines(ranking);
+pub fn chunks(of: &Pictured<'_>) -> Option<String> {
+    let lines = lines(of.ranking);
     let best = lines.values().flatten().min_by_key(|(_, time)| **time)?;
     let (best, time) = (*best.0, *best.1);
     let whole = lines.values().filter_map(|line| line.get(&1)).min();
@@ -47,11 +43,9 @@ pub fn chunks(
         Some(_) => "chunks gain nothing".to_owned(),
         None => format!("{} are fastest", plural(best, "chunk")),
     };
-    let title = wrapped_title(&quoted(&format!("{scenario}: {finding}")), WIDTH);
-    let below = context(question, origin, WIDTH);
     let counts: BTreeSet<u64> = lines.values().flat_map(BTreeMap::keys).copied().collect();
     let times = lines.values().flat_map(BTreeMap::values);
-    let (least, most) = extent(times.map(|time| log(*time)))?;
+    let (least, most) = extent(times.map(|time| power_of(*time)))?;
     let log_of = |count: u64| (count as f64).log2();
     let (from, to) = (log_of(*counts.first()?), log_of(*counts.last()?));
     let (low, high) = (least - 0.05, most + 0.05);
@@ -63,20 +57,16 @@ pub fn chunks(
         let names = strand.lines.iter().map(|line| line.name.clone());
         legend.add(marker, colour, names.collect());
     }
-    let height = heading(&title, &below) + legend.height(WIDTH) + HEIGHT;
-    Some(svg((WIDTH, height), |area, tips| {
-        let area = legend.draw(&titled(area, &title, &below)?)?;
+    let title = quoted(&format!("{}: {finding}", of.workload.name));
+    let lines = of.context(WIDTH);
+    let picture = Picture { title, lines, legend: Some(legend), width: WIDTH, height: HEIGHT };
+    Some(picture.svg(|area, tips| {
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
-        let powers = from.ceil() as i32..=to.floor() as i32;
-        let x = Axis {
-            low: from,
-            high: to.max(from + 1e-3),
-            marks: powers.map(f64::from).collect(),
-            label: Box::new(|power| format!("{}", power.exp2().round())),
-            title: "chunks of each batch".into(),
-        };
-        let y = Axis::of_times(low, high, "time of a run");
-        let mut chart = chart(&area, margins, x, y)?;
+        let powers = (from.ceil() as i32..=to.floor() as i32).map(f64::from).collect();
+        let label = |power: f64| power.exp2().round().to_string();
+        let x = Axis::new((from, to.max(from + 1e-3)), powers, label, "chunks of each batch");
+        let y = Axis::of_times((low, high), "time of a run");
+        let mut chart = chart(area, margins, x, y)?;
         // The first line is the one to look at: it comes on top.
         for strand in strands.iter().rev() {
             let ((marker, colour), said) = (look(strand), strand.points(", "));
@@ -97,7 +87,7 @@ fn drawn(lines: &Lines) -> Vec<Line> {
     sorted.sort_by_key(|(kind, line)| (line.values().min().copied(), (*kind).clone()));
     let point = |(count, time): (&u64, &Span)| {
         let words = format!("{}: {time}", plural(*count, "chunk"));
-        ((*count as f64).log2(), log(*time), words)
+        ((*count as f64).log2(), power_of(*time), words)
     };
     let line = |(Kind { name, subject }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
         name: name.clone(),
@@ -109,10 +99,6 @@ fn drawn(lines: &Lines) -> Vec<Line> {
 
 fn look(strand: &Strand<'_>) -> (Marker, RGBColor) {
     (MARKERS[strand.number % MARKERS.len()], rgb(strand.subject().colour()))
-}
-
-fn log(time: Span) -> f64 {
-    time.nanos_f64().max(1.0).log10()
 }
 
 fn lines(ranking: &Ranking) -> Lines {

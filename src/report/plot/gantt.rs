@@ -1,48 +1,22 @@
 //! A plan's timeline: which lane does what when, predicted above measured.
 
 use super::axis::{Axis, Margins, chart};
-use super::style::{
-    Area, BODY, Drawn, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title, write,
-};
-use super::tips::Tips;
+use super::picture::{Picture, Pictured};
+use super::style::{Area, BODY, Drawn, Tips, rgb, wrapped, write};
 use crate::findings::{Answer, Verdict, is_waiting};
 use crate::machine::Side;
 use crate::program::Program;
 use crate::program::spelled::Names;
-use crate::report::Origin;
 use crate::report::palette::of_lane;
-use crate::report::said;
-use crate::report::ticks::{even_marks, time_like};
+use crate::report::ticks::time_like;
 use crate::report::timeline_row::{TimelineRow, captioned};
 use crate::report::words::{percent, plural};
-use crate::runs::Run;
-use crate::search::{Ranked, Ranking};
+use crate::scenario::Workload;
+use crate::search::Ranked;
 use crate::timeline::{Activity, Timeline};
 use crate::units::{Instant, Span};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-
-/// What the picture shows.
-#[derive(Debug, Clone, Copy)]
-pub struct Gantt<'a> {
-    pub scenario: &'a str,
-    pub question: &'a str,
-    /// The machine that is predicted.
-    pub origin: &'a Origin,
-    /// Passes in one program, which the verdict is of.
-    pub runs: u64,
-    pub ranking: &'a Ranking,
-    /// The plan of the ranking that is drawn.
-    pub drawn: &'a Ranked,
-    pub measured: Option<Measured<'a>>,
-}
-
-/// A pass in which every call was timed, and the run whose passes were timed as a whole.
-#[derive(Debug, Clone, Copy)]
-pub struct Measured<'a> {
-    pub timeline: &'a Timeline,
-    pub run: &'a Run,
-}
 
 const WIDTH: i32 = 1200;
 const HEAD: i32 = 34;
@@ -53,19 +27,25 @@ const SIDES: (i32, i32) = (130, 94);
 /// Kernels that run side by side are drawn in at most this many rows of their lane.
 const ROWS: usize = 4;
 
-/// Draws the plan.
-pub fn gantt(of: &Gantt<'_>) -> String {
-    let plan = &of.drawn.plan;
-    let (traced, run) = of.measured.map(|one| (one.timeline, one.run)).unzip();
-    let panels = captioned(of.drawn, traced, run);
+/// Draws a plan of the scenario. Where its calls were timed, a pass on the machine is below the
+/// predicted one.
+pub fn gantt(of: &Pictured<'_>, drawn: &Ranked) -> String {
+    let plan = &drawn.plan;
+    let identity = plan.identity();
+    let panels = captioned(drawn, of.runs.filter(|runs| runs.run_of(&identity).is_some()));
     let longest = panels.iter().map(|(_, timeline)| timeline.makespan).max().unwrap_or_default();
-    let (title, lines) = (wrapped_title(&of.title(), WIDTH), of.lines());
     let height = |timeline: &Timeline| {
         HEAD + LANE * TimelineRow::all(&plan.program, timeline).len() as i32 + FOOT
     };
-    let heights: i32 = panels.iter().map(|(_, timeline)| height(timeline)).sum();
-    svg((WIDTH, heading(&title, &lines) + heights), |area, tips| {
-        let mut rest = titled(area, &title, &lines)?;
+    let picture = Picture {
+        title: title(of, drawn),
+        lines: lines(of, drawn),
+        legend: None,
+        width: WIDTH,
+        height: panels.iter().map(|(_, timeline)| height(timeline)).sum(),
+    };
+    picture.svg(|area, tips| {
+        let mut rest = area.clone();
         for (caption, timeline) in &panels {
             let (area, below) = rest.split_vertically(height(timeline));
             write(&area, caption, (24, HEAD / 2 + 2), BODY, HPos::Left)?;
@@ -76,50 +56,37 @@ pub fn gantt(of: &Gantt<'_>) -> String {
     })
 }
 
-impl Gantt<'_> {
-    /// Who wins, and what is drawn.
-    fn title(&self) -> String {
-        let verdict = Verdict::of(self.ranking, self.runs);
-        let runs = plural(self.runs, "run");
-        let who = match verdict.answer {
-            Answer::Gpu => format!("the GPU wins {runs}"),
-            Answer::Both => format!("both sides together win {runs}"),
-            Answer::Cpu => format!("the CPU wins {runs}"),
-            Answer::Plan => format!("one plan is fastest over {runs}"),
-            Answer::Tie => format!("a tie over {runs}"),
-            Answer::NothingToCompare => "nothing to compare with".to_owned(),
-        };
-        let (scenario, plan) = (self.scenario, self.drawn.plan.name());
-        format!("{scenario}: {who}; \"{plan}\" takes {} per run", self.drawn.makespan())
-    }
+/// Who wins, and what is drawn.
+fn title(of: &Pictured<'_>, drawn: &Ranked) -> String {
+    let Workload { name, runs, .. } = of.workload;
+    let (verdict, runs) = (Verdict::of(of.ranking, *runs), plural(*runs, "run"));
+    let who = match verdict.answer {
+        Answer::Gpu => format!("the GPU wins {runs}"),
+        Answer::Both => format!("both sides together win {runs}"),
+        Answer::Cpu => format!("the CPU wins {runs}"),
+        Answer::Plan => format!("one plan is fastest over {runs}"),
+        Answer::Tie => format!("a tie over {runs}"),
+        Answer::NothingToCompare => "nothing to compare with".to_owned(),
+    };
+    format!("{name}: {who}; \"{}\" takes {} per run", drawn.plan.name(), drawn.makespan())
+}
 
-    /// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the
-    /// picture.
-    fn lines(&self) -> Vec<String> {
-        let verdict = Verdict::of(self.ranking, self.runs);
-        let verdict = quoted(&said::verdict(&verdict, self.runs, self.ranking.plans.len()));
-        let is_drawn =
-            |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, self.drawn));
-        let choice = if is_drawn(self.ranking.winner()) {
-            ""
-        } else if is_drawn(self.ranking.best_on_gpu()) {
-            match self.drawn.plan.side() {
-                Side::Both => {
-                    "This is the plan to choose of those that use the GPU; it uses both \
-                     processors. "
-                }
-                _ => "This is the plan to choose on the GPU. ",
-            }
-        } else {
-            "This is not the plan to choose. "
-        };
-        let legend =
-            "Alternating shades separate operations. Pale on the host's row: it is waiting.";
-        let mut lines = context(self.question, self.origin, WIDTH);
-        lines.extend(wrapped(&verdict, WIDTH));
-        lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
-        lines
-    }
+/// The verdict that `hallway evaluate` gives, why this plan is drawn, and how to read the picture.
+fn lines(of: &Pictured<'_>, drawn: &Ranked) -> Vec<String> {
+    let is_drawn = |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, drawn));
+    let choice = match drawn.plan.side() {
+        _ if is_drawn(of.ranking.winner()) => "",
+        _ if !is_drawn(of.ranking.best_on_gpu()) => "This is not the plan to choose. ",
+        Side::Both => {
+            "This is the plan to choose of those that use the GPU; it uses both processors. "
+        }
+        _ => "This is the plan to choose on the GPU. ",
+    };
+    let legend = "Alternating shades separate operations. Pale on the host's row: it is waiting.";
+    let mut lines = of.context(WIDTH);
+    lines.extend(wrapped(&of.verdict(), WIDTH));
+    lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));
+    lines
 }
 
 /// The rows of a timeline, on an axis that is as long as the longest one's.
@@ -133,20 +100,8 @@ fn draw(
     let end = longest.nanos_f64().max(1.0);
     let drawn = TimelineRow::all(program, timeline);
     let (names, lanes) = (Names::in_program(program), drawn.len() as f64);
-    let x = Axis {
-        low: 0.0,
-        high: end,
-        marks: even_marks(0.0, end, 10),
-        label: Box::new(move |nanos| time_like(end, nanos)),
-        title: "".into(),
-    };
-    let y = Axis {
-        low: 0.0,
-        high: lanes,
-        marks: Vec::new(),
-        label: Box::new(|_| String::new()),
-        title: "".into(),
-    };
+    let x = Axis::even((0.0, end), 10, move |nanos| time_like(end, nanos), "");
+    let y = Axis::new((0.0, lanes), Vec::new(), |_| String::new(), "");
     let margins = Margins { top: HEAD, right, bottom: FOOT, left };
     let mut chart = chart(area, margins, x, y)?;
     let pixels = chart.plotting_area().get_x_axis_pixel_range();

@@ -9,15 +9,16 @@ mod bandwidth;
 mod chunks;
 mod gantt;
 mod marks;
+mod picture;
 mod plans;
 mod scatter;
 mod style;
 mod sweep;
-mod tips;
 
 pub use bandwidth::bandwidth;
 pub use chunks::chunks;
-pub use gantt::{Gantt, Measured, gantt};
+pub use gantt::gantt;
+pub use picture::Pictured;
 pub use plans::plans;
 pub use scatter::predicted_against_measured;
 pub use sweep::sweep;

@@ -1,14 +1,8 @@
 //! The plans of a scenario side by side, as bars with ranges.
 
-use super::style::{
-    Area, BODY, Drawn, GREY, GRID, INK, LINE_HEIGHT, context, heading, quoted, rgb, svg, titled,
-    wrapped, wrapped_title, write,
-};
-use super::tips::Tips;
-use crate::findings::Verdict;
-use crate::report::Origin;
+use super::picture::{Picture, Pictured};
+use super::style::{Area, BODY, Drawn, GREY, GRID, INK, LINE_HEIGHT, Tips, rgb, wrapped, write};
 use crate::report::palette::of_side;
-use crate::report::said;
 use crate::report::ticks::{even_marks, time_like};
 use crate::report::words::with_range;
 use crate::runs::RunSet;
@@ -33,30 +27,19 @@ const MOST: usize = 20;
 
 /// Draws the fastest plans, and the fastest of every family and kind of host memory, with what was
 /// measured of them.
-pub fn plans(
-    (scenario, question, runs): (&str, &str, u64),
-    ranking: &Ranking,
-    measured: Option<&RunSet>,
-    origin: &Origin,
-) -> String {
-    let shown = shown(ranking);
-    let verdict = Verdict::of(ranking, runs);
-    let first = said::verdict(&verdict, runs, ranking.plans.len());
-    let title = format!("{scenario}: {}", quoted(first.trim_end_matches('.')));
-    let title = wrapped_title(&title, WIDTH);
-    let mut lines = context(question, origin, WIDTH);
-    let diamonds = if measured.is_some() { " Diamonds: measured, the median of runs." } else { "" };
+pub fn plans(of: &Pictured<'_>) -> String {
+    let shown = shown(of.ranking);
+    let title = format!("{}: {}", of.workload.name, of.verdict().trim_end_matches('.'));
+    let mut lines = of.context(WIDTH);
+    let diamonds = if of.runs.is_some() { " Diamonds: measured, the median of runs." } else { "" };
     let legend = format!(
         "Time of a run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
          range.{diamonds} *: the plan to choose on its side, the simplest of those that tie there."
     );
     lines.extend(wrapped(&legend, WIDTH));
-    let height = heading(&title, &lines) + ROW * shown.len() as i32 + FOOT;
-    svg((WIDTH, height), |area, tips| {
-        let top = heading(&title, &lines);
-        titled(area, &title, &lines)?;
-        bars(area, &shown, (top, measured), tips)
-    })
+    let height = ROW * shown.len() as i32 + FOOT;
+    let picture = Picture { title, lines, legend: None, width: WIDTH, height };
+    picture.svg(|area, tips| bars(area, &shown, of.runs, tips))
 }
 
 /// The plans that are drawn, by their names: those to choose have a mark.
@@ -80,12 +63,8 @@ fn shown(ranking: &Ranking) -> Vec<(String, &Ranked)> {
     named.collect()
 }
 
-fn bars(
-    area: &Area<'_>,
-    shown: &[(String, &Ranked)],
-    (top, runs): (i32, Option<&RunSet>),
-    tips: &Tips,
-) -> Drawn {
+fn bars(area: &Area<'_>, shown: &[(String, &Ranked)], runs: Option<&RunSet>, tips: &Tips) -> Drawn {
+    let (_, top) = area.get_base_pixel();
     let run = |ranked: &Ranked| Some(runs?.run_of(&ranked.plan.identity())?.makespan());
     let ends = shown.iter().flat_map(|(_, one)| [Some(one.forecast.interval().1), run(one)]);
     let longest = ends.flatten().map(Span::nanos_f64).fold(1.0, f64::max);
@@ -94,16 +73,16 @@ fn bars(
     let right = PREDICTED + if runs.is_some() { MEASURED } else { 0 };
     let width = f64::from(WIDTH - left - right);
     let x = |nanos: f64| left + (nanos / longest * width).round() as i32;
-    let bottom = top + ROW * shown.len() as i32;
+    let bottom = ROW * shown.len() as i32;
     for mark in even_marks(0.0, longest, 5) {
-        let line = vec![(x(mark), top), (x(mark), bottom)];
+        let line = vec![(x(mark), 0), (x(mark), bottom)];
         area.draw(&PathElement::new(line, GRID.stroke_width(1)))?;
         let label = time_like(longest, mark);
         let half = 4 * label.len() as i32;
         write(area, &label, (x(mark) - half, bottom + LINE_HEIGHT / 2), BODY - 1, HPos::Left)?;
     }
     for (row, (name, ranked)) in shown.iter().enumerate() {
-        let y = top + ROW * row as i32;
+        let y = ROW * row as i32;
         let (low, high) = ranked.forecast.interval();
         let time = ranked.makespan();
         let colour = rgb(of_side(ranked.plan.side()));
@@ -128,9 +107,10 @@ fn bars(
             behind = behind.max(at + 6);
         }
         write(area, &said, (behind + 10, middle), BODY - 1, HPos::Left)?;
-        tips.add((0, y), (WIDTH, y + ROW), format!("{name}: {said}"));
+        let at = top + y;
+        tips.add((0, at), (WIDTH, at + ROW), format!("{name}: {said}"));
     }
-    let line = vec![(left, top), (left, bottom)];
+    let line = vec![(left, 0), (left, bottom)];
     area.draw(&PathElement::new(line, GREY.stroke_width(1)))
 }
 

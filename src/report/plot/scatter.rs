@@ -1,11 +1,11 @@
 //! Predicted against measured times, and the errors.
 
-use super::axis::{Axis, Chart, Margins, chart, extent};
+use super::axis::{Axis, Chart, Margins, chart, extent, power_of};
 use super::marks::{Legend, Marker};
-use super::style::{Area, Drawn, GREY, INK, rgb, svg, titled, wrapped_title};
+use super::picture::Picture;
+use super::style::{Area, Drawn, GREY, INK, LINE_HEIGHT, rgb};
 use crate::compare::{Cell, ErrorFigures, Score};
 use crate::report::palette::NEUTRAL;
-use crate::report::ticks::even_marks;
 use crate::report::words::{fine_percent, percent, plural};
 use plotters::prelude::*;
 
@@ -15,7 +15,9 @@ use plotters::prelude::*;
 const MARKERS: [Marker; 4] = [Marker::Dot, Marker::Triangle, Marker::Square, Marker::Cross];
 /// Grey lines are drawn at this relative error, on both sides of a perfect prediction.
 const BAND: f64 = 0.10;
-const SIZE: (i32, i32) = (1000, 1120);
+const WIDTH: i32 = 1000;
+/// Height of the charts, with the lines above them.
+const HEIGHT: i32 = 1070;
 /// Height of the lower part.
 const RESIDUALS: i32 = 290;
 
@@ -23,8 +25,8 @@ const RESIDUALS: i32 = 290;
 /// the error over measured time.
 pub fn predicted_against_measured(scores: &[Score]) -> String {
     let times = cells(scores).flat_map(|cell| [cell.predicted, cell.measured]);
-    let (low, high) = extent(times.map(|time| log(time.nanos_f64())))
-        .map_or((3.0, 6.0), |(low, high)| (low - 0.15, high + 0.15));
+    let (low, high) =
+        extent(times.map(power_of)).map_or((3.0, 6.0), |(low, high)| (low - 0.15, high + 0.15));
     let mut lines = vec!["Grey lines: predictions that are 10% too slow or too fast.".to_owned()];
     let found = ErrorFigures::of(cells(scores));
     if let Some(errors) = &found {
@@ -49,10 +51,12 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
         let (marker, colour) = mark(index);
         legend.add(marker, colour, vec![score.scenario.clone()]);
     }
-    svg((SIZE.0, SIZE.1 + legend.height(SIZE.0)), |area, _| {
-        let rest = legend.draw(&titled(area, &wrapped_title(&title, SIZE.0), &lines)?)?;
-        let height = rest.dim_in_pixel().1 as i32;
-        let (above, below) = rest.split_vertically(height - RESIDUALS);
+    // The title is one line.
+    let height = HEIGHT - LINE_HEIGHT * lines.len() as i32;
+    let picture = Picture { title, lines, legend: Some(legend), width: WIDTH, height };
+    picture.svg(|area, _| {
+        let height = area.dim_in_pixel().1 as i32;
+        let (above, below) = area.split_vertically(height - RESIDUALS);
         against(&above, scores, (low, high))?;
         residuals(&below, scores, (low, high))
     })
@@ -62,15 +66,10 @@ fn cells(scores: &[Score]) -> impl Iterator<Item = &Cell> {
     scores.iter().flat_map(|score| &score.cells)
 }
 
-/// A time's coordinate on the logarithmic axes.
-fn log(nanos: f64) -> f64 {
-    nanos.max(1.0).log10()
-}
-
 fn against(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
     let margins = Margins { top: 14, right: 34, bottom: 36, left: 94 };
-    let x = Axis::of_times(low, high, "");
-    let y = Axis::of_times(low, high, "predicted");
+    let x = Axis::of_times((low, high), "");
+    let y = Axis::of_times((low, high), "predicted");
     let mut chart = chart(area, margins, x, y)?;
     for level in [0.0, BAND, -BAND] {
         let above = f64::log10(1.0 + level);
@@ -78,7 +77,7 @@ fn against(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn 
         let ends = [(from, from + above), (to, to + above)];
         chart.draw_series(LineSeries::new(ends, line(level)))?;
     }
-    points(&mut chart, scores, |cell| log(cell.predicted.nanos_f64()))
+    points(&mut chart, scores, |cell| power_of(cell.predicted))
 }
 
 fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
@@ -86,14 +85,8 @@ fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Draw
     let widest = extent(errors).map_or(0.0, |(_, widest)| widest);
     let widest = 1.15 * widest.max(BAND);
     let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
-    let x = Axis::of_times(low, high, "measured: median of the runs");
-    let y = Axis {
-        low: -widest,
-        high: widest,
-        marks: even_marks(-widest, widest, 6),
-        label: Box::new(signed),
-        title: "error".into(),
-    };
+    let x = Axis::of_times((low, high), "measured: median of the runs");
+    let y = Axis::even((-widest, widest), 6, signed, "error");
     let mut chart = chart(area, margins, x, y)?;
     for level in [0.0, BAND, -BAND] {
         chart.draw_series(LineSeries::new([(low, level), (high, level)], line(level)))?;
@@ -117,7 +110,7 @@ fn mark(index: usize) -> (Marker, RGBColor) {
 /// Each plan as a point.
 fn points(chart: &mut Chart<'_>, scores: &[Score], y: impl Fn(&Cell) -> f64) -> Drawn {
     for (index, score) in scores.iter().enumerate() {
-        let places = score.cells.iter().map(|cell| (log(cell.measured.nanos_f64()), y(cell)));
+        let places = score.cells.iter().map(|cell| (power_of(cell.measured), y(cell)));
         let places = places.filter(|(_, y)| y.is_finite());
         let (marker, colour) = mark(index);
         marker.draw_all(chart, places, colour)?;

@@ -1,11 +1,13 @@
 //! How all pictures look.
 
-use super::tips::Tips;
+use crate::report::Origin;
 use crate::report::palette::{Colour, LIGHT};
-use crate::report::{Origin, words};
+use crate::report::words::{self, if_known};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::cell::RefCell;
+use std::fmt::Write;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
@@ -14,7 +16,7 @@ pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
 pub(super) const INK: RGBColor = rgb(LIGHT.ink);
 pub(super) const GREY: RGBColor = rgb(LIGHT.soft);
 pub(super) const GRID: RGBColor = rgb(LIGHT.rule);
-const GROUND: RGBColor = rgb(LIGHT.ground);
+pub(super) const GROUND: RGBColor = rgb(LIGHT.ground);
 
 /// A colour of the palette, as plotters has them.
 pub(super) const fn rgb(Colour(red, green, blue): Colour) -> RGBColor {
@@ -22,30 +24,14 @@ pub(super) const fn rgb(Colour(red, green, blue): Colour) -> RGBColor {
 }
 
 /// Sizes of text as plotters counts them: 1.24 times the pixels of the SVG.
-pub(super) const TITLE: u32 = 26;
+const TITLE: u32 = 26;
 pub(super) const BODY: u32 = 18;
 
 /// Height of the title, and of each line below it.
-pub(super) const TITLE_HEIGHT: i32 = 50;
+const TITLE_HEIGHT: i32 = 50;
 pub(super) const LINE_HEIGHT: i32 = 24;
 /// Height of each further line of a title.
 const MORE_TITLE: i32 = 28;
-
-/// Draws on a white background of so many pixels.
-pub(super) fn svg(
-    (width, height): (i32, i32),
-    draw: impl FnOnce(&Area<'_>, &Tips) -> Drawn,
-) -> String {
-    let (mut text, tips) = (String::new(), Tips::default());
-    {
-        let size = (width.unsigned_abs(), height.unsigned_abs());
-        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        let drawn =
-            area.fill(&GROUND).and_then(|()| draw(&area, &tips)).and_then(|()| area.present());
-        drawn.expect("drawing into a string cannot fail");
-    }
-    tips.over(&text)
-}
 
 /// Text that starts at a point or, with `HPos::Right`, ends there.
 pub(super) fn write(area: &Area<'_>, text: &str, at: (i32, i32), size: u32, anchor: HPos) -> Drawn {
@@ -78,8 +64,7 @@ pub(super) fn titled<'a>(area: &Area<'a>, title: &[String], lines: &[String]) ->
 pub(super) fn wrapped(text: &str, width: i32) -> Vec<String> {
     /// In every common font, at least this many letters of [`BODY`] size fit into 100 pixels.
     const LETTERS: i32 = 12;
-    let columns = ((width - 48) * LETTERS / 100) as usize;
-    words::wrapped(text, columns)
+    words::wrapped(text, ((width - 48) * LETTERS / 100) as usize)
 }
 
 /// Breaks a title into lines that a picture of so many pixels can hold.
@@ -91,8 +76,8 @@ pub(super) fn wrapped_title(text: &str, width: i32) -> Vec<String> {
 
 /// What is asked, of which machine, and when it was measured.
 pub(super) fn context(question: &str, origin: &Origin, width: i32) -> Vec<String> {
-    let day = origin.calibrated.as_ref().map_or(String::new(), |day| format!(", calibrated {day}"));
-    let cpu = origin.cpu.as_ref().map_or(String::new(), |cpu| format!(" beside {cpu}"));
+    let day = if_known(origin.calibrated.as_ref(), |day| format!(", calibrated {day}"));
+    let cpu = if_known(origin.cpu.as_ref(), |cpu| format!(" beside {cpu}"));
     let mut lines = if question.is_empty() { Vec::new() } else { wrapped(question, width) };
     lines.extend(wrapped(&format!("{}{cpu}{day}", origin.gpu), width));
     lines
@@ -101,4 +86,44 @@ pub(super) fn context(question: &str, origin: &Origin, width: i32) -> Vec<String
 /// Words with names in quotation marks, since a picture has no other letters for them.
 pub(super) fn quoted(text: &str) -> String {
     text.replace('`', "\"")
+}
+
+/// What a viewer says about marks that the pointer rests on: texts for places of a picture, in
+/// pixels. plotters knows no `<title>` of SVG: they are laid over the finished picture, invisible.
+#[derive(Debug, Default)]
+pub(super) struct Tips(RefCell<Vec<([i32; 4], String)>>);
+
+impl Tips {
+    /// Says something about a rectangle between two corners.
+    pub fn add(&self, (left, top): (i32, i32), (right, bottom): (i32, i32), text: String) {
+        let (width, height) = ((right - left).max(2), (bottom - top).max(2));
+        self.0.borrow_mut().push(([left, top, width, height], text));
+    }
+
+    /// Says something about the surroundings of a point.
+    pub fn add_near(&self, (x, y): (i32, i32), text: String) {
+        const NEAR: i32 = 8;
+        self.add((x - NEAR, y - NEAR), (x + NEAR, y + NEAR), text);
+    }
+
+    /// A picture with these texts over it.
+    pub fn over(&self, picture: &str) -> String {
+        let Some(inner) = picture.trim_end().strip_suffix("</svg>") else {
+            return picture.to_owned();
+        };
+        let mut text = inner.to_owned();
+        for ([x, y, width, height], said) in self.0.borrow().iter() {
+            let said = escaped(said);
+            let _ = writeln!(
+                text,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+                 fill-opacity=\"0\"><title>{said}</title></rect>"
+            );
+        }
+        text + "</svg>\n"
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

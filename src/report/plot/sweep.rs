@@ -1,13 +1,15 @@
 //! Times of both sides over a number that is varied, and where the winner changes.
 
-use super::axis::{Axis, Margins, chart, decades, extent};
+use super::axis::{Axis, Margins, chart, decades, extent, power_of};
 use super::marks::{Legend, Marker};
-use super::style::{GREY, context, heading, quoted, rgb, svg, titled, wrapped, wrapped_title};
+use super::picture::Picture;
+use super::style::{GREY, context, quoted, rgb, wrapped};
 use crate::machine::Side;
 use crate::report::Origin;
 use crate::report::palette::of_side;
 use crate::report::swept::{SideTime, Sweeping};
 use crate::report::words::with_range;
+use crate::units::Span;
 use plotters::prelude::*;
 
 const WIDTH: i32 = 1000;
@@ -20,7 +22,7 @@ const SIDES: [(&str, Side, Marker); 2] = [
 
 /// Draws a sweep.
 pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
-    let title = wrapped_title(&format!("{}: {}", of.scenario, quoted(&of.sentence())), WIDTH);
+    let title = format!("{}: {}", of.scenario, quoted(&of.sentence()));
     let mut lines = context(&of.question, origin, WIDTH);
     let shades = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
                   where the winner is open.";
@@ -29,27 +31,22 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
     for (name, side, marker) in SIDES {
         legend.add(marker, rgb(of_side(side)), vec![name.to_owned()]);
     }
-    let height = heading(&title, &lines) + legend.height(WIDTH) + HEIGHT;
-    svg((WIDTH, height), |area, tips| {
-        let area = legend.draw(&titled(area, &title, &lines)?)?;
+    let picture = Picture { title, lines, legend: Some(legend), width: WIDTH, height: HEIGHT };
+    picture.svg(|area, tips| {
         let sides = of.points.iter().flat_map(|point| [&point.cpu, &point.gpu]).flatten();
         let times = sides.flat_map(|side| [side.low_ns, side.high_ns]);
-        let times = extent(times.map(|time| time.nanos_f64().max(1.0).log10()));
+        let times = extent(times.map(power_of));
         let values = extent(of.points.iter().map(|point| point.value.0.log10()));
         let (Some((least, most)), Some((from, to))) = (times, values) else { return Ok(()) };
         let (least, most, to) = (least - 0.1, most + 0.1, to.max(from + 1e-3));
         let unit = of.unit;
-        let x = Axis {
-            low: from,
-            high: to,
-            marks: decades(from, to),
-            label: Box::new(move |power| unit.say(10f64.powf(power))),
-            title: of.counted.clone().unwrap_or_else(|| of.key.clone()).replace('`', "").into(),
-        };
+        let counted = of.counted.as_ref().unwrap_or(&of.key).replace('`', "");
+        let label = move |power: f64| unit.say(10f64.powf(power));
+        let x = Axis::new((from, to), decades(from, to), label, counted);
         let what = if of.of_programs { "time of a program" } else { "time of a run" };
-        let y = Axis::of_times(least, most, what);
+        let y = Axis::of_times((least, most), what);
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
-        let mut chart = chart(&area, margins, x, y)?;
+        let mut chart = chart(area, margins, x, y)?;
         for [low, at, high] in turns(of, [from, to]) {
             let band = Rectangle::new([(low, least), (high, most)], GREY.mix(0.18).filled());
             chart.draw_series([band])?;
@@ -58,20 +55,18 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
         }
         for (_, side, marker) in SIDES {
             let (colour, on_cpu) = (rgb(of_side(side)), side == Side::Cpu);
-            let side = |point: &'_ crate::report::SweptPoint| -> Option<(f64, SideTime)> {
+            let known = of.points.iter().filter_map(|point| {
                 let side = if on_cpu { &point.cpu } else { &point.gpu };
-                Some((point.value.0, side.clone()?))
+                Some((point.value.0, side.as_ref()?))
+            });
+            let known: Vec<(f64, &SideTime)> = known.collect();
+            let places = |time: fn(&SideTime) -> Span| {
+                known.iter().map(move |(value, side)| (value.log10(), power_of(time(side))))
             };
-            let known: Vec<(f64, SideTime)> = of.points.iter().filter_map(side).collect();
-            let at = |value: f64, time: f64| (value.log10(), time.max(1.0).log10());
-            let low = known.iter().map(|(value, side)| at(*value, side.low_ns.nanos_f64()));
-            let high = known.iter().map(|(value, side)| at(*value, side.high_ns.nanos_f64()));
+            let (low, high) = (places(|side| side.low_ns), places(|side| side.high_ns));
             let around: Vec<(f64, f64)> = low.chain(high.rev()).collect();
             chart.draw_series([Polygon::new(around, colour.mix(0.2).filled())])?;
-            let middle: Vec<(f64, f64)> = known
-                .iter()
-                .map(|(value, side)| at(*value, side.predicted_ns.nanos_f64()))
-                .collect();
+            let middle: Vec<(f64, f64)> = places(|side| side.predicted_ns).collect();
             chart.draw_series(LineSeries::new(middle.iter().copied(), colour.stroke_width(2)))?;
             marker.draw_all(&chart, middle.iter().copied(), colour)?;
             for ((value, side), place) in known.iter().zip(&middle) {

@@ -1,12 +1,12 @@
 //! The answer in one sentence.
 
-use super::line::side;
+use super::line::{side, subject};
 use crate::findings::{
     Answer, Assessment, Certainty, Comparison, Contender, Doubt, MissingTime, Verdict,
 };
 use crate::machine::Side;
 use crate::program::ProcessState;
-use crate::report::words::{count, longer, plural, range};
+use crate::report::words::{count, if_known, longer, plural, range};
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -40,7 +40,8 @@ fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize))
     let Comparison { answer, chosen, other, factor, .. } = run;
     let (name, takes) = (format!("`{}`", chosen.plan), chosen.time_ns);
     let Some((other, factor)) = other.as_ref().zip(*factor) else {
-        let whole = whole(verdict, runs);
+        let program = verdict.program.as_ref().map(|program| program.chosen.time_ns);
+        let whole = if_known(program, |time| format!(", {time} for {runs}"));
         return format!("{name} takes {takes} a run{whole}; there is nothing to compare it with.");
     };
     let than = other.time_ns;
@@ -61,8 +62,8 @@ fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize))
         Answer::Tie if run.is_between_sides() => format!(
             "Either side will do: {} a run on {} and {than} on {}, which is too close to call.",
             takes,
-            on(chosen),
-            on(other)
+            on(chosen.side),
+            on(other.side)
         ),
         Answer::Tie => format!(
             "Either will do: {name} takes {takes} a run and `{}` {than}, which is too close to \
@@ -78,12 +79,6 @@ fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize))
             format!("Use {name}: it takes {takes} a run; {next} {than}, {longer}.")
         }
     }
-}
-
-/// What the whole program takes of a plan that has no rival.
-fn whole(verdict: &Verdict, runs: &str) -> String {
-    let program = verdict.program.as_ref().map(|program| program.chosen.time_ns);
-    program.map_or_else(String::new, |time| format!(", {time} for {runs}"))
 }
 
 /// The other side lacks the time of a kernel. What else it takes may settle which side is faster.
@@ -112,19 +107,13 @@ fn without_a_time(known: &Contender, missing: &MissingTime, certainty: &Certaint
 /// The program has another answer than one run.
 fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     let Comparison { answer, chosen, other, .. } = program;
-    let (takes, other_takes) = (chosen.time_ns, other.as_ref().map(|other| other.time_ns));
-    let against = match (other, other_takes) {
-        (Some(other), Some(time)) if program.is_between_sides() => {
-            let with = match other.side {
-                Side::Cpu => String::new(),
-                Side::Gpu | Side::Both => format!(" with `{}`", other.plan),
-            };
-            format!("; {} takes {time}{with}", subject(other.side))
-        }
-        (Some(other), Some(time)) => format!("; `{}` takes {time}", other.plan),
-        _ => String::new(),
-    };
-    let later = verdict.from_runs.map(|from| {
+    let takes = chosen.time_ns;
+    let against = if_known(other.as_ref(), |Contender { plan, side, time_ns, .. }| match side {
+        _ if !program.is_between_sides() => format!("; `{plan}` takes {time_ns}"),
+        Side::Cpu => format!("; the CPU takes {time_ns}"),
+        _ => format!("; {} takes {time_ns} with `{plan}`", subject(*side)),
+    });
+    let later = if_known(verdict.from_runs, |from| {
         let who = match verdict.run_answer {
             Answer::Both => "sharing the work",
             Answer::Cpu => "the CPU",
@@ -132,7 +121,6 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
         };
         format!(". From {} runs on, {who} is faster", count(from))
     });
-    let later = later.unwrap_or_default();
     match answer {
         Answer::Cpu => format!("Stay on the CPU for {runs}: {takes}{against}{later}."),
         Answer::Gpu => {
@@ -145,7 +133,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
         Answer::Plan => format!("Use `{}` for {runs}: {takes}{against}{later}.", chosen.plan),
         Answer::Tie | Answer::NothingToCompare => {
             let first = if program.is_between_sides() {
-                format!("{} on {}", takes, on(chosen))
+                format!("{takes} on {}", on(chosen.side))
             } else {
                 format!("{takes} with `{}`", chosen.plan)
             };
@@ -156,20 +144,10 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
     }
 }
 
-/// The side that a contender uses.
-pub(super) fn on(one: &Contender) -> &'static str {
-    match one.side {
-        Side::Cpu => "the CPU",
-        Side::Gpu => "the GPU",
-        Side::Both => "both",
-    }
-}
-
-/// A side as the subject of a sentence.
-pub(super) const fn subject(side: Side) -> &'static str {
+/// A side as the place of a run.
+const fn on(side: Side) -> &'static str {
     match side {
-        Side::Cpu => "the CPU",
-        Side::Gpu => "the GPU",
-        Side::Both => "sharing the work",
+        Side::Both => "both",
+        one => subject(one),
     }
 }

@@ -1,12 +1,9 @@
 //! What is paid once: set-up, pinning and first use, and after how many runs it pays.
 
-use super::answer::subject;
-use super::line::Line;
+use super::line::{Line, subject};
 use crate::cost::{Pinning, Taken};
-use crate::findings::{
-    AssessedPlan, Assessment, Comparison, PinningPrices, SPELLED_OUT, TakenPrices,
-};
-use crate::report::words::{count, plural};
+use crate::findings::{AssessedPlan, Assessment, PinningPrices, SPELLED_OUT, TakenPrices};
+use crate::report::words::{count, if_known, joined, plural};
 use crate::search::is_clearly_less;
 use crate::units::Span;
 use std::collections::BTreeSet;
@@ -31,7 +28,7 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
     let Some((costs, without)) = register_ns.zip(*unpinned_pass_ns) else {
         return format!("{bytes} are pinned");
     };
-    let unpins = unregister_ns.map_or_else(String::new, |time| format!(", unpinning {time}"));
+    let unpins = if_known(*unregister_ns, |time| format!(", unpinning {time}"));
     let costs = format!("pinning {bytes} takes {costs}{unpins}");
     // A program is compared with its own calls, other plans with the fastest that pins nothing.
     let what = match plan.family.as_str() {
@@ -48,34 +45,24 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
 
 /// All that is paid once.
 pub(in crate::report) fn once(assessment: &Assessment) -> Vec<Line> {
-    let lines = [program(assessment), another_plan(assessment), first_use(assessment)];
-    lines
-        .into_iter()
-        .flatten()
-        .chain(pinning(assessment))
-        .chain(instead_of_registering(assessment))
-        .chain(taking(assessment))
-        .collect()
+    let lines = program(assessment).into_iter().chain(another_plan(assessment));
+    let lines = lines.chain(first_use(assessment)).chain(pinning(assessment));
+    lines.chain(instead_of_registering(assessment)).chain(taking(assessment)).collect()
 }
 
 /// What a whole program takes on both sides.
 fn program(assessment: &Assessment) -> Option<Line> {
-    let Comparison { chosen, other, .. } = assessment.verdict.program.as_ref()?;
-    let said = [Some(chosen), other.as_ref()].into_iter().flatten().map(|one| {
+    let program = assessment.verdict.program.as_ref()?;
+    let said = program.contenders().map(|one| {
         let parts = [("first use", one.first_use_ns), ("set-up", one.setup_ns)];
         let parts = parts.into_iter().filter_map(|(what, time)| {
             Some(format!("{what} {}", time.filter(|time| *time > Span::ZERO)?))
         });
-        let parts: Vec<String> = parts.collect();
-        let parts =
-            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        let parts = Some(joined(parts, ", ")).filter(|parts| !parts.is_empty());
+        let parts = if_known(parts, |parts| format!(" ({parts})"));
         format!("{} with `{}`{parts}", one.time_ns, one.plan)
     });
-    let text = format!(
-        "{} in all: {}",
-        plural(assessment.runs, "run"),
-        said.collect::<Vec<_>>().join("; ")
-    );
+    let text = format!("{} in all: {}", plural(assessment.runs, "run"), joined(said, "; "));
     Some(Line::new("Program", text))
 }
 
@@ -149,17 +136,14 @@ fn taking(assessment: &Assessment) -> Vec<Line> {
         }
         let takes = format!("{bytes} of host memory for `{}` in {costs}", one.plan);
         let saves = without.saturating_sub(one.predicted_ns);
-        let text = match pays_from_runs {
-            Some(1) => format!("{takes}; it saves {saves} a run and pays in the first"),
-            Some(from) => {
-                format!("{takes}; it saves {saves} a run and pays from {} runs on", count(*from))
+        let saves = match pays_from_runs {
+            Some(1) => format!("{saves} a run and pays in the first"),
+            Some(from) => format!("{saves} a run and pays from {} runs on", count(*from)),
+            None => {
+                format!("nothing: the fastest plan of its side without such memory takes {without}")
             }
-            None => format!(
-                "{takes}; it saves nothing: the fastest plan of its side without such memory \
-                 takes {without}"
-            ),
         };
-        Some(Line::new("Memory", text))
+        Some(Line::new("Memory", format!("{takes}; it saves {saves}")))
     });
     lines.collect()
 }

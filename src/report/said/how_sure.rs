@@ -1,22 +1,19 @@
 //! How sure an answer is.
 
-use super::answer::subject;
+use super::line::subject;
 use crate::findings::{Assessment, Certainty, Comparison, Contender, Doubt, Grade};
 use crate::machine::Side;
-use crate::report::evaluation::Evaluation;
-use crate::report::words::percent;
+use crate::report::sureness::RangesHeld;
+use crate::report::words::{if_known, percent};
 
 /// A grade, and the reason for it.
 pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let verdict = &assessment.verdict;
     let missing = assessment.missing_times.first().filter(|_| verdict.run.is_some());
-    let faster = match missing {
-        Some(_) => {
-            verdict.run.as_ref().map(|run| format!("{} is faster", subject(run.chosen.side)))
-        }
-        None => {
-            verdict.deciding().and_then(|one| Some(is_faster(&one.chosen, one.other.as_ref()?)))
-        }
+    let compared = verdict.deciding();
+    let faster = match (missing, &verdict.run) {
+        (Some(_), Some(run)) => Some(format!("{} is faster", subject(run.chosen.side))),
+        _ => compared.and_then(|one| Some(is_faster(&one.chosen, one.other.as_ref()?))),
     };
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
@@ -24,7 +21,7 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
             format!("open until `{}` is timed; in between, either side may win", missing.kernel)
         }
         _ => {
-            let alike = verdict.deciding().map_or("", |one| off_alike(one, certainty));
+            let alike = compared.map_or("", |one| off_alike(one, certainty));
             format!("{}{alike}", in_words(certainty, &faster))
         }
     });
@@ -36,10 +33,10 @@ fn off_alike(compared: &Comparison, certainty: &Certainty) -> &'static str {
     let Comparison { chosen, other, .. } = compared;
     let overlap = other.as_ref().is_some_and(|other| other.low_ns < chosen.high_ns);
     let is_sure = matches!(certainty.grade, Grade::Very | Grade::Fairly);
-    match overlap && is_sure && certainty.same_kernels > MOST {
-        true => "; their ranges overlap but move together, because both run the same kernels",
-        false => "",
+    if !overlap || !is_sure || certainty.same_kernels <= MOST {
+        return "";
     }
+    "; their ranges overlap but move together, because both run the same kernels"
 }
 
 /// A share that is most of a time.
@@ -54,7 +51,7 @@ fn is_faster(chosen: &Contender, other: &Contender) -> String {
 }
 
 fn in_words(Certainty { grade, probability, most_doubt, .. }: &Certainty, faster: &str) -> String {
-    let chance = probability.map_or_else(String::new, chance);
+    let chance = if_known(*probability, chance);
     let grade = match grade {
         Grade::Very => return format!("very; the chance that {faster} is {chance}"),
         Grade::Fairly => "fairly; ",
@@ -88,16 +85,13 @@ fn chance(probability: f64) -> String {
 }
 
 /// What ranges did where they were tried, and what follows for how sure an answer is.
-pub(in crate::report) fn ranges_held(evaluation: &Evaluation) -> String {
-    let Some(held) = evaluation.ranges_held else {
-        return match evaluation.profile.model_error {
-            Some(error) => format!(
-                "No plan was tried on this machine, so ranges are widened by {}, the error on \
-                 others",
-                percent(error)
-            ),
-            None => "No plan was tried on this machine, so ranges are too narrow".to_owned(),
-        };
+pub(in crate::report) fn ranges_held(held: Option<RangesHeld>, model_error: Option<f64>) -> String {
+    if let Some(held) = held {
+        return held.sentence();
+    }
+    let so = match model_error {
+        Some(error) => format!("widened by {}, the error on others", percent(error)),
+        None => "too narrow".to_owned(),
     };
-    held.sentence()
+    format!("No plan was tried on this machine, so ranges are {so}")
 }

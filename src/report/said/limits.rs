@@ -2,7 +2,7 @@
 
 use super::line::{Line, side};
 use crate::findings::{Assessment, BorrowedCost, LeftOut, MissingTime, NoRoom};
-use crate::report::words::{percent, plural, quoted, with_range};
+use crate::report::words::{if_known, joined, percent, plural, quoted, with_range};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Borrowed costs that move a time by less than this share decide nothing.
@@ -74,14 +74,14 @@ fn counted(label: &'static str, plans: usize, reason: &str) -> Line {
 pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
     let borrowed = &assessment.verdict.borrowed;
     let from: BTreeSet<&str> = borrowed.iter().map(|one| one.from.as_str()).collect();
-    let from = from.into_iter().collect::<Vec<_>>().join(" and ");
+    let from = joined(from, " and ");
     if from.is_empty() || assessment.plans.is_empty() {
         return None;
     }
     let moved = |one: &BorrowedCost| {
         let shares = one.ranges.iter().map(|range| {
-            (range.high_ns.saturating_sub(range.low_ns)).nanos_f64()
-                / range.time_ns.nanos_f64().max(1.0)
+            let wide = range.high_ns.saturating_sub(range.low_ns);
+            wide.nanos_f64() / range.time_ns.nanos_f64().max(1.0)
         });
         shares.fold(0.0, f64::max)
     };
@@ -91,26 +91,26 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
     let parts = of_weight.iter().map(|one| {
         let widest =
             one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
-        let moves = widest.map(|range_of| {
-            format!(": {}", with_range(range_of.time_ns, range_of.low_ns, range_of.high_ns))
-        });
+        let moves =
+            if_known(widest, |of| format!(": {}", with_range(of.time_ns, of.low_ns, of.high_ns)));
         let turns = if one.changes_fastest { ", and another plan may be fastest" } else { "" };
-        format!("{}{}{turns}", one.costs.name(), moves.unwrap_or_default())
+        format!("{}{moves}{turns}", one.costs.name())
     });
-    let parts: Vec<String> = parts.collect();
-    let text = if parts.is_empty() {
-        format!("costs from {from} move no time by {}", percent(OF_WEIGHT))
-    } else {
-        format!("from {from}: {}", parts.join("; "))
+    let text = match joined(parts, "; ") {
+        none if none.is_empty() => {
+            format!("costs from {from} move no time by {}", percent(OF_WEIGHT))
+        }
+        parts => format!("from {from}: {parts}"),
     };
     Some(Line::new("Borrowed", text))
 }
 
 /// What limits what the answer says.
 pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
-    [filling(assessment), stated(assessment), untried(assessment), on_request(assessment)]
-        .into_iter()
-        .flatten()
+    let lines = filling(assessment).into_iter().chain(stated(assessment));
+    lines
+        .chain(untried(assessment))
+        .chain(on_request(assessment))
         .chain(left_out("Ruled out", &assessment.refused))
         .chain(left_out("Not predicted", &assessment.unknown))
         .chain(left_out("Set-up unknown", &assessment.unknown_setup))

@@ -28,3 +28,12 @@ pub(super) const fn side_name(side: Side) -> &'static str {
         Side::Both => "CPU+GPU",
     }
 }
+
+/// A side as the subject of a sentence.
+pub(super) const fn subject(side: Side) -> &'static str {
+    match side {
+        Side::Cpu => "the CPU",
+        Side::Gpu => "the GPU",
+        Side::Both => "sharing the work",
+    }
+}

@@ -1,9 +1,9 @@
 //! Why the answer is what it is.
 
-use super::answer::{runs_in, subject};
+use super::answer::runs_in;
 use super::costs::set_up;
 use super::limits::{borrowed, most_refused, no_answer};
-use super::line::{Line, side_name};
+use super::line::{Line, side_name, subject};
 use super::sizes::sizes;
 use super::time_goes_to::{Added, added, parts, time_goes_to};
 use super::with_the_gpu::with_the_gpu;
@@ -12,7 +12,7 @@ use crate::findings::{
     Answer, AssessedPlan, Assessment, Comparison, Contender, HeldBy, HostThread, Simplest,
 };
 use crate::machine::Side;
-use crate::report::words::{percent, plural, quoted};
+use crate::report::words::{if_known, joined, percent, plural};
 use crate::units::Span;
 
 /// The reasons, the most important first.
@@ -94,9 +94,7 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     let is_chosen = assessment.verdict.deciding().is_some_and(|one| one.chosen.plan == plan.plan);
     let what = if is_chosen && is_family { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
-        Some(cure) => {
-            format!("{limit}: {cure} would shorten {what} by {gain}")
-        }
+        Some(cure) => format!("{limit}: {cure} would shorten {what} by {gain}"),
         None => "nothing limits it by itself: several costs share the time".to_owned(),
     };
     Some(Line::new("Limit", text))
@@ -149,8 +147,7 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let pinned = chosen.filter(|plan| is_alone && plan.chunks.is_none() && plan.pins);
     let pageable = assessment.plan(&without.chosen.plan);
     let why = pinned.zip(pageable).and_then(|(pinned, pageable)| added(pinned, pageable));
-    let why =
-        why.map_or_else(String::new, |Added { what, to, .. }| format!(", where {what} take {to}"));
+    let why = if_known(why, |Added { what, to, .. }| format!(", where {what} take {to}"));
     Some(Line::new("Without pinning", format!("{scope}{}{why}", faster(without))))
 }
 
@@ -167,9 +164,9 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
 
 /// What else is known about the plans.
 pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
-    let needs = [needs(assessment), simplest(assessment)].into_iter().flatten();
-    let choices = choice(assessment).into_iter();
-    choices.chain(needs).chain(host_threads(assessment)).chain(critical_path(assessment)).collect()
+    let lines = choice(assessment).into_iter().chain(needs(assessment));
+    let lines = lines.chain(simplest(assessment)).chain(host_threads(assessment));
+    lines.chain(critical_path(assessment)).collect()
 }
 
 /// Why plans to choose are not the fastest ones: that of all plans, and that of the other side.
@@ -235,8 +232,7 @@ pub(in crate::report) fn host_threads(assessment: &Assessment) -> Option<Line> {
     let pageable = assessment.plans.iter().find(is_pageable);
     let pageable = pageable.filter(|plan| plan.plan != best.plan);
     let said = std::iter::once(best).chain(pageable);
-    let said = said.map(|plan| host_thread(&plan.host_thread, &plan.plan, plan.predicted_ns));
-    Some(Line::new("Host thread", said.collect::<Vec<_>>().join("; ")))
+    Some(Line::new("Host thread", joined(said.map(host_thread), "; ")))
 }
 
 /// A host thread that is free after less than this share of the run is free for most of it.
@@ -245,16 +241,14 @@ const FREE: f64 = 0.5;
 const HELD: f64 = 0.5;
 
 /// When a plan leaves the host thread free.
-pub(in crate::report) fn host_thread(of: &HostThread, plan: &str, makespan: Span) -> String {
-    let HostThread { held, held_by, free_after_ns } = *of;
-    let plan = quoted([plan]).concat();
-    let free = free_after_ns.nanos_f64() / makespan.nanos_f64().max(1.0);
-    if free < FREE {
-        return format!("free after {free_after_ns} of a run of {plan}");
+fn host_thread(AssessedPlan { plan, host_thread, predicted_ns, .. }: &AssessedPlan) -> String {
+    let HostThread { held, held_by, free_after_ns } = *host_thread;
+    if free_after_ns.nanos_f64() / predicted_ns.nanos_f64().max(1.0) < FREE {
+        return format!("free after {free_after_ns} of a run of `{plan}`");
     }
     if held < HELD {
         return format!(
-            "inside calls for {} of a run of {plan}, but free only after {free_after_ns}: it \
+            "inside calls for {} of a run of `{plan}`, but free only after {free_after_ns}: it \
              waits for the device between calls",
             percent(held)
         );
@@ -267,26 +261,22 @@ pub(in crate::report) fn host_thread(of: &HostThread, plan: &str, makespan: Span
             "copies of pageable memory wait in their calls for the work ahead of them"
         }
     };
-    format!("held for {} of a run of {plan}: {why}", percent(held))
+    format!("held for {} of a run of `{plan}`: {why}", percent(held))
 }
 
 /// What the time of the best plan on the GPU consists of.
 fn critical_path(assessment: &Assessment) -> Option<Line> {
     let plan = assessment.best_on_gpu()?;
     let said = parts(&plan.critical_path).into_iter();
-    let said: Vec<String> =
-        said.map(|(share, what)| format!("{} {what}", percent(share))).collect();
+    let said = joined(said.map(|(share, what)| format!("{} {what}", percent(share))), ", ");
     // A bound far below what the calls need says nothing.
     let says_something = |least: &Span| 2.0 * least.nanos_f64() >= plan.lower_bound_ns.nanos_f64();
-    let least = assessment.least_ns.filter(says_something).map(|least| {
+    let least = if_known(assessment.least_ns.filter(says_something), |least| {
         format!("; no schedule of these tasks takes less than {least}, whatever the plan")
     });
     let text = format!(
-        "of `{}`: {}. In this order, its calls take at least {}{}",
-        plan.plan,
-        said.join(", "),
-        plan.lower_bound_ns,
-        least.unwrap_or_default()
+        "of `{}`: {said}. In this order, its calls take at least {}{least}",
+        plan.plan, plan.lower_bound_ns
     );
     Some(Line::new("Critical path", text))
 }

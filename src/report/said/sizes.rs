@@ -2,7 +2,7 @@
 
 use super::line::{Line, side};
 use crate::findings::{Answer, Assessment, NoThreshold, Sizes, Threshold};
-use crate::report::words::{count, fine_count, quoted, stretch};
+use crate::report::words::{count, fine_count, joined, quoted, stretch};
 use crate::search::Wins;
 
 /// The label of [`sizes`].
@@ -79,7 +79,7 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
         format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
     if gpu_wins.len() > 1 {
         let all = gpu_wins.iter().filter_map(|wins| stretch(wins, &fine_count));
-        text = format!("GPU faster {}: {text}", all.collect::<Vec<_>>().join(" and "));
+        text = format!("GPU faster {}: {text}", joined(all, " and "));
     }
     if !fixed.is_empty() {
         text += &format!(", but {} keep their size", quoted(fixed).join(", "));

@@ -4,7 +4,7 @@ use super::line::{Line, side, side_name};
 use crate::cost::Bottleneck;
 use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
 use crate::machine::Side;
-use crate::report::words::range;
+use crate::report::words::{if_known, joined, range};
 use crate::units::Span;
 use std::cmp::Reverse;
 
@@ -25,7 +25,7 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
             format!("{}; the CPU takes {time} in all", part_of_run(on_gpu, time))
         }
         (None, Some(other)) => parts_of_both(chosen, other),
-        (None, None) => parts_by_name(on_gpu),
+        (None, None) => format!("`{}`: {}", on_gpu.plan, main_parts(on_gpu)),
     };
     Some(Line::new(label, text))
 }
@@ -68,10 +68,6 @@ fn share_of(plan: &AssessedPlan, share: f64) -> Span {
     Span::from_nanos_f64(share * plan.predicted_ns.nanos_f64())
 }
 
-fn parts_by_name(plan: &AssessedPlan) -> String {
-    format!("`{}`: {}", plan.plan, main_parts(plan))
-}
-
 /// What limits the slower one of two runs if that is not what limits the other, and the parts in
 /// which they differ most.
 fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
@@ -84,7 +80,8 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
     let parts = parts.map(|((what, mine), (_, theirs))| {
-        let is_hidden = what.ends_with("copies") && kernels_of(one) > *mine;
+        let kernels = share_of(one, one.critical_path.kernels);
+        let is_hidden = what.ends_with("copies") && kernels > *mine;
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
             true => format!(
@@ -95,8 +92,8 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
         }
     });
     let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
-    let limit = limit.map(|limit| format!(", where {} is the limit", with_article(limit)));
-    parts.collect::<Vec<_>>().join("; ") + &limit.unwrap_or_default()
+    let limit = if_known(limit, |limit| format!(", where {} is the limit", with_article(limit)));
+    joined(parts, "; ") + &limit
 }
 
 /// A part of the critical path of two runs.
@@ -130,21 +127,13 @@ pub(super) fn copies_of(plan: &AssessedPlan) -> Span {
     share_of(plan, plan.critical_path.h2d + plan.critical_path.d2h)
 }
 
-fn kernels_of(plan: &AssessedPlan) -> Span {
-    share_of(plan, plan.critical_path.kernels)
-}
-
 fn main_parts(plan: &AssessedPlan) -> String {
     let parts = sorted(parts_of(plan)).into_iter().take(MAIN_PARTS);
     let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
-    let hidden = copies_are_hidden(plan).then(|| "copies hidden behind them".to_owned());
-    parts.chain(hidden).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether there are copies, and none that the run waits for.
-fn copies_are_hidden(plan: &AssessedPlan) -> bool {
     let path = &plan.critical_path;
-    plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN
+    let is_hidden = plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN;
+    let hidden = is_hidden.then(|| "copies hidden behind them".to_owned());
+    joined(parts.chain(hidden), ", ")
 }
 
 /// How many parts of a run the first screen names.

@@ -4,7 +4,7 @@ use super::line::Line;
 use super::time_goes_to::{Added, added, copies_of};
 use crate::findings::{AssessedPlan, Assessment};
 use crate::machine::Side;
-use crate::report::words::{fine_percent, percent};
+use crate::report::words::{fine_percent, joined, percent};
 
 /// The label of [`with_the_gpu`].
 pub(in crate::report) const WITH_THE_GPU: &str = "With the GPU";
@@ -27,8 +27,7 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
         let (less, how) = (less(gain(before, one)), shortened(before, one));
         format!("{} {}, {less}{how}", way(one), one.predicted_ns)
     });
-    let said: Vec<String> = first.into_iter().chain(next).collect();
-    Some(Line::new(WITH_THE_GPU, said.join("; ")))
+    Some(Line::new(WITH_THE_GPU, joined(first.into_iter().chain(next), "; ")))
 }
 
 /// What a plan does, with its name.

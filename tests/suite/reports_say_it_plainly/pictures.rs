@@ -8,7 +8,7 @@ use crate::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
 use hallway::report::{
-    Gantt, Measured, Origin, bandwidth, chunks, gantt, plans, predicted_against_measured,
+    Origin, Pictured, bandwidth, chunks, gantt, plans, predicted_against_measured,
 };
 use hallway::runs::{Run, RunSet, Trace};
 use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop, TransferPath};
@@ -43,18 +43,15 @@ fn origin() -> Origin {
     Origin::new("profile.toml", &machine())
 }
 
-fn drawn<'a>(ranking: &'a Ranking, run: Option<&'a Run>) -> String {
-    let drawn = ranking.best_on_gpu().expect("a plan");
-    let measured = run.map(|run| Measured { timeline: &drawn.forecast.timeline, run });
-    gantt(&Gantt {
-        scenario: "demo <&>",
-        question: "Is it?",
-        origin: &origin(),
-        runs: 1,
-        ranking,
-        drawn,
-        measured,
-    })
+/// A workload of one run under another name.
+fn named(name: &str, workload: Workload) -> Workload {
+    Workload { name: name.to_owned(), question: "Is it?".to_owned(), runs: 1, ..workload }
+}
+
+fn drawn(ranking: &Ranking, runs: Option<&RunSet>) -> String {
+    let (workload, origin) = (named("demo <&>", scaling()), origin());
+    let of = Pictured { workload: &workload, ranking, runs, origin: &origin };
+    gantt(&of, ranking.best_on_gpu().expect("a plan"))
 }
 
 #[test]
@@ -105,8 +102,12 @@ fn a_picture_gives_the_verdict_of_the_report() {
 #[test]
 fn a_measured_pass_is_said_to_be_slowed_by_its_clocks() {
     let ranking = predicted(&scaling());
-    let run = run_of(ranking.best_on_gpu().expect("a plan"));
-    let picture = drawn(&ranking, Some(&run));
+    let best = ranking.best_on_gpu().expect("a plan");
+    let mut runs = RunSet::new("demo", 0);
+    runs.runs.push(run_of(best));
+    let timeline = best.forecast.timeline.clone();
+    runs.traces.push(Trace { identity: best.plan.identity(), timeline });
+    let picture = drawn(&ranking, Some(&runs));
     is_whole(&picture);
     assert!(picture.contains("while each call was timed"));
     assert!(picture.contains("median of 3 runs"));
@@ -114,38 +115,24 @@ fn a_measured_pass_is_said_to_be_slowed_by_its_clocks() {
 
 #[test]
 fn every_plan_can_be_drawn() {
-    let ranking = predicted(&scaling());
+    let (workload, origin) = (named("all", scaling()), origin());
+    let ranking = predicted(&workload);
+    let of = Pictured { workload: &workload, ranking: &ranking, runs: None, origin: &origin };
     for ranked in &ranking.plans {
-        is_whole(&gantt(&Gantt {
-            scenario: "all",
-            question: "Which?",
-            origin: &origin(),
-            runs: 1,
-            ranking: &ranking,
-            drawn: ranked,
-            measured: None,
-        }));
+        is_whole(&gantt(&of, ranked));
     }
 }
 
 /// A picture names its question, its machine and the day, in words and in tips.
 #[test]
 fn a_picture_says_what_it_is_about() {
-    let workload = simple(Kernel::Stencil, 1 << 22, "");
+    let workload = named("a name", simple(Kernel::Stencil, 1 << 22, ""));
     let profile = &*PROFILE;
     let ranking = rank(candidates_for(&workload, profile), profile, 20, 1);
     let origin = Origin::new("profile.toml", profile);
-    let gantt = gantt(&Gantt {
-        scenario: "a name",
-        question: "Is it?",
-        origin: &origin,
-        runs: 1,
-        ranking: &ranking,
-        drawn: ranking.best_on_gpu().expect("a plan"),
-        measured: None,
-    });
-    let plans = plans(("a name", "Is it?", 1), &ranking, None, &origin);
-    let cut = chunks(("a name", "Is it?"), &ranking, &origin).expect("several numbers");
+    let of = Pictured { workload: &workload, ranking: &ranking, runs: None, origin: &origin };
+    let gantt = gantt(&of, ranking.best_on_gpu().expect("a plan"));
+    let (plans, cut) = (plans(&of), chunks(&of).expect("several numbers"));
     for picture in [&gantt, &plans, &cut] {
         is_whole(picture);
         let words = words_of(picture);
@@ -168,17 +155,12 @@ fn a_picture_says_what_it_is_about() {
 fn lanes_of_several_gpus_are_told_apart() {
     let profile = machine_of_two([100.0; 3]);
     let workload = simple(Kernel::Scale, 1 << 24, "[plans]\nfamilies = [\"multi-gpu\"]");
+    let workload = named("two", workload);
     let ranking = rank(candidates_for(&workload, &profile), &profile, 10, 1);
     let on_two = ranking.plans.iter().find(|plan| plan.plan.program.devices() == 2);
-    let picture = gantt(&Gantt {
-        scenario: "two",
-        question: "?",
-        origin: &origin(),
-        runs: 1,
-        ranking: &ranking,
-        drawn: on_two.expect("a plan on two GPUs"),
-        measured: None,
-    });
+    let origin = origin();
+    let of = Pictured { workload: &workload, ranking: &ranking, runs: None, origin: &origin };
+    let picture = gantt(&of, on_two.expect("a plan on two GPUs"));
     let words = words_of(&picture);
     for lane in ["GPU 0 H2D", "GPU 1 H2D", "GPU 0 kernels", "GPU 1 kernels"] {
         assert!(words.contains(lane), "{words}");
