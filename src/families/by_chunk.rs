@@ -4,7 +4,7 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, chunks_of};
-use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{AsGraph, Definition, Division, MOST_STREAMS, Traits, Tries, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -134,22 +134,22 @@ pub(super) fn by_chunk(
                 }
                 ashore.prepare(&mut builder, chunk)?;
                 shared.bring(&mut builder, stream, chunk);
-                copy_in(&mut builder, stream, slot, chunk);
+                builder.copy_in(stream, slot, chunk);
                 builder.launch_all(stream, slot, chunk)?;
-                copy_out(&mut builder, stream, slot, chunk, &ashore);
+                builder.copy_out(stream, slot, chunk, &ashore);
             }
         }
         Issue::BreadthFirst => {
             for &(chunk, stream, slot) in &work {
                 ashore.prepare(&mut builder, chunk)?;
                 shared.bring(&mut builder, stream, chunk);
-                copy_in(&mut builder, stream, slot, chunk);
+                builder.copy_in(stream, slot, chunk);
             }
             for &(chunk, stream, slot) in &work {
                 builder.launch_all(stream, slot, chunk)?;
             }
             for &(chunk, stream, slot) in &work {
-                copy_out(&mut builder, stream, slot, chunk, &ashore);
+                builder.copy_out(stream, slot, chunk, &ashore);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Location};
 use super::chunk::Chunk;
 use crate::kernels::{Arguments, Kernel};
-use crate::program::{AllocationId, BufferId, LibraryStep, Place};
+use crate::program::{AllocationId, BufferId, LibraryStep, Place, Step};
 use crate::units::Bytes;
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
@@ -70,7 +70,7 @@ impl Partials {
             let arguments = Arguments { a, ..Arguments::default() };
             let step =
                 LibraryStep { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
-            builder.compute(step);
+            builder.compute(Step::Library(step));
         };
         if self.length == 1 {
             return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);

@@ -2,10 +2,10 @@
 
 use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
-use super::crossing::Way;
+use super::crossing::Crossing;
 use super::definition::{Definition, Traits, Tries};
-use super::on_cpu::refuse_data_on_device;
-use crate::machine::{Direction, HostMemory};
+use super::on_cpu::{self, refuse_data_on_device};
+use crate::machine::HostMemory;
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, Needed, TaskId, Workload};
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Definition for RoundTrip {
         let workload = builder.workload;
         // Naive code copies straight to where results belong, and would have to pin that.
         if builder.strategy.own_memory() == HostMemory::Pinned {
-            refuse_fresh(workload, |_| true)?;
+            refuse_fresh(workload, |id| matches!(workload.buffer(id).home, Home::Host(_)))?;
         }
         refuse_data_on_device(workload)?;
         let chunks = cut(workload, 1)?;
@@ -45,16 +45,14 @@ impl Definition for RoundTrip {
         for chunk in &chunks {
             for (index, task) in workload.tasks.iter().enumerate() {
                 if task.on_cpu {
-                    for step in builder.steps(&ashore, chunk, TaskId(index))? {
-                        builder.compute(step);
-                    }
+                    on_cpu::compute(&mut builder, &ashore, chunk, &[TaskId(index)], &[])?;
                     continue;
                 }
                 for &id in task.reads.iter().filter(|&&id| travels(id)) {
                     let (from, to) =
                         (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
                     let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
-                    builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
+                    builder.copy_parts(Crossing::inward(stream, from, to), &parts);
                     builder.synchronize(stream);
                 }
                 for step in builder.steps(&slot, chunk, TaskId(index))? {
@@ -65,7 +63,7 @@ impl Definition for RoundTrip {
                         (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
                     let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
                     let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
-                    builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
+                    builder.copy_parts(Crossing::outward(stream, from, to), &parts);
                 }
                 builder.synchronize(stream);
             }

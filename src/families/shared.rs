@@ -4,9 +4,9 @@
 
 use super::builder::Builder;
 use super::chunk::Chunk;
-use super::crossing::Way;
+use super::crossing::Crossing;
 use super::dealt::{Dealing, Spread};
-use crate::machine::{DeviceId, Direction, StreamId};
+use crate::machine::{DeviceId, StreamId};
 use crate::program::{BufferId, Call, CopyBy, EventId, Place, Route};
 
 pub(super) struct Shared {
@@ -123,8 +123,7 @@ impl Group {
             let home = builder.home(chunk, id).expect("the host is its home");
             let here = builder.shared(device, chunk, id).expect("it has memory here");
             let all = 0..builder.workload.buffer(id).elements;
-            let way = Way { from: home, to: here };
-            builder.cross(stream, Direction::HostToDevice, way, id, &all);
+            builder.cross(Crossing::inward(stream, home, here), id, &all);
         }
         let is_awaited = self.across || self.onward.is_some();
         let arrival = is_awaited.then(|| builder.record(stream));

@@ -32,11 +32,10 @@ impl Program {
         let declared = self.wrong_with_memory().or_else(|| self.wrong_with_streams());
         let declared = declared.map(Problem::from).or_else(|| self.wrong_kernels());
         declared.or_else(|| {
-            let dangling = self.parts().into_iter().find_map(|(part, calls)| {
-                calls.iter().enumerate().find_map(|(at, call)| {
-                    let problem = self.dangling(call, calls.len() - at - 1)?;
-                    Some(Problem::of_call(part, at, format!("uses {problem}")))
-                })
+            let dangling = self.first_in_calls(|part, at, call| {
+                let all = if part == Part::Setup { &self.setup } else { &self.body };
+                let problem = self.dangling(call, all.len() - at - 1)?;
+                Some(format!("uses {problem}"))
             });
             dangling.or_else(|| self.contradiction())
         })
@@ -44,6 +43,18 @@ impl Program {
 
     pub(super) fn parts(&self) -> [(Part, &[Call]); 2] {
         [(Part::Setup, &self.setup), (Part::Body, &self.body)]
+    }
+
+    /// The first problem that a call has.
+    pub(super) fn first_in_calls(
+        &self,
+        mut problem: impl FnMut(Part, usize, &Call) -> Option<String>,
+    ) -> Option<Problem> {
+        self.parts().into_iter().find_map(|(part, calls)| {
+            calls.iter().enumerate().find_map(|(at, call)| {
+                problem(part, at, call).map(|what| Problem::of_call(part, at, what))
+            })
+        })
     }
 
     fn wrong_with_memory(&self) -> Option<String> {
@@ -118,7 +129,7 @@ impl Program {
         beyond("allocation", id.0, self.allocations.len())
     }
 
-    pub(super) fn no_bytes(&self, slice: &Slice) -> Option<String> {
+    fn no_bytes(&self, slice: &Slice) -> Option<String> {
         if let Some(problem) = self.no_allocation(slice.allocation) {
             return Some(problem);
         }
@@ -145,26 +156,31 @@ impl Program {
             .then(|| format!("{bytes} bytes starting at byte {from} of `{name}`, but {WHOLE}"))
     }
 
+    /// What a step names that there is not, or what does not fit its kernel.
     fn no_step(&self, step: &Step) -> Option<String> {
+        let mut slices = step.slices();
         match step {
-            Step::Library(step) => self.no_library_step(step),
-            Step::Own(step) => self.no_own_step(step),
+            Step::Library(LibraryStep { inputs, kernel, .. })
+                if inputs.len() != kernel.inputs() =>
+            {
+                let (has, wants) = (inputs.len(), kernel.inputs());
+                Some(format!("{has} inputs for `{kernel}`, which takes {wants}"))
+            }
+            Step::Library(step) => slices
+                .find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)))
+                .or_else(|| no_kernel(step)),
+            Step::Own(step) => match self.kernels.get(step.kernel) {
+                Some(kernel) => {
+                    slices.find_map(|slice| self.no_bytes(slice)).or_else(|| step.problem(kernel))
+                }
+                None => beyond("kernel", step.kernel, self.kernels.len()),
+            },
         }
-    }
-
-    fn no_library_step(&self, step: &LibraryStep) -> Option<String> {
-        let (has, wants) = (step.inputs.len(), step.kernel.inputs());
-        if has != wants {
-            return Some(format!("{has} inputs for `{}`, which takes {wants}", step.kernel));
-        }
-        let problem =
-            step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
-        problem.or_else(|| no_kernel(step))
     }
 }
 
 /// A name of one of `there` things, which are numbered, that is none of them.
-pub(super) fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
+fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
     (at >= there).then(|| format!("{kind} {at}, but the {there} {kind}s are numbered from 0"))
 }
 

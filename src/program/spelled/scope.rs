@@ -158,12 +158,8 @@ impl Scope {
         let name = raw.name.get_ref().clone();
         if self.named(&name).is_some() {
             let message = format!("two streams are named `{name}`");
-            return Err(Fault::new(
-                message,
-                raw.name.span(),
-                "same name",
-                "give each stream a distinct name",
-            ));
+            let help = "give each stream a distinct name";
+            return Err(Fault::new(message, raw.name.span(), "same name", help));
         }
         let kind = match raw.kind {
             Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
@@ -316,6 +312,10 @@ impl Scope {
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))
             }
         }
+    }
+
+    pub fn slices(&mut self, texts: &[Spanned<String>]) -> Result<Vec<Slice>, Fault> {
+        texts.iter().map(|text| self.slice(text)).collect()
     }
 
     fn allocation(&mut self, part: Part<'_>) -> Result<AllocationId, Fault> {
