@@ -47,16 +47,15 @@ impl Ashore {
             let is_pageable = buffer.home == Home::Host(HostMemory::Pageable);
             memory == HostMemory::Pinned && buffer.fresh && is_pageable && !is_combined(*id)
         };
-        let landings: Vec<BufferId> =
-            builder.copied_out().into_iter().filter(needs_landing).collect();
-        let mut landing = |id: BufferId| {
+        let landings = builder.copied_out().into_iter().filter(needs_landing);
+        let landings = landings.map(|id| {
             let buffer = workload.buffer(id);
             let (name, bytes) =
                 (format!("{} landing", buffer.name), buffer.bytes(workload.batches));
             let place = Place::Host(HostMemory::Pinned);
             Landing { id, memory: builder.allocate(name, place, bytes) }
-        };
-        let landings = landings.into_iter().map(&mut landing).collect();
+        });
+        let landings = landings.collect();
         Self { partials, landings, on_cpu: OnCpu::none() }
     }
 

@@ -4,7 +4,7 @@
 //! [`super::contradictions`], lets none of them panic.
 
 use super::call::Call;
-use super::operands::{AllocationId, Place, Rows, Sides, Slice};
+use super::operands::{Allocation, AllocationId, Place, Rows, Sides, Slice};
 use super::problem::{Part, Problem};
 use super::step::{LibraryStep, Step};
 use super::value::Program;
@@ -58,15 +58,12 @@ impl Program {
     }
 
     fn wrong_with_memory(&self) -> Option<String> {
-        let mut sum = 0_u64;
-        for (at, allocation) in self.allocations.iter().enumerate() {
-            let bytes = allocation.bytes.get();
-            if bytes == 0 {
-                let name = &allocation.name;
-                return Some(format!("allocations[{at}], `{name}`, is empty"));
-            }
-            sum = sum.saturating_add(bytes);
+        if let Some(at) = self.allocations.iter().position(|one| one.bytes == Bytes::ZERO) {
+            let name = &self.allocations[at].name;
+            return Some(format!("allocations[{at}], `{name}`, is empty"));
         }
+        let bytes = self.allocations.iter().map(|allocation| allocation.bytes.get());
+        let sum = bytes.fold(0, u64::saturating_add);
         let most = Bytes::new(MOST_BYTES);
         (sum > MOST_BYTES).then(|| format!("its allocations exceed {most} in total"))
     }
@@ -133,26 +130,23 @@ impl Program {
         if let Some(problem) = self.no_allocation(slice.allocation) {
             return Some(problem);
         }
-        let (allocation, first) = (self.allocation(slice.allocation), slice.offset);
-        let (name, length) = (&allocation.name, slice.length);
-        let end = first.get().checked_add(length.get());
-        if end.is_none_or(|end| end > allocation.bytes.get()) {
-            let (from, bytes) = (first.get(), allocation.bytes);
+        let Allocation { name, bytes, .. } = self.allocation(slice.allocation);
+        let (from, length) = (slice.offset.get(), slice.length);
+        let end = from.checked_add(length.get());
+        if end.is_none_or(|end| end > bytes.get()) {
             return Some(format!(
                 "{length} starting at byte {from} of `{name}`, which has {bytes}"
             ));
         }
-        let first = first.get();
-        (length == Bytes::ZERO).then(|| format!("an empty range at byte {first} of `{name}`"))
+        (length == Bytes::ZERO).then(|| format!("an empty range at byte {from} of `{name}`"))
     }
 
     /// What of a kernel's memory is no row of `f32`.
     fn no_floats(&self, slice: &Slice) -> Option<String> {
-        let is_whole = |bytes: Bytes| bytes.get().is_multiple_of(4);
-        let (first, length) = (slice.offset, slice.length);
+        let (from, bytes) = (slice.offset.get(), slice.length.get());
         let name = &self.allocation(slice.allocation).name;
-        let (from, bytes) = (first.get(), length.get());
-        (!is_whole(first) || !is_whole(length))
+        let is_whole = from.is_multiple_of(4) && bytes.is_multiple_of(4);
+        (!is_whole)
             .then(|| format!("{bytes} bytes starting at byte {from} of `{name}`, but {WHOLE}"))
     }
 

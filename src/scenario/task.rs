@@ -67,15 +67,15 @@ impl Scope<'_> {
     /// The tasks that this one runs after, by their places in the file.
     pub(super) fn after(&self, raw: &RawTask) -> Result<Vec<TaskId>, Fault> {
         let find = |name: &Spanned<String>| {
-            let known = || self.tasks.keys().map(|task| task.get_ref().as_str());
-            let found = self.tasks.get(name).copied().map(TaskId).ok_or_else(|| {
-                unknown("task", name.get_ref(), name.span(), &known().collect::<Vec<_>>())
-            });
             if name.get_ref() == raw.name.get_ref() {
                 let message = format!("task `{name}` cannot run `after` itself");
                 return Err(Fault::new(message, name.span(), "itself", "remove it"));
             }
-            found
+            self.tasks.get(name).copied().map(TaskId).ok_or_else(|| {
+                let known: Vec<&str> =
+                    self.tasks.keys().map(|one| one.get_ref().as_str()).collect();
+                unknown("task", name.get_ref(), name.span(), &known)
+            })
         };
         raw.after.iter().map(find).collect()
     }

@@ -101,7 +101,7 @@ pub(super) struct Scope {
     pub streams: Vec<StreamTraits>,
     /// The names of the streams; the legacy default streams have none.
     stream_names: Vec<Option<String>>,
-    events: BTreeMap<String, EventId>,
+    pub events: BTreeMap<String, EventId>,
     /// The rounds of the loops around the call that is read now: names may contain them.
     pub indices: Indices,
     buffers: Vec<NamedBuffer>,
@@ -193,7 +193,8 @@ impl Scope {
         let name = filled_in(part, &self.indices)?;
         self.named(&name).ok_or_else(|| {
             let message = format!("no earlier call uses a stream `{name}`");
-            part.fault(message, "unknown stream", known("known names: ", self.names_of_streams()))
+            let names = self.stream_names.iter().flatten().map(String::as_str);
+            part.fault(message, "unknown stream", known("known names: ", names))
         })
     }
 
@@ -205,10 +206,6 @@ impl Scope {
             return Vec::new();
         }
         names.map(|(numbered, name)| name.unwrap_or(numbered)).collect()
-    }
-
-    fn names_of_streams(&self) -> impl Iterator<Item = &str> {
-        self.stream_names.iter().flatten().map(String::as_str)
     }
 
     fn named(&self, name: &str) -> Option<StreamId> {
@@ -261,10 +258,6 @@ impl Scope {
             let events = known_so_far.into_iter().map(|(_, name)| name);
             part.fault(message, "unknown event", known("recorded events: ", events))
         })
-    }
-
-    pub fn events(&self) -> usize {
-        self.events.len()
     }
 
     /// The memory of a name, all of it.
