@@ -162,14 +162,15 @@ impl Expansion<'_> {
             Verb::Work(time) => Call::Work { time: span_of(time)? },
             Verb::Clear(target) => {
                 let target = self.scope.slice(target)?;
-                Call::Clear { stream: self.stream(stream, &target)?, target }
+                let device = self.device_of(&target).unwrap_or(DeviceId::FIRST);
+                Call::Clear { stream: self.stream(stream, Some(device))?, target }
             }
             Verb::Record(event) => {
-                let stream = self.stream_or_default(stream)?;
+                let stream = self.stream(stream, None)?;
                 Call::Record { stream, event: self.scope.event(event)? }
             }
             Verb::Wait(event) => {
-                let stream = self.stream_or_default(stream)?;
+                let stream = self.stream(stream, None)?;
                 Call::Wait { stream, event: self.scope.known_event(event)? }
             }
             Verb::Synchronize(stream) => {

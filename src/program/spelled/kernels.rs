@@ -20,25 +20,13 @@ impl Expansion<'_> {
         call: &RawCall,
     ) -> Result<Call, Fault> {
         let mut step = self.step(kernel, call)?;
-        let stream = self.stream_beside(call.stream.as_ref(), step.slices().copied())?;
+        let device = step.slices().find_map(|slice| self.device_of(slice));
+        let stream = self.stream(call.stream.as_ref(), device)?;
         if let Step::Library(step) = &mut step {
             let floats = Grid::workspace(step.kernel, &step.arguments);
             step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
         }
         Ok(Call::Launch { stream, step })
-    }
-
-    /// The stream of a name, or the default stream of a GPU whose memory a kernel uses.
-    fn stream_beside(
-        &mut self,
-        name: Option<&Spanned<String>>,
-        mut slices: impl Iterator<Item = Slice>,
-    ) -> Result<StreamId, Fault> {
-        let is_on_device = |slice: &Slice| matches!(self.place(slice), Place::Device(_));
-        match slices.find(is_on_device) {
-            Some(memory) => self.stream(name, &memory),
-            None => self.stream_or_default(name),
-        }
     }
 
     fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
