@@ -3,6 +3,8 @@
 //! Invariant: every error has the place of the innermost value that it is about.
 
 use super::fault::{Fault, unknown};
+#[cfg(feature = "schema")]
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_path_to_error::Segment;
 use std::fmt;
@@ -86,9 +88,8 @@ impl std::error::Error for TomlError {}
 /// A value with its place, in bytes of the text. A JSON Schema describes it as the value itself,
 /// which the type of the crate `toml` cannot do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-pub struct Spanned<T>(#[cfg_attr(feature = "schema", schemars(with = "T"))] toml::Spanned<T>);
+pub struct Spanned<T>(toml::Spanned<T>);
 
 impl<T> Spanned<T> {
     pub fn new(span: Range<usize>, value: T) -> Self {
@@ -162,6 +163,25 @@ pub fn one_of<T: Copy>(
 impl<T: fmt::Display> fmt::Display for Spanned<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get_ref().fmt(f)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<T: JsonSchema> JsonSchema for Spanned<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
     }
 }
 
