@@ -1,19 +1,21 @@
 //! Host memory of a plan's own that copies from the device land in, how what lands there gets home,
 //! and what the CPU does of each chunk before and behind the GPU.
 
-use super::builder::{Builder, Location, Slot};
+use super::builder::{Builder, Location};
 use super::chunk::{Chunk, Part};
-use super::on_cpu::{self, OnCpu};
+use super::on_cpu::OnCpu;
 use super::partials::Partials;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{HostMemory, StreamId};
-use crate::program::{AllocationId, BufferId, Call, CopyBy, LibraryStep, Place, Slice, Threads};
-use crate::scenario::{Home, TaskId};
+use crate::program::{
+    AllocationId, BufferId, Call, CopyBy, LibraryStep, Place, Slice, Step, Threads,
+};
+use crate::scenario::Home;
 use crate::units::ElementType;
 
 /// What a plan takes besides the homes of its buffers.
 pub(crate) struct Ashore {
-    partials: Vec<Partials>,
+    pub(super) partials: Vec<Partials>,
     landings: Vec<Landing>,
     on_cpu: OnCpu,
 }
@@ -45,16 +47,15 @@ impl Ashore {
             let is_pageable = buffer.home == Home::Host(HostMemory::Pageable);
             memory == HostMemory::Pinned && buffer.fresh && is_pageable && !is_combined(*id)
         };
-        let landings: Vec<BufferId> =
-            builder.copied_out().into_iter().filter(needs_landing).collect();
-        let mut landing = |id: BufferId| {
+        let landings = builder.copied_out().into_iter().filter(needs_landing);
+        let landings = landings.map(|id| {
             let buffer = workload.buffer(id);
             let (name, bytes) =
                 (format!("{} landing", buffer.name), buffer.bytes(workload.batches));
             let place = Place::Host(HostMemory::Pinned);
             Landing { id, memory: builder.allocate(name, place, bytes) }
-        };
-        let landings = landings.into_iter().map(&mut landing).collect();
+        });
+        let landings = landings.collect();
         Self { partials, landings, on_cpu: OnCpu::none() }
     }
 
@@ -63,17 +64,6 @@ impl Ashore {
         let landing = self.landings.iter().find(|landing| landing.id == id);
         let landing = landing.map(|landing| landing.location(builder, chunk));
         Partials::target(&self.partials, chunk, id).or(landing)
-    }
-
-    /// Computes tasks of a chunk on the CPU.
-    pub(super) fn compute(
-        &self,
-        builder: &mut Builder<'_>,
-        slot: &Slot,
-        chunk: &Chunk,
-        tasks: &[TaskId],
-    ) -> Result<(), String> {
-        on_cpu::compute(builder, slot, chunk, tasks, &self.partials)
     }
 
     /// Computes on the CPU what the GPU's tasks of a chunk wait for.
@@ -167,13 +157,8 @@ pub(super) fn carry(element_type: ElementType, from: Slice, to: Slice) -> Call {
     if element_type != ElementType::F32 {
         return Call::copy(CopyBy::Host(Threads::All), from, to);
     }
-    let step = LibraryStep {
-        kernel: Kernel::Scale,
-        arguments: Arguments { a: 1.0, ..Arguments::default() },
-        inputs: vec![from],
-        output: to,
-        workspace: None,
-        lead: 0,
-    };
-    Call::of_step(None, step)
+    let (kernel, inputs) = (Kernel::Scale, vec![from]);
+    let arguments = Arguments { a: 1.0, ..Arguments::default() };
+    let step = LibraryStep { kernel, arguments, inputs, output: to, workspace: None, lead: 0 };
+    Call::Compute { step: Step::Library(step) }
 }

@@ -77,18 +77,18 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
         let buffer = workload.buffer(id);
         buffer.home == Home::Host(HostMemory::Pageable) && !buffer.fresh
     };
-    let mut ids = (0..workload.buffers.len()).map(BufferId);
-    if strategy.each_pass && !ids.clone().any(pageable) {
+    if strategy.each_pass && !workload.buffer_ids().any(pageable) {
         return Err("there is no buffer to pin in each run".to_owned());
     }
-    let combined = |id| strategy.held(workload, id) == HostMemory::WriteCombined;
-    if strategy.memory == HostMemory::WriteCombined && !ids.any(|id| pageable(id) && combined(id)) {
+    let combined = |id| pageable(id) && strategy.held(workload, id) == HostMemory::WriteCombined;
+    if strategy.memory == HostMemory::WriteCombined && !workload.buffer_ids().any(combined) {
         return Err("no pageable buffer is read-only".to_owned());
     }
     if strategy.own_memory() == HostMemory::Pinned {
         // Results for new pages land elsewhere, and the CPU copies them home.
         refuse_rows(workload, |buffer| buffer.fresh)?;
-        return refuse_fresh(workload, |home| home == HostMemory::Pinned);
+        let pinned = Home::Host(HostMemory::Pinned);
+        return refuse_fresh(workload, |id| workload.buffer(id).home == pinned);
     }
     // Who asks for pageable memory gets no other. What the scenario has pinned stays so.
     if workload.plans.holds(PlanMemory::Pageable) {
@@ -96,8 +96,6 @@ pub(crate) fn check_memory_kind(workload: &Workload, strategy: Strategy) -> Resu
     }
     let is_pinned =
         |buffer: &&Buffer| matches!(buffer.home, Home::Host(memory) if memory.is_pinned());
-    match workload.buffers.iter().find(is_pinned) {
-        Some(buffer) => Err(format!("`{}` is already pinned", buffer.name)),
-        None => Ok(()),
-    }
+    let pinned = workload.buffers.iter().find(is_pinned);
+    pinned.map_or(Ok(()), |buffer| Err(format!("`{}` is already pinned", buffer.name)))
 }

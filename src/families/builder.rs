@@ -7,7 +7,7 @@ use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{
     Allocation, AllocationId, BufferId, Call, EventId, Place, Program, Slice, Step, StreamTraits,
 };
-use crate::scenario::{Buffer, Home, Task, Workload};
+use crate::scenario::{Home, Task, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
@@ -24,6 +24,11 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// The place in memory of a slot where a chunk's part of a buffer begins.
+    pub(super) fn for_chunk(self, chunk: &Chunk, id: BufferId) -> Self {
+        Self { first: chunk.room[id.0].start, ..self }
+    }
+
     pub fn slice(&self, range: &Range<u64>) -> Slice {
         Slice {
             allocation: self.allocation,
@@ -43,13 +48,15 @@ pub(crate) struct TaskMemory {
     pub workspace: Option<AllocationId>,
 }
 
-/// One set of working memory, enough for any chunk.
+/// One set of working memory, enough for any chunk. Where its memory begins, the first element of
+/// the chunk is.
+#[derive(Clone)]
 pub(super) struct Slot {
     place: Place,
     /// For each buffer, its memory in this slot; `None` if it lives elsewhere.
-    pub(super) buffers: Vec<Option<AllocationId>>,
+    pub(super) buffers: Vec<Option<Location>>,
     /// For each task, the second buffer that iterations of a stencil alternate with.
-    pub(super) spares: Vec<Option<AllocationId>>,
+    pub(super) spares: Vec<Option<Location>>,
     /// For each task, where its reduction combines blocks.
     pub(super) workspaces: Vec<Option<AllocationId>>,
 }
@@ -78,8 +85,8 @@ pub struct Builder<'w> {
 impl<'w> Builder<'w> {
     pub(crate) fn new(workload: &'w Workload, strategy: Strategy) -> Self {
         let mut builder = Self::without_homes(workload, strategy, own_kernels(&workload.tasks));
-        for index in 0..workload.buffers.len() {
-            let home = builder.add_home(BufferId(index));
+        for id in workload.buffer_ids() {
+            let home = builder.add_home(id);
             builder.homes.push(home);
         }
         builder
@@ -91,17 +98,7 @@ impl<'w> Builder<'w> {
         strategy: Strategy,
         kernels: Vec<OwnKernel>,
     ) -> Self {
-        let program = Program {
-            label: String::new(),
-            allocations: Vec::new(),
-            streams: Vec::new(),
-            stream_names: Vec::new(),
-            events: 0,
-            kernels,
-            setup: Vec::new(),
-            body: Vec::new(),
-            threads: Vec::new(),
-        };
+        let program = Program { kernels, ..Program::default() };
         let shared = vec![Vec::new(); workload.buffers.len()];
         let (homes, current) = (Vec::new(), DeviceId::FIRST);
         Self { workload, strategy, program, homes, shared, current }
@@ -208,12 +205,12 @@ impl<'w> Builder<'w> {
     }
 
     /// Launches a kernel.
-    pub(super) fn launch(&mut self, stream: StreamId, step: impl Into<Step>) {
+    pub(super) fn launch(&mut self, stream: StreamId, step: Step) {
         self.issue(Call::of_step(Some(stream), step));
     }
 
     /// Has the CPU compute.
-    pub(super) fn compute(&mut self, step: impl Into<Step>) {
+    pub(super) fn compute(&mut self, step: Step) {
         self.issue(Call::of_step(None, step));
     }
 
@@ -226,12 +223,11 @@ impl<'w> Builder<'w> {
         place: Place,
         wanted: impl Fn(BufferId) -> bool,
     ) -> Slot {
-        let ids = (0..self.workload.buffers.len()).map(BufferId);
         let is_used = |id| matches!(place, Place::Host(_)) || !self.workload.is_only_on_cpu(id);
         let is_own = |id| {
             wanted(id) && is_used(id) && !self.at_home(id, place) && self.shared[id.0].is_empty()
         };
-        let own: Vec<BufferId> = ids.filter(|&id| is_own(id)).collect();
+        let own: Vec<BufferId> = self.workload.buffer_ids().filter(|&id| is_own(id)).collect();
         self.storage_beside_homes(room, place, &own)
     }
 
@@ -245,11 +241,13 @@ impl<'w> Builder<'w> {
         let mut buffers = vec![None; self.workload.buffers.len()];
         for &id in own {
             let buffer = self.workload.buffer(id);
-            let bytes = Bytes::new(room[id.0] * buffer.element_type.size());
-            buffers[id.0] = Some(self.allocate(buffer.name.clone(), place, bytes));
+            let size = buffer.element_type.size();
+            let bytes = Bytes::new(room[id.0] * size);
+            let allocation = self.allocate(buffer.name.clone(), place, bytes);
+            buffers[id.0] = Some(Location { allocation, first: 0, offset: 0, size });
         }
-        let none = vec![None; self.workload.tasks.len()];
-        Slot { place, buffers, spares: none.clone(), workspaces: none }
+        let tasks = self.workload.tasks.len();
+        Slot { place, buffers, spares: vec![None; tasks], workspaces: vec![None; tasks] }
     }
 
     /// Allocates what [`Self::storage`] does, and the spare buffers and workspaces of kernels.
@@ -279,7 +277,9 @@ impl<'w> Builder<'w> {
             if task.iterations > 1 && !kernel.works_in_place() {
                 let name = format!("{} spare", task.name);
                 let bytes = Bytes::of_f32(room[task.output().0]);
-                slot.spares[index] = Some(self.allocate(name, place, bytes));
+                let allocation = self.allocate(name, place, bytes);
+                let size = self.workload.buffer(task.output()).element_type.size();
+                slot.spares[index] = Some(Location { allocation, first: 0, offset: 0, size });
             }
             if let (Place::Device(device), Some(elements)) =
                 (place, Grid::workspace(kernel, arguments))
@@ -342,7 +342,7 @@ impl<'w> Builder<'w> {
     /// share, or at home.
     pub(super) fn location(&self, slot: &Slot, chunk: &Chunk, id: BufferId) -> Location {
         match slot.buffers[id.0] {
-            Some(allocation) => self.in_slot(allocation, chunk, id),
+            Some(location) => location.for_chunk(chunk, id),
             None => {
                 let shared = match slot.place {
                     Place::Device(device) => self.shared(device, chunk, id),
@@ -353,34 +353,16 @@ impl<'w> Builder<'w> {
             }
         }
     }
-
-    /// Where a chunk's part of a buffer is in memory of a slot.
-    pub(super) fn in_slot(
-        &self,
-        allocation: AllocationId,
-        chunk: &Chunk,
-        id: BufferId,
-    ) -> Location {
-        let size = self.workload.buffer(id).element_type.size();
-        Location { allocation, first: chunk.room[id.0].start, offset: 0, size }
-    }
 }
 
-/// Refuses plans that would pin new pages in every pass: those of fresh buffers with such a home.
+/// Refuses plans that would pin new pages in every pass: those of some fresh buffers.
 pub(super) fn refuse_fresh(
     workload: &Workload,
-    is_meant: impl Fn(HostMemory) -> bool,
+    is_meant: impl Fn(BufferId) -> bool,
 ) -> Result<(), String> {
-    let is_refused = |buffer: &&Buffer| {
-        buffer.fresh && matches!(buffer.home, Home::Host(memory) if is_meant(memory))
-    };
-    match workload.buffers.iter().find(is_refused) {
-        Some(buffer) => Err(format!(
-            "`{}` is fresh memory, which every run would have to pin again",
-            buffer.name
-        )),
-        None => Ok(()),
-    }
+    let refused = workload.buffer_ids().find(|&id| workload.buffer(id).fresh && is_meant(id));
+    let Some(name) = refused.map(|id| &workload.buffer(id).name) else { return Ok(()) };
+    Err(format!("`{name}` is fresh memory, which every run would have to pin again"))
 }
 
 /// Takes the pins from memory that no copy uses: of buffers, and of the plan's `own`.

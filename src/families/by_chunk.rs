@@ -3,8 +3,8 @@
 
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
-use super::chunk::{Chunk, chunks_of};
-use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
+use super::chunk::chunks_of;
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{AsGraph, Definition, Division, MOST_STREAMS, Traits, Tries, near, steps};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -114,49 +114,35 @@ pub(super) fn by_chunk(
         (0..streams).map(|index| builder.stream_on(dealing.device(index))).collect();
     let on_cpu = OnCpu::new(&mut builder, &all)?;
     let mut shared = Shared::new(&mut builder, dealing, streams.len() > dealing.devices);
-    let slots = match issue {
-        Issue::DepthFirst => streams.len(),
-        // All chunks are copied in before the first kernel is launched.
-        Issue::BreadthFirst => all.len(),
+    // Chunks of a wave are all copied in before the first kernel of one is launched.
+    let (wave, slots) = match issue {
+        Issue::DepthFirst => (1, streams.len()),
+        Issue::BreadthFirst => (all.len().max(1), all.len()),
     };
     let room = room(&all);
     let place = |index| Place::Device(dealing.device(index));
     let slots: Vec<Slot> = (0..slots).map(|index| builder.slot(&room, place(index))).collect();
     let ashore = Ashore::new(&mut builder, dealing.chunks, on_cpu);
-    let work: Vec<(&Chunk, StreamId, &Slot)> = (0..all.len())
-        .map(|i| (&all[i], streams[i % streams.len()], &slots[i % slots.len()]))
-        .collect();
-    match issue {
-        Issue::DepthFirst => {
-            for (index, &(chunk, stream, slot)) in work.iter().enumerate() {
-                if let Some(before) = index.checked_sub(streams.len()) {
-                    ashore.bring_home_early(&mut builder, stream, &all[before])?;
-                }
-                ashore.prepare(&mut builder, chunk)?;
-                shared.bring(&mut builder, stream, chunk);
-                copy_in(&mut builder, stream, slot, chunk);
-                builder.launch_all(stream, slot, chunk)?;
-                copy_out(&mut builder, stream, slot, chunk, &ashore);
+    let work: Vec<(usize, StreamId, &Slot)> =
+        (0..all.len()).map(|i| (i, streams[i % streams.len()], &slots[i % slots.len()])).collect();
+    for wave in work.chunks(wave) {
+        for &(index, stream, slot) in wave {
+            let chunk = &all[index];
+            if let Some(before) = index.checked_sub(slots.len()) {
+                ashore.bring_home_early(&mut builder, stream, &all[before])?;
             }
+            ashore.prepare(&mut builder, chunk)?;
+            shared.bring(&mut builder, stream, chunk);
+            builder.copy_in(stream, slot, chunk);
         }
-        Issue::BreadthFirst => {
-            for &(chunk, stream, slot) in &work {
-                ashore.prepare(&mut builder, chunk)?;
-                shared.bring(&mut builder, stream, chunk);
-                copy_in(&mut builder, stream, slot, chunk);
-            }
-            for &(chunk, stream, slot) in &work {
-                builder.launch_all(stream, slot, chunk)?;
-            }
-            for &(chunk, stream, slot) in &work {
-                copy_out(&mut builder, stream, slot, chunk, &ashore);
-            }
+        for &(index, stream, slot) in wave {
+            builder.launch_all(stream, slot, &all[index])?;
+        }
+        for &(index, stream, slot) in wave {
+            builder.copy_out(stream, slot, &all[index], &ashore);
         }
     }
-    let left = match issue {
-        Issue::DepthFirst => &all[all.len() - streams.len()..],
-        Issue::BreadthFirst => &all[..],
-    };
+    let left = &all[all.len() - slots.len()..];
     for stream in streams {
         builder.synchronize(stream);
     }

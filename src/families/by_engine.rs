@@ -3,7 +3,7 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, chunks_of};
-use super::dealt::{Dealing, chunks_in_words, copy_in, copy_out};
+use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{AsGraph, Definition, Division, Traits, near};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -60,7 +60,7 @@ impl Definition for ByEngine {
 }
 
 pub(super) fn by_engine(
-    mut builder: Builder<'_>,
+    builder: Builder<'_>,
     dealing: Dealing,
     ring: Option<usize>,
 ) -> Result<Program, String> {
@@ -69,46 +69,36 @@ pub(super) fn by_engine(
     if ring > all.len() {
         return Err(format!("a ring of {ring} for {} chunks", all.len()));
     }
-    let Issued { ends, ashore } = issue_by_engine(&mut builder, &all, dealing, ring)?;
-    for stream in ends {
-        builder.synchronize(stream);
-    }
-    ashore.bring_home(&mut builder, &all, &all)?;
-    Ok(builder.finish())
+    with_ring(builder, [&all, &all], dealing, ring, |_, _| Ok(()))
 }
 
-/// What is left to do once all chunks are issued.
-pub(super) struct Issued {
-    /// The streams to wait for.
-    pub ends: Vec<StreamId>,
-    pub ashore: Ashore,
-}
-
-/// Issues chunks, with a ring of so many sets of device buffers.
-pub(super) fn issue_by_engine(
-    builder: &mut Builder<'_>,
-    all: &[Chunk],
+/// Of all chunks, issues some for the GPU, with a ring of so many sets of device buffers. `meanwhile`
+/// is what the host does before it waits for them.
+pub(super) fn with_ring(
+    mut builder: Builder<'_>,
+    [all, on_gpu]: [&[Chunk]; 2],
     dealing: Dealing,
     ring: usize,
-) -> Result<Issued, String> {
+    meanwhile: impl FnOnce(&mut Builder<'_>, &Ashore) -> Result<(), String>,
+) -> Result<Program, String> {
     let devices = (0..dealing.devices).map(DeviceId);
     let streams: Vec<[StreamId; 3]> =
         devices.map(|device| [(); 3].map(|()| builder.stream_on(device))).collect();
-    let on_cpu = OnCpu::new(builder, all)?;
-    let mut shared = Shared::new(builder, dealing, false);
-    let room = room(all);
+    let on_cpu = OnCpu::new(&mut builder, on_gpu)?;
+    let mut shared = Shared::new(&mut builder, dealing, false);
+    let room = room(on_gpu);
     let place = |index| Place::Device(dealing.device(index));
     let slots: Vec<Slot> = (0..ring).map(|index| builder.slot(&room, place(index))).collect();
-    let ashore = Ashore::new(builder, dealing.chunks, on_cpu);
+    let ashore = Ashore::new(&mut builder, dealing.chunks, on_cpu);
     let (comes, goes) = (builder.copied_in(), builder.copied_out());
     let updates = comes.iter().any(|id| goes.contains(id));
     let (mut computed, mut left) = (Vec::new(), Vec::new());
-    for (index, chunk) in all.iter().enumerate() {
+    for (index, chunk) in on_gpu.iter().enumerate() {
         let (slot, [inward, compute, outward]) =
             (&slots[index % ring], streams[index % streams.len()]);
-        ashore.prepare(builder, chunk)?;
+        ashore.prepare(&mut builder, chunk)?;
         let before = index.checked_sub(ring);
-        let brings = shared.bring(builder, inward, chunk);
+        let brings = shared.bring(&mut builder, inward, chunk);
         if brings || !comes.is_empty() {
             if let Some(before) = before {
                 // The slot's inputs are free once its last kernel has read them,
@@ -116,7 +106,7 @@ pub(super) fn issue_by_engine(
                 let event = if updates { left[before] } else { computed[before] };
                 builder.wait(inward, event);
             }
-            copy_in(builder, inward, slot, chunk);
+            builder.copy_in(inward, slot, chunk);
             let event = builder.record(inward);
             builder.wait(compute, event);
         }
@@ -127,15 +117,17 @@ pub(super) fn issue_by_engine(
         computed.push(builder.record(compute));
         if !goes.is_empty() {
             builder.wait(outward, computed[index]);
-            copy_out(builder, outward, slot, chunk, &ashore);
+            builder.copy_out(outward, slot, chunk, &ashore);
             // Nobody waits for the copies of the last chunk in each slot.
-            if index + ring < all.len() {
+            if index + ring < on_gpu.len() {
                 left.push(builder.record(outward));
             }
         }
     }
-    let last = |[_, compute, outward]: [StreamId; 3]| {
-        if goes.is_empty() { compute } else { outward }
-    };
-    Ok(Issued { ends: streams.into_iter().map(last).collect(), ashore })
+    meanwhile(&mut builder, &ashore)?;
+    for [_, compute, outward] in streams {
+        builder.synchronize(if goes.is_empty() { compute } else { outward });
+    }
+    ashore.bring_home(&mut builder, all, on_gpu)?;
+    Ok(builder.finish())
 }

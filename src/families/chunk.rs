@@ -4,6 +4,7 @@
 use crate::kernels::Shape;
 use crate::program::BufferId;
 use crate::scenario::{Home, Task, TaskId, Workload};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// One independent piece of work: a range of elements of one batch.
@@ -37,9 +38,9 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
         let rows = if grain == 1 { String::new() } else { format!(", in rows of {grain}") };
         return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
-    let ids = (0..workload.buffers.len()).map(BufferId);
     // The length of each buffer that is cut.
-    let lengths: Vec<Option<u64>> = ids.map(|id| length.filter(|_| is_cut(workload, id))).collect();
+    let lengths = workload.buffer_ids().map(|id| length.filter(|_| is_cut(workload, id)));
+    let lengths: Vec<Option<u64>> = lengths.collect();
     let mut all = Vec::new();
     for batch in 0..workload.batches {
         for piece in 0..chunks {
@@ -60,9 +61,8 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
 /// # Errors
 /// The reason why the workload cannot be cut.
 pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
-    let stays =
-        |id: usize| workload.buffers[id].home == Home::Device && workload.is_reduced(BufferId(id));
-    if chunks > 1 && (0..workload.buffers.len()).any(stays) {
+    let stays = |id| workload.buffer(id).home == Home::Device && workload.is_reduced(id);
+    if chunks > 1 && workload.buffer_ids().any(stays) {
         return Err("a reduction whose result stays on the device cannot be split".to_owned());
     }
     cut(workload, chunks)
@@ -82,17 +82,11 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
             }
         }
     }
-    let mut lengths: Vec<u64> = (0..workload.buffers.len())
-        .filter(|&id| is_cut(workload, BufferId(id)))
-        .filter(|&id| workload.tasks.iter().any(|task| task.uses(BufferId(id))))
-        .map(|id| workload.buffers[id].elements)
-        .collect();
-    lengths.sort_unstable();
-    lengths.dedup();
-    match lengths[..] {
-        [length] => Ok(length),
-        _ => Err("its buffers have different lengths".to_owned()),
-    }
+    let is_used = |id: &BufferId| workload.tasks.iter().any(|task| task.uses(*id));
+    let cut = workload.buffer_ids().filter(|&id| is_cut(workload, id)).filter(is_used);
+    let mut lengths: BTreeSet<u64> = cut.map(|id| workload.buffer(id).elements).collect();
+    let length = lengths.pop_first().filter(|_| lengths.is_empty());
+    length.ok_or_else(|| "its buffers have different lengths".to_owned())
 }
 
 /// Whether each chunk works on its own range of the buffer.
@@ -185,14 +179,15 @@ pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
 /// in a buffer that stays on the device, which they all share: early iterations of one would
 /// overwrite the results of another.
 fn refuse_shared_updates(workload: &Workload, chunks: &[Chunk]) -> Result<(), String> {
-    for (id, buffer) in workload.buffers.iter().enumerate() {
-        if !workload.is_output(BufferId(id)) || buffer.home == Home::Scratch {
+    for id in workload.buffer_ids().filter(|&id| workload.is_output(id)) {
+        let (buffer, BufferId(at)) = (workload.buffer(id), id);
+        if buffer.home == Home::Scratch {
             continue;
         }
-        if workload.is_input(BufferId(id)) && chunks.iter().any(|i| i.needs[id] != i.owns[id]) {
+        if workload.is_input(id) && chunks.iter().any(|i| i.needs[at] != i.owns[at]) {
             return Err(format!("`{}` is updated in place, but its chunks overlap", buffer.name));
         }
-        if buffer.home == Home::Device && chunks.iter().any(|i| i.room[id] != i.owns[id]) {
+        if buffer.home == Home::Device && chunks.iter().any(|i| i.room[at] != i.owns[at]) {
             return Err(format!("`{}` stays on the device, but its chunks overlap", buffer.name));
         }
     }
@@ -226,7 +221,7 @@ pub(crate) struct Part {
 /// # Errors
 /// The reason why nothing of it can be cut.
 pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, String> {
-    let all = (0..workload.tasks.len()).map(TaskId).collect();
+    let all = workload.task_ids().collect();
     match chunks_of(workload, pieces) {
         Ok(chunks) => return Ok(vec![Part { tasks: all, pieces, chunks }]),
         Err(why) if pieces == 1 || !workload.tasks.iter().any(|task| task.splittable) => {
@@ -262,7 +257,7 @@ fn cut_group(
     pieces: u64,
 ) -> Result<Vec<Chunk>, String> {
     let chunks = chunks_of(part, pieces)?;
-    let others = || (0..workload.tasks.len()).map(TaskId).filter(|task| !tasks.contains(task));
+    let others = || workload.task_ids().filter(|task| !tasks.contains(task));
     for &task in tasks {
         for &id in &workload.task(task).writes {
             let is_read_on = others().any(|other| workload.task(other).reads.contains(&id));
@@ -301,12 +296,9 @@ fn groups(workload: &Workload) -> Vec<Vec<TaskId>> {
             }
         }
     }
-    let mut found: Vec<Vec<TaskId>> = Vec::new();
-    for first in 0..count {
-        let tasks: Vec<TaskId> = (0..count).filter(|&id| group[id] == first).map(TaskId).collect();
-        if !tasks.is_empty() {
-            found.push(tasks);
-        }
+    let mut found: BTreeMap<usize, Vec<TaskId>> = BTreeMap::new();
+    for (id, first) in group.into_iter().enumerate() {
+        found.entry(first).or_default().push(TaskId(id));
     }
-    found
+    found.into_values().collect()
 }

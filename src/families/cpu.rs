@@ -2,8 +2,9 @@
 
 use super::builder::{Builder, Slot, room};
 use super::chunk::{Chunk, cut};
-use super::crossing::Way;
+use super::crossing::Crossing;
 use super::definition::{Definition, Traits, Tries};
+use super::on_cpu;
 use crate::machine::{Direction, Side, StreamId};
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
@@ -24,18 +25,14 @@ impl Definition for Cpu {
     fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
         let chunks = cut(builder.workload, 1)?;
         let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.own_memory()));
-        let on_device: Vec<BufferId> = (0..builder.workload.buffers.len())
-            .map(BufferId)
-            .filter(|&id| builder.workload.buffer(id).home == Home::Device)
-            .collect();
+        let workload = builder.workload;
+        let is_on_device = |id: &BufferId| workload.buffer(*id).home == Home::Device;
+        let on_device: Vec<BufferId> = workload.buffer_ids().filter(is_on_device).collect();
+        let tasks: Vec<TaskId> = workload.task_ids().collect();
         let stream = if on_device.is_empty() { None } else { Some(builder.stream()) };
         for chunk in &chunks {
             fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::DeviceToHost);
-            for task in 0..builder.workload.tasks.len() {
-                for step in builder.steps(&slot, chunk, TaskId(task))? {
-                    builder.compute(step);
-                }
-            }
+            on_cpu::compute(&mut builder, &slot, chunk, &tasks, &[])?;
             fetch(&mut builder, stream, &slot, chunk, &on_device, Direction::HostToDevice);
         }
         Ok(builder.finish())
@@ -67,20 +64,21 @@ fn fetch(
 ) {
     let Some(stream) = stream else { return };
     // What all batches share stays where the first has brought it.
-    let comes = |id: &&BufferId| chunk.batch == 0 || !builder.workload.buffer(**id).shared;
-    for &id in on_device.iter().filter(comes).collect::<Vec<_>>() {
+    let workload = builder.workload;
+    let comes = |id: &&BufferId| chunk.batch == 0 || !workload.buffer(**id).shared;
+    for &id in on_device.iter().filter(comes) {
         let home = builder.home(chunk, id).expect("the device is its home");
         let here = builder.location(slot, chunk, id);
-        let range = chunk.needs[id.0].clone();
-        match direction {
-            Direction::DeviceToHost if builder.workload.is_input(id) => {
-                builder.cross(stream, direction, Way { from: home, to: here }, id, &range);
+        let crossing = match direction {
+            Direction::DeviceToHost if workload.is_input(id) => {
+                Crossing::outward(stream, home, here)
             }
-            Direction::HostToDevice if builder.workload.is_output(id) => {
-                builder.cross(stream, direction, Way { from: here, to: home }, id, &range);
+            Direction::HostToDevice if workload.is_output(id) => {
+                Crossing::inward(stream, here, home)
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        builder.cross(crossing, id, &chunk.needs[id.0]);
     }
     builder.synchronize(stream);
 }

@@ -1,17 +1,43 @@
 //! What crosses between host and device, and by which calls.
 
-use super::builder::{Builder, Location};
+use super::ashore::Ashore;
+use super::builder::{Builder, Location, Slot};
+use super::chunk::Chunk;
 use crate::machine::{Direction, HostMemory, StreamId};
 use crate::program::{BufferId, Call, CopyBy, Place, Rows};
 use crate::scenario::{Buffer, Home, Needed, Workload};
 use crate::units::Bytes;
 use std::ops::Range;
 
-/// Two places that hold the same buffer.
+/// Copies by the engine of a stream's device between two places that hold the same buffer.
 #[derive(Clone, Copy)]
-pub(crate) struct Way {
-    pub from: Location,
-    pub to: Location,
+pub(crate) struct Crossing {
+    stream: StreamId,
+    direction: Direction,
+    from: Location,
+    to: Location,
+}
+
+impl Crossing {
+    /// From the host to the stream's device.
+    pub const fn inward(stream: StreamId, from: Location, to: Location) -> Self {
+        Self { stream, direction: Direction::HostToDevice, from, to }
+    }
+
+    /// From the stream's device to the host.
+    pub const fn outward(stream: StreamId, from: Location, to: Location) -> Self {
+        Self { stream, direction: Direction::DeviceToHost, from, to }
+    }
+
+    /// The copy of a part of the buffer.
+    pub fn of_part(&self, part: &Needed) -> Call {
+        let Needed { row, rows, pitch, .. } = *part;
+        let (all, size) = (part.span(), self.from.size);
+        let (from, to) = (self.from.slice(&all), self.to.slice(&all));
+        let apart = || Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
+        let rows = (rows != 1).then(apart);
+        Call::Copy { by: CopyBy::crossing(self.stream, self.direction), from, to, rows }
+    }
 }
 
 impl Builder<'_> {
@@ -39,8 +65,7 @@ impl Builder<'_> {
 
     /// Buffers that are at home on the host, also intermediates that the CPU uses.
     fn on_host(&self) -> impl Iterator<Item = BufferId> {
-        let all = (0..self.workload.buffers.len()).map(BufferId);
-        all.filter(|&id| match self.workload.buffer(id).home {
+        self.workload.buffer_ids().filter(|&id| match self.workload.buffer(id).home {
             Home::Host(_) => true,
             Home::Device => false,
             Home::Scratch => self.homes[id.0].is_some(),
@@ -59,45 +84,40 @@ impl Builder<'_> {
         self.homes[id.0] = Some(self.allocate(name, place, bytes));
     }
 
-    /// Issues copies of what has to cross of a range of a buffer, between two places that hold it.
-    pub(super) fn cross(
-        &mut self,
-        stream: StreamId,
-        direction: Direction,
-        way: Way,
-        id: BufferId,
-        range: &Range<u64>,
-    ) {
-        self.copy_parts(stream, direction, way, &self.workload.crossing(id, range));
+    /// Issues copies of what has to cross of a range of a buffer.
+    pub(super) fn cross(&mut self, crossing: Crossing, id: BufferId, range: &Range<u64>) {
+        self.copy_parts(crossing, &self.workload.crossing(id, range));
     }
 
     /// Issues a copy of each part of a buffer.
-    pub(super) fn copy_parts(
-        &mut self,
-        stream: StreamId,
-        direction: Direction,
-        way: Way,
-        parts: &[Needed],
-    ) {
-        for part in parts {
-            self.issue(copy_of_part(stream, direction, way, part));
+    pub(super) fn copy_parts(&mut self, crossing: Crossing, parts: &[Needed]) {
+        parts.iter().for_each(|part| self.issue(crossing.of_part(part)));
+    }
+
+    /// Copies a chunk's inputs to the GPU, but for those that kernels use where they are.
+    pub(super) fn copy_in(&mut self, stream: StreamId, slot: &Slot, chunk: &Chunk) {
+        for id in self.copied_in() {
+            let home = self.home(chunk, id).expect("the host is its home");
+            let here = self.location(slot, chunk, id);
+            // What all batches share stays once it is there.
+            let is_there = chunk.batch > 0 && self.workload.buffer(id).shared;
+            if here.allocation != home.allocation && !is_there {
+                self.cross(Crossing::inward(stream, home, here), id, &chunk.needs[id.0]);
+            }
         }
     }
-}
 
-/// A copy of a part of a buffer.
-pub(crate) fn copy_of_part(
-    stream: StreamId,
-    direction: Direction,
-    way: Way,
-    part: &Needed,
-) -> Call {
-    let Needed { row, rows, pitch, .. } = *part;
-    let (all, size) = (part.span(), way.from.size);
-    let (from, to) = (way.from.slice(&all), way.to.slice(&all));
-    let apart = || Rows { row: Bytes::new(row * size), pitch: [Bytes::new(pitch * size); 2] };
-    let rows = (rows != 1).then(apart);
-    Call::Copy { by: CopyBy::crossing(stream, direction), from, to, rows }
+    /// Copies a chunk's results to the host, but for those that kernels have written there.
+    pub(super) fn copy_out(&mut self, stream: StreamId, slot: &Slot, chunk: &Chunk, to: &Ashore) {
+        for id in self.copied_out() {
+            let home = self.home(chunk, id).expect("the host is its home");
+            let target = to.target(self, chunk, id).unwrap_or(home);
+            let here = self.location(slot, chunk, id);
+            if here.allocation != target.allocation {
+                self.cross(Crossing::outward(stream, here, target), id, &chunk.owns[id.0]);
+            }
+        }
+    }
 }
 
 /// Refuses plans in which the CPU would copy rows that lie apart.
@@ -106,11 +126,7 @@ pub(super) fn refuse_rows(
     is_meant: impl Fn(&Buffer) -> bool,
 ) -> Result<(), String> {
     let lies_apart = |buffer: &&Buffer| buffer.needed.is_some_and(|needed| needed.rows > 1);
-    match workload.buffers.iter().filter(lies_apart).find(|buffer| is_meant(buffer)) {
-        Some(buffer) => Err(format!(
-            "`{}` is needed in separate rows, but the CPU copies contiguous ranges",
-            buffer.name
-        )),
-        None => Ok(()),
-    }
+    let mut apart = workload.buffers.iter().filter(lies_apart);
+    let Some(Buffer { name, .. }) = apart.find(|buffer| is_meant(buffer)) else { return Ok(()) };
+    Err(format!("`{name}` is needed in separate rows, but the CPU copies contiguous ranges"))
 }

@@ -5,6 +5,7 @@ use super::builder::Builder;
 use crate::machine::Side;
 use crate::program::Program;
 use crate::scenario::{FamilyName, Workload};
+use std::collections::BTreeSet;
 
 /// Into how many pieces batches are cut, and for how many GPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,13 +146,9 @@ impl Family {
 
 /// Numbers of chunks a step from `chunks`: large steps and small ones.
 pub(super) fn near(chunks: u64) -> Vec<u64> {
-    let eighths = |of: u64| chunks * of / 8;
-    let steps = [eighths(4), eighths(6), eighths(7), chunks - 1, chunks + 1, eighths(9)];
-    let mut near: Vec<u64> = [&steps[..], &[eighths(10), eighths(12), eighths(16)]].concat();
-    near.retain(|&one| one > 0 && one != chunks);
-    near.sort_unstable();
-    near.dedup();
-    near
+    let eighths = [4, 6, 7, 9, 10, 12, 16].map(|of| chunks * of / 8);
+    let near: BTreeSet<u64> = eighths.into_iter().chain([chunks - 1, chunks + 1]).collect();
+    near.into_iter().filter(|&one| one > 0 && one != chunks).collect()
 }
 
 /// The most streams that a plan is tried with.

@@ -2,10 +2,11 @@
 
 use super::ashore::carry;
 use super::builder::{Builder, room};
-use super::by_engine::{Issued, STREAMS, issue_by_engine};
+use super::by_engine::{STREAMS, with_ring};
 use super::chunk::{Chunk, chunks_of};
 use super::dealt::{Dealing, chunks_in_words};
 use super::definition::{Definition, Division, Traits, near};
+use super::on_cpu;
 use crate::machine::{HostMemory, Side};
 use crate::program::{BufferId, Place, Program};
 use crate::scenario::{FamilyName, Home, TaskId, Workload};
@@ -57,7 +58,7 @@ impl Definition for Hybrid {
         shares.chain(cut.map(|chunks| Self { chunks, on_cpu: share(chunks) })).collect()
     }
 
-    fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
+    fn build(&self, builder: Builder<'_>) -> Result<Program, String> {
         let workload = builder.workload;
         let stays = workload.buffers.iter().find(|buffer| buffer.home == Home::Device);
         if let Some(buffer) = stays {
@@ -66,35 +67,31 @@ impl Definition for Hybrid {
         let all = chunks_of(workload, self.chunks)?;
         let on_gpu = (all.len() as u64).checked_sub(self.on_cpu).filter(|&count| count > 0);
         let Some(on_gpu) = on_gpu.filter(|_| self.on_cpu > 0) else {
-            let count = all.len();
+            let (count, on_cpu) = (all.len(), self.on_cpu);
             return Err(format!(
-                "with {} of {count} chunks on the CPU, one side has no work",
-                self.on_cpu
+                "with {on_cpu} of {count} chunks on the CPU, one side has no work"
             ));
         };
-        let (on_gpu, on_cpu) = all.split_at(on_gpu as usize);
+        let (on_gpu, of_cpu) = all.split_at(on_gpu as usize);
         let ring = RING.min(on_gpu.len());
         let dealing = Dealing::to_one_gpu(self.chunks);
-        let Issued { ends, ashore } = issue_by_engine(&mut builder, on_gpu, dealing, ring)?;
-        let (room, place) = (room(on_cpu), Place::Host(HostMemory::Pageable));
-        let wide = too_wide_for_home(&builder, on_cpu);
-        let slot = builder.storage_beside_homes(&room, place, &wide);
-        let slot = builder.slot(&room, place).or(slot);
-        let tasks: Vec<TaskId> = (0..workload.tasks.len()).map(TaskId).collect();
-        for chunk in on_cpu {
-            ashore.compute(&mut builder, &slot, chunk, &tasks)?;
-            for &id in &wide {
-                let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
-                let range = &chunk.owns[id.0];
-                let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
-                builder.issue(carry(workload.buffer(id).element_type, from, to));
+        with_ring(builder, [&all, on_gpu], dealing, ring, |builder, ashore| {
+            let (room, place) = (room(of_cpu), Place::Host(HostMemory::Pageable));
+            let wide = too_wide_for_home(builder, of_cpu);
+            let slot = builder.storage_beside_homes(&room, place, &wide);
+            let slot = builder.slot(&room, place).or(slot);
+            let tasks: Vec<TaskId> = workload.task_ids().collect();
+            for chunk in of_cpu {
+                on_cpu::compute(builder, &slot, chunk, &tasks, &ashore.partials)?;
+                for &id in &wide {
+                    let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
+                    let range = &chunk.owns[id.0];
+                    let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
+                    builder.issue(carry(workload.buffer(id).element_type, from, to));
+                }
             }
-        }
-        for stream in ends {
-            builder.synchronize(stream);
-        }
-        ashore.bring_home(&mut builder, &all, on_gpu)?;
-        Ok(builder.finish())
+            Ok(())
+        })
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
@@ -116,9 +113,7 @@ impl Definition for Hybrid {
 /// Results of which a chunk computes more than its own part, for its own use. At home, that would
 /// overwrite what other chunks compute.
 fn too_wide_for_home(builder: &Builder<'_>, chunks: &[Chunk]) -> Vec<BufferId> {
-    let is_wide = |id: &BufferId| {
-        let id = id.0;
-        chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id])
-    };
+    let is_wide =
+        |&BufferId(id): &BufferId| chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id]);
     builder.copied_out().into_iter().filter(is_wide).collect()
 }

@@ -5,8 +5,8 @@ use super::chunk::{Chunk, cut};
 use super::crossing::refuse_rows;
 use super::definition::{Definition, Division, Traits};
 use super::on_cpu::OnCpu;
-use crate::machine::{HostMemory, Residence, StreamId};
-use crate::program::{BufferId, Call, CopyBy, Place, Program, Slice, Threads};
+use crate::machine::{HostMemory, Residence};
+use crate::program::{BufferId, Call, CopyBy, Place, Program, Threads};
 use crate::scenario::{FamilyName, Home, Workload};
 use crate::units::Bytes;
 
@@ -43,7 +43,7 @@ impl Definition for Managed {
             Home::Scratch => workload.goes_to_cpu(id),
             Home::Device => false,
         };
-        if !(0..workload.buffers.len()).map(BufferId).any(is_host) {
+        if !workload.buffer_ids().any(is_host) {
             return Err("no buffer has its home on the host".to_owned());
         }
         refuse_rows(workload, |_| true)?;
@@ -65,6 +65,15 @@ impl Definition for Managed {
             let parts = workload.crossing(id, &chunk.needs[id.0]).into_iter();
             parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
         };
+        let others = goes.iter().filter(|id| !comes.contains(id));
+        let used: Vec<BufferId> = comes.iter().chain(others).copied().collect();
+        let send = |builder: &mut Builder<'_>, chunk: &Chunk, ids: &[BufferId], to| {
+            for &id in ids.iter().filter(|_| self.prefetch) {
+                for [_, target] in there(builder, chunk, id) {
+                    builder.issue(Call::Prefetch { stream, target, to });
+                }
+            }
+        };
         for chunk in &chunks {
             on_cpu.compute(&mut builder, chunk, &on_cpu.before, &[])?;
             for &id in &comes {
@@ -72,18 +81,9 @@ impl Definition for Managed {
                     builder.issue(Call::copy(CopyBy::Host(Threads::All), from, to));
                 }
             }
-            if self.prefetch {
-                let all = comes.iter().chain(goes.iter().filter(|id| !comes.contains(id)));
-                let targets =
-                    all.flat_map(|&id| there(&builder, chunk, id)).map(|[_, here]| here).collect();
-                send(&mut builder, stream, Residence::Device, targets);
-            }
+            send(&mut builder, chunk, &used, Residence::Device);
             builder.launch_all(stream, &slot, chunk)?;
-            if self.prefetch {
-                let targets = goes.iter().flat_map(|&id| there(&builder, chunk, id));
-                let targets = targets.map(|[_, here]| here).collect();
-                send(&mut builder, stream, Residence::Host, targets);
-            }
+            send(&mut builder, chunk, &goes, Residence::Host);
             builder.synchronize(stream);
             for &id in &goes {
                 for [to, from] in there(&builder, chunk, id) {
@@ -112,11 +112,5 @@ impl Definition for Managed {
 
     fn parameters(&self) -> Option<String> {
         self.prefetch.then(|| "prefetch".to_owned())
-    }
-}
-
-fn send(builder: &mut Builder<'_>, stream: StreamId, to: Residence, targets: Vec<Slice>) {
-    for target in targets {
-        builder.issue(Call::Prefetch { stream, target, to });
     }
 }

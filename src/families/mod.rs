@@ -54,7 +54,7 @@ pub(crate) use ashore::Ashore;
 pub(crate) use build::{accepted, check_memory_kind, draft};
 pub(crate) use builder::{Builder, Location, TaskMemory, own_kernels, unpinned};
 pub(crate) use chunk::{Chunk, Part, parts};
-pub(crate) use crossing::{Way, copy_of_part};
+pub(crate) use crossing::Crossing;
 
 use crate::scenario::Workload;
 use definition::{Definition, families};

@@ -5,7 +5,7 @@ use super::by_chunk::{Issue, by_chunk};
 use super::by_engine::{STREAMS, by_engine};
 use super::dealt::{Dealing, Spread, chunks_in_words};
 use super::definition::{Definition, Division, Traits};
-use crate::program::{BufferId, Program};
+use crate::program::Program;
 use crate::scenario::{FamilyName, Home, Workload};
 
 /// How each of several GPUs does its chunks.
@@ -43,17 +43,15 @@ impl Definition for MultiGpu {
         if !evenly || chunks * workload.batches < devices as u64 {
             return Vec::new();
         }
-        let is_common = |id: usize| {
-            let whole = chunks > 1 && workload.is_read_whole(BufferId(id));
-            workload.is_input(BufferId(id)) && (whole || workload.buffers[id].shared)
+        let is_common = |id| {
+            let whole = chunks > 1 && workload.is_read_whole(id);
+            workload.is_input(id) && (whole || workload.buffer(id).shared)
         };
-        let spreads = if (0..workload.buffers.len()).any(is_common) {
-            vec![Spread::Host, Spread::Peers]
-        } else {
-            vec![Spread::Host]
-        };
+        let has_common = workload.buffer_ids().any(is_common);
         let with = |each| {
-            spreads.clone().into_iter().map(move |spread| Self { chunks, devices, each, spread })
+            let peers = has_common.then_some(Spread::Peers);
+            let spreads = [Spread::Host].into_iter().chain(peers);
+            spreads.map(move |spread| Self { chunks, devices, each, spread })
         };
         [Each::ByEngine, Each::ByChunk { streams: 2 }].into_iter().flat_map(with).collect()
     }

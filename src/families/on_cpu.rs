@@ -5,7 +5,7 @@ use super::builder::{Builder, Slot, room};
 use super::chunk::Chunk;
 use super::partials::Partials;
 use crate::machine::HostMemory;
-use crate::program::{BufferId, Place, Step};
+use crate::program::{Place, Step};
 use crate::scenario::{Home, TaskId, Workload};
 
 /// What the CPU computes of each chunk, and the host memory for it.
@@ -37,7 +37,7 @@ impl OnCpu {
         if workload.tasks.iter().all(|task| task.on_cpu) {
             return Err("no task is left to run on the GPU".to_owned());
         }
-        for id in (0..workload.buffers.len()).map(BufferId) {
+        for id in workload.buffer_ids() {
             let buffer = workload.buffer(id);
             let is_cut = |chunk: &Chunk| {
                 let [needs, room] = [&chunk.needs, &chunk.room].map(|all| &all[id.0]);

@@ -3,7 +3,7 @@
 use super::ashore::Ashore;
 use super::builder::{Builder, Location, Slot, room, unpinned};
 use super::chunk::{Chunk, cut};
-use super::dealt::{Dealing, copy_in, copy_out};
+use super::dealt::Dealing;
 use super::definition::{Definition, Division, Traits, Tries};
 use super::on_cpu::OnCpu;
 use super::shared::Shared;
@@ -66,15 +66,16 @@ impl Definition for Packed {
         }
         let pack = Pack::new(&mut builder, &small, ring)?;
         let is_apart = |id: BufferId| pack.offsets[id.0].is_none();
-        let slot = |_| {
-            let slot = builder.storage(&room, Place::FIRST_DEVICE, is_apart);
-            builder.equipped(slot, &room)
+        let slot = |at: usize| {
+            let apart = builder.storage(&room, Place::FIRST_DEVICE, is_apart);
+            let all = pack.with_block(&builder, apart.clone(), pack.blocks[at]);
+            [apart, builder.equipped(all, &room)]
         };
-        let slots: Vec<Slot> = (0..ring).map(slot).collect();
+        let slots: Vec<[Slot; 2]> = (0..ring).map(slot).collect();
         let ashore = Ashore::new(&mut builder, 1, on_cpu);
         for (index, chunk) in chunks.iter().enumerate() {
             let at = index % ring;
-            let (stream, slot, block) = (streams[at], &slots[at], pack.blocks[at]);
+            let (stream, [apart, slot], block) = (streams[at], &slots[at], pack.blocks[at]);
             if let Some(before) = index.checked_sub(ring) {
                 builder.synchronize(stream);
                 pack.unpack(&mut builder, &chunks[before], block);
@@ -83,9 +84,9 @@ impl Definition for Packed {
             pack.fill(&mut builder, chunk, block);
             shared.bring(&mut builder, stream, chunk);
             pack.send(&mut builder, stream, block);
-            copy_in(&mut builder, stream, slot, chunk);
-            pack.launch_all(&mut builder, stream, block, slot, chunk)?;
-            copy_out(&mut builder, stream, slot, chunk, &ashore);
+            builder.copy_in(stream, apart, chunk);
+            builder.launch_all(stream, slot, chunk)?;
+            builder.copy_out(stream, apart, chunk, &ashore);
             pack.fetch(&mut builder, stream, block);
         }
         for index in chunks.len() - ring..chunks.len() {
@@ -125,7 +126,7 @@ fn small(workload: &Workload, up_to: Bytes) -> Vec<BufferId> {
         let is_own = !buffer.shared && buffer.needed.is_none();
         matches!(buffer.home, Home::Host(_)) && crosses && is_own && buffer.bytes(1) <= up_to
     };
-    (0..workload.buffers.len()).map(BufferId).filter(is_small).collect()
+    workload.buffer_ids().filter(is_small).collect()
 }
 
 /// Memory of the host and of the device in which a batch has its small arrays.
@@ -234,17 +235,12 @@ impl Pack {
         }
     }
 
-    fn launch_all(
-        &self,
-        builder: &mut Builder<'_>,
-        stream: StreamId,
-        block: Block,
-        slot: &Slot,
-        chunk: &Chunk,
-    ) -> Result<(), String> {
-        builder.launch_all_where(stream, slot, chunk, |builder, id| {
-            self.offsets[id.0].map(|_| self.location(builder, block.on_device, id))
-        })
+    /// A slot in which kernels find the arrays of a block, too.
+    fn with_block(&self, builder: &Builder<'_>, mut slot: Slot, block: Block) -> Slot {
+        for id in builder.workload.buffer_ids().filter(|id| self.offsets[id.0].is_some()) {
+            slot.buffers[id.0] = Some(self.location(builder, block.on_device, id));
+        }
+        slot
     }
 }
 

@@ -3,7 +3,7 @@
 use super::builder::{Builder, Location};
 use super::chunk::Chunk;
 use crate::kernels::{Arguments, Kernel};
-use crate::program::{AllocationId, BufferId, LibraryStep, Place};
+use crate::program::{AllocationId, BufferId, LibraryStep, Place, Step};
 use crate::units::Bytes;
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
@@ -26,19 +26,16 @@ impl Partials {
         if chunks == 1 {
             return Vec::new();
         }
-        let reductions: Vec<BufferId> = builder.results_on_host();
-        let reductions =
-            reductions.into_iter().filter(|&id| builder.workload.is_reduced(id) && is_cut(id));
+        let (workload, results) = (builder.workload, builder.results_on_host());
         let place = Place::Host(builder.strategy.own_memory());
-        let mut all = Vec::new();
-        for id in reductions.collect::<Vec<_>>() {
-            let buffer = builder.workload.buffer(id);
+        let reductions = results.into_iter().filter(|&id| workload.is_reduced(id) && is_cut(id));
+        let partials = reductions.map(|id| {
+            let buffer = workload.buffer(id);
             let (name, length) = (format!("{} parts", buffer.name), buffer.elements);
-            let elements = length * chunks * builder.workload.batches;
-            let parts = builder.allocate(name, place, Bytes::of_f32(elements));
-            all.push(Self { id, parts, chunks, length });
-        }
-        all
+            let bytes = Bytes::of_f32(length * chunks * workload.batches);
+            Self { id, parts: builder.allocate(name, place, bytes), chunks, length }
+        });
+        partials.collect()
     }
 
     /// Where a chunk's partial result goes, if the buffer is the result of a reduction.
@@ -70,7 +67,7 @@ impl Partials {
             let arguments = Arguments { a, ..Arguments::default() };
             let step =
                 LibraryStep { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
-            builder.compute(step);
+            builder.compute(Step::Library(step));
         };
         if self.length == 1 {
             return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);

@@ -1,14 +1,13 @@
 //! Copies in and out around every task, each waited for: naive code.
 
 use super::builder::{Builder, refuse_fresh, room};
-use super::chunk::cut;
-use super::crossing::Way;
+use super::chunk::{Chunk, cut};
+use super::crossing::Crossing;
 use super::definition::{Definition, Traits, Tries};
-use super::on_cpu::refuse_data_on_device;
-use crate::machine::{Direction, HostMemory};
+use super::on_cpu::{self, refuse_data_on_device};
+use crate::machine::HostMemory;
 use crate::program::{BufferId, Place, Program};
-use crate::scenario::{FamilyName, Home, Needed, TaskId, Workload};
-use std::ops::Range;
+use crate::scenario::{FamilyName, Home, TaskId, Workload};
 
 /// Copies in and out around every task, each waited for: naive code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +31,7 @@ impl Definition for RoundTrip {
         let workload = builder.workload;
         // Naive code copies straight to where results belong, and would have to pin that.
         if builder.strategy.own_memory() == HostMemory::Pinned {
-            refuse_fresh(workload, |_| true)?;
+            refuse_fresh(workload, |id| matches!(workload.buffer(id).home, Home::Host(_)))?;
         }
         refuse_data_on_device(workload)?;
         let chunks = cut(workload, 1)?;
@@ -42,19 +41,22 @@ impl Definition for RoundTrip {
         let travels = |id: BufferId| workload.buffer(id).home != Home::Device;
         let ashore = builder.storage(&room, Place::Host(builder.strategy.own_memory()), travels);
         let ashore = builder.equipped_for(ashore, &room, |task| task.on_cpu);
+        // What goes between tasks goes whole.
+        let parts = |chunk: &Chunk, id: BufferId, is_between_tasks: bool| match is_between_tasks {
+            true => vec![chunk.needs[id.0].clone().into()],
+            false => workload.crossing(id, &chunk.needs[id.0]),
+        };
         for chunk in &chunks {
             for (index, task) in workload.tasks.iter().enumerate() {
                 if task.on_cpu {
-                    for step in builder.steps(&ashore, chunk, TaskId(index))? {
-                        builder.compute(step);
-                    }
+                    on_cpu::compute(&mut builder, &ashore, chunk, &[TaskId(index)], &[])?;
                     continue;
                 }
                 for &id in task.reads.iter().filter(|&&id| travels(id)) {
                     let (from, to) =
                         (builder.location(&ashore, chunk, id), builder.location(&slot, chunk, id));
-                    let parts = parts(workload, id, &chunk.needs[id.0], workload.is_output(id));
-                    builder.copy_parts(stream, Direction::HostToDevice, Way { from, to }, &parts);
+                    let crossing = Crossing::inward(stream, from, to);
+                    builder.copy_parts(crossing, &parts(chunk, id, workload.is_output(id)));
                     builder.synchronize(stream);
                 }
                 for step in builder.steps(&slot, chunk, TaskId(index))? {
@@ -64,8 +66,8 @@ impl Definition for RoundTrip {
                     let (from, to) =
                         (builder.location(&slot, chunk, id), builder.location(&ashore, chunk, id));
                     let is_read_on = workload.tasks.iter().any(|task| task.reads.contains(&id));
-                    let parts = parts(workload, id, &chunk.needs[id.0], is_read_on);
-                    builder.copy_parts(stream, Direction::DeviceToHost, Way { from, to }, &parts);
+                    let crossing = Crossing::outward(stream, from, to);
+                    builder.copy_parts(crossing, &parts(chunk, id, is_read_on));
                 }
                 builder.synchronize(stream);
             }
@@ -79,18 +81,5 @@ impl Definition for RoundTrip {
              host waits for every step, as in naive code."
                 .to_owned(),
         ]
-    }
-}
-
-/// What of a range goes in one direction: all of it where it goes between tasks.
-fn parts(
-    workload: &Workload,
-    id: BufferId,
-    range: &Range<u64>,
-    is_between_tasks: bool,
-) -> Vec<Needed> {
-    match is_between_tasks {
-        true => vec![range.clone().into()],
-        false => workload.crossing(id, range),
     }
 }

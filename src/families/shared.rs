@@ -4,9 +4,9 @@
 
 use super::builder::Builder;
 use super::chunk::Chunk;
-use super::crossing::Way;
+use super::crossing::Crossing;
 use super::dealt::{Dealing, Spread};
-use crate::machine::{DeviceId, Direction, StreamId};
+use crate::machine::{DeviceId, StreamId};
 use crate::program::{BufferId, Call, CopyBy, EventId, Place, Route};
 
 pub(super) struct Shared {
@@ -46,10 +46,22 @@ impl Shared {
         each.retain(|&id| dealing.chunks > 1 && workload.is_read_whole(id));
         // One stream copies on whatever comes: what several streams pay for that was not measured.
         let mut onward = None;
-        let mut group = |ids, once| {
-            let group = Group::new(builder, dealing, ids, once, across, onward);
-            onward = onward.or(group.onward);
-            group
+        let mut group = |ids: Vec<BufferId>, once| {
+            for &id in &ids {
+                let buffer = workload.buffer(id);
+                let bytes = buffer.bytes(workload.batches);
+                for device in (0..dealing.devices).map(DeviceId) {
+                    let place = Place::Device(device);
+                    let memory = builder.allocate(buffer.name.clone(), place, bytes);
+                    builder.shared[id.0].push(memory);
+                }
+            }
+            let there = vec![There::default(); dealing.devices];
+            let goes_on = dealing.devices > 1 && dealing.spread == Spread::Peers && !ids.is_empty();
+            if goes_on {
+                onward = onward.or_else(|| Some(builder.stream()));
+            }
+            Group { ids, once, across, there, onward: onward.filter(|_| goes_on) }
         };
         Self { groups: [group(each, false), group(once, true)] }
     }
@@ -69,29 +81,6 @@ impl Shared {
 }
 
 impl Group {
-    fn new(
-        builder: &mut Builder<'_>,
-        dealing: Dealing,
-        ids: Vec<BufferId>,
-        once: bool,
-        across: bool,
-        onward: Option<StreamId>,
-    ) -> Self {
-        let (workload, devices) = (builder.workload, dealing.devices);
-        for &id in &ids {
-            let buffer = workload.buffer(id);
-            let bytes = buffer.bytes(workload.batches);
-            for device in (0..devices).map(DeviceId) {
-                let place = Place::Device(device);
-                let memory = builder.allocate(buffer.name.clone(), place, bytes);
-                builder.shared[id.0].push(memory);
-            }
-        }
-        let goes_on = devices > 1 && dealing.spread == Spread::Peers && !ids.is_empty();
-        let onward = goes_on.then(|| onward.unwrap_or_else(|| builder.stream()));
-        Self { ids, once, across, there: vec![There::default(); devices], onward }
-    }
-
     /// Orders the stream behind the arrival of the operands. For the first chunk of a batch on a
     /// device, or the first of all, it also issues their copies.
     fn bring(&mut self, builder: &mut Builder<'_>, stream: StreamId, chunk: &Chunk) -> bool {
@@ -123,8 +112,7 @@ impl Group {
             let home = builder.home(chunk, id).expect("the host is its home");
             let here = builder.shared(device, chunk, id).expect("it has memory here");
             let all = 0..builder.workload.buffer(id).elements;
-            let way = Way { from: home, to: here };
-            builder.cross(stream, Direction::HostToDevice, way, id, &all);
+            builder.cross(Crossing::inward(stream, home, here), id, &all);
         }
         let is_awaited = self.across || self.onward.is_some();
         let arrival = is_awaited.then(|| builder.record(stream));

@@ -104,9 +104,10 @@ impl Definition for Staged {
             let slot = &slots[index % slots.len()];
             ashore.prepare(&mut builder, chunk)?;
             pipeline.bring(&mut builder, chunk, slot);
-            let computed = pipeline.compute(&mut builder, chunk, slot)?;
+            builder.launch_all(pipeline.kernels, slot, chunk)?;
+            pipeline.computed.push((builder.record(pipeline.kernels), false));
             pipeline.empty(&mut builder);
-            pipeline.send(&mut builder, chunk, slot, &ashore, computed);
+            pipeline.send(&mut builder, chunk, slot, &ashore);
         }
         pipeline.empty(&mut builder);
         if pipeline.computed.last().is_some_and(|(_, goes_back)| !goes_back) {
@@ -156,19 +157,6 @@ struct Ring {
 }
 
 impl Ring {
-    /// A ring of so many buffers, or of as many as there are pieces to copy.
-    fn new(
-        builder: &mut Builder<'_>,
-        name: &str,
-        stream: StreamId,
-        (ring, pieces, bytes): (usize, u64, Bytes),
-    ) -> Self {
-        let place = Place::Host(HostMemory::Pinned);
-        let count = pieces.min(ring as u64);
-        let buffers = (0..count).map(|_| (builder.allocate(name.to_owned(), place, bytes), None));
-        Self { stream, buffers: buffers.collect(), next: 0 }
-    }
-
     /// The place of the next buffer to use.
     fn turn(&mut self) -> usize {
         let place = self.next;
@@ -260,8 +248,12 @@ impl Pipeline {
                 plan.piece
             ));
         }
-        let mut ring = |name, stream, way: usize| {
-            Ring::new(builder, name, stream, (plan.ring, pieces[way], largest[way]))
+        let place = Place::Host(HostMemory::Pinned);
+        let mut ring = |name: &str, stream, way: usize| {
+            let buffer = |_| (builder.allocate(name.to_owned(), place, largest[way]), None);
+            // No more than there are pieces to copy.
+            let buffers = (0..pieces[way].min(plan.ring as u64)).map(buffer).collect();
+            Ring { stream, buffers, next: 0 }
         };
         Ok(Self {
             inward: ring("ring in", inward, 0),
@@ -324,27 +316,8 @@ impl Pipeline {
         inward.record(builder, place)
     }
 
-    fn compute(
-        &mut self,
-        builder: &mut Builder<'_>,
-        chunk: &Chunk,
-        slot: &Slot,
-    ) -> Result<EventId, String> {
-        builder.launch_all(self.kernels, slot, chunk)?;
-        let event = builder.record(self.kernels);
-        self.computed.push((event, false));
-        Ok(event)
-    }
-
     /// Has the copy engine fill the ring with a chunk's results.
-    fn send(
-        &mut self,
-        builder: &mut Builder<'_>,
-        chunk: &Chunk,
-        slot: &Slot,
-        ashore: &Ashore,
-        computed: EventId,
-    ) {
+    fn send(&mut self, builder: &mut Builder<'_>, chunk: &Chunk, slot: &Slot, ashore: &Ashore) {
         for &id in &self.goes {
             let home = builder.home(chunk, id).expect("the host is its home");
             let home = ashore.target(builder, chunk, id).unwrap_or(home);
@@ -356,8 +329,9 @@ impl Pipeline {
             }
         }
         if !self.waiting.is_empty() {
-            self.computed.last_mut().expect("it was just computed").1 = true;
-            builder.wait(self.outward.stream, computed);
+            let (computed, goes_back) = self.computed.last_mut().expect("it was just computed");
+            *goes_back = true;
+            builder.wait(self.outward.stream, *computed);
         }
         for _ in 0..self.outward.buffers.len() {
             self.send_piece(builder);

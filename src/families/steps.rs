@@ -21,25 +21,12 @@ impl Builder<'_> {
         chunk: &Chunk,
         id: TaskId,
     ) -> Result<Vec<Step>, String> {
-        self.steps_where(slot, chunk, id, |_, _| None)
-    }
-
-    /// Like [`Self::steps`], with some buffers `elsewhere` than in the slot.
-    fn steps_where(
-        &self,
-        slot: &Slot,
-        chunk: &Chunk,
-        id: TaskId,
-        elsewhere: impl Fn(&Self, BufferId) -> Option<Location>,
-    ) -> Result<Vec<Step>, String> {
         let task = self.workload.task(id);
-        let here =
-            |&id: &BufferId| elsewhere(self, id).unwrap_or_else(|| self.location(slot, chunk, id));
-        let spare = slot.spares[id.0];
+        let here = |&id: &BufferId| self.location(slot, chunk, id);
         let memory = TaskMemory {
             inputs: task.reads.iter().map(here).collect(),
             outputs: task.writes.iter().map(here).collect(),
-            spare: spare.map(|allocation| self.in_slot(allocation, chunk, task.output())),
+            spare: slot.spares[id.0].map(|spare| spare.for_chunk(chunk, task.output())),
             workspace: slot.workspaces[id.0],
         };
         self.steps_in(memory, chunk, id)
@@ -179,22 +166,9 @@ impl Builder<'_> {
         slot: &Slot,
         chunk: &Chunk,
     ) -> Result<(), String> {
-        self.launch_all_where(stream, slot, chunk, |_, _| None)
-    }
-
-    /// Like [`Self::launch_all`], with some buffers `elsewhere` than in the slot.
-    pub(super) fn launch_all_where(
-        &mut self,
-        stream: StreamId,
-        slot: &Slot,
-        chunk: &Chunk,
-        elsewhere: impl Fn(&Self, BufferId) -> Option<Location>,
-    ) -> Result<(), String> {
-        for task in 0..self.workload.tasks.len() {
-            if self.workload.tasks[task].on_cpu {
-                continue;
-            }
-            for step in self.steps_where(slot, chunk, TaskId(task), &elsewhere)? {
+        let workload = self.workload;
+        for task in workload.task_ids().filter(|&task| !workload.task(task).on_cpu) {
+            for step in self.steps(slot, chunk, task)? {
                 self.launch(stream, step);
             }
         }

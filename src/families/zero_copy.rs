@@ -1,9 +1,8 @@
 //! Kernels that use the host's memory across the link, with no copies of it.
 
 use super::ashore::Ashore;
-use super::builder::{Builder, room};
+use super::builder::{Builder, refuse_fresh, room};
 use super::chunk::cut;
-use super::dealt::{copy_in, copy_out};
 use super::definition::{AsGraph, Definition, Division, Traits};
 use super::on_cpu::OnCpu;
 use crate::program::{BufferId, Place, Program};
@@ -69,9 +68,9 @@ impl Definition for ZeroCopy {
         let ashore = Ashore::new(&mut builder, 1, on_cpu);
         for chunk in &chunks {
             ashore.prepare(&mut builder, chunk)?;
-            copy_in(&mut builder, stream, &slot, chunk);
+            builder.copy_in(stream, &slot, chunk);
             builder.launch_all(stream, &slot, chunk)?;
-            copy_out(&mut builder, stream, &slot, chunk, &ashore);
+            builder.copy_out(stream, &slot, chunk, &ashore);
         }
         builder.synchronize(stream);
         ashore.bring_home(&mut builder, &chunks, &chunks)?;
@@ -106,24 +105,15 @@ impl Definition for ZeroCopy {
 /// Refuses what there is no sense in: nothing to map, new pages that every pass would pin, and
 /// results that every iteration would send across the link.
 fn refuse(workload: &Workload, is_mapped: impl Fn(BufferId) -> bool) -> Result<(), String> {
-    let mapped = |id: &BufferId| is_mapped(*id);
-    let ids = || (0..workload.buffers.len()).map(BufferId);
-    if !ids().any(&is_mapped) {
+    let mut mapped = workload.buffer_ids().filter(|&id| is_mapped(id)).peekable();
+    if mapped.peek().is_none() {
         return Err("no host buffer is only read or only written by kernels".to_owned());
     }
-    if let Some(id) = ids().filter(mapped).find(|&id| workload.buffer(id).fresh) {
-        let name = &workload.buffer(id).name;
-        return Err(format!("`{name}` is fresh memory, which every run would have to pin again"));
-    }
-    let repeats = |id: &BufferId| {
-        let writer = workload.writer_of(*id).map(|task| workload.task(task));
-        writer.filter(|task| task.iterations > 1)
+    refuse_fresh(workload, &is_mapped)?;
+    let writer = |id| workload.writer_of(id).map(|task| workload.task(task));
+    let Some(task) = mapped.filter_map(writer).find(|task| task.iterations > 1) else {
+        return Ok(());
     };
-    match ids().filter(mapped).find_map(|id| repeats(&id)) {
-        Some(task) => {
-            let (name, times) = (&task.name, task.iterations);
-            Err(format!("the result of task `{name}` would be written over the link {times} times"))
-        }
-        None => Ok(()),
-    }
+    let (name, times) = (&task.name, task.iterations);
+    Err(format!("the result of task `{name}` would be written over the link {times} times"))
 }

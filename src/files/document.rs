@@ -2,13 +2,14 @@
 //!
 //! Invariant: every error has the place of the innermost value that it is about.
 
-use super::fault::Fault;
+use super::fault::{Fault, unknown};
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_path_to_error::Segment;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
 use toml::de::DeTable;
 
 /// Parses TOML and decodes it.
@@ -128,6 +129,37 @@ impl Spanned<i64> {
     }
 }
 
+impl Spanned<String> {
+    /// What the text says. `before` begins the message.
+    ///
+    /// # Errors
+    /// If it is no such value.
+    pub fn parsed<T: FromStr<Err: fmt::Display>>(
+        &self,
+        before: &str,
+        label: &str,
+        help: &str,
+    ) -> Result<T, Fault> {
+        let wrong = |error| Fault::new(format!("{before}{error}"), self.span(), label, help);
+        self.get_ref().parse().map_err(wrong)
+    }
+}
+
+/// The one of some choices that a text names.
+///
+/// # Errors
+/// If it is the name of none. Messages call a choice a `kind`.
+pub fn one_of<T: Copy>(
+    kind: &str,
+    name: &Spanned<String>,
+    choices: &[(&str, T)],
+) -> Result<T, Fault> {
+    let found = choices.iter().find(|(known, _)| known == name.get_ref());
+    let names = || choices.iter().map(|(known, _)| *known).collect::<Vec<_>>();
+    let fault = || unknown(kind, name.get_ref(), name.span(), &names());
+    found.map(|(_, one)| *one).ok_or_else(fault)
+}
+
 impl<T: fmt::Display> fmt::Display for Spanned<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get_ref().fmt(f)
@@ -178,65 +210,3 @@ macro_rules! written_in_several_ways {
 }
 
 pub(crate) use written_in_several_ways;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-
-    #[derive(Debug, PartialEq, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-    struct Machine {
-        name: Option<String>,
-        seed: u64,
-        pairs: Vec<(f64, f64)>,
-        kind: Kind,
-        #[serde(default)]
-        links: BTreeMap<String, Kind>,
-    }
-
-    #[derive(Debug, PartialEq, Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-    enum Kind {
-        Plain,
-        Wide(u8),
-        Shared(Sharers),
-    }
-
-    #[derive(Debug, PartialEq, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Sharers {
-        by: i64,
-    }
-
-    const TEXT: &str = "seed = 0xffff_ffff_ffff_ffff\npairs = [[1, 2.5], [inf, -1e3]]\n\
-                        kind = \"plain\"\n[links]\na = { wide = 16 }\nb.shared.by = -2\n";
-
-    /// What is wrong, the text that the error marks, and the keys that lead there.
-    fn wrong(from: &str, to: &str) -> (String, String, String) {
-        let text = TEXT.replace(from, to);
-        let error = decode::<Machine>(&text).expect_err("it does not fit");
-        (error.message, text[error.span].to_owned(), error.keys.join("."))
-    }
-
-    #[test]
-    fn errors_have_the_place_and_the_keys_of_what_is_wrong() {
-        let found: Machine = decode(TEXT).expect("it fits");
-        assert_eq!(found.links["b"], Kind::Shared(Sharers { by: -2 }));
-        let (message, place, keys) = wrong("2.5", "true");
-        assert!(message.starts_with("invalid type: boolean `true`"), "{message}");
-        assert_eq!((place.as_str(), keys.as_str()), ("true", "pairs"));
-        let (message, place, keys) = wrong("wide = 16", "wide = 256");
-        assert!(message.contains("256"), "{message}");
-        assert_eq!((place.as_str(), keys.as_str()), ("256", "links.a"));
-        let (message, place, keys) = wrong("by = -2", "bye = -2");
-        assert!(message.starts_with("unknown field `bye`"), "{message}");
-        assert_eq!((place.as_str(), keys.as_str()), ("bye", "links.b"));
-        let (message, place, _) = wrong("ffff\n", "ffff_f\n");
-        assert!(message.contains("integer"), "{message}");
-        assert_eq!(place, "0xffff_ffff_ffff_ffff_f");
-        let (message, place, keys) = wrong("kind = \"plain\"", "kind = 1979-05-27");
-        assert!(message.contains("string or table"), "{message}");
-        assert_eq!((place.as_str(), keys.as_str()), ("1979-05-27", "kind"));
-    }
-}

@@ -55,9 +55,7 @@ impl Place {
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self { line: before.matches('\n').count() + 1, column: before[start..].chars().count() + 1 }
     }
-}
 
-impl Place {
     /// Where an error of serde_json is, which counts columns in bytes.
     pub fn of_json(text: &str, error: &serde_json::Error) -> Self {
         let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));

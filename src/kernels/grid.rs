@@ -38,25 +38,22 @@ impl Grid {
             Kernel::Sum | Kernel::Histogram => blocks.min(Self::REDUCTION_BLOCKS),
             _ => blocks,
         };
+        Self::launched(kernel, arguments, blocks)
+    }
+
+    /// The launch that cuBLAS is taken to make for a product of this many rows and columns.
+    pub fn of_product(rows: u64, columns: u64) -> Self {
+        let side = |length: u64| length.div_ceil(u64::from(GEMM_TILE)).max(1);
+        let blocks = side(rows).saturating_mul(side(columns));
+        Self::launched(Kernel::Matmul, &Arguments::default(), blocks)
+    }
+
+    fn launched(kernel: Kernel, arguments: &Arguments, blocks: u64) -> Self {
         Self {
             // More blocks than this, from 16 TiB of elements, could not be launched anyway.
             blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
             registers_per_thread: registers(kernel),
             shared_bytes_per_block: shared_bytes(kernel, arguments),
-            ..Self::ONE_BLOCK
-        }
-    }
-}
-
-impl Grid {
-    /// The launch that cuBLAS is taken to make for a product of this many rows and columns.
-    pub fn of_product(rows: u64, columns: u64) -> Self {
-        let side = |length: u64| length.div_ceil(u64::from(GEMM_TILE)).max(1);
-        let blocks = side(rows).saturating_mul(side(columns));
-        Self {
-            blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            registers_per_thread: registers(Kernel::Matmul),
-            shared_bytes_per_block: shared_bytes(Kernel::Matmul, &Arguments::default()),
             ..Self::ONE_BLOCK
         }
     }

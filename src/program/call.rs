@@ -36,10 +36,7 @@ pub enum Call {
     /// Release the page-lock of host memory that was pinned where it is.
     Unpin(AllocationId),
     /// Zero device memory.
-    Clear {
-        stream: StreamId,
-        target: Slice,
-    },
+    Clear { stream: StreamId, target: Slice },
     /// Copy a slice, or rows in it that lie apart.
     Copy {
         by: CopyBy,
@@ -50,32 +47,17 @@ pub enum Call {
     },
     /// Move pages of managed memory to a side, if they are not there: to the stream's device, or to
     /// the host.
-    Prefetch {
-        stream: StreamId,
-        target: Slice,
-        to: Residence,
-    },
+    Prefetch { stream: StreamId, target: Slice, to: Residence },
     /// Launch a kernel.
-    Launch {
-        stream: StreamId,
-        step: Step,
-    },
-    Record {
-        stream: StreamId,
-        event: EventId,
-    },
-    Wait {
-        stream: StreamId,
-        event: EventId,
-    },
+    Launch { stream: StreamId, step: Step },
+    /// Record an event in a stream.
+    Record { stream: StreamId, event: EventId },
+    /// Have a stream wait for an event.
+    Wait { stream: StreamId, event: EventId },
     /// Wait on the host until everything issued to the stream is done.
-    Synchronize {
-        stream: StreamId,
-    },
+    Synchronize { stream: StreamId },
     /// Wait on the host until the latest record of an event has happened.
-    SynchronizeEvent {
-        event: EventId,
-    },
+    SynchronizeEvent { event: EventId },
     /// Wait on the host until everything issued to the streams of a device is done.
     SynchronizeDevice(DeviceId),
     /// Wait until another host thread has made all of its calls before this one.
@@ -85,19 +67,12 @@ pub enum Call {
     Use(DeviceId),
     /// Launch the `calls` calls that follow as one [`super::Graph`]. They were captured in the
     /// set-up; the host does not make them one by one.
-    Replay {
-        stream: StreamId,
-        calls: usize,
-    },
+    Replay { stream: StreamId, calls: usize },
     /// Work on the host that takes a stated time and touches none of the program's memory.
-    Work {
-        time: Span,
-    },
+    Work { time: Span },
     /// Do on the host what a kernel does, and wait for it: the CPU twin of a kernel of the library,
     /// on all threads.
-    Compute {
-        step: Step,
-    },
+    Compute { step: Step },
 }
 
 impl Call {
@@ -127,8 +102,7 @@ impl Call {
     }
 
     /// Launches a kernel in a stream, or computes its twin on the CPU.
-    pub fn of_step(stream: Option<StreamId>, step: impl Into<Step>) -> Self {
-        let step = step.into();
+    pub fn of_step(stream: Option<StreamId>, step: Step) -> Self {
         match stream {
             Some(stream) => Self::Launch { stream, step },
             None => Self::Compute { step },
@@ -160,30 +134,6 @@ impl Call {
         }
     }
 
-    /// The kernel that it runs, on the device or on the CPU.
-    pub const fn step(&self) -> Option<&Step> {
-        match self {
-            Self::Launch { step, .. } | Self::Compute { step } => Some(step),
-            _ => None,
-        }
-    }
-
-    /// The stream and the kernel that it launches there.
-    pub const fn launched(&self) -> Option<(StreamId, &Step)> {
-        match self {
-            Self::Launch { stream, step } => Some((*stream, step)),
-            _ => None,
-        }
-    }
-
-    /// The kernel whose twin the CPU computes.
-    pub const fn computed(&self) -> Option<&Step> {
-        match self {
-            Self::Compute { step } => Some(step),
-            _ => None,
-        }
-    }
-
     /// Whether it launches a kernel.
     pub const fn is_launch(&self) -> bool {
         matches!(self, Self::Launch { .. })
@@ -197,40 +147,6 @@ impl Call {
     /// Whether the device zeroes memory: to the device, that is a kernel.
     pub const fn is_clear(&self) -> bool {
         matches!(self, Self::Clear { .. })
-    }
-
-    /// The stream and the route of a copy that a device makes.
-    pub const fn route(&self) -> Option<(StreamId, Route)> {
-        match self {
-            Self::Copy { by: CopyBy::Stream(stream, route), .. } => Some((*stream, *route)),
-            _ => None,
-        }
-    }
-
-    /// The stream, the direction and both sides of a copy between host and device.
-    pub const fn crossing(&self) -> Option<(StreamId, Direction, &Slice, &Slice)> {
-        match self {
-            Self::Copy { by: CopyBy::Stream(stream, Route::Crossing(way)), from, to, .. } => {
-                Some((*stream, *way, from, to))
-            }
-            _ => None,
-        }
-    }
-
-    /// Both sides of a copy within host memory.
-    pub const fn host_copy(&self) -> Option<[Slice; 2]> {
-        match self {
-            Self::Copy { by: CopyBy::Host(_), from, to, .. } => Some([*from, *to]),
-            _ => None,
-        }
-    }
-
-    /// The side to which it moves pages of managed memory.
-    pub const fn prefetches_to(&self) -> Option<Residence> {
-        match self {
-            Self::Prefetch { to, .. } => Some(*to),
-            _ => None,
-        }
     }
 
     /// Whether the CPU works on the program's memory: it computes or copies.
@@ -248,71 +164,9 @@ impl Call {
         }
     }
 
-    /// The memory that it takes, gives back, pins, unpins or renews, and which of these it does.
-    pub const fn memory_change(&self) -> Option<(AllocationId, MemoryChange)> {
-        Some(match self {
-            Self::Allocate { allocation, .. } => (*allocation, MemoryChange::Allocate),
-            Self::Free { allocation, .. } => (*allocation, MemoryChange::Free),
-            Self::Pin(id) => (*id, MemoryChange::Pin),
-            Self::Unpin(id) => (*id, MemoryChange::Unpin),
-            Self::Renew(id) => (*id, MemoryChange::Renew),
-            _ => return None,
-        })
-    }
-
     /// The memory that it takes, gives back, pins, unpins or renews.
     pub fn allocation(&self) -> Option<AllocationId> {
         self.memory_change().map(|(id, _)| id)
-    }
-
-    /// The memory that it pins where it is.
-    pub fn pinned(&self) -> Option<AllocationId> {
-        self.memory_change().filter(|(_, change)| *change == MemoryChange::Pin).map(|(id, _)| id)
-    }
-
-    /// The event that it records or waits for.
-    pub const fn event(&self) -> Option<EventId> {
-        match self {
-            Self::Record { event, .. }
-            | Self::Wait { event, .. }
-            | Self::SynchronizeEvent { event } => Some(*event),
-            _ => None,
-        }
-    }
-
-    /// The event that its stream records.
-    pub const fn recorded(&self) -> Option<EventId> {
-        match self {
-            Self::Record { event, .. } => Some(*event),
-            _ => None,
-        }
-    }
-
-    /// The event that its stream waits for.
-    pub const fn stream_waits_for(&self) -> Option<EventId> {
-        match self {
-            Self::Wait { event, .. } => Some(*event),
-            _ => None,
-        }
-    }
-
-    /// The device whose context it makes current, or that the host waits for.
-    pub const fn device(&self) -> Option<DeviceId> {
-        match self {
-            Self::Use(device) | Self::SynchronizeDevice(device) => Some(*device),
-            _ => None,
-        }
-    }
-
-    /// What the host waits for in a call that does nothing else.
-    pub const fn awaited(&self) -> Option<Awaited> {
-        Some(match self {
-            Self::Synchronize { stream } => Awaited::Stream(*stream),
-            Self::SynchronizeEvent { event } => Awaited::Event(*event),
-            Self::SynchronizeDevice(device) => Awaited::Device(*device),
-            Self::SynchronizeThread(thread) => Awaited::Thread(*thread),
-            _ => return None,
-        })
     }
 
     /// Whether the host does nothing but wait, for the device or for another thread.
@@ -323,22 +177,6 @@ impl Call {
     /// Whether the host does it by itself, without a call to the driver.
     pub const fn is_host_work(&self) -> bool {
         self.works_on_cpu() || matches!(self, Self::Renew(_) | Self::Work { .. })
-    }
-
-    /// The stated time of work that touches none of the program's memory.
-    pub const fn stated_time(&self) -> Option<Span> {
-        match self {
-            Self::Work { time } => Some(*time),
-            _ => None,
-        }
-    }
-
-    /// How many of the calls that follow it launches as a graph.
-    pub const fn launched_calls(&self) -> Option<usize> {
-        match self {
-            Self::Replay { calls, .. } => Some(*calls),
-            _ => None,
-        }
     }
 
     /// The function of the CUDA runtime that makes the call, or what the host does by itself.
@@ -401,4 +239,70 @@ impl Call {
             _ => Sides::default(),
         }
     }
+}
+
+/// Makes a question of each entry: what calls of some kinds say, and `None` for all others.
+macro_rules! questions {
+    ($($(#[$about:meta])* $question:ident: $Answer:ty { $($kind:pat => $answer:expr,)+ })+) => {
+        impl Call { $(
+            $(#[$about])*
+            pub const fn $question(&self) -> Option<$Answer> {
+                match self { $($kind => Some($answer),)+ _ => None }
+            }
+        )+ }
+    };
+}
+
+questions! {
+    /// The kernel that it runs, on the device or on the CPU.
+    step: &Step { Self::Launch { step, .. } | Self::Compute { step } => step, }
+    /// The stream and the kernel that it launches there.
+    launched: (StreamId, &Step) { Self::Launch { stream, step } => (*stream, step), }
+    /// The kernel whose twin the CPU computes.
+    computed: &Step { Self::Compute { step } => step, }
+    /// The stream and the route of a copy that a device makes.
+    route: (StreamId, Route) {
+        Self::Copy { by: CopyBy::Stream(stream, route), .. } => (*stream, *route),
+    }
+    /// The stream, the direction and both sides of a copy between host and device.
+    crossing: (StreamId, Direction, &Slice, &Slice) {
+        Self::Copy { by: CopyBy::Stream(stream, Route::Crossing(way)), from, to, .. } =>
+            (*stream, *way, from, to),
+    }
+    /// Both sides of a copy within host memory.
+    host_copy: [Slice; 2] { Self::Copy { by: CopyBy::Host(_), from, to, .. } => [*from, *to], }
+    /// The side to which it moves pages of managed memory.
+    prefetches_to: Residence { Self::Prefetch { to, .. } => *to, }
+    /// The memory that it takes, gives back, pins, unpins or renews, and which of these it does.
+    memory_change: (AllocationId, MemoryChange) {
+        Self::Allocate { allocation, .. } => (*allocation, MemoryChange::Allocate),
+        Self::Free { allocation, .. } => (*allocation, MemoryChange::Free),
+        Self::Pin(id) => (*id, MemoryChange::Pin),
+        Self::Unpin(id) => (*id, MemoryChange::Unpin),
+        Self::Renew(id) => (*id, MemoryChange::Renew),
+    }
+    /// The memory that it pins where it is.
+    pinned: AllocationId { Self::Pin(id) => *id, }
+    /// The event that it records or waits for.
+    event: EventId {
+        Self::Record { event, .. } | Self::Wait { event, .. } => *event,
+        Self::SynchronizeEvent { event } => *event,
+    }
+    /// The event that its stream records.
+    recorded: EventId { Self::Record { event, .. } => *event, }
+    /// The event that its stream waits for.
+    stream_waits_for: EventId { Self::Wait { event, .. } => *event, }
+    /// The device whose context it makes current, or that the host waits for.
+    device: DeviceId { Self::Use(device) | Self::SynchronizeDevice(device) => *device, }
+    /// What the host waits for in a call that does nothing else.
+    awaited: Awaited {
+        Self::Synchronize { stream } => Awaited::Stream(*stream),
+        Self::SynchronizeEvent { event } => Awaited::Event(*event),
+        Self::SynchronizeDevice(device) => Awaited::Device(*device),
+        Self::SynchronizeThread(thread) => Awaited::Thread(*thread),
+    }
+    /// The stated time of work that touches none of the program's memory.
+    stated_time: Span { Self::Work { time } => *time, }
+    /// How many of the calls that follow it launches as a graph.
+    launched_calls: usize { Self::Replay { calls, .. } => *calls, }
 }

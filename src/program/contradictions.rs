@@ -4,8 +4,7 @@
 use super::call::Call;
 use super::graph::capturable;
 use super::operands::{
-    AllocationId, CopyBy, MemoryChange, Place, Route, Rows, Sides, Slice, StreamKind, ThreadId,
-    Touched,
+    AllocationId, CopyBy, MemoryChange, Place, Route, Rows, Sides, Slice, StreamKind, Touched,
 };
 use super::problem::{Part, Problem};
 use super::step::Step;
@@ -25,24 +24,22 @@ impl Program {
         if let Some(device) = twice {
             return Some(format!("streams: GPU {device} has two legacy default streams").into());
         }
-        self.parts()
-            .into_iter()
-            .find_map(|(part, calls)| {
-                let mut current = vec![DeviceId::FIRST; self.thread_count()];
-                let in_calls = calls.iter().enumerate().find_map(|(at, call)| {
-                    let problem = self.wrong_in(call).or_else(|| {
-                        let in_body = part == Part::Body;
-                        let thread = if in_body { self.thread_of(at) } else { ThreadId::MAIN };
-                        let current = &mut current[usize::from(thread.0)];
-                        self.out_of_place(call, in_body, current)
-                    })?;
-                    Some(Problem::of_call(part, at, problem))
-                });
-                in_calls.or_else(|| {
-                    let elsewhere = current.iter().any(|&device| device != DeviceId::FIRST);
-                    let problem = "body does not end in the context of the first GPU";
-                    (part == Part::Body && elsewhere).then(|| problem.to_owned().into())
-                })
+        let mut current = vec![DeviceId::FIRST; self.thread_count()];
+        let in_calls = self.first_in_calls(|part, at, call| {
+            let out_of_place = || match part {
+                Part::Setup => out_of_setup(call).map(str::to_owned),
+                Part::Body => {
+                    let thread = usize::from(self.thread_of(at).0);
+                    self.out_of_context(call, &mut current[thread])
+                }
+            };
+            self.wrong_in(call).or_else(out_of_place)
+        });
+        in_calls
+            .or_else(|| {
+                let elsewhere = current.iter().any(|&device| device != DeviceId::FIRST);
+                let problem = "body does not end in the context of the first GPU";
+                elsewhere.then(|| problem.to_owned().into())
             })
             .or_else(|| self.wrong_threads())
             .or_else(|| self.wrong_lifetime())
@@ -206,24 +203,11 @@ impl Program {
         })
     }
 
-    /// A call that cannot be where it is.
-    fn out_of_place(&self, call: &Call, in_body: bool, current: &mut DeviceId) -> Option<String> {
+    /// A call of the body that is made in the context of another GPU.
+    fn out_of_context(&self, call: &Call, current: &mut DeviceId) -> Option<String> {
         if let Some(device) = call.device().filter(|_| !call.only_waits()) {
             *current = device;
             return None;
-        }
-        if !in_body {
-            // The executor makes the set-up's calls in the context of their streams.
-            return match call.memory_change() {
-                _ if call.launched_calls().is_some() => {
-                    Some("launches a graph in the setup; only the body can".to_owned())
-                }
-                Some((_, MemoryChange::Free | MemoryChange::Unpin)) => Some(
-                    "frees or unpins memory in the setup; memory from the setup stays for all runs"
-                        .to_owned(),
-                ),
-                _ => None,
-            };
         }
         let of_stream = call.stream().map(|stream| self.device_of(stream));
         let DeviceId(device) = of_stream.or(call.device())?;
@@ -236,19 +220,15 @@ impl Program {
     /// created in.
     fn wrong_event(&self) -> Option<Problem> {
         let mut recorders: Vec<Option<DeviceId>> = vec![None; self.events];
-        let mut calls = self.parts().into_iter().flat_map(|(part, calls)| {
-            calls.iter().enumerate().map(move |(at, call)| (part, at, call))
-        });
-        calls.find_map(|(part, at, call)| {
+        self.first_in_calls(|_, _, call| {
             let event = call.recorded()?;
             let device = self.device_of(call.stream()?);
             let first = *recorders[event.0].get_or_insert(device);
             (first != device).then(|| {
                 let (event, here, there) = (event.0, device.0, first.0);
-                let what = format!(
+                format!(
                     "records event {event} on GPU {here}, but it is also recorded on GPU {there}"
-                );
-                Problem::of_call(part, at, what)
+                )
             })
         })
     }
@@ -291,6 +271,20 @@ impl Program {
                 is_empty.then(|| Problem::of_call(Part::Body, launch, what))
             })
         })
+    }
+}
+
+/// A call that the set-up cannot have. The executor makes its calls in the context of their
+/// streams.
+fn out_of_setup(call: &Call) -> Option<&'static str> {
+    match call.memory_change() {
+        _ if call.launched_calls().is_some() => {
+            Some("launches a graph in the setup; only the body can")
+        }
+        Some((_, MemoryChange::Free | MemoryChange::Unpin)) => {
+            Some("frees or unpins memory in the setup; memory from the setup stays for all runs")
+        }
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`super::contradictions`], lets none of them panic.
 
 use super::call::Call;
-use super::operands::{AllocationId, Place, Rows, Sides, Slice};
+use super::operands::{Allocation, AllocationId, Place, Rows, Sides, Slice};
 use super::problem::{Part, Problem};
 use super::step::{LibraryStep, Step};
 use super::value::Program;
@@ -32,11 +32,10 @@ impl Program {
         let declared = self.wrong_with_memory().or_else(|| self.wrong_with_streams());
         let declared = declared.map(Problem::from).or_else(|| self.wrong_kernels());
         declared.or_else(|| {
-            let dangling = self.parts().into_iter().find_map(|(part, calls)| {
-                calls.iter().enumerate().find_map(|(at, call)| {
-                    let problem = self.dangling(call, calls.len() - at - 1)?;
-                    Some(Problem::of_call(part, at, format!("uses {problem}")))
-                })
+            let dangling = self.first_in_calls(|part, at, call| {
+                let all = if part == Part::Setup { &self.setup } else { &self.body };
+                let problem = self.dangling(call, all.len() - at - 1)?;
+                Some(format!("uses {problem}"))
             });
             dangling.or_else(|| self.contradiction())
         })
@@ -46,16 +45,25 @@ impl Program {
         [(Part::Setup, &self.setup), (Part::Body, &self.body)]
     }
 
+    /// The first problem that a call has.
+    pub(super) fn first_in_calls(
+        &self,
+        mut problem: impl FnMut(Part, usize, &Call) -> Option<String>,
+    ) -> Option<Problem> {
+        self.parts().into_iter().find_map(|(part, calls)| {
+            calls.iter().enumerate().find_map(|(at, call)| {
+                problem(part, at, call).map(|what| Problem::of_call(part, at, what))
+            })
+        })
+    }
+
     fn wrong_with_memory(&self) -> Option<String> {
-        let mut sum = 0_u64;
-        for (at, allocation) in self.allocations.iter().enumerate() {
-            let bytes = allocation.bytes.get();
-            if bytes == 0 {
-                let name = &allocation.name;
-                return Some(format!("allocations[{at}], `{name}`, is empty"));
-            }
-            sum = sum.saturating_add(bytes);
+        if let Some(at) = self.allocations.iter().position(|one| one.bytes == Bytes::ZERO) {
+            let name = &self.allocations[at].name;
+            return Some(format!("allocations[{at}], `{name}`, is empty"));
         }
+        let bytes = self.allocations.iter().map(|allocation| allocation.bytes.get());
+        let sum = bytes.fold(0, u64::saturating_add);
         let most = Bytes::new(MOST_BYTES);
         (sum > MOST_BYTES).then(|| format!("its allocations exceed {most} in total"))
     }
@@ -118,53 +126,55 @@ impl Program {
         beyond("allocation", id.0, self.allocations.len())
     }
 
-    pub(super) fn no_bytes(&self, slice: &Slice) -> Option<String> {
+    fn no_bytes(&self, slice: &Slice) -> Option<String> {
         if let Some(problem) = self.no_allocation(slice.allocation) {
             return Some(problem);
         }
-        let (allocation, first) = (self.allocation(slice.allocation), slice.offset);
-        let (name, length) = (&allocation.name, slice.length);
-        let end = first.get().checked_add(length.get());
-        if end.is_none_or(|end| end > allocation.bytes.get()) {
-            let (from, bytes) = (first.get(), allocation.bytes);
+        let Allocation { name, bytes, .. } = self.allocation(slice.allocation);
+        let (from, length) = (slice.offset.get(), slice.length);
+        let end = from.checked_add(length.get());
+        if end.is_none_or(|end| end > bytes.get()) {
             return Some(format!(
                 "{length} starting at byte {from} of `{name}`, which has {bytes}"
             ));
         }
-        let first = first.get();
-        (length == Bytes::ZERO).then(|| format!("an empty range at byte {first} of `{name}`"))
+        (length == Bytes::ZERO).then(|| format!("an empty range at byte {from} of `{name}`"))
     }
 
     /// What of a kernel's memory is no row of `f32`.
     fn no_floats(&self, slice: &Slice) -> Option<String> {
-        let is_whole = |bytes: Bytes| bytes.get().is_multiple_of(4);
-        let (first, length) = (slice.offset, slice.length);
+        let (from, bytes) = (slice.offset.get(), slice.length.get());
         let name = &self.allocation(slice.allocation).name;
-        let (from, bytes) = (first.get(), length.get());
-        (!is_whole(first) || !is_whole(length))
+        let is_whole = from.is_multiple_of(4) && bytes.is_multiple_of(4);
+        (!is_whole)
             .then(|| format!("{bytes} bytes starting at byte {from} of `{name}`, but {WHOLE}"))
     }
 
+    /// What a step names that there is not, or what does not fit its kernel.
     fn no_step(&self, step: &Step) -> Option<String> {
+        let mut slices = step.slices();
         match step {
-            Step::Library(step) => self.no_library_step(step),
-            Step::Own(step) => self.no_own_step(step),
+            Step::Library(LibraryStep { inputs, kernel, .. })
+                if inputs.len() != kernel.inputs() =>
+            {
+                let (has, wants) = (inputs.len(), kernel.inputs());
+                Some(format!("{has} inputs for `{kernel}`, which takes {wants}"))
+            }
+            Step::Library(step) => slices
+                .find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)))
+                .or_else(|| no_kernel(step)),
+            Step::Own(step) => match self.kernels.get(step.kernel) {
+                Some(kernel) => {
+                    slices.find_map(|slice| self.no_bytes(slice)).or_else(|| step.problem(kernel))
+                }
+                None => beyond("kernel", step.kernel, self.kernels.len()),
+            },
         }
-    }
-
-    fn no_library_step(&self, step: &LibraryStep) -> Option<String> {
-        let (has, wants) = (step.inputs.len(), step.kernel.inputs());
-        if has != wants {
-            return Some(format!("{has} inputs for `{}`, which takes {wants}", step.kernel));
-        }
-        let problem =
-            step.slices().find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)));
-        problem.or_else(|| no_kernel(step))
     }
 }
 
 /// A name of one of `there` things, which are numbered, that is none of them.
-pub(super) fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
+fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
     (at >= there).then(|| format!("{kind} {at}, but the {there} {kind}s are numbered from 0"))
 }
 

@@ -1,7 +1,6 @@
 //! What a program says of kernels that are not of the library.
 
 use super::call::Call;
-use super::dangling::beyond;
 use super::problem::Problem;
 use super::step::{OwnStep, Step};
 use super::value::Program;
@@ -9,15 +8,6 @@ use crate::kernels::{CpuSide, GpuSide, OwnCost, OwnKernel};
 use std::collections::BTreeSet;
 
 impl Program {
-    /// What a step of a kernel that is not of the library names that there is not.
-    pub(super) fn no_own_step(&self, step: &OwnStep) -> Option<String> {
-        let Some(kernel) = self.kernels.get(step.kernel) else {
-            return beyond("kernel", step.kernel, self.kernels.len());
-        };
-        let bytes = step.slices().find_map(|slice| self.no_bytes(slice));
-        bytes.or_else(|| step.problem(kernel))
-    }
-
     /// What is wrong with the table of kernels.
     pub(super) fn wrong_kernels(&self) -> Option<Problem> {
         let mut names = BTreeSet::new();

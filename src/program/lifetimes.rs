@@ -25,23 +25,12 @@ enum State {
     /// Nothing has taken it yet.
     Absent,
     /// It is there: since a call, or since before the program.
-    There {
-        since: Option<At>,
-        in_stream: bool,
-    },
-    Freed {
-        by: At,
-    },
+    There { since: Option<At>, in_stream: bool },
+    /// A call has given it back.
+    Freed { by: At },
 }
 
 impl State {
-    const fn since(self) -> Option<At> {
-        match self {
-            Self::There { since, .. } => since,
-            Self::Absent | Self::Freed { .. } => None,
-        }
-    }
-
     const fn is_there(self) -> bool {
         matches!(self, Self::There { .. })
     }
@@ -78,44 +67,41 @@ impl Program {
 
     /// Follows one call, and finds what is wrong with it.
     fn live_through(&self, call: &Call, at: At, lives: &mut [Life]) -> Option<Problem> {
-        let says = |what: String| Some(Problem::from(what));
         let Some((id, change)) = call.memory_change() else { return self.absent(call, lives) };
         let (life, name) = (&mut lives[id.0], self.name(id));
         let in_stream = call.stream().is_some();
-        match change {
-            MemoryChange::Allocate => {
-                if life.state.is_there() {
-                    let what = format!("allocates `{name}`, which is already allocated");
-                    return says(what).map(|one| one.and(life.state.since(), "allocated"));
-                }
-                life.state = State::There { since: Some(at), in_stream };
-                None
+        let (what, other, label) = match (change, life.state) {
+            (MemoryChange::Allocate, State::There { since, .. }) => {
+                (format!("allocates `{name}`, which is already allocated"), since, "allocated")
             }
-            MemoryChange::Free => {
+            (MemoryChange::Unpin, _) if life.pinned_by.is_none() => {
+                let what = format!("unpins `{name}`, which no earlier call has pinned");
+                (what, life.unpinned_by, "unpinned")
+            }
+            (MemoryChange::Pin, _) if life.pinned_by.is_some() => {
+                (format!("pins `{name}`, which is already pinned"), life.pinned_by, "pinned")
+            }
+            (MemoryChange::Free, _) => {
                 let problem = self.wrong_free(id, in_stream, life);
                 life.state = State::Freed { by: at };
-                problem
+                return problem;
             }
-            MemoryChange::Unpin if life.pinned_by.is_none() => {
-                let what = format!("unpins `{name}`, which no earlier call has pinned");
-                says(what).map(|one| one.and(life.unpinned_by, "unpinned"))
+            (MemoryChange::Allocate, _) => {
+                life.state = State::There { since: Some(at), in_stream };
+                return None;
             }
-            MemoryChange::Pin if life.pinned_by.is_some() => {
-                let what = format!("pins `{name}`, which is already pinned");
-                says(what).map(|one| one.and(life.pinned_by, "pinned"))
-            }
-            _ if !life.state.is_there() => self.absent(call, lives),
-            MemoryChange::Pin => {
+            (_, State::Absent | State::Freed { .. }) => return self.absent(call, lives),
+            (MemoryChange::Pin, _) => {
                 life.pinned_by = Some(at);
-                None
+                return None;
             }
-            MemoryChange::Unpin => {
-                life.pinned_by = None;
-                life.unpinned_by = Some(at);
-                None
+            (MemoryChange::Unpin, _) => {
+                (life.pinned_by, life.unpinned_by) = (None, Some(at));
+                return None;
             }
-            MemoryChange::Renew => None,
-        }
+            (MemoryChange::Renew, _) => return None,
+        };
+        Some(Problem::from(what).and(other, label))
     }
 
     /// What a call uses of memory that is not there.
@@ -133,31 +119,30 @@ impl Program {
 
     fn wrong_free(&self, id: AllocationId, in_stream: bool, life: &Life) -> Option<Problem> {
         let name = self.name(id);
-        let problem = |what: String| Some(Problem::from(what));
-        if self.allocation(id).holds.is_some() {
-            return problem(format!("frees `{name}`, a buffer of the scenario"));
-        }
-        match life.state {
+        let (what, other, label) = match life.state {
+            _ if self.allocation(id).holds.is_some() => {
+                return Some(format!("frees `{name}`, a buffer of the scenario").into());
+            }
             State::Absent => {
-                problem(format!("frees `{name}`, which no earlier call has allocated"))
+                return Some(format!("frees `{name}`, which no earlier call has allocated").into());
             }
-            State::Freed { by } => problem(format!("frees `{name}`, which is already freed"))
-                .map(|one| one.and(Some(by), "freed")),
+            State::Freed { by } => {
+                (format!("frees `{name}`, which is already freed"), Some(by), "freed")
+            }
             State::There { .. } if life.pinned_by.is_some() => {
-                problem(format!("frees `{name}` while it is pinned"))
-                    .map(|one| one.and(life.pinned_by, "pinned"))
+                (format!("frees `{name}` while it is pinned"), life.pinned_by, "pinned")
             }
-            State::There { since, in_stream: taken } if taken != in_stream => {
-                let [how, other] = if taken {
-                    ["in a stream", "outside one"]
-                } else {
-                    ["outside a stream", "in one"]
-                };
-                problem(format!("`{name}` is allocated {how} but freed {other}"))
-                    .map(|one| one.and(since, "allocated"))
+            State::There { since, in_stream: true } if !in_stream => {
+                let what = format!("`{name}` is allocated in a stream but freed outside one");
+                (what, since, "allocated")
             }
-            State::There { .. } => None,
-        }
+            State::There { since, in_stream: false } if in_stream => {
+                let what = format!("`{name}` is allocated outside a stream but freed in one");
+                (what, since, "allocated")
+            }
+            State::There { .. } => return None,
+        };
+        Some(Problem::from(what).and(other, label))
     }
 
     /// What the device does with memory that some call pins, while it is not pinned.

@@ -55,11 +55,8 @@ impl Step {
     }
 
     /// Device memory in which a reduction combines its blocks.
-    pub const fn workspace(&self) -> Option<&Slice> {
-        match self {
-            Self::Library(step) => step.workspace.as_ref(),
-            Self::Own(_) => None,
-        }
+    pub fn workspace(&self) -> Option<&Slice> {
+        self.library()?.workspace.as_ref()
     }
 
     /// All memory that it uses: what it reads, what it writes, and its workspace.
@@ -85,12 +82,6 @@ impl Step {
 impl From<LibraryStep> for Step {
     fn from(step: LibraryStep) -> Self {
         Self::Library(step)
-    }
-}
-
-impl From<OwnStep> for Step {
-    fn from(step: OwnStep) -> Self {
-        Self::Own(step)
     }
 }
 

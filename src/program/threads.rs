@@ -7,8 +7,6 @@
 //! use one stream or one event if it is known which of them comes first: the order of the body is
 //! then the order of every run. Threads but the main one are numbered by their first calls.
 
-use super::call::Call;
-use super::graph::Graph;
 use super::operands::{Awaited, EventId, ThreadId};
 use super::order::Order;
 use super::problem::{Part, Problem};
@@ -48,29 +46,29 @@ impl Program {
             }
             next = next.max(thread.0);
         }
-        let waits = |call: &Call| matches!(call.awaited(), Some(Awaited::Thread(_)));
-        if let Some(at) = self.setup.iter().position(waits) {
-            let what = "waits for a thread in the setup, which only the main thread runs";
-            return Some(Problem::of_call(Part::Setup, at, what));
-        }
-        let wrong_wait = self.body.iter().enumerate().find_map(|(at, call)| {
+        let wrong_wait = self.first_in_calls(|part, at, call| {
             let Some(Awaited::Thread(awaited)) = call.awaited() else { return None };
-            if usize::from(awaited.0) >= self.thread_count() {
-                let what = format!("waits for host thread {}, which makes no calls", awaited.0);
-                return Some(Problem::of_call(Part::Body, at, what));
-            }
-            let itself = awaited == self.thread_of(at);
-            itself.then(|| Problem::of_call(Part::Body, at, "is made by the thread it waits for"))
+            let what = match part {
+                Part::Setup => "waits for a thread in the setup, which only the main thread runs",
+                Part::Body if usize::from(awaited.0) >= threads => {
+                    return Some(format!(
+                        "waits for host thread {}, which makes no calls",
+                        awaited.0
+                    ));
+                }
+                Part::Body if awaited == self.thread_of(at) => "is made by the thread it waits for",
+                Part::Body => return None,
+            };
+            Some(what.to_owned())
         });
-        wrong_wait.or_else(|| self.graphs().find_map(|graph| self.wrong_capture(&graph)))
-    }
-
-    /// A call of a graph that another thread makes than the launch.
-    fn wrong_capture(&self, graph: &Graph) -> Option<Problem> {
-        let launching = self.thread_of(graph.launch);
-        let at = graph.calls.clone().find(|&at| self.thread_of(at) != launching)?;
-        let what = "is in a graph launched by another host thread";
-        Some(Problem::of_call(Part::Body, at, what))
+        wrong_wait.or_else(|| {
+            self.graphs().find_map(|mut graph| {
+                let launching = self.thread_of(graph.launch);
+                let at = graph.calls.find(|&at| self.thread_of(at) != launching)?;
+                let what = "is in a graph launched by another host thread";
+                Some(Problem::of_call(Part::Body, at, what))
+            })
+        })
     }
 }
 

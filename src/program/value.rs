@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// A complete program: set-up once, body as often as wanted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// What the program is called. It says nothing of what the program does.

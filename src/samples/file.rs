@@ -3,6 +3,7 @@
 use super::error::{FORMAT, SamplesError};
 use super::{Condition, Measurement, Provenance, Samples, Trial, plausible, table};
 use crate::files::{self, Place};
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -119,14 +120,14 @@ impl Samples {
         let Some(first) = text.split_inclusive('\n').next() else {
             return Err(SamplesError::Empty { path: name });
         };
-        let bad = |fault: Fault| fault.in_line(&name, 1, first);
-        let version: Versioned = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
+        let bad = |error| bad_line(&name, 1, first, &error);
+        let version: Versioned = serde_json::from_str(first).map_err(bad)?;
         if version.hallway_samples != FORMAT {
             return Err(SamplesError::Format { path: name, found: version.hallway_samples });
         }
-        let header: Header = serde_json::from_str(first).map_err(|e| bad(e.into()))?;
+        let header: Header = serde_json::from_str(first).map_err(bad)?;
         if let Some((_, problem)) = header.machine.problem() {
-            return Err(bad(Fault::Content(problem)));
+            return Err(bad(serde_json::Error::custom(problem)));
         }
         let mut samples = Self::none(header.machine);
         samples.take_lines(&name, text, files::is_partial(path))?;
@@ -149,7 +150,7 @@ impl Samples {
                 Ok(()) => {}
                 // Its end is missing: so is that of the file.
                 Err(_) if !line.ends_with('\n') => break None,
-                Err(fault) => return Err(fault.in_line(name, before + 1, line)),
+                Err(error) => return Err(bad_line(name, before + 1, line, &error)),
             }
         };
         match end {
@@ -178,17 +179,17 @@ impl Samples {
     }
 
     /// Takes in what a line has: a measurement, unless it has a key that only others have.
-    fn take_in(&mut self, line: &str) -> Result<(), Fault> {
+    fn take_in(&mut self, line: &str) -> serde_json::Result<()> {
         if line.contains("\"scenario\"") {
             let trial: Trial = serde_json::from_str(line)?;
-            plausible::trial(&trial)?;
+            plausible::trial(&trial).map_err(serde_json::Error::custom)?;
             self.trials.push(trial);
         } else if line.contains("\"condition\"") {
             let Moment { condition } = serde_json::from_str(line)?;
             self.conditions.push(condition);
         } else {
             let one: Measurement = serde_json::from_str(line)?;
-            plausible::measurement(&one)?;
+            plausible::measurement(&one).map_err(serde_json::Error::custom)?;
             self.measurements.push(one);
         }
         Ok(())
@@ -196,29 +197,7 @@ impl Samples {
 }
 
 /// What is wrong with a line.
-enum Fault {
-    Json(serde_json::Error),
-    Content(String),
-}
-
-impl From<serde_json::Error> for Fault {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Json(error)
-    }
-}
-
-impl From<String> for Fault {
-    fn from(problem: String) -> Self {
-        Self::Content(problem)
-    }
-}
-
-impl Fault {
-    fn in_line(self, path: &str, line: usize, text: &str) -> SamplesError {
-        let (column, problem) = match self {
-            Self::Json(error) => (Place::of_json(text, &error).column, files::json_problem(&error)),
-            Self::Content(problem) => (1, problem),
-        };
-        SamplesError::Line { path: path.to_owned(), place: Place { line, column }, problem }
-    }
+fn bad_line(path: &str, line: usize, text: &str, error: &serde_json::Error) -> SamplesError {
+    let place = Place { line, ..Place::of_json(text, error) };
+    SamplesError::Line { path: path.to_owned(), place, problem: files::json_problem(error) }
 }

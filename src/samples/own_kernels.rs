@@ -39,10 +39,7 @@ pub enum OwnRun {
 impl OwnRun {
     pub(super) fn definition(&self) -> Definition {
         match self {
-            Self::Kernel { elements, .. } => {
-                Definition::new(Work::Device).size("elements", *elements)
-            }
-            Self::Library { elements, .. } => {
+            Self::Kernel { elements, .. } | Self::Library { elements, .. } => {
                 Definition::new(Work::Device).size("elements", *elements)
             }
             Self::Twin { elements, .. } | Self::Command { elements, .. } => {

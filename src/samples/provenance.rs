@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 /// More than any machine has, by far: a larger number is a slip, and would be computed with.
 const MOST_MULTIPROCESSORS: u64 = 10_000;
-/// Threads, blocks, registers or bytes.
-const MOST_OF_A_MULTIPROCESSOR: u64 = 1 << 30;
+/// Threads, blocks, registers or bytes of a multiprocessor.
+const MOST_IN_ONE: u64 = 1 << 30;
 const MOST_COPY_ENGINES: u64 = 1_000;
 pub(super) const MOST_GPUS: u64 = 1_000;
 /// Bytes or elements of anything.
@@ -100,14 +100,10 @@ impl Provenance {
         let memory = self.device_memory_bytes.get();
         let limits = self.multiprocessor;
         let counts = [
-            ("multiprocessor.threads", u64::from(limits.threads), 1..=MOST_OF_A_MULTIPROCESSOR),
-            ("multiprocessor.blocks", u64::from(limits.blocks), 1..=MOST_OF_A_MULTIPROCESSOR),
-            ("multiprocessor.registers", u64::from(limits.registers), 1..=MOST_OF_A_MULTIPROCESSOR),
-            (
-                "multiprocessor.shared_bytes",
-                u64::from(limits.shared_bytes),
-                1..=MOST_OF_A_MULTIPROCESSOR,
-            ),
+            ("multiprocessor.threads", u64::from(limits.threads), 1..=MOST_IN_ONE),
+            ("multiprocessor.blocks", u64::from(limits.blocks), 1..=MOST_IN_ONE),
+            ("multiprocessor.registers", u64::from(limits.registers), 1..=MOST_IN_ONE),
+            ("multiprocessor.shared_bytes", u64::from(limits.shared_bytes), 1..=MOST_IN_ONE),
             ("multiprocessors", u64::from(self.multiprocessors), 1..=MOST_MULTIPROCESSORS),
             ("copy_engines", u64::from(self.copy_engines), least..=MOST_COPY_ENGINES),
             ("cpu_threads", self.cpu_threads as u64, least..=MOST_CPU_THREADS),

@@ -1,6 +1,5 @@
 //! From the raw scenario to the checked workload. Each function checks one rule.
 
-use super::defined::check_needed;
 use super::error::{Faults, ScenarioError};
 use super::key::Key;
 use super::process::process;
@@ -12,12 +11,12 @@ use super::task::Scope;
 use super::words::{FamilyName, PlanMemory};
 use super::workload::too_large;
 use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload, graph};
-use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, unknown};
+use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, one_of};
 use crate::kernels::OwnCost;
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
 use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
 use crate::program::{Call, Place, Program};
-use crate::units::{Bytes, Instant, Span};
+use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -116,23 +115,22 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let scope = Scope { raw_buffers, buffers: buffers_there, ids: &ids, tasks, declared };
     let tasks = faults.keep_all(raw.tasks.iter().map(|raw| scope.task(raw)));
     let tasks = tasks.filter(|_| has_all_tasks)?;
-    let kernels = kernels.filter(|_| has_all_programs)?;
-    let programs = programs(&raw, &buffers, batches, &kernels, faults)?;
+    let kernels = kernels.as_ref().filter(|_| has_all_programs)?;
+    let named: Vec<NamedBuffer> = buffers.iter().map(|buffer| named(buffer, batches)).collect();
+    let programs = raw.programs.iter().map(|raw| expand(raw, &named, kernels));
+    let programs = faults.keep_all(programs)?;
     if tasks.is_empty() && programs.is_empty() {
-        faults.note(Fault::new(
-            format!("the scenario `{}` has no tasks and no programs", raw.name),
-            raw.name.span(),
-            "computes nothing",
-            "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
-             `[[program]]` with `name` and `calls`",
-        ));
+        let message = format!("the scenario `{}` has no tasks and no programs", raw.name);
+        let help = "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
+                    `[[program]]` with `name` and `calls`";
+        faults.note(Fault::new(message, raw.name.span(), "computes nothing", help));
     }
     graph::check_flow(&raw, &buffers, &tasks, &programs, faults);
     if !faults.is_empty() {
         return None;
     }
     let tasks = faults.keep(graph::in_order(&tasks, &raw))?;
-    faults.keep(check_needed(&raw, &buffers, &tasks))?;
+    faults.keep(scope.check_needed(&tasks))?;
     let workload = Workload {
         tasks,
         limits,
@@ -152,25 +150,14 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     faults.keep(check_length(&raw, &workload)).map(|()| workload)
 }
 
-/// The programs over the buffers.
-fn programs(
-    raw: &RawScenario,
-    buffers: &[Buffer],
-    batches: u64,
-    kernels: &[Arc<DeclaredKernel>],
-    faults: &mut Faults,
-) -> Option<Vec<Program>> {
-    let named = |buffer: &Buffer| NamedBuffer {
-        name: buffer.name.clone(),
-        bytes: buffer.bytes(batches),
-        place: match buffer.home {
-            Home::Host(memory) => Some(Place::Host(memory)),
-            Home::Device => Some(Place::FIRST_DEVICE),
-            Home::Scratch => None,
-        },
+/// A buffer as programs see it.
+fn named(buffer: &Buffer, batches: u64) -> NamedBuffer {
+    let place = match buffer.home {
+        Home::Host(memory) => Some(Place::Host(memory)),
+        Home::Device => Some(Place::FIRST_DEVICE),
+        Home::Scratch => None,
     };
-    let named: Vec<NamedBuffer> = buffers.iter().map(named).collect();
-    faults.keep_all(raw.programs.iter().map(|raw| expand(raw, &named, kernels)))
+    NamedBuffer { name: buffer.name.clone(), bytes: buffer.bytes(batches), place }
 }
 
 /// What programs are said to leave, by their names.
@@ -184,27 +171,19 @@ fn results(raw: &RawScenario) -> BTreeMap<String, String> {
 
 fn name(name: &Spanned<String>) -> Result<(), Fault> {
     let Some(problem) = name_problem(name.get_ref()) else { return Ok(()) };
-    Err(Fault::new(
-        format!("`name` {problem}"),
-        name.span(),
-        "not a name",
-        format!(
-            "use 1 to {LONGEST_NAME} printable characters without slashes, such as \
-             \"image-batches\""
-        ),
-    ))
+    let help = format!(
+        "use 1 to {LONGEST_NAME} printable characters without slashes, such as \"image-batches\""
+    );
+    Err(Fault::new(format!("`name` {problem}"), name.span(), "not a name", help))
 }
 
 /// A question is shown on terminals and in pictures.
 fn question(question: &Spanned<String>) -> Result<(), Fault> {
     let Some(character) = files::unprintable(question.get_ref()) else { return Ok(()) };
     let code = files::code_point(character);
-    Err(Fault::new(
-        format!("`question` contains the unprintable character {code}"),
-        question.span(),
-        "unprintable",
-        "write a single line of printable characters",
-    ))
+    let message = format!("`question` contains the unprintable character {code}");
+    let help = "write a single line of printable characters";
+    Err(Fault::new(message, question.span(), "unprintable", help))
 }
 
 /// Checks names, and gives each its index in the file.
@@ -270,16 +249,14 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let Some(at) = too_large(buffers, batches) else { return Ok(()) };
     let (raw, buffer) = (&raw[at], &buffers[at]);
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
-    Err(Fault::new(
-        format!(
-            "with the `elements` of buffer `{}`, the batches of all buffers together are larger \
-             than any memory",
-            buffer.name
-        ),
-        raw.elements.span(),
-        format!("x {each} bytes x {batches} batches"),
-        "use fewer `elements` or fewer `batches`",
-    ))
+    let message = format!(
+        "with the `elements` of buffer `{}`, the batches of all buffers together are larger than \
+         any memory",
+        buffer.name
+    );
+    let label = format!("x {each} bytes x {batches} batches");
+    let help = "use fewer `elements` or fewer `batches`";
+    Err(Fault::new(message, raw.elements.span(), label, help))
 }
 
 /// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to
@@ -310,46 +287,29 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
 }
 
 fn limits(raw: &RawLimits, faults: &mut Faults) -> Limits {
-    let threads = raw.cpu_threads.as_ref();
-    let threads =
-        threads.map(|threads| threads.within("`cpu_threads`", 1..=MOST_CPU_THREADS as i64));
-    let threads = threads.and_then(|threads| faults.keep(threads));
-    let mut of = |key, text: &Option<_>| faults.keep(memory(key, text.as_ref())).flatten();
+    let threads = raw.cpu_threads.as_ref().and_then(|threads| {
+        faults.keep(threads.within("`cpu_threads`", 1..=MOST_CPU_THREADS as i64))
+    });
+    let help = "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB";
+    let mut memory = |before: &str, text: &Option<Spanned<String>>| {
+        faults.keep(text.as_ref()?.parsed(before, "not an amount of memory", help))
+    };
     Limits {
-        device_memory: of("device_memory", &raw.device_memory),
-        pinned_memory: of("pinned_memory", &raw.pinned_memory),
+        device_memory: memory("`device_memory`: ", &raw.device_memory),
+        pinned_memory: memory("`pinned_memory`: ", &raw.pinned_memory),
         cpu_threads: threads.and_then(|threads| usize::try_from(threads).ok()),
     }
 }
 
-fn memory(key: &str, text: Option<&Spanned<String>>) -> Result<Option<Bytes>, Fault> {
-    let Some(text) = text else { return Ok(None) };
-    text.get_ref().parse().map(Some).map_err(|error| {
-        Fault::new(
-            format!("`{key}`: {error}"),
-            text.span(),
-            "not an amount of memory",
-            "write a number and a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
-        )
-    })
-}
-
 fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
-    let family = |name: &Spanned<String>| {
-        let all = FamilyName::ALL.map(FamilyName::name);
-        let fault = || unknown("family", name.get_ref(), name.span(), &all);
-        FamilyName::from_name(name.get_ref()).ok_or_else(fault)
-    };
-    let families = raw.families.iter().filter_map(|name| faults.keep(family(name))).collect();
-    let chunks = raw.chunks.iter();
-    let chunks = chunks.map(|chunks| faults.keep(count("a number of `chunks`", Some(chunks))));
-    let memory = |name: &Spanned<String>| {
-        let all = PlanMemory::ALL.map(PlanMemory::name);
-        let fault = || unknown("kind of memory", name.get_ref(), name.span(), &all);
-        PlanMemory::from_name(name.get_ref()).ok_or_else(fault)
-    };
-    let chunks = chunks.flatten().flatten().collect();
-    let memory = raw.memory.iter().filter_map(|name| faults.keep(memory(name))).collect();
+    let families = FamilyName::ALL.map(|family| (family.name(), family));
+    let family = |name: &Spanned<String>| faults.keep(one_of("family", name, &families));
+    let families = raw.families.iter().filter_map(family).collect();
+    let chunks = |raw| faults.keep(count("a number of `chunks`", Some(raw))).flatten();
+    let chunks = raw.chunks.iter().filter_map(chunks).collect();
+    let memories = PlanMemory::ALL.map(|memory| (memory.name(), memory));
+    let memory = |name: &Spanned<String>| faults.keep(one_of("kind of memory", name, &memories));
+    let memory = raw.memory.iter().filter_map(memory).collect();
     PlanChoice { families, chunks, memory }
 }
 

@@ -3,8 +3,8 @@
 //! What is not needed of an input does not cross, so on a GPU its place holds anything. A result of
 //! that may be computed, but nobody may ask for it.
 
-use super::raw::RawScenario;
-use super::{Buffer, Home, Needed, Task, TaskKernel};
+use super::task::Scope;
+use super::{Home, Needed, Task, TaskKernel};
 use crate::files::{Fault, Spanned};
 use crate::kernels::Shape;
 use crate::program::BufferId;
@@ -20,78 +20,99 @@ struct Defined {
     lacking: Option<BufferId>,
 }
 
-/// # Errors
-/// If `needed` says of a buffer what cannot be, or of an input less than its tasks use.
-pub(super) fn check_needed(
-    raw: &RawScenario,
-    buffers: &[Buffer],
-    tasks: &[Task],
-) -> Result<(), Fault> {
-    if buffers.iter().all(|buffer| buffer.needed.is_none()) {
-        return Ok(());
-    }
-    let is_written = |id: usize| tasks.iter().any(|task| task.writes.contains(&BufferId(id)));
-    let is_read = |id: usize| tasks.iter().any(|task| task.reads.contains(&BufferId(id)));
-    let mut defined = Vec::new();
-    for (id, buffer) in buffers.iter().enumerate() {
-        let in_place = |task: &Task| task.uses_in_place(BufferId(id));
-        if !is_written(id) && !is_read(id) && buffer.needed.is_some() {
-            let help = "remove it: a program spells out what it copies";
-            return Err(fault(raw, id, "has no effect, because no task uses the buffer", help));
+impl Scope<'_> {
+    /// # Errors
+    /// If `needed` says of a buffer what cannot be, or of an input less than its tasks use.
+    pub(super) fn check_needed(&self, tasks: &[Task]) -> Result<(), Fault> {
+        if self.buffers.iter().all(|buffer| buffer.needed.is_none()) {
+            return Ok(());
         }
-        if buffer.needed.is_some() && tasks.iter().any(in_place) {
-            let help = "let the task write to another buffer, and set `needed` for each";
-            let problem = "is ambiguous, because a task updates the buffer in place";
-            return Err(fault(raw, id, problem, help));
+        let mut defined = Vec::new();
+        for (at, buffer) in self.buffers.iter().enumerate() {
+            let id = BufferId(at);
+            let is_written = tasks.iter().any(|task| task.writes.contains(&id));
+            if buffer.needed.is_some() && !tasks.iter().any(|task| task.uses(id)) {
+                let help = "remove it: a program spells out what it copies";
+                return Err(self.wrong(id, "has no effect, because no task uses the buffer", help));
+            }
+            if buffer.needed.is_some() && tasks.iter().any(|task| task.uses_in_place(id)) {
+                let help = "let the task write to another buffer, and set `needed` for each";
+                let problem = "is ambiguous, because a task updates the buffer in place";
+                return Err(self.wrong(id, problem, help));
+            }
+            let needed = buffer.needed.filter(|_| !is_written);
+            defined.push(Defined {
+                ranges: needed.unwrap_or_else(|| (0..buffer.elements).into()).ranges().collect(),
+                lacking: needed.map(|_| id),
+            });
         }
-        let needed = buffer.needed.filter(|_| !is_written(id));
-        defined.push(Defined {
-            ranges: needed.unwrap_or_else(|| (0..buffer.elements).into()).ranges().collect(),
-            lacking: needed.map(|_| BufferId(id)),
-        });
-    }
-    for task in tasks {
-        let found = computed(raw, buffers, task, &defined)?;
-        for (&write, found) in task.writes.iter().zip(found) {
-            check_result(raw, buffers, write, task, &found)?;
-            defined[write.0] = found;
+        for task in tasks {
+            let found = self.computed(task, &defined)?;
+            for (&write, found) in task.writes.iter().zip(found) {
+                self.check_result(write, task, &found)?;
+                defined[write.0] = found;
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// What a task's results have that can be relied upon.
-fn computed(
-    raw: &RawScenario,
-    buffers: &[Buffer],
-    task: &Task,
-    defined: &[Defined],
-) -> Result<Vec<Defined>, Fault> {
-    let length = buffers[task.output().0].elements;
-    let whole = |id: &BufferId| Defined { ranges: all(buffers[id.0].elements), lacking: None };
-    let is_map = task.kernel.can_be_cut() && task.kernel.shape() == Shape::Map;
-    let mut found = Defined { ranges: all(length), lacking: None };
-    for (input, read) in task.reads.iter().enumerate() {
-        let Defined { ranges, lacking: Some(lacking) } = &defined[read.0] else { continue };
-        let is_own = matches!(task.kernel, TaskKernel::Own(_));
-        if is_own && (task.reads_whole(input) || !is_map) {
-            // The kernel knows which of it to use.
-            continue;
+    /// What a task's results have that can be relied upon.
+    fn computed(&self, task: &Task, defined: &[Defined]) -> Result<Vec<Defined>, Fault> {
+        let length = self.buffers[task.output().0].elements;
+        let ranges = |elements| std::iter::once(0..elements).collect();
+        let all = |elements| Defined { ranges: ranges(elements), lacking: None };
+        let is_map = task.kernel.can_be_cut() && task.kernel.shape() == Shape::Map;
+        let mut found = all(length);
+        for (input, read) in task.reads.iter().enumerate() {
+            let Defined { ranges, lacking: Some(lacking) } = &defined[read.0] else { continue };
+            let is_own = matches!(task.kernel, TaskKernel::Own(_));
+            if is_own && (task.reads_whole(input) || !is_map) {
+                // The kernel knows which of it to use.
+                continue;
+            }
+            if task.reads_whole(input) || !is_map {
+                let problem =
+                    format!("is only a part, but task `{}` uses the whole buffer", task.name);
+                return Err(self.wrong(*lacking, &problem, "remove `needed`"));
+            }
+            let narrowed = |range| narrowed(range, &task.kernel, task.halo(), length);
+            let inner: Ranges = ranges.iter().filter_map(narrowed).collect();
+            found.ranges = common(&found.ranges, &inner);
+            found.lacking = Some(*lacking);
         }
-        if task.reads_whole(input) || !is_map {
-            let problem = format!("is only a part, but task `{}` uses the whole buffer", task.name);
-            let help = "remove `needed`";
-            return Err(fault(raw, lacking.0, &problem, help));
-        }
-        let inner =
-            ranges.iter().filter_map(|range| narrowed(range, &task.kernel, task.halo(), length));
-        found.ranges = common(&found.ranges, &inner.collect::<Ranges>());
-        found.lacking = Some(*lacking);
+        Ok(match is_map {
+            true => vec![found; task.writes.len()],
+            false => task.writes.iter().map(|id| all(self.buffers[id.0].elements)).collect(),
+        })
     }
-    Ok(match is_map {
-        true => task.writes.iter().map(|_| found.clone()).collect(),
-        false => task.writes.iter().map(whole).collect(),
-    })
+
+    /// What the host needs of a result is among what is defined of it.
+    fn check_result(&self, id: BufferId, task: &Task, found: &Defined) -> Result<(), Fault> {
+        let buffer = &self.buffers[id.0];
+        let Some(lacking) = found.lacking.filter(|_| buffer.home != Home::Scratch) else {
+            return Ok(());
+        };
+        let needed = buffer.needed.unwrap_or_else(|| Needed::from(0..buffer.elements));
+        let needed: Ranges = needed.ranges().collect();
+        if elements(&common(&needed, &found.ranges)) == elements(&needed) {
+            return Ok(());
+        }
+        let (result, task) = (&buffer.name, &task.name);
+        let problem = format!(
+            "is too small: task `{task}` needs more of it to compute what is needed of `{result}`"
+        );
+        let help =
+            format!("reduce `needed` of `{result}`, or add the elements that it depends on here");
+        let needed_here = self.raw_buffers[id.0].name.span();
+        Err(self.wrong(lacking, &problem, &help).and(needed_here, "needed here"))
+    }
+
+    fn wrong(&self, BufferId(id): BufferId, problem: &str, help: &str) -> Fault {
+        let buffer = &self.raw_buffers[id];
+        let span = buffer.needed.as_ref().map_or(buffer.name.span(), Spanned::span);
+        let message = format!("`needed` of buffer `{}` {problem}", buffer.name);
+        Fault::new(message, span, "this part", help)
+    }
 }
 
 /// The results of a range: whole groups of elements, without those near an end that depend on what
@@ -118,45 +139,6 @@ fn common(one: &Ranges, other: &Ranges) -> Ranges {
     found
 }
 
-/// What the host needs of a result is among what is defined of it.
-fn check_result(
-    raw: &RawScenario,
-    buffers: &[Buffer],
-    id: BufferId,
-    task: &Task,
-    found: &Defined,
-) -> Result<(), Fault> {
-    let Some(lacking) = found.lacking else { return Ok(()) };
-    let buffer = &buffers[id.0];
-    if buffer.home == Home::Scratch {
-        return Ok(());
-    }
-    let needed = buffer.needed.unwrap_or_else(|| Needed::from(0..buffer.elements));
-    let needed: Ranges = needed.ranges().collect();
-    if elements(&common(&needed, &found.ranges)) == elements(&needed) {
-        return Ok(());
-    }
-    let (result, task) = (&buffer.name, &task.name);
-    let problem = format!(
-        "is too small: task `{task}` needs more of it to compute what is needed of `{result}`"
-    );
-    let help =
-        format!("reduce `needed` of `{result}`, or add the elements that it depends on here");
-    Err(fault(raw, lacking.0, &problem, &help).and(raw.buffers[id.0].name.span(), "needed here"))
-}
-
-/// All of so many elements.
-fn all(elements: u64) -> Ranges {
-    std::iter::once(0..elements).collect()
-}
-
 fn elements(ranges: &Ranges) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
-}
-
-fn fault(raw: &RawScenario, id: usize, problem: &str, help: &str) -> Fault {
-    let buffer = &raw.buffers[id];
-    let span = buffer.needed.as_ref().map_or(buffer.name.span(), Spanned::span);
-    let message = format!("`needed` of buffer `{}` {problem}", buffer.name);
-    Fault::new(message, span, "this part", help)
 }

@@ -4,14 +4,11 @@
 //! A task that works in place does not wait for itself.
 
 use super::error::Faults;
-use super::raw::RawScenario;
+use super::raw::{RawScenario, RawTask};
 use super::{Buffer, Home, Task, TaskId};
-use crate::files::Fault;
+use crate::files::{Fault, Spanned, in_backquotes};
 use crate::program::{BufferId, Program};
-use petgraph::Direction::{Incoming, Outgoing};
-use petgraph::graph::{DiGraph, NodeIndex};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tasks that use a buffer, by their index in the file.
 #[derive(Debug, Default, Clone)]
@@ -60,14 +57,12 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
                 faults.note(written_and_shared(raw, write.0, place));
             }
             let Some(first) = uses[write.0].writer.replace(place) else { continue };
-            let (one, other) = (&tasks[first].name, &task.name);
-            let fault = Fault::new(
-                format!("tasks `{one}` and `{other}` write the same buffer"),
-                raw.tasks[place].writes.span(),
-                "also written here",
-                "give each task its own buffer in `writes`",
-            );
-            faults.note(fault.and(raw.tasks[first].writes.span(), "first written here"));
+            let (one, other) = (&raw.tasks[first], &raw.tasks[place]);
+            let message =
+                format!("tasks `{}` and `{}` write the same buffer", one.name, other.name);
+            let help = "give each task its own buffer in `writes`";
+            let fault = Fault::new(message, other.writes.span(), "also written here", help);
+            faults.note(fault.and(one.writes.span(), "first written here"));
         }
         for read in &task.reads {
             uses[read.0].readers.push(place);
@@ -78,7 +73,7 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
 
 fn written_and_shared(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
     let (buffer, task) = (&raw.buffers[buffer], &raw.tasks[writer]);
-    let shared = buffer.shared.as_ref().map_or(buffer.name.span(), crate::files::Spanned::span);
+    let shared = buffer.shared.as_ref().map_or(buffer.name.span(), Spanned::span);
     let message =
         format!("task `{}` writes `{}`, which is shared by all batches", task.name, buffer.name);
     let help = "remove `shared` so that each batch has its own, or write to another buffer";
@@ -87,12 +82,8 @@ fn written_and_shared(raw: &RawScenario, buffer: usize, writer: usize) -> Fault 
 
 fn unused(raw: &RawScenario, buffer: usize) -> Fault {
     let name = &raw.buffers[buffer].name;
-    Fault::new(
-        format!("no task uses buffer `{name}`"),
-        name.span(),
-        "never used",
-        "remove it, or name it in the `reads` or `writes` of a task",
-    )
+    let help = "remove it, or name it in the `reads` or `writes` of a task";
+    Fault::new(format!("no task uses buffer `{name}`"), name.span(), "never used", help)
 }
 
 fn empty_input(raw: &RawScenario, buffer: usize, reader: usize, problem: &str) -> Fault {
@@ -103,46 +94,44 @@ fn empty_input(raw: &RawScenario, buffer: usize, reader: usize, problem: &str) -
         Some(_) => ("`fresh` host memory", "set `state = \"reused\"`"),
         None => ("scratch memory", "set `home = \"host\"`"),
     };
-    Fault::new(
-        format!("task `{}` reads buffer `{name}`, {problem}", task.name),
-        read.map_or_else(|| task.reads.span(), crate::files::Spanned::span),
-        "nothing to read",
-        format!("have another task write `{name}` first, or {fix}"),
-    )
-    .and(name.span(), format!("{kind} starts empty"))
+    let message = format!("task `{}` reads buffer `{name}`, {problem}", task.name);
+    let help = format!("have another task write `{name}` first, or {fix}");
+    let here = read.map_or_else(|| task.reads.span(), Spanned::span);
+    Fault::new(message, here, "nothing to read", help)
+        .and(name.span(), format!("{kind} starts empty"))
 }
 
 fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
     let name = &raw.buffers[buffer].name;
-    Fault::new(
-        format!("no task reads the scratch buffer `{name}`"),
-        name.span(),
-        "its contents are lost",
-        format!("set `home = \"host\"` or `home = \"device\"` to keep `{name}`, or remove it"),
-    )
-    .and(raw.tasks[writer].writes.span(), "written here")
+    let message = format!("no task reads the scratch buffer `{name}`");
+    let help =
+        format!("set `home = \"host\"` or `home = \"device\"` to keep `{name}`, or remove it");
+    Fault::new(message, name.span(), "its contents are lost", help)
+        .and(raw.tasks[writer].writes.span(), "written here")
 }
 
 /// Sorts the tasks so that each comes after those that it reads from. Of several tasks that could
 /// come next, the first one in the file does.
 pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
-    let graph = dependencies(tasks);
-    let mut waits_for: Vec<usize> =
-        graph.node_indices().map(|task| graph.neighbors_directed(task, Incoming).count()).collect();
-    let mut ready: BinaryHeap<Reverse<NodeIndex>> =
-        graph.node_indices().filter(|task| waits_for[task.index()] == 0).map(Reverse).collect();
+    let before = dependencies(tasks);
+    let mut behind = vec![Vec::new(); tasks.len()];
+    for (task, before) in before.iter().enumerate() {
+        before.iter().for_each(|&first| behind[first].push(task));
+    }
+    let mut waits_for: Vec<usize> = before.iter().map(Vec::len).collect();
+    let mut ready: BTreeSet<usize> = (0..tasks.len()).filter(|&id| waits_for[id] == 0).collect();
     let mut order = Vec::with_capacity(tasks.len());
-    while let Some(Reverse(task)) = ready.pop() {
-        order.push(task.index());
-        for reader in graph.neighbors_directed(task, Outgoing) {
-            waits_for[reader.index()] -= 1;
-            if waits_for[reader.index()] == 0 {
-                ready.push(Reverse(reader));
+    while let Some(task) = ready.pop_first() {
+        order.push(task);
+        for &reader in &behind[task] {
+            waits_for[reader] -= 1;
+            if waits_for[reader] == 0 {
+                ready.insert(reader);
             }
         }
     }
-    match graph.node_indices().find(|task| waits_for[task.index()] > 0) {
-        Some(stuck) => Err(cycle(raw, &graph, &waits_for, stuck)),
+    match (0..tasks.len()).find(|&task| waits_for[task] > 0) {
+        Some(stuck) => Err(cycle(raw, &before, &waits_for, stuck)),
         None => Ok(reordered(tasks, &order)),
     }
 }
@@ -160,62 +149,43 @@ fn reordered(tasks: &[Task], order: &[usize]) -> Vec<Task> {
     order.iter().map(task).collect()
 }
 
-fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
-    let mut writer_of = BTreeMap::new();
-    let mut graph = DiGraph::new();
-    for task in tasks {
-        let node = graph.add_node(());
-        writer_of.extend(task.writes.iter().map(|write| (*write, node)));
-    }
-    for (reader, task) in graph.node_indices().zip(tasks) {
-        for writer in task.reads.iter().filter_map(|read| writer_of.get(read)) {
-            if *writer != reader {
-                graph.add_edge(*writer, reader, ());
-            }
-        }
-        for first in &task.after {
-            graph.add_edge(NodeIndex::new(first.0), reader, ());
-        }
-    }
-    graph
+/// For each task, those that it comes after: those that write what it reads, and those that it
+/// names.
+fn dependencies(tasks: &[Task]) -> Vec<Vec<usize>> {
+    let all = || tasks.iter().enumerate();
+    let written = all().flat_map(|(id, task)| task.writes.iter().map(move |write| (*write, id)));
+    let writer_of: BTreeMap<BufferId, usize> = written.collect();
+    let before = |(id, task): (usize, &Task)| {
+        let writers = task.reads.iter().filter_map(|read| writer_of.get(read).copied());
+        let others = writers.filter(|&writer| writer != id);
+        others.chain(task.after.iter().map(|first| first.0)).collect()
+    };
+    all().map(before).collect()
 }
 
 /// Finds a circle. Each task that could not be placed waits for another such task, so going from
 /// one to the next must come back to a task that was seen.
-fn cycle(
-    raw: &RawScenario,
-    graph: &DiGraph<(), ()>,
-    waits_for: &[usize],
-    stuck: NodeIndex,
-) -> Fault {
+fn cycle(raw: &RawScenario, before: &[Vec<usize>], waits_for: &[usize], stuck: usize) -> Fault {
     let mut walk = vec![stuck];
     let around = loop {
-        let last = walk[walk.len() - 1];
-        let mut writers = graph.neighbors_directed(last, Incoming);
-        let Some(next) = writers.find(|task| waits_for[task.index()] > 0) else {
-            break &walk[..];
-        };
-        if let Some(start) = walk.iter().position(|task| *task == next) {
+        let mut first = before[walk[walk.len() - 1]].iter().copied();
+        let Some(next) = first.rfind(|&task| waits_for[task] > 0) else { break &walk[..] };
+        if let Some(start) = walk.iter().position(|&task| task == next) {
             break &walk[start..];
         }
         walk.push(next);
     };
-    let names: Vec<String> =
-        around.iter().map(|task| format!("`{}`", raw.tasks[task.index()].name)).collect();
-    let first = around.first().copied().unwrap_or(stuck);
-    let after: Vec<_> = around.iter().flat_map(|task| &raw.tasks[task.index()].after).collect();
+    let around: Vec<&RawTask> = around.iter().map(|&task| &raw.tasks[task]).collect();
+    let names = in_backquotes(around.iter().map(|task| &task.name));
     let is_named =
-        |name: &str| around.iter().any(|one| raw.tasks[one.index()].name.get_ref() == name);
-    if let Some(name) = after.into_iter().find(|name| is_named(name.get_ref())) {
-        let message = format!("tasks {} wait for each other in a cycle", names.join(", "));
+        |name: &&Spanned<String>| around.iter().any(|task| task.name.get_ref() == name.get_ref());
+    if let Some(name) = around.iter().flat_map(|task| &task.after).find(is_named) {
+        let message = format!("tasks {names} wait for each other in a cycle");
         let help = "remove this `after`, or have one of the tasks read a buffer that none of \
                     them writes";
         return Fault::new(message, name.span(), "waits for itself", help);
     }
-    Fault::new(
-        format!("tasks {} read each other's results in a cycle", names.join(", ")),
-        raw.tasks[first.index()].reads.span(),
-        "waits for itself",
-        "have one of them read a buffer that none of them writes",
-    )
+    let message = format!("tasks {names} read each other's results in a cycle");
+    let help = "have one of them read a buffer that none of them writes";
+    Fault::new(message, around[0].reads.span(), "waits for itself", help)
 }

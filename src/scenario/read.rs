@@ -48,12 +48,9 @@ pub(super) fn read<'i>(
 ) -> Option<Reading> {
     let document = faults.keep(files::parse(text).map_err(|error| {
         mixed_up(text).unwrap_or_else(|| {
-            Fault::new(
-                format!("not valid TOML: {}", error.message),
-                error.span,
-                "syntax error",
-                "correct the syntax here or just before; see https://toml.io/en/v1.0.0",
-            )
+            let message = format!("not valid TOML: {}", error.message);
+            let help = "correct the syntax here or just before; see https://toml.io/en/v1.0.0";
+            Fault::new(message, error.span, "syntax error", help)
         })
     }))?;
     let span = document.span();
@@ -61,12 +58,9 @@ pub(super) fn read<'i>(
     let version: Versioned = faults.keep(version.map_err(|error| fault_of(&error, "")))?;
     let version = version.schema_version;
     if *version.get_ref() != SCHEMA_VERSION {
-        faults.note(Fault::new(
-            format!("this version of hallway cannot read `schema_version` {}", version.get_ref()),
-            version.span(),
-            "unknown version",
-            format!("set `schema_version = {SCHEMA_VERSION}`, the only supported version"),
-        ));
+        let message = format!("this version of hallway cannot read `schema_version` {version}");
+        let help = format!("set `schema_version = {SCHEMA_VERSION}`, the only supported version");
+        faults.note(Fault::new(message, version.span(), "unknown version", help));
         return None;
     }
     let mut document = document.into_inner();
@@ -112,22 +106,18 @@ fn list<T: DeserializeOwned>(
         faults.note(wrong(span));
         return None;
     };
-    let mut found = Some(Vec::new());
-    for item in items {
+    let one = |item: toml::Spanned<DeValue<'_>>| {
         let span = item.span();
-        let one = match item.into_inner() {
+        match item.into_inner() {
             DeValue::Table(table) => decode(table, span, key, faults),
             _ => {
                 faults.note(wrong(span));
                 None
             }
-        };
-        found = found.zip(one).map(|(mut found, one)| {
-            found.push(one);
-            found
-        });
-    }
-    found
+        }
+    };
+    let all: Vec<Option<T>> = items.into_iter().map(one).collect();
+    all.into_iter().collect()
 }
 
 /// Takes the table of a `[key]` out of the document. `None` if it is wrong.
@@ -217,12 +207,9 @@ fn fault_of(error: &TomlError, within: &str) -> Fault {
     } else if message.starts_with("missing field `") {
         let place = path.map_or_else(|| "scenario".to_owned(), |path| format!("`{path}`"));
         let value = if name == "schema_version" { "1" } else { "..." };
-        Fault::new(
-            format!("this {place} has no `{name}`"),
-            span,
-            format!("`{name}` is missing here"),
-            format!("add `{name} = {value}`"),
-        )
+        let (label, help) =
+            (format!("`{name}` is missing here"), format!("add `{name} = {value}`"));
+        Fault::new(format!("this {place} has no `{name}`"), span, label, help)
     } else {
         let path = path.unwrap_or_else(|| "scenario".to_owned());
         wrong_type(&path, message, span)
@@ -293,15 +280,10 @@ fn mixed_up(text: &str) -> Option<Fault> {
             return Some(wrong(double, format!("`[[{key}]]` must be a single table")));
         }
         let (first, again) = (of(1).next()?, of(1).nth(1)?);
-        Some(
-            Fault::new(
-                format!("`[{key}]` appears twice"),
-                again.span.clone(),
-                "second table",
-                format!("put all of its keys below one `[{key}]`"),
-            )
-            .and(first.span.clone(), "first table"),
-        )
+        let message = format!("`[{key}]` appears twice");
+        let help = format!("put all of its keys below one `[{key}]`");
+        let fault = Fault::new(message, again.span.clone(), "second table", help);
+        Some(fault.and(first.span.clone(), "first table"))
     })
 }
 

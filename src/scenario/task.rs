@@ -8,6 +8,7 @@ use crate::program::BufferId;
 use crate::program::spelled::DeclaredKernel;
 use crate::units::ElementType;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The buffers that the names in a task refer to.
@@ -66,15 +67,15 @@ impl Scope<'_> {
     /// The tasks that this one runs after, by their places in the file.
     pub(super) fn after(&self, raw: &RawTask) -> Result<Vec<TaskId>, Fault> {
         let find = |name: &Spanned<String>| {
-            let known = || self.tasks.keys().map(|task| task.get_ref().as_str());
-            let found = self.tasks.get(name).copied().map(TaskId).ok_or_else(|| {
-                unknown("task", name.get_ref(), name.span(), &known().collect::<Vec<_>>())
-            });
             if name.get_ref() == raw.name.get_ref() {
                 let message = format!("task `{name}` cannot run `after` itself");
                 return Err(Fault::new(message, name.span(), "itself", "remove it"));
             }
-            found
+            self.tasks.get(name).copied().map(TaskId).ok_or_else(|| {
+                let known: Vec<&str> =
+                    self.tasks.keys().map(|one| one.get_ref().as_str()).collect();
+                unknown("task", name.get_ref(), name.span(), &known)
+            })
         };
         raw.after.iter().map(find).collect()
     }
@@ -90,13 +91,11 @@ impl Scope<'_> {
     fn reads(&self, raw: &RawTask, kernel: Kernel) -> Result<Vec<BufferId>, Fault> {
         let reads = raw.reads.get_ref();
         if reads.len() != kernel.inputs() {
-            let buffers = buffers_in_words(kernel.inputs());
-            return Err(Fault::new(
-                format!("`reads` of task `{}` lists {}", raw.name, buffers_in_words(reads.len())),
-                raw.reads.span(),
-                format!("kernel `{kernel}` reads {buffers}"),
-                format!("list {buffers} in `reads`"),
-            ));
+            let [wants, has] = [kernel.inputs(), reads.len()].map(buffers_in_words);
+            let message = format!("`reads` of task `{}` lists {has}", raw.name);
+            let label = format!("kernel `{kernel}` reads {wants}");
+            let help = format!("list {wants} in `reads`");
+            return Err(Fault::new(message, raw.reads.span(), label, help));
         }
         reads.iter().map(|name| self.find(name)).collect()
     }
@@ -104,12 +103,12 @@ impl Scope<'_> {
     fn writes(&self, raw: &RawTask) -> Result<Vec<BufferId>, Fault> {
         match raw.writes.get_ref().as_slice() {
             [name] => Ok(vec![self.find(name)?]),
-            names => Err(Fault::new(
-                format!("`writes` of task `{}` lists {} buffers", raw.name, names.len()),
-                raw.writes.span(),
-                "library kernels write one buffer",
-                "list one buffer in `writes`",
-            )),
+            names => {
+                let message =
+                    format!("`writes` of task `{}` lists {} buffers", raw.name, names.len());
+                let label = "library kernels write one buffer";
+                Err(Fault::new(message, raw.writes.span(), label, "list one buffer in `writes`"))
+            }
         }
     }
 
@@ -135,17 +134,15 @@ impl Scope<'_> {
                 continue;
             }
             let name = &buffer.name;
-            return Err(Fault::new(
-                format!(
-                    "task `{}` reads the {} elements of `{name}`, but kernel `{kernel}` with \
-                     {extent} processes {grain} at a time",
-                    raw.name, buffer.elements
-                ),
-                self.raw_buffers[id.0].elements.span(),
-                format!("not a multiple of {grain}"),
-                format!("set `elements` to a multiple of {grain}, or change {extent}"),
-            )
-            .and(raw.reads.span(), "read here"));
+            let message = format!(
+                "task `{}` reads the {} elements of `{name}`, but kernel `{kernel}` with {extent} \
+                 processes {grain} at a time",
+                raw.name, buffer.elements
+            );
+            let label = format!("not a multiple of {grain}");
+            let help = format!("set `elements` to a multiple of {grain}, or change {extent}");
+            return Err(Fault::new(message, self.elements_of(*id), label, help)
+                .and(raw.reads.span(), "read here"));
         }
         Ok(())
     }
@@ -159,17 +156,15 @@ impl Scope<'_> {
             if buffer.elements != wanted {
                 let (name, kernel) = (&buffer.name, of.kernel);
                 let (operand, extent) = (kernel.operands()[input], of.extent());
-                return Err(Fault::new(
-                    format!(
-                        "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, \
-                         which needs {wanted} elements with {extent}, but it has {}",
-                        raw.name, buffer.elements
-                    ),
-                    self.raw_buffers[id.0].elements.span(),
-                    "does not fit",
-                    format!("set `elements = {wanted}` in buffer `{name}`, or change {extent}"),
-                )
-                .and(raw.reads.span(), "read here"));
+                let message = format!(
+                    "task `{}` reads `{name}` as the `{operand}` of kernel `{kernel}`, which needs \
+                     {wanted} elements with {extent}, but it has {}",
+                    raw.name, buffer.elements
+                );
+                let help =
+                    format!("set `elements = {wanted}` in buffer `{name}`, or change {extent}");
+                return Err(Fault::new(message, self.elements_of(*id), "does not fit", help)
+                    .and(raw.reads.span(), "read here"));
             }
         }
         Ok(())
@@ -182,15 +177,13 @@ impl Scope<'_> {
             return Ok(());
         }
         let words = if gives == 1 { "one element".to_owned() } else { format!("{gives} elements") };
-        let fault = Fault::new(
-            format!(
-                "kernel `{kernel}` of task `{}` produces {words}, but buffer `{}` has {}",
-                raw.name, output.name, output.elements
-            ),
-            self.raw_buffers[task.output().0].elements.span(),
-            "does not fit",
-            format!("set `elements = {gives}` in buffer `{}`", output.name),
+        let message = format!(
+            "kernel `{kernel}` of task `{}` produces {words}, but buffer `{}` has {}",
+            raw.name, output.name, output.elements
         );
+        let help = format!("set `elements = {gives}` in buffer `{}`", output.name);
+        let here = self.elements_of(task.output());
+        let fault = Fault::new(message, here, "does not fit", help);
         Err(match kernel.extent() {
             Some(_) => fault.or(&format!("change {}", of.extent())),
             None => fault,
@@ -200,31 +193,31 @@ impl Scope<'_> {
     fn shapes_fit(&self, raw: &RawTask, task: &Task, of: Applied<'_>) -> Result<(), Fault> {
         self.whole_inputs_fit(raw, task, of)?;
         let output = &self.buffers[task.output().0];
-        let output_size = self.raw_buffers[task.output().0].elements.span();
         if task.kernel.shape() == Shape::Reduction {
             return self.results_fit(raw, task, of);
         }
         let differs = |id: &&BufferId| self.buffers[id.0].elements != output.elements;
         let along = (0..task.reads.len()).filter(|&input| !task.reads_whole(input));
-        let along: Vec<BufferId> = along.map(|input| task.reads[input]).collect();
-        let Some(id) = along.iter().find(differs) else {
+        let Some(&id) = along.map(|input| &task.reads[input]).find(differs) else {
             return Ok(());
         };
         let input = &self.buffers[id.0];
-        Err(Fault::new(
-            format!(
-                "task `{}` reads the {} elements of `{}` but writes the {} of `{}`",
-                raw.name, input.elements, input.name, output.elements, output.name
-            ),
-            output_size,
-            format!("differs from `{}`", input.name),
-            format!(
-                "kernel `{}` writes one element per element read: give both buffers the same \
-                 `elements`",
-                of.kernel
-            ),
-        )
-        .and(self.raw_buffers[id.0].elements.span(), "read"))
+        let message = format!(
+            "task `{}` reads the {} elements of `{}` but writes the {} of `{}`",
+            raw.name, input.elements, input.name, output.elements, output.name
+        );
+        let label = format!("differs from `{}`", input.name);
+        let help = format!(
+            "kernel `{}` writes one element per element read: give both buffers the same `elements`",
+            of.kernel
+        );
+        Err(Fault::new(message, self.elements_of(task.output()), label, help)
+            .and(self.elements_of(id), "read"))
+    }
+
+    /// The place of a buffer's `elements`.
+    fn elements_of(&self, BufferId(id): BufferId) -> Range<usize> {
+        self.raw_buffers[id].elements.span()
     }
 }
 
@@ -274,12 +267,12 @@ fn iterations(raw: &RawTask, kernel: Kernel) -> Result<u64, Fault> {
     let what = format!("`iterations` of task `{}`", raw.name);
     let iterations = count(&what, raw.iterations.as_ref())?.unwrap_or(1);
     match &raw.iterations {
-        Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => Err(Fault::new(
-            format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated"),
-            given.span(),
-            "its output cannot be its next input",
-            "remove `iterations`",
-        )),
+        Some(given) if iterations > 1 && kernel.shape() == Shape::Reduction => {
+            let message =
+                format!("{what} is {iterations}, but kernel `{kernel}` cannot be repeated");
+            let label = "its output cannot be its next input";
+            Err(Fault::new(message, given.span(), label, "remove `iterations`"))
+        }
         _ => Ok(iterations),
     }
 }
@@ -288,13 +281,10 @@ fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result
     if kernel.works_in_place() || !task.reads.contains(&task.output()) {
         return Ok(());
     }
-    Err(Fault::new(
-        format!("task `{}` reads and `writes` the same buffer", raw.name),
-        raw.writes.span(),
-        format!("kernel `{kernel}` cannot work in place"),
-        "write to another buffer",
-    )
-    .and(raw.reads.span(), "read here"))
+    let message = format!("task `{}` reads and `writes` the same buffer", raw.name);
+    let label = format!("kernel `{kernel}` cannot work in place");
+    Err(Fault::new(message, raw.writes.span(), label, "write to another buffer")
+        .and(raw.reads.span(), "read here"))
 }
 
 fn split_where_possible(raw: &RawTask, kernel: Kernel) -> Result<(), Fault> {
@@ -317,12 +307,10 @@ fn halo_is_the_kernels(raw: &RawTask, task: &Task) -> Result<(), Fault> {
     let (kernel, has) = (task.kernel.name(), task.kernel.halo());
     match raw.split_along().and_then(|(_, along)| along.halo.as_ref()) {
         Some(halo) if u64::try_from(*halo.get_ref()) != Ok(has) => {
-            let fault = Fault::new(
-                format!("`halo` of task `{}` is {halo}", raw.name),
-                halo.span(),
-                format!("kernel `{kernel}` has a halo of {has}"),
-                format!("write `halo = {has}`, or remove it"),
-            );
+            let message = format!("`halo` of task `{}` is {halo}", raw.name);
+            let label = format!("kernel `{kernel}` has a halo of {has}");
+            let help = format!("write `halo = {has}`, or remove it");
+            let fault = Fault::new(message, halo.span(), label, help);
             Err(match task.kernel.own_work() {
                 Some(_) => fault.or("set `halo` in its `[[kernel]]`"),
                 None => fault,

@@ -26,68 +26,62 @@ pub struct OwnWork {
 }
 
 impl TaskKernel {
+    /// What is true of a kernel of the library, or of one of the user's own.
+    fn either<'t, T>(
+        &'t self,
+        library: impl FnOnce(Kernel, &'t Arguments) -> T,
+        own: impl FnOnce(&'t OwnWork) -> T,
+    ) -> T {
+        match self {
+            Self::Library { kernel, arguments } => library(*kernel, arguments),
+            Self::Own(work) => own(work),
+        }
+    }
+
     /// The name by which a scenario asks for it.
     pub fn name(&self) -> &str {
-        match self {
-            Self::Library { kernel, .. } => kernel.name(),
-            Self::Own(work) => &work.declared.kernel.name,
-        }
+        self.either(|kernel, _| kernel.name(), |own| own.declared.kernel.name.as_str())
     }
 
     /// The kernel of the library, if it is one.
-    pub const fn library(&self) -> Option<(Kernel, &Arguments)> {
-        match self {
-            Self::Library { kernel, arguments } => Some((*kernel, arguments)),
-            Self::Own(_) => None,
-        }
+    pub fn library(&self) -> Option<(Kernel, &Arguments)> {
+        self.either(|kernel, arguments| Some((kernel, arguments)), |_| None)
     }
 
-    pub const fn own_work(&self) -> Option<&OwnWork> {
-        match self {
-            Self::Library { .. } => None,
-            Self::Own(work) => Some(work),
-        }
+    pub fn own_work(&self) -> Option<&OwnWork> {
+        self.either(|_, _| None, Some)
     }
 
     /// How the output relates to the inputs. A kernel of the user's own that is cut has one output
     /// element for each input element.
-    pub const fn shape(&self) -> Shape {
-        match self {
-            Self::Library { kernel, .. } => kernel.shape(),
-            Self::Own(_) => Shape::Map,
-        }
+    pub fn shape(&self) -> Shape {
+        self.either(|kernel, _| kernel.shape(), |_| Shape::Map)
     }
 
     /// How many elements belong together, so that no chunk ends between them.
-    pub const fn grain(&self) -> u64 {
-        match self {
-            Self::Library { kernel, arguments } => kernel.grain(arguments),
-            Self::Own(_) => 1,
-        }
+    pub fn grain(&self) -> u64 {
+        self.either(|kernel, arguments| kernel.grain(arguments), |_| 1)
     }
 
     /// How many neighbours on each side an output element depends on, in one iteration.
     pub fn halo(&self) -> u64 {
-        match self {
-            Self::Library { kernel, arguments } => kernel.halo(arguments),
-            Self::Own(work) => work.declared.kernel.elementwise.as_ref().map_or(0, |one| one.halo),
-        }
+        let own =
+            |own: &OwnWork| own.declared.kernel.elementwise.as_ref().map_or(0, |one| one.halo);
+        self.either(|kernel, arguments| kernel.halo(arguments), own)
     }
 
     /// The number of elements of an input of which any output element may depend on all.
     pub fn whole(&self, input: usize) -> Option<u64> {
-        match self {
-            Self::Library { kernel, arguments } => kernel.whole(input, arguments),
-            Self::Own(work) => work.whole.get(input).copied().flatten(),
-        }
+        let own = |own: &OwnWork| own.whole.get(input).copied().flatten();
+        self.either(|kernel, arguments| kernel.whole(input, arguments), own)
     }
 
     /// Whether the work can be cut into chunks along the elements.
     pub fn can_be_cut(&self) -> bool {
-        match self {
-            Self::Library { kernel, .. } => kernel.can_be_cut(),
-            Self::Own(work) => work.declared.kernel.elementwise.is_some(),
-        }
+        self.either(
+            |kernel, _| kernel.can_be_cut(),
+            |own| own.declared.kernel.elementwise.is_some(),
+        )
     }
 
     /// Whether it is cut if the task does not say. For a kernel of the user's own, nobody knows

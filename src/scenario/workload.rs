@@ -246,6 +246,14 @@ impl Workload {
         all.filter(is_stated).map(|kernel| kernel.name.as_str()).collect()
     }
 
+    pub fn buffer_ids(&self) -> impl Iterator<Item = BufferId> + use<> {
+        (0..self.buffers.len()).map(BufferId)
+    }
+
+    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+        (0..self.tasks.len()).map(TaskId)
+    }
+
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }

@@ -8,8 +8,8 @@ use super::graph::{ItemId, NodeId, TaskGraph};
 use super::issue::{Issue, Layout, Link, OpId, Streams};
 use super::memory::{OnDevice, OnHost, Room};
 use super::prices::{Prices, Processor};
-use crate::families::{Ashore, Builder, ByTask, Location, Strategy, TaskMemory, Way, copy_of_part};
-use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
+use crate::families::{Ashore, Builder, ByTask, Crossing, Location, Strategy, TaskMemory};
+use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};
 use crate::scenario::{Home, Needed, TaskId};
 use crate::units::Bytes;
@@ -335,9 +335,8 @@ impl<'a> Decoder<'a> {
         (to, parts): (Location, Vec<Needed>),
     ) -> OpId {
         let stream = self.streams.for_copies(&mut self.builder, device, Link::FromDevice);
-        let way = Way { from: self.on_device[device].location(id), to };
-        let copy = |part| copy_of_part(stream, Direction::DeviceToHost, way, part);
-        let calls = parts.iter().map(copy).collect();
+        let crossing = Crossing::outward(stream, self.on_device[device].location(id), to);
+        let calls = parts.iter().map(|part| crossing.of_part(part)).collect();
         let after = self.on_device[device].ready(id).to_vec();
         let length = self.prices.copy(id, Direction::DeviceToHost);
         let op = self.issue.push(stream, length, calls, after);

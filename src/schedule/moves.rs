@@ -5,8 +5,8 @@ use super::graph::{BlockId, Item, ItemId, TaskGraph};
 use super::issue::{Link, OpId};
 use super::memory::{Placed, Room};
 use super::prices::Processor;
-use crate::families::{Location, Way, copy_of_part};
-use crate::machine::{DeviceId, Direction};
+use crate::families::{Crossing, Location};
+use crate::machine::DeviceId;
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
 use crate::scenario::Needed;
 use crate::units::Bytes;
@@ -48,12 +48,12 @@ impl Decoder<'_> {
                 self.bring_to_host(id);
                 after.extend(self.on_host.ready(id));
                 let (from, to) = (self.host_location(id), self.on_device[device].location(id));
-                let way = Way { from, to };
                 let stream = self.streams.for_copies(&mut self.builder, device, Link::ToDevice);
+                let crossing = Crossing::inward(stream, from, to);
                 let parts = self.graph.comes_in(id).into_iter();
-                let copy = |part: Needed| copy_of_part(stream, Direction::HostToDevice, way, &part);
+                let copies = parts.map(|part| crossing.of_part(&part)).collect();
                 let length = self.prices.copy(id, Direction::HostToDevice);
-                self.issue.push(stream, length, parts.map(copy).collect(), after)
+                self.issue.push(stream, length, copies, after)
             }
         };
         self.on_device[device].written_by(id, op);

@@ -90,7 +90,7 @@ fn a_written_scenario_needs_no_other_file() {
     };
     write("code/k.cu", "#include <parts/one.h>\n__global__ void filter() { \"\\n\"; }\n");
     write("inc/parts/one.h", "#include \"two.h\"\n");
-    write("inc/parts/two.h", "// '''two'''\n");
+    write("inc/parts/two.h", "#include <parts/one.h>\n// '''two'''\n");
     let kernel = FILTER.replace("\"taps.cu\"", "\"code/k.cu\"\ninclude = [\"inc\"]");
     let file = folder.path().join("s.toml").display().to_string();
     let workload = Workload::from_toml(&file, &text(&kernel, FILTERED)).expect("valid");

@@ -6,7 +6,6 @@ use super::expansion::{Expansion, span_of};
 use super::keys::rules_of_keys;
 use super::keys::{Key, name_of, only_call, table_of_calls};
 use super::names::{Names, key, text};
-use super::own::KernelCall;
 use super::values::{OneOrMore, RawThreads};
 use crate::files::{Fault, Spanned};
 use crate::kernels::{GpuSide, Kernel};
@@ -124,17 +123,15 @@ fn rules_of_calls(schema: &mut schemars::Schema) {
 }
 
 impl RawCall {
-    /// The call as one of a kernel.
-    fn of_kernel<'r>(&'r self, kernel: &'r Spanned<String>) -> KernelCall<'r> {
-        KernelCall {
-            kernel,
-            reads: needed(&self.reads).get_ref(),
-            writes: needed(&self.writes),
-            arguments: self.arguments.as_ref().map(Spanned::get_ref),
-            elements: self.elements.as_ref(),
-            element_type: self.r#type.as_ref(),
-            lead: self.lead.as_ref(),
-        }
+    /// All that the kernel of the call writes, each range with its place.
+    pub(super) fn all_writes(&self) -> Vec<Spanned<String>> {
+        let writes = needed(&self.writes);
+        writes.get_ref().all(writes.span())
+    }
+
+    /// The scalar arguments of the call's kernel.
+    pub(super) fn all_arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
+        self.arguments.iter().flat_map(Spanned::get_ref)
     }
 }
 
@@ -160,19 +157,20 @@ impl Expansion<'_> {
         let stream = raw.stream.as_ref();
         let call = match verb {
             Verb::Copy(from) => return self.copy(from, raw),
-            Verb::Launch(kernel) => self.launch(&raw.of_kernel(kernel), stream)?,
-            Verb::Compute(kernel) => Call::Compute { step: self.step(&raw.of_kernel(kernel))? },
+            Verb::Launch(kernel) => self.launch(kernel, raw)?,
+            Verb::Compute(kernel) => Call::Compute { step: self.step(kernel, raw)? },
             Verb::Work(time) => Call::Work { time: span_of(time)? },
             Verb::Clear(target) => {
                 let target = self.scope.slice(target)?;
-                Call::Clear { stream: self.stream(stream, &target)?, target }
+                let device = self.device_of(&target).unwrap_or(DeviceId::FIRST);
+                Call::Clear { stream: self.stream(stream, Some(device))?, target }
             }
             Verb::Record(event) => {
-                let stream = self.stream_or_default(stream)?;
+                let stream = self.stream(stream, None)?;
                 Call::Record { stream, event: self.scope.event(event)? }
             }
             Verb::Wait(event) => {
-                let stream = self.stream_or_default(stream)?;
+                let stream = self.stream(stream, None)?;
                 Call::Wait { stream, event: self.scope.known_event(event)? }
             }
             Verb::Synchronize(stream) => {

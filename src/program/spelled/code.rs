@@ -19,18 +19,13 @@ type WithFiles = (Code, Vec<PathBuf>);
 /// The code of a kernel, if it has a file. `folder` is the scenario's.
 pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, Fault> {
     let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
-    only_one(raw.name.get_ref(), forms.map(|(key, file)| (key, file.as_ref().map(Spanned::span))))?;
-    let mut there = forms.iter().filter_map(|(key, file)| Some((*key, file.as_ref()?)));
-    let Some((form, file)) = there.next() else {
-        let stray = raw.entry.as_ref().or(raw.include.first());
-        return match stray {
-            None => Ok(None),
-            Some(stray) => {
-                let message = format!("kernel `{}` has no code for this key to apply to", raw.name);
-                let help = "add `source`, `ptx` or `cubin`, or remove this key";
-                Err(Fault::new(message, stray.span(), "no code", help))
-            }
-        };
+    let forms =
+        forms.map(|(form, file)| file.as_ref().map(|file| (form, file.span(), (form, file))));
+    let Some((_, (form, file))) = only_one(raw.name.get_ref(), forms)? else {
+        let Some(stray) = raw.entry.as_ref().or(raw.include.first()) else { return Ok(None) };
+        let message = format!("kernel `{}` has no code for this key to apply to", raw.name);
+        let help = "add `source`, `ptx` or `cubin`, or remove this key";
+        return Err(Fault::new(message, stray.span(), "no code", help));
     };
     let Some(entry) = &raw.entry else {
         let message = format!("kernel `{}` does not say which kernel in the file to use", raw.name);
@@ -87,12 +82,8 @@ fn held_code(
     if let Some(stray) = raw.include.first() {
         let message =
             format!("kernel `{}` has both `include` and the text of its source", raw.name);
-        return Err(Fault::new(
-            message,
-            stray.span(),
-            "no effect",
-            "put the headers next to the text, in `headers`",
-        ));
+        let help = "put the headers next to the text, in `headers`";
+        return Err(Fault::new(message, stray.span(), "no effect", help));
     }
     let wrong = |message: String, help: &str| Err(Fault::new(message, file.span(), "here", help));
     if form != "source" && !headers.is_empty() {
@@ -110,10 +101,8 @@ fn held_code(
                 "the cubin of kernel `{}` contains something other than hexadecimal digits",
                 raw.name
             );
-            return wrong(
-                message,
-                "write two hexadecimal digits per byte, or give the path of the file",
-            );
+            let help = "write two hexadecimal digits per byte, or give the path of the file";
+            return wrong(message, help);
         }
     };
     Ok(Code { file: name.clone(), image, entry: entry.get_ref().trim().to_owned() })
@@ -206,23 +195,4 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
         };
         rest[1..].split_once(end).map(|(name, _)| name)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_are_found_with_those_that_they_include() {
-        let folder = std::env::temp_dir().join(format!("hallway-headers-{}", std::process::id()));
-        let deep = folder.join("deep");
-        std::fs::create_dir_all(&deep).expect("a folder");
-        std::fs::write(deep.join("a.h"), "#include \"b.h\"\n").expect("a file");
-        std::fs::write(deep.join("b.h"), "#pragma once\n#include <deep/a.h>\n").expect("a file");
-        let text = "  # include <deep/a.h>\n#include <cuda_fp16.h>\n// #include \"c.h\"\n";
-        let found = headers(text, std::slice::from_ref(&folder)).expect("few");
-        let names: Vec<&str> = found.iter().map(|header| header.name.as_str()).collect();
-        assert_eq!(names, ["b.h", "deep/a.h"]);
-        std::fs::remove_dir_all(&folder).expect("gone");
-    }
 }

@@ -16,26 +16,25 @@ pub(super) fn cost(
     by_roofline: Option<&Spanned<RawRoofline>>,
     by_statement: Option<&Spanned<RawStated>>,
 ) -> Result<Option<(OwnCost, Range<usize>)>, Fault> {
-    let places = [
-        ("points", by_points.map(Spanned::span)),
-        ("roofline", by_roofline.map(Spanned::span)),
-        ("stated", by_statement.map(Spanned::span)),
-    ];
-    let Some(place) = only_one(name, places)? else { return Ok(None) };
-    let cost = by_points.map(|raw| points(name, raw));
-    let cost = cost.or_else(|| by_roofline.map(|raw| roofline(name, raw)));
-    let cost = cost.or_else(|| by_statement.map(|raw| stated(name, raw))).transpose()?;
-    Ok(cost.map(|cost| (cost, place)))
+    let there = only_one(
+        name,
+        [
+            by_points.map(|raw| ("points", raw.span(), points(name, raw))),
+            by_roofline.map(|raw| ("roofline", raw.span(), roofline(name, raw))),
+            by_statement.map(|raw| ("stated", raw.span(), stated(name, raw))),
+        ],
+    )?;
+    there.map(|(place, cost)| Ok((cost?, place))).transpose()
 }
 
-/// The place of the key that a kernel has, of several of which it may have one.
-pub(super) fn only_one(
+/// The key that a kernel has, of several of which it may have one: its place, and what it says.
+pub(super) fn only_one<T>(
     name: &str,
-    keys: [(&str, Option<Range<usize>>); 3],
-) -> Result<Option<Range<usize>>, Fault> {
-    let mut there = keys.into_iter().filter_map(|(key, place)| Some((key, place?)));
-    let Some((first, place)) = there.next() else { return Ok(None) };
-    let Some((second, other)) = there.next() else { return Ok(Some(place)) };
+    keys: [Option<(&str, Range<usize>, T)>; 3],
+) -> Result<Option<(Range<usize>, T)>, Fault> {
+    let mut there = keys.into_iter().flatten();
+    let Some((first, place, says)) = there.next() else { return Ok(None) };
+    let Some((second, other, _)) = there.next() else { return Ok(Some((place, says))) };
     let message = format!("kernel `{name}` has both `{first}` and `{second}`");
     let help = "keep one of them";
     Err(Fault::new(message, other, "given twice", help).and(place, "first given here"))
@@ -85,12 +84,8 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
         let elements = elements as u64;
         if points.last().is_some_and(|&(before, _)| before >= elements) {
             let message = format!("the points of kernel `{name}` are not in order of size");
-            return Err(Fault::new(
-                message,
-                size.span(),
-                "not larger",
-                "sort them by number of elements",
-            ));
+            let help = "sort them by number of elements";
+            return Err(Fault::new(message, size.span(), "not larger", help));
         }
         let found = Span::from_nanos_f64(nanos(time)?);
         if found == Span::ZERO {
@@ -123,12 +118,8 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
         if !(0.0..1e15).contains(number.get_ref()) {
             let message =
                 format!("kernel `{name}` cannot have {number} operations or bytes per element");
-            return Err(Fault::new(
-                message,
-                number.span(),
-                "out of range",
-                "write a finite number of at least 0",
-            ));
+            let help = "write a finite number of at least 0";
+            return Err(Fault::new(message, number.span(), "out of range", help));
         }
     }
     let (flops, bytes) = (*flops_per_element.get_ref(), *bytes_per_element.get_ref());

@@ -108,7 +108,7 @@ impl Expansion<'_> {
         setup.splice(0..0, own);
         let (setup, setup_places): (Vec<_>, Vec<_>) = setup.into_iter().unzip();
         let (body, body_places): (Vec<_>, Vec<_>) = body.into_iter().unzip();
-        let events = self.scope.events();
+        let events = self.scope.events.len();
         let stream_names = self.scope.stream_names();
         let is_main = |thread: &ThreadId| *thread == ThreadId::MAIN;
         let threads = if self.made_by.iter().all(is_main) { Vec::new() } else { self.made_by };

@@ -93,28 +93,24 @@ impl Expansion<'_> {
         }
     }
 
-    /// The stream of a call on device memory.
+    /// The stream of a name, or else the default stream of a GPU: of this one, or of the current.
     pub fn stream(
         &mut self,
         name: Option<&Spanned<String>>,
-        memory: &Slice,
+        device: Option<DeviceId>,
     ) -> Result<StreamId, Fault> {
+        let current = *self.threads.current();
         match name {
             Some(name) => self.scope.stream(name),
-            None => Ok(self.scope.default_stream(match self.place(memory) {
-                Place::Device(device) => device,
-                Place::Host(_) => DeviceId::FIRST,
-            })),
+            None => Ok(self.scope.default_stream(device.unwrap_or(current))),
         }
     }
 
-    pub fn stream_or_default(&mut self, name: Option<&Spanned<String>>) -> Result<StreamId, Fault> {
-        match name {
-            Some(name) => self.scope.stream(name),
-            None => {
-                let device = *self.threads.current();
-                Ok(self.scope.default_stream(device))
-            }
+    /// The GPU that memory is on.
+    pub fn device_of(&self, slice: &Slice) -> Option<DeviceId> {
+        match self.place(slice) {
+            Place::Device(device) => Some(device),
+            Place::Host(_) => None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! Calls of kernels: of the library, of one's own, and products of any shape.
 
+use super::call::{RawCall, needed};
 use super::expansion::Expansion;
-use super::own::KernelCall;
+use super::own::{DeclaredKernel, Launched};
 use super::scope::Scope;
-use crate::files::{Fault, Spanned, unknown};
+use crate::files::{Fault, Spanned, one_of, unknown};
 use crate::kernels::{Arguments, CpuSide, GpuSide, Grid, Kernel, OwnKernel, ProductType};
 use crate::machine::StreamId;
 use crate::program::{
@@ -15,29 +16,17 @@ use std::collections::BTreeMap;
 impl Expansion<'_> {
     pub(super) fn launch(
         &mut self,
-        call: &KernelCall<'_>,
-        stream: Option<&Spanned<String>>,
+        kernel: &Spanned<String>,
+        call: &RawCall,
     ) -> Result<Call, Fault> {
-        let mut step = self.step(call)?;
-        let stream = self.stream_beside(stream, step.slices().copied())?;
+        let mut step = self.step(kernel, call)?;
+        let device = step.slices().find_map(|slice| self.device_of(slice));
+        let stream = self.stream(call.stream.as_ref(), device)?;
         if let Step::Library(step) = &mut step {
             let floats = Grid::workspace(step.kernel, &step.arguments);
             step.workspace = floats.map(|floats| self.workspace(stream, step.kernel, floats));
         }
         Ok(Call::Launch { stream, step })
-    }
-
-    /// The stream of a name, or the default stream of a GPU whose memory a kernel uses.
-    fn stream_beside(
-        &mut self,
-        name: Option<&Spanned<String>>,
-        mut slices: impl Iterator<Item = Slice>,
-    ) -> Result<StreamId, Fault> {
-        let is_on_device = |slice: &Slice| matches!(self.place(slice), Place::Device(_));
-        match slices.find(is_on_device) {
-            Some(memory) => self.stream(name, &memory),
-            None => self.stream_or_default(name),
-        }
     }
 
     fn workspace(&mut self, stream: StreamId, kernel: Kernel, floats: u64) -> Slice {
@@ -54,76 +43,101 @@ impl Expansion<'_> {
         Slice { allocation, offset: Bytes::ZERO, length }
     }
 
-    pub(super) fn step(&mut self, call: &KernelCall<'_>) -> Result<Step, Fault> {
-        let name = call.kernel.get_ref();
+    pub(super) fn step(&mut self, name: &Spanned<String>, call: &RawCall) -> Result<Step, Fault> {
         let declared = self.declared;
-        if let Some(own) = declared.iter().find(|one| one.kernel.name == *name) {
-            let at = self.place_of(&own.kernel);
-            return own.step(at, call, &mut self.scope).map(Step::Own);
+        if let Some(own) = declared.iter().find(|one| one.kernel.name == *name.get_ref()) {
+            return self.own_step(own, name, call).map(Step::Own);
         }
-        let kernel = Kernel::from_name(name).ok_or_else(|| {
+        let kernel = Kernel::from_name(name.get_ref()).ok_or_else(|| {
             let own = declared.iter().map(|one| one.kernel.name.as_str());
             let all: Vec<&str> = own.chain(Kernel::ALL.map(Kernel::name)).collect();
-            unknown("kernel", name, call.kernel.span(), &all)
+            unknown("kernel", name.get_ref(), name.span(), &all)
         })?;
-        if let Some(elements) = call.elements {
+        if let Some(elements) = &call.elements {
             let message =
                 format!("the ranges already set the number of elements of kernel `{kernel}`");
             return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
-        let has = |key: &str| call.arguments().any(|(name, _)| name.get_ref() == key);
-        let element_type = call.element_type;
-        if kernel == Kernel::Matmul && (element_type.is_some() || has("rows") || has("columns")) {
-            return self.product(call).map(Step::Own);
+        let has = |key: &str| call.all_arguments().any(|(name, _)| name.get_ref() == key);
+        if kernel == Kernel::Matmul && (call.r#type.is_some() || has("rows") || has("columns")) {
+            return self.product(name, call).map(Step::Own);
         }
-        if let Some(stray) = element_type {
+        if let Some(stray) = &call.r#type {
             let message = format!("kernel `{kernel}` only works on f32");
             return Err(Fault::new(message, stray.span(), "not allowed", "remove it"));
         }
         self.library_step(kernel, call).map(Step::Library)
     }
 
-    fn library_step(
+    /// The launch of a kernel of one's own.
+    fn own_step(
         &mut self,
-        kernel: Kernel,
-        call: &KernelCall<'_>,
-    ) -> Result<LibraryStep, Fault> {
+        own: &DeclaredKernel,
+        name: &Spanned<String>,
+        call: &RawCall,
+    ) -> Result<OwnStep, Fault> {
+        let lead = call.lead.as_ref().map(|lead| ("lead", lead.span()));
+        let stray = lead.or_else(|| Some(("type", call.r#type.as_ref()?.span())));
+        if let Some((key, place)) = stray {
+            let message =
+                format!("`{key}` only applies to library kernels, not to your own kernel `{name}`");
+            return Err(Fault::new(message, place, "not taken", "remove it"));
+        }
+        let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
+            if !names.is_empty() && names.len() != texts.len() {
+                let (wants, has) = (names.len(), texts.len());
+                let message =
+                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
+                let help = "list the ranges in the kernel's order, one for each name";
+                return Err(Fault::new(message, name.span(), "wrong number of ranges", help)
+                    .and(names[0].span(), "declared here"));
+            }
+            self.scope.slices(texts)
+        };
+        let reads = slices(needed(&call.reads).get_ref(), &own.raw.reads, "reads")?;
+        let writes = slices(&call.all_writes(), &own.raw.writes, "writes")?;
+        let numbers = own.numbers(call.all_arguments())?;
+        let place = name.span();
+        let elements =
+            own.elements(call.elements.as_ref(), &numbers, &place)?.ok_or_else(|| {
+                let message =
+                    format!("this launch of `{name}` does not say how many elements it works on");
+                let help = "add `elements = ...` to the call, or an expression for `elements` to \
+                        the kernel";
+                Fault::new(message, place.clone(), "number of elements missing", help)
+            })?;
+        let at = self.place_of(&own.kernel);
+        own.launch(at, Launched { reads, writes, numbers: &numbers, elements, place })
+    }
+
+    fn library_step(&mut self, kernel: Kernel, call: &RawCall) -> Result<LibraryStep, Fault> {
         let mut arguments = Arguments::of(kernel);
-        for (name, value) in call.arguments() {
+        for (name, value) in call.all_arguments() {
             arguments.set(kernel, name.get_ref(), *value.get_ref()).map_err(|rule| {
                 let message = format!("`{name} = {value}` of kernel `{kernel}`: {rule}");
                 Fault::new(message, value.span(), "not allowed", "correct it or remove it")
             })?;
         }
-        let lead = call.lead.map_or(Ok(0), |lead| lead.within("`lead`", 0..=i64::MAX))?;
+        let lead = call.lead.as_ref().map_or(Ok(0), |lead| lead.within("`lead`", 0..=i64::MAX))?;
         let writes = call.all_writes();
         let [output] = &writes[..] else {
             let message =
                 format!("kernel `{kernel}` writes one range, but the call has {}", writes.len());
-            let place = call.writes.span();
+            let place = needed(&call.writes).span();
             return Err(Fault::new(message, place, "one", "write a single range"));
         };
-        let mut slice = |text| self.scope.slice(text);
-        Ok(LibraryStep {
-            kernel,
-            arguments,
-            inputs: call.reads.iter().map(&mut slice).collect::<Result<_, _>>()?,
-            output: slice(output)?,
-            workspace: None,
-            lead,
-        })
+        let inputs = self.scope.slices(needed(&call.reads).get_ref())?;
+        let output = self.scope.slice(output)?;
+        Ok(LibraryStep { kernel, arguments, inputs, output, workspace: None, lead })
     }
 
     /// A product of any shape, by cuBLAS.
-    fn product(&mut self, call: &KernelCall<'_>) -> Result<OwnStep, Fault> {
-        let of = call.element_type.map_or(Ok(ProductType::F32), |named| {
-            ProductType::from_name(named.get_ref()).ok_or_else(|| {
-                let all = ProductType::ALL.map(ProductType::name);
-                unknown("type of a product", named.get_ref(), named.span(), &all)
-            })
-        })?;
+    fn product(&mut self, name: &Spanned<String>, call: &RawCall) -> Result<OwnStep, Fault> {
+        let types = ProductType::ALL.map(|of| (of.name(), of));
+        let of = call.r#type.as_ref().map(|of| one_of("type of a product", of, &types));
+        let of = of.transpose()?.unwrap_or(ProductType::F32);
         let mut numbers = BTreeMap::new();
-        for (name, value) in call.arguments() {
+        for (name, value) in call.all_arguments() {
             let sides = ["rows", "inner", "columns"];
             let is_side = sides.contains(&name.get_ref().as_str());
             let size = *value.get_ref();
@@ -136,26 +150,22 @@ impl Expansion<'_> {
             }
             numbers.insert(name.get_ref().clone(), size);
         }
-        if let Some(lead) = call.lead {
-            let message = "a product cannot have a `lead`".to_owned();
+        if let Some(lead) = &call.lead {
+            let message = "a product cannot have a `lead`";
             return Err(Fault::new(message, lead.span(), "not allowed", "remove it"));
         }
-        let name = format!("matmul {of}");
         let (gpu, cpu, rule) = (GpuSide::Product(of), CpuSide::Unknown, String::new());
-        let kernel = OwnKernel { name, gpu, cpu, rule, elementwise: None };
+        let kernel = OwnKernel { name: format!("matmul {of}"), gpu, cpu, rule, elementwise: None };
         let kernel = self.place_of(&kernel);
-        let mut slices = |texts: &[Spanned<String>]| {
-            let slices = texts.iter().map(|text| self.scope.slice(text));
-            slices.collect::<Result<Vec<_>, _>>()
-        };
-        let (reads, writes) = (slices(call.reads)?, slices(&call.all_writes())?);
+        let reads = self.scope.slices(needed(&call.reads).get_ref())?;
+        let writes = self.scope.slices(&call.all_writes())?;
         let (geometry, parameters) = (None, Vec::new());
         let mut step =
             OwnStep { kernel, reads, writes, elements: 1, numbers, geometry, parameters };
         let Some(shape) = step.product() else {
-            let message = "a product needs `rows`, `inner` and `columns`".to_owned();
+            let message = "a product needs `rows`, `inner` and `columns`";
             let help = "add `arguments = { rows = ..., inner = ..., columns = ... }`";
-            return Err(Fault::new(message, call.kernel.span(), "is not enough", help));
+            return Err(Fault::new(message, name.span(), "is not enough", help));
         };
         step.elements = shape.rows.saturating_mul(shape.columns);
         Ok(step)

@@ -6,7 +6,7 @@ use super::expansion::Expansion;
 use super::expression::{Part, evaluate};
 use super::values::RawThreads;
 use crate::files::{Fault, Spanned};
-use crate::machine::{Direction, HostMemory, Residence, StreamId};
+use crate::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route, Rows, Slice, Threads};
 use crate::units::Bytes;
 
@@ -37,7 +37,8 @@ impl Expansion<'_> {
             let help = "remove it: only copies within host memory have `threads`";
             return Err(Fault::new(message, threads.span(), "no effect", help));
         }
-        let stream = self.stream(name, &memory)?;
+        let device = self.device_of(&memory);
+        let stream = self.stream(name, device)?;
         // `cudaMemcpy` inside a device does not wait (CUDA Runtime API, "API synchronization
         // behavior").
         let waits = name.is_none() && route != Route::OnDevice;
@@ -143,21 +144,14 @@ impl Expansion<'_> {
     ) -> Result<(AllocationId, Option<StreamId>), Fault> {
         let allocation = self.scope.whole(memory)?;
         let Some(stream) = stream else { return Ok((allocation, None)) };
-        let slice = self.of_device(memory, allocation)?;
-        Ok((allocation, Some(self.stream(Some(stream), &slice)?)))
-    }
-
-    /// All of a GPU's memory of this name.
-    fn of_device(&self, memory: &Spanned<String>, id: AllocationId) -> Result<Slice, Fault> {
-        let one = &self.scope.allocations[id.0];
-        if let Place::Host(_) = one.place {
+        if let Place::Host(_) = self.scope.allocations[allocation.0].place {
             let message = format!(
                 "`{memory}` is host memory, which cannot be allocated or freed in a stream"
             );
             let help = "remove `stream`";
             return Err(Fault::new(message, memory.span(), "not on a GPU", help));
         }
-        Ok(Slice { allocation: id, offset: Bytes::ZERO, length: one.bytes })
+        Ok((allocation, Some(self.scope.stream(stream)?)))
     }
 
     pub(super) fn pin(&mut self, memory: &Spanned<String>) -> Result<Call, Fault> {
@@ -211,7 +205,8 @@ impl Expansion<'_> {
                 return Err(Fault::new(message, to.span(), "not a target", help));
             }
         };
-        let stream = self.stream(call.stream.as_ref(), &target)?;
+        // Managed memory is the host's.
+        let stream = self.stream(call.stream.as_ref(), Some(DeviceId::FIRST))?;
         Ok(Call::Prefetch { stream, target, to })
     }
 }

@@ -15,7 +15,6 @@ mod memory;
 mod names;
 mod own;
 mod raw_kernel;
-mod rules;
 mod scope;
 mod threads;
 mod values;

@@ -2,12 +2,10 @@
 
 use super::code::code;
 use super::cost::{cost, cpu, elementwise};
-use super::expression::{Indices, names};
+use super::expression::{Indices, Part, evaluate_rule, names};
 use super::names::{number, text};
 use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
-use super::rules::Rules;
-use super::scope::Scope;
-use super::values::{Number, OneOrMore, RawParameter};
+use super::values::{Number, RawParameter};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
 use crate::program::{OwnStep, Slice};
@@ -21,7 +19,7 @@ pub struct DeclaredKernel {
     pub kernel: OwnKernel,
     /// The files that its code was read from.
     pub files: Vec<PathBuf>,
-    raw: RawKernel,
+    pub(super) raw: RawKernel,
 }
 
 /// The kernel has its rules in itself, too.
@@ -39,27 +37,6 @@ pub struct Launched<'l> {
     pub elements: u64,
     /// Where the file asks for it.
     pub place: Range<usize>,
-}
-
-/// A call of a kernel, with the keys that say what it works on.
-pub(super) struct KernelCall<'r> {
-    pub kernel: &'r Spanned<String>,
-    pub reads: &'r [Spanned<String>],
-    pub writes: &'r Spanned<OneOrMore>,
-    pub arguments: Option<&'r BTreeMap<Spanned<String>, Spanned<f64>>>,
-    pub elements: Option<&'r Spanned<i64>>,
-    pub element_type: Option<&'r Spanned<String>>,
-    pub lead: Option<&'r Spanned<i64>>,
-}
-
-impl KernelCall<'_> {
-    pub fn all_writes(&self) -> Vec<Spanned<String>> {
-        self.writes.get_ref().all(self.writes.span())
-    }
-
-    pub fn arguments(&self) -> impl Iterator<Item = (&Spanned<String>, &Spanned<f64>)> {
-        self.arguments.into_iter().flatten()
-    }
 }
 
 impl DeclaredKernel {
@@ -136,54 +113,6 @@ impl DeclaredKernel {
             }
         }
         Ok(())
-    }
-
-    /// The launch that a call makes. `at` is the kernel's place in the program's table.
-    pub(super) fn step(
-        &self,
-        at: usize,
-        call: &KernelCall<'_>,
-        scope: &mut Scope,
-    ) -> Result<OwnStep, Fault> {
-        let (name, raw) = (&self.kernel.name, &self.raw);
-        let of_library = [
-            ("lead", call.lead.map(Spanned::span)),
-            ("type", call.element_type.map(Spanned::span)),
-        ];
-        for (key, place) in of_library {
-            let Some(place) = place else { continue };
-            let message =
-                format!("`{key}` only applies to library kernels, not to your own kernel `{name}`");
-            return Err(Fault::new(message, place, "not taken", "remove it"));
-        }
-        let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
-            if !names.is_empty() && names.len() != texts.len() {
-                let (wants, has) = (names.len(), texts.len());
-                let message =
-                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
-                let help = "list the ranges in the kernel's order, one for each name";
-                return Err(Fault::new(
-                    message,
-                    call.kernel.span(),
-                    "wrong number of ranges",
-                    help,
-                )
-                .and(names[0].span(), "declared here"));
-            }
-            texts.iter().map(|text| scope.slice(text)).collect::<Result<Vec<Slice>, _>>()
-        };
-        let reads = slices(call.reads, &raw.reads, "reads")?;
-        let writes = slices(&call.all_writes(), &raw.writes, "writes")?;
-        let numbers = self.numbers(call.arguments())?;
-        let (elements, place) = (call.elements, call.kernel.span());
-        let elements = self.elements(elements, &numbers, &place)?.ok_or_else(|| {
-            let message =
-                format!("this launch of `{name}` does not say how many elements it works on");
-            let help = "add `elements = ...` to the call, or an expression for `elements` to \
-                        the kernel";
-            Fault::new(message, place.clone(), "number of elements missing", help)
-        })?;
-        self.launch(at, Launched { reads, writes, numbers: &numbers, elements, place })
     }
 
     /// The launch on some memory. `at` is the kernel's place in the program's table.
@@ -379,6 +308,40 @@ impl DeclaredKernel {
                         `{ i32 = \"columns\" }`";
             Fault::new(message, place, "unknown", help)
         })
+    }
+}
+
+/// What rules of a kernel are applied to: the numbers of one launch.
+struct Rules<'k> {
+    name: &'k str,
+    numbers: &'k BTreeMap<String, f64>,
+    known: &'k Indices,
+    call: Range<usize>,
+}
+
+impl Rules<'_> {
+    fn whole(&self, number: &Spanned<Number>) -> Result<i64, Fault> {
+        match number.get_ref() {
+            Number::Value(value) if value.fract() == 0.0 && value.abs() < 9e15 => Ok(*value as i64),
+            Number::Value(value) => {
+                let message = format!("{value} in kernel `{}` is not a whole number", self.name);
+                Err(Fault::new(message, number.span(), "not whole", "write a whole number"))
+            }
+            Number::Text(text) => {
+                let value = evaluate_rule(Part::new(text, &number.span()), self.known);
+                value.map_err(|fault| fault.and(self.call.clone(), "by this call"))
+            }
+        }
+    }
+
+    fn real(&self, number: &Spanned<Number>) -> Result<f64, Fault> {
+        match number.get_ref() {
+            Number::Value(value) => Ok(*value),
+            Number::Text(text) => match self.numbers.get(text.trim()) {
+                Some(value) => Ok(*value),
+                None => self.whole(number).map(|value| value as f64),
+            },
+        }
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) struct Scope {
     pub streams: Vec<StreamTraits>,
     /// The names of the streams; the legacy default streams have none.
     stream_names: Vec<Option<String>>,
-    events: BTreeMap<String, EventId>,
+    pub events: BTreeMap<String, EventId>,
     /// The rounds of the loops around the call that is read now: names may contain them.
     pub indices: Indices,
     buffers: Vec<NamedBuffer>,
@@ -158,12 +158,8 @@ impl Scope {
         let name = raw.name.get_ref().clone();
         if self.named(&name).is_some() {
             let message = format!("two streams are named `{name}`");
-            return Err(Fault::new(
-                message,
-                raw.name.span(),
-                "same name",
-                "give each stream a distinct name",
-            ));
+            let help = "give each stream a distinct name";
+            return Err(Fault::new(message, raw.name.span(), "same name", help));
         }
         let kind = match raw.kind {
             Some(RawStreamKind::NonBlocking) => StreamKind::NonBlocking,
@@ -197,7 +193,8 @@ impl Scope {
         let name = filled_in(part, &self.indices)?;
         self.named(&name).ok_or_else(|| {
             let message = format!("no earlier call uses a stream `{name}`");
-            part.fault(message, "unknown stream", known("known names: ", self.names_of_streams()))
+            let names = self.stream_names.iter().flatten().map(String::as_str);
+            part.fault(message, "unknown stream", known("known names: ", names))
         })
     }
 
@@ -209,10 +206,6 @@ impl Scope {
             return Vec::new();
         }
         names.map(|(numbered, name)| name.unwrap_or(numbered)).collect()
-    }
-
-    fn names_of_streams(&self) -> impl Iterator<Item = &str> {
-        self.stream_names.iter().flatten().map(String::as_str)
     }
 
     fn named(&self, name: &str) -> Option<StreamId> {
@@ -267,10 +260,6 @@ impl Scope {
         })
     }
 
-    pub fn events(&self) -> usize {
-        self.events.len()
-    }
-
     /// The memory of a name, all of it.
     pub fn whole(&mut self, name: &Spanned<String>) -> Result<AllocationId, Fault> {
         self.allocation(Part::whole(name))
@@ -316,6 +305,10 @@ impl Scope {
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))
             }
         }
+    }
+
+    pub fn slices(&mut self, texts: &[Spanned<String>]) -> Result<Vec<Slice>, Fault> {
+        texts.iter().map(|text| self.slice(text)).collect()
     }
 
     fn allocation(&mut self, part: Part<'_>) -> Result<AllocationId, Fault> {

@@ -26,8 +26,8 @@ pub fn write(program: &Program) -> String {
             Place::Host(memory) => memory.to_string(),
         };
         let gpu = match allocation.place {
-            Place::Device(DeviceId(device @ 1..)) => format!(", gpu = {device}"),
-            _ => String::new(),
+            Place::Device(device) => on_gpu(device),
+            Place::Host(_) => String::new(),
         };
         let (name, size) =
             (text(names.memory(AllocationId(id))), text(&allocation.bytes.exactly()));
@@ -40,14 +40,12 @@ pub fn write(program: &Program) -> String {
             StreamKind::Blocking => "",
             StreamKind::LegacyDefault => ", kind = \"legacy-default\"",
         };
-        let mut rest = String::new();
-        if traits.priority != 0 {
-            let _ = write!(rest, ", priority = {}", traits.priority);
-        }
-        if traits.device != DeviceId::FIRST {
-            let _ = write!(rest, ", gpu = {}", traits.device.0);
-        }
-        format!("{{ name = {}{kind}{rest} }}", text(&names.stream(StreamId(id))))
+        let priority = match traits.priority {
+            0 => String::new(),
+            priority => format!(", priority = {priority}"),
+        };
+        let (name, gpu) = (text(&names.stream(StreamId(id))), on_gpu(traits.device));
+        format!("{{ name = {name}{kind}{priority}{gpu} }}")
     });
     list(&mut table, "streams", streams);
     let is_own = |call: &&Call| {
@@ -61,6 +59,10 @@ pub fn write(program: &Program) -> String {
         let _ = writeln!(table, "    {line},");
     }
     table + "]\n"
+}
+
+fn on_gpu(DeviceId(device): DeviceId) -> String {
+    if device == 0 { String::new() } else { format!(", gpu = {device}") }
 }
 
 /// For each allocation, whether it is nothing but a workspace of kernels.

@@ -9,31 +9,19 @@ use std::collections::BTreeMap;
 /// `?`.
 type Said<'t> = BTreeMap<&'t str, (usize, &'t str)>;
 
-const KEYS: [&str; 12] = [
-    "gpu",
-    "multiprocessors",
-    "device_memory",
-    "host_memory",
-    "compute_capability",
-    "link",
-    "driver",
-    "cuda",
-    "cpu",
-    "cpu_threads",
-    "unix_time",
-    "copy_engines",
-];
+const KEYS: &str = "gpu multiprocessors device_memory host_memory compute_capability link driver \
+                    cuda cpu cpu_threads unix_time copy_engines";
 
 /// Reads the comment lines.
 fn said(text: &str) -> Result<Said<'_>, (usize, String)> {
-    let mut said = Said::new();
+    let (mut said, keys) = (Said::new(), KEYS.split(' ').collect::<Vec<_>>());
     for (line, comment) in (1..).zip(text.lines()) {
         let comment = comment.strip_prefix('#').and_then(|rest| rest.split_once('='));
         let Some((key, value)) = comment.map(|(key, value)| (key.trim(), value.trim())) else {
             continue;
         };
-        if !KEYS.contains(&key) {
-            let keys = listed(&KEYS);
+        if !keys.contains(&key) {
+            let keys = listed(&keys);
             return Err((line, format!("`# {key} = ..` is unknown; the keys are {keys}")));
         }
         if said.insert(key, (line, value.trim_matches('"'))).is_some() {

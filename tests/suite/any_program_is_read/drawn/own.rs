@@ -2,7 +2,7 @@
 
 use super::Drawing;
 use hallway::kernels::{CpuSide, Geometry, GpuSide, OwnCost, OwnKernel};
-use hallway::program::{Call, OwnStep, Place};
+use hallway::program::{Call, OwnStep, Place, Step};
 use hallway::units::Span;
 use rand::RngExt;
 
@@ -49,7 +49,7 @@ impl Drawing {
         let parameters = Vec::new();
         let step =
             OwnStep { kernel, reads, writes, elements: length, numbers, geometry, parameters };
-        let step = step.into();
+        let step = Step::Own(step);
         self.add(if on_host { Call::Compute { step } } else { Call::Launch { stream, step } });
     }
 }
