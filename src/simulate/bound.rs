@@ -1,7 +1,8 @@
 //! A lower bound on the time of a program.
 
 use crate::cost::{
-    Blocks, CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work, WorkKind,
+    Blocks, CallCost, CompileError, CompiledProgram, ENGINES, NONE, PEER_ENGINE, Waits, Work,
+    WorkKind,
 };
 use crate::machine::Direction;
 use crate::profile::Profile;

@@ -225,9 +225,9 @@ impl Simulator<'_> {
                     return wish(1.0 / slowdown, 1.0, &[own]);
                 }
                 let part = rate(bytes, alone.nanos_f64());
-                let way = self.profile.root(devices, direction);
+                let way = self.profile.root(devices, Some(direction));
                 let way = (has(devices + direction as usize, way), part);
-                let both = (has(devices + 2, self.profile.root_both(devices)), part);
+                let both = (has(devices + 2, self.profile.root(devices, None)), part);
                 let is_up = direction == Direction::DeviceToHost;
                 let favour = if is_up { self.profile.up_over_down(devices) } else { 1.0 };
                 wish(favour / slowdown, 1.0, &[own, way, both])
