@@ -1,8 +1,8 @@
 //! Host costs of calls: made back to back, and among others as plans make them.
 
-use super::context::{MeasurementContext, Piece, clocked};
+use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
-use crate::gpu::{AnyBlocker, AnyDevice, AnyMemory, AnyStream, GpuError, RowShape, RowSide};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyMemory, AnyStream, GpuResult, RowShape, RowSide};
 use crate::kernels::Kernel;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
@@ -84,20 +84,17 @@ fn wait_a_while<D: AnyDevice>() {
 }
 
 /// Makes one call of a kind, and may time it.
-type Make<'m> =
-    dyn FnMut(TimedCall, &dyn Fn() -> Result<(), GpuError>) -> Result<(), GpuError> + 'm;
+type Make<'m> = dyn FnMut(TimedCall, &dyn Fn() -> GpuResult) -> GpuResult + 'm;
 
 /// The kinds of calls in one turn, and how many of each the turn has.
 type Kinds = &'static [(TimedCall, usize)];
 
 /// Makes all calls of one turn, which takes one piece of data through the device.
-type Turn<'r, D> =
-    fn(&MeasurementContext<'r, D>, &Piece<D>, u64, &mut Make<'_>) -> Result<(), GpuError>;
+type Turn<'r, D> = fn(&MeasurementContext<'r, D>, &Piece<D>, u64, &mut Make<'_>) -> GpuResult;
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
-    /// Host time of `count` calls to a held stream, so that none of them waits for the
-    /// device.
-    pub fn call(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
+    /// Host time of `count` calls to a held stream, so that none of them waits for the device.
+    pub fn call(&mut self, call: TimedCall, count: u64) -> Timed {
         let piece = self.piece(false)?;
         match call {
             TimedCall::Synchronize => return self.synchronize_behind(&piece, count),
@@ -106,7 +103,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             }
             _ => {}
         }
-        let library = self.library_launch(call)?;
+        let of_library = call.of_library();
+        let library = of_library.map(|(variant, elements)| self.ready_launch(variant, elements));
+        let library = library.transpose()?;
         let launch = library.as_ref().unwrap_or(&piece.kernel);
         self.blocker.hold(&self.streams[0])?;
         // The event has not happened: to wait for one that has is no work.
@@ -151,22 +150,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         time
     }
 
-    /// The launch by a library that `call` times, after a first such launch has
-    /// completed. A first launch may wait for the device; on a held stream it would wait
-    /// for ever. `None` for other calls.
-    fn library_launch(&self, call: TimedCall) -> Result<Option<D::Launch>, GpuError> {
-        let Some((variant, elements)) = call.of_library() else { return Ok(None) };
-        let launch = self.launch_of(variant, elements)?;
-        // SAFETY: the arrays are larger, and they outlive the launch, which is waited
-        // for.
-        unsafe { self.streams[0].launch(&launch)? };
-        self.streams[0].synchronize()?;
-        Ok(Some(launch))
-    }
-
     /// Host times of `count` launches beside no copy, beside a copy to the device and
     /// beside one from it. The order rotates from sample to sample.
-    pub fn launches_beside(&mut self, count: u64) -> Result<[Span; 3], GpuError> {
+    pub fn launches_beside(&mut self, count: u64) -> Timed<[Span; 3]> {
         let piece = self.piece(false)?;
         let [to_device, to_host] = self.pinned.each_mut().map(|memory| memory.as_mut_ptr());
         let (stream, copying) = (&self.streams[0], &self.streams[1]);
@@ -188,7 +174,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Host time of `count` synchronisations, each behind an operation that has finished
     /// a while ago. Synchronising a stream that is known to be empty can be much quicker.
-    fn synchronize_behind(&self, piece: &Piece<D>, count: u64) -> Result<Span, GpuError> {
+    fn synchronize_behind(&self, piece: &Piece<D>, count: u64) -> Timed {
         let stream = &self.streams[0];
         let mut sum = Span::ZERO;
         for _ in 0..count {
@@ -200,7 +186,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Host time of `count` allocations in a held stream, or of giving as many back there.
-    fn pooled(&mut self, call: TimedCall, count: u64) -> Result<Span, GpuError> {
+    fn pooled(&mut self, call: TimedCall, count: u64) -> Timed {
         self.device.keep_pool()?;
         let stream = &self.streams[0];
         let take = || (0..count).map(|_| stream.allocate(POOLED)).collect::<Result<Vec<_>, _>>();
@@ -231,14 +217,14 @@ impl<'r, D: AnyDevice> MeasurementContext<'r, D> {
     /// Host time of calls among others, over `count` turns of a pipeline. For each kind
     /// of [`IN_TURN`] it gives the sum over its calls, each with a clock of its own; then
     /// the time of as many turns without clocks; and then both for [`IN_ONE_STREAM`].
-    pub fn calls_in_turn(&mut self, count: u64) -> Result<Vec<Span>, GpuError> {
+    pub fn calls_in_turn(&mut self, count: u64) -> Timed<Vec<Span>> {
         let piece = Piece { bytes: IN_TURN_COPY, ..self.piece(false)? };
         let mut times = Vec::new();
         let turns: [(Kinds, Turn<'r, D>); 2] =
             [(&IN_TURN, Self::across_streams), (&IN_ONE_STREAM, Self::in_one_stream)];
         for (kinds, turn) in turns {
             let mut sums = vec![Span::ZERO; kinds.len()];
-            let mut each = |kind: TimedCall, call: &dyn Fn() -> Result<(), GpuError>| {
+            let mut each = |kind: TimedCall, call: &dyn Fn() -> GpuResult| {
                 let time = clocked::<D, _, _>(call)?;
                 let mut of_kinds = sums.iter_mut().zip(kinds);
                 let sum = of_kinds.find(|(_, (one, _))| *one == kind);
@@ -257,12 +243,7 @@ impl<'r, D: AnyDevice> MeasurementContext<'r, D> {
     }
 
     /// The calls of a pipeline that has a stream for each engine.
-    fn across_streams(
-        &self,
-        piece: &Piece<D>,
-        at: u64,
-        make: &mut Make<'_>,
-    ) -> Result<(), GpuError> {
+    fn across_streams(&self, piece: &Piece<D>, at: u64, make: &mut Make<'_>) -> GpuResult {
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
         let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
         let events = &self.ordering[2 * at as usize..];
@@ -276,14 +257,8 @@ impl<'r, D: AnyDevice> MeasurementContext<'r, D> {
         make(TimedCall::CopyOut, &|| copy(outs, Direction::DeviceToHost, to_host))
     }
 
-    /// The calls of a pipeline over three streams in which each piece stays in one
-    /// stream.
-    fn in_one_stream(
-        &self,
-        piece: &Piece<D>,
-        at: u64,
-        make: &mut Make<'_>,
-    ) -> Result<(), GpuError> {
+    /// The calls of a pipeline over three streams in which each piece stays in one stream.
+    fn in_one_stream(&self, piece: &Piece<D>, at: u64, make: &mut Make<'_>) -> GpuResult {
         let stream = &self.streams[at as usize % 3];
         let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
         let copy = |way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);

@@ -1,12 +1,11 @@
 //! Operations that depend on each other: round trips, and chains on the device.
 
-use super::context::{MeasurementContext, Piece, clocked};
+use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::member::Member;
 use super::probe::{Counts, Probe, Streams};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuResult};
 use crate::machine::OperationKind;
 use crate::samples::{CYCLES, Quantity};
-use crate::units::Span;
 
 /// Dependent operations in a row: of one kind, of two kinds, and across several streams.
 pub(super) fn probes() -> Vec<Probe> {
@@ -38,12 +37,7 @@ pub(super) fn chain(links: &[OperationKind], across: bool) -> Probe {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Issues one short operation of a kind to a stream.
-    pub fn issue(
-        &self,
-        stream: &D::Stream,
-        link: OperationKind,
-        piece: &Piece<D>,
-    ) -> Result<(), GpuError> {
+    pub fn issue(&self, stream: &D::Stream, link: OperationKind, piece: &Piece<D>) -> GpuResult {
         let (array, bytes) = (self.arrays[0].address(), piece.bytes);
         // SAFETY: all memory belongs to the context and outlives the stream's work.
         unsafe {
@@ -62,12 +56,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Host time from issuing dependent operations to the return of a synchronisation.
-    pub fn round_trip(
-        &mut self,
-        links: &[OperationKind],
-        across: bool,
-        long: bool,
-    ) -> Result<Span, GpuError> {
+    pub fn round_trip(&mut self, links: &[OperationKind], across: bool, long: bool) -> Timed {
         let piece = self.piece(long)?;
         let stream = |at: usize| &self.streams[at % 2 * usize::from(across)];
         clocked::<D, _, _>(|| {
@@ -84,15 +73,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         })
     }
 
-    /// Device time of `count` repetitions of the pattern, each operation after the one
-    /// before. With `across`, consecutive operations are in different streams and ordered
-    /// by events.
-    pub fn chain(
-        &mut self,
-        links: &[OperationKind],
-        across: bool,
-        count: u64,
-    ) -> Result<Span, GpuError> {
+    /// Device time of `count` repetitions of the pattern, each operation after the one before. With
+    /// `across`, consecutive operations are in different streams and ordered by events.
+    pub fn chain(&mut self, links: &[OperationKind], across: bool, count: u64) -> Timed {
         let piece = self.piece(false)?;
         self.held(|context| {
             let turns = (0..count).flat_map(|_| links);
@@ -109,7 +92,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Makes the first stream, in which the time is taken, wait for the others.
-    pub fn rejoin(&self, streams: usize) -> Result<(), GpuError> {
+    pub fn rejoin(&self, streams: usize) -> GpuResult {
         for (index, stream) in self.streams[..streams].iter().enumerate().skip(1) {
             let event = &self.ordering[self.ordering.len() - index];
             stream.record(event)?;

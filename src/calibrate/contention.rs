@@ -1,9 +1,9 @@
 //! Copies beside copies the other way, beside kernels, and beside other work that uses memory.
 
-use super::context::{MeasurementContext, Piece, clocked};
+use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, LEAST_KEPT, POOL, PROBING, Sizes};
-use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError, GpuResult};
 use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
@@ -82,7 +82,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         &mut self,
         (direction, bytes): (Direction, Bytes),
         count: u64,
-    ) -> Result<[Span; 2], GpuError> {
+    ) -> Timed<[Span; 2]> {
         let start = self.turn * count;
         let piece = self.piece(false)?;
         let beside = self.held(|context| {
@@ -103,7 +103,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
         mut places: impl Iterator<Item = u64>,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         let (copying, running) = (&self.streams[0], &self.streams[running]);
         self.row(0, (direction, bytes), ashore, std::iter::empty())?;
         places.try_for_each(|place| {
@@ -122,39 +122,40 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         &mut self,
         (bytes, footprint): (Bytes, Bytes),
         count: u64,
-    ) -> Result<[Span; 2], GpuError> {
+    ) -> Timed<[Span; 2]> {
         let (start, around) = (self.turn * count, footprint.get() / bytes.get());
         let places = (start..start + count).map(|index| index % around.max(1));
         let piece = self.piece(false)?;
-        let [inward, outward, running] = [0, 1, 2].map(|at| &self.streams[at]);
-        self.blocker.hold(inward)?;
-        inward.record(&self.ordering[0])?;
-        outward.wait(&self.ordering[0])?;
-        let issued = Direction::BOTH.into_iter().try_for_each(|direction| {
-            let side = direction as usize;
-            let (row, ashore) = ((direction, bytes), self.pinned[side].as_mut_ptr());
-            match direction {
-                Direction::HostToDevice => {
-                    self.row_beside(2, &piece, row, ashore, places.clone())?;
-                }
-                Direction::DeviceToHost => self.row(side, row, ashore, places.clone())?,
-            }
-            self.streams[side].record(&self.marks[2 * side + 1])
-        });
-        self.blocker.end(&[inward, outward, running])?;
-        issued?;
+        self.both_held(|context| {
+            let [to_device, to_host] = context.pinned.each_ref().map(AnyMemory::as_mut_ptr);
+            let [ins, outs] = Direction::BOTH.map(|direction| (direction, bytes));
+            context.row_beside(2, &piece, ins, to_device, places.clone())?;
+            context.row(1, outs, to_host, places)
+        })
+    }
+
+    /// Times, on the device, what `issue` puts into the first two streams, which start at once.
+    /// `issue` marks from when on.
+    fn both_held(&mut self, issue: impl FnOnce(&Self) -> GpuResult) -> Timed<[Span; 2]> {
+        let [one, other, third] = [0, 1, 2].map(|at| &self.streams[at]);
+        self.blocker.hold(one)?;
+        one.record(&self.ordering[0])?;
+        other.wait(&self.ordering[0])?;
+        let issued = issue(self);
+        let marked = one.record(&self.marks[1]).and(other.record(&self.marks[3]));
+        self.blocker.end(&[one, other, third])?;
+        issued.and(marked)?;
         Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
     }
 
-    /// Device time of `count` copies to the device in the first stream. Meanwhile other
-    /// streams hold kernels that wait for the last copy, each with a copy from the device
-    /// behind it.
+    /// Device time of `count` copies to the device in the first stream. Meanwhile other streams
+    /// hold kernels that wait for the last copy, each with a copy from the device behind it.
     pub fn refetched(
         &mut self,
         bytes: Bytes,
         (streams, kernels): (usize, u64),
         count: u64,
-    ) -> Result<Span, GpuError> {
+    ) -> Timed {
         let piece = self.piece(false)?;
         let ashore = self.pinned[0].as_mut_ptr();
         let time = self.held(|context| {
@@ -175,50 +176,32 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of `count` copies and of as many kernels that stream, started at once.
-    pub fn beside_kernels(
-        &mut self,
-        direction: Direction,
-        bytes: Bytes,
-        count: u64,
-    ) -> Result<[Span; 2], GpuError> {
+    pub fn beside_kernels(&mut self, way: Direction, bytes: Bytes, count: u64) -> Timed<[Span; 2]> {
         // Not the arrays that copies use.
         let [from, to] = [2, 3].map(|at| self.arrays[at].address());
         let kernel = self.streaming(from, to, Bytes::of_f32(STREAMING_KERNEL.1))?;
-        let (copying, running) = (&self.streams[0], &self.streams[1]);
-        self.blocker.hold(copying)?;
-        copying.record(&self.ordering[0])?;
-        running.wait(&self.ordering[0])?;
-        copying.record(&self.marks[0])?;
-        running.record(&self.marks[2])?;
-        let issued = (0..count).try_for_each(|index| {
-            self.copy_turn(copying, direction, bytes, index)?;
-            // SAFETY: all memory belongs to the context and outlives the stream's work.
-            unsafe { running.launch(&kernel) }
-        });
-        let marked = copying.record(&self.marks[1]).and(running.record(&self.marks[3]));
-        self.blocker.end(&[copying, running])?;
-        issued.and(marked)?;
-        Ok([self.marks[1].since(&self.marks[0])?, self.marks[3].since(&self.marks[2])?])
+        self.both_held(|context| {
+            let (copying, running) = (&context.streams[0], &context.streams[1]);
+            copying.record(&context.marks[0])?;
+            running.record(&context.marks[2])?;
+            (0..count).try_for_each(|index| {
+                context.copy_turn(copying, way, bytes, index)?;
+                // SAFETY: all memory belongs to the context and outlives the stream's work.
+                unsafe { running.launch(&kernel) }
+            })
+        })
     }
 
     /// Times of copies and of CPU twins. The copies are issued first, which takes next to
     /// none of their time.
-    pub fn beside_twins(
-        &mut self,
-        direction: Direction,
-        bytes: Bytes,
-        count: u64,
-    ) -> Result<[Span; 2], GpuError> {
+    pub fn beside_twins(&mut self, way: Direction, bytes: Bytes, count: u64) -> Timed<[Span; 2]> {
         let (variant, elements) = STREAMING_TWIN;
         let arguments = variant.arguments();
-        let first = self.turn * count;
-        let starts: Vec<usize> = (first..first + count)
-            .map(|index| self.window(POOL, Bytes::of_f32(elements), index))
-            .collect();
+        let starts = self.windows(POOL, Bytes::of_f32(elements), count);
         let stream = &self.streams[0];
         stream.synchronize()?;
         stream.record(&self.marks[0])?;
-        (0..count).try_for_each(|index| self.copy_turn(stream, direction, bytes, index))?;
+        (0..count).try_for_each(|index| self.copy_turn(stream, way, bytes, index))?;
         stream.record(&self.marks[1])?;
         let [input, .., out] = &mut self.pools;
         let time = clocked::<D, _, _>(|| {
@@ -234,15 +217,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         Ok([self.marks[1].since(&self.marks[0])?, time])
     }
 
-    fn copy_turn(
-        &self,
-        stream: &D::Stream,
-        direction: Direction,
-        bytes: Bytes,
-        index: u64,
-    ) -> Result<(), GpuError> {
+    fn copy_turn(&self, stream: &D::Stream, way: Direction, bytes: Bytes, index: u64) -> GpuResult {
         debug_assert!(bytes <= LARGEST);
-        let ashore = self.pinned[direction as usize].as_mut_ptr();
-        self.copy_at(stream, direction, ashore, bytes, index)
+        let ashore = self.pinned[way as usize].as_mut_ptr();
+        self.copy_at(stream, way, ashore, bytes, index)
     }
 }

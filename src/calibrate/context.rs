@@ -2,13 +2,13 @@
 
 use super::member::Member;
 use super::sizes::{LARGEST, MOST_STREAMS, POOL};
-use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuResult};
 use crate::host::{OneCpu, PageMemory, Team, available_memory};
 use crate::kernels::{Kernel, Variant};
 use crate::samples::{LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};
 use crate::units::{Bytes, Span};
 
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Calibrated};
 
 /// Ordering events, for chains across streams.
 const ORDERING_EVENTS: usize = 128;
@@ -74,7 +74,7 @@ impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
     ///
     /// # Errors
     /// If there is too little host memory, or a device or the system refuses something.
-    pub fn new(device: &'d D, team: &'d Team, devices: usize) -> Result<Self, CalibrateError> {
+    pub fn new(device: &'d D, team: &'d Team, devices: usize) -> Calibrated<Self> {
         let uses_data = device.uses_data();
         // Check first: the system may kill, without a word, whoever takes the last page.
         let others = if devices > 1 { 2 * devices as u64 } else { 0 };
@@ -129,7 +129,7 @@ impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
 
     /// Fills the device arrays and the pinned memory with random data. Zeros can be faster than
     /// users' data, or slower: in a histogram they would all fall into one bin.
-    fn fill(&self) -> Result<(), GpuError> {
+    fn fill(&self) -> GpuResult {
         let random = self.registered.as_ptr();
         let fill =
             |stream: &D::Stream, arrays: &[D::DeviceMemory], pinned: &[D::PinnedMemory; 2]| {
@@ -159,7 +159,7 @@ impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
 
     /// Runs every kernel once. A first launch may load code, which can wait for the device; on a
     /// held stream it would wait for ever.
-    fn load_kernels(&self) -> Result<(), GpuError> {
+    fn load_kernels(&self) -> GpuResult {
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| D::supports(kernel)) {
             let extent = kernel.extent().map_or(0, |extent| extent.default);
             let variant = Variant { kernel, extent };
@@ -180,35 +180,41 @@ impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
     }
 
     /// A launch of a kernel on the context's arrays.
-    pub fn launch_of(&self, variant: Variant, elements: u64) -> Result<D::Launch, GpuError> {
+    pub fn launch_of(&self, variant: Variant, elements: u64) -> GpuResult<D::Launch> {
         self.launch_at(variant, elements, Bytes::ZERO)
     }
 
-    /// A launch of a kernel on the part of each array that starts at `offset`.
-    pub fn launch_at(
-        &self,
-        variant: Variant,
-        elements: u64,
-        offset: Bytes,
-    ) -> Result<D::Launch, GpuError> {
-        let [x, y, z, out] = self.arrays.each_ref().map(|array| array.address() + offset.get());
+    /// A launch of a kernel on the context's arrays. A library's first launch may wait for the
+    /// device, so it must not happen on a held stream: that is released only after all launches
+    /// have been issued. It happens now.
+    pub fn ready_launch(&self, variant: Variant, elements: u64) -> GpuResult<D::Launch> {
+        let launch = self.launch_of(variant, elements)?;
+        if variant.kernel.library().is_some() {
+            // SAFETY: the arrays have the largest size, and they outlive the launch, which is
+            // waited for.
+            unsafe { self.streams[0].launch(&launch)? };
+            self.streams[0].synchronize()?;
+        }
+        Ok(launch)
+    }
+
+    /// A launch of a kernel on the part of each array that begins at `start`.
+    pub fn launch_at(&self, variant: Variant, elements: u64, start: Bytes) -> GpuResult<D::Launch> {
+        let [x, y, z, out] = self.arrays.each_ref().map(|array| array.address() + start.get());
         let kernel = (variant.kernel, variant.arguments());
         let workspace = self.workspace.address() + variant.kernel as u64 * WORKSPACE.get();
         self.device.kernel(kernel, &[x, y, z], (out, workspace), (elements, elements, 0))
     }
 
     /// The operations of a chain: short ones, or long ones.
-    pub fn piece(&self, long: bool) -> Result<Piece<D>, GpuError> {
+    pub fn piece(&self, long: bool) -> GpuResult<Piece<D>> {
         let (variant, elements) = if long { LONG_KERNEL } else { SHORT_KERNEL };
         let bytes = if long { LONG_COPY } else { SHORT_COPY };
         Ok(Piece { kernel: self.launch_of(variant, elements)?, bytes })
     }
 
     /// Times, on the device, what `issue` puts into the first stream while that is held.
-    pub fn held(
-        &mut self,
-        issue: impl FnOnce(&Self) -> Result<(), GpuError>,
-    ) -> Result<Span, GpuError> {
+    pub fn held(&mut self, issue: impl FnOnce(&Self) -> GpuResult) -> Timed {
         self.blocker.hold(&self.streams[0])?;
         self.streams[0].record(&self.marks[0])?;
         let issued = issue(self);
@@ -225,6 +231,12 @@ impl<'d, D: AnyDevice> MeasurementContext<'d, D> {
         let start = (index % places) * bytes.get().max(64);
         Bytes::new(start).as_usize() / 4
     }
+
+    /// Where the windows of this sample's `count` turns start.
+    pub fn windows(&self, pool: Bytes, bytes: Bytes, count: u64) -> Vec<usize> {
+        let first = self.turn * count;
+        (first..first + count).map(|index| self.window(pool, bytes, index)).collect()
+    }
 }
 
 /// The kernel and the copy size of a chain's operations.
@@ -232,6 +244,9 @@ pub(super) struct Piece<D: AnyDevice> {
     pub kernel: D::Launch,
     pub bytes: Bytes,
 }
+
+/// The time of something, or several times of it.
+pub(super) type Timed<T = Span> = GpuResult<T>;
 
 /// Times `work` by the host's clock.
 pub(super) fn clocked<D: AnyDevice, T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Span, E> {

@@ -1,12 +1,12 @@
 //! Copies of pinned memory, one way.
 
-use super::context::{MeasurementContext, Piece};
+use super::context::{MeasurementContext, Piece, Timed};
 use super::probe::{Counts, Probe};
 use super::sizes::{LARGEST, MOST_STREAMS, Sizes};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuResult};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{Quantity, ROTATED, SHORT_COPY, is_of_rate};
-use crate::units::{Bytes, Span};
+use crate::units::Bytes;
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
@@ -38,12 +38,7 @@ pub(super) fn rotation(
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` copies in a row, each of a window of its own.
-    pub fn copies(
-        &mut self,
-        direction: Direction,
-        bytes: Bytes,
-        count: u64,
-    ) -> Result<Span, GpuError> {
+    pub fn copies(&mut self, direction: Direction, bytes: Bytes, count: u64) -> Timed {
         let start = self.turn * count;
         let ashore = self.pinned[0].as_mut_ptr();
         self.held(|context| context.row(0, (direction, bytes), ashore, start..start + count))
@@ -58,23 +53,22 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         (direction, bytes): (Direction, Bytes),
         ashore: *mut f32,
         mut places: impl Iterator<Item = u64>,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         let (copying, start) = (&self.streams[stream], &self.marks[2 * stream]);
         self.copy_at(copying, direction, ashore, SHORT_COPY, 0)?;
         copying.record(start)?;
         places.try_for_each(|place| self.copy_at(copying, direction, ashore, bytes, place))
     }
 
-    /// Device time of `count` copies in each of several streams, or branches of a graph.
-    /// The engine has to take the streams in turn, because a kernel lies behind each
-    /// copy.
+    /// Device time of `count` copies in each of several streams, or branches of a graph. The engine
+    /// has to take the streams in turn, because a kernel lies behind each copy.
     pub fn rotation(
         &mut self,
         copy: (Direction, Bytes),
         streams: usize,
         in_graph: bool,
         count: u64,
-    ) -> Result<Span, GpuError> {
+    ) -> Timed {
         let piece = self.piece(false)?;
         if !in_graph {
             return self.held(|context| context.issue_turns(copy, streams, count, &piece));
@@ -90,7 +84,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         streams: usize,
         count: u64,
         piece: &Piece<D>,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         let ashore = self.pinned[0].as_mut_ptr();
         self.streams[0].record(&self.ordering[0])?;
         for stream in &self.streams[1..streams] {
@@ -115,17 +109,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         ashore: *mut f32,
         bytes: Bytes,
         index: u64,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         let offset = self.window(LARGEST, bytes, index);
         let array = &self.arrays[direction as usize];
         let there = array.address() + 4 * offset as u64;
         // SAFETY: the window lies within memory of the largest size on both sides, which
         // outlives the stream's work.
-        unsafe {
-            match direction {
-                Direction::HostToDevice => stream.copy_in(ashore.add(offset), there, bytes),
-                Direction::DeviceToHost => stream.copy_out(there, ashore.add(offset), bytes),
-            }
-        }
+        unsafe { stream.copy_across(direction, (ashore.add(offset), there), bytes) }
     }
 }

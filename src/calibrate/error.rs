@@ -4,6 +4,9 @@ use crate::gpu::GpuError;
 use crate::host::HostError;
 use crate::units::Bytes;
 
+/// What a step of a calibration returns.
+pub(super) type Calibrated<T = ()> = Result<T, CalibrateError>;
+
 /// Why a calibration ended early. Samples taken until then are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {

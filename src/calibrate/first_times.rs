@@ -2,7 +2,7 @@
 
 use super::context::{clocked, timed};
 use super::new_process::FirstTimes;
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, NewModule};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuResult, NewModule};
 use crate::kernels::{Arguments, Kernel};
 use crate::units::{Bytes, Span};
 
@@ -12,7 +12,7 @@ use crate::units::{Bytes, Span};
 ///
 /// # Errors
 /// If there is no such GPU, or the driver or the compiler refuses something.
-pub fn first_times(gpu: usize, image: String) -> Result<FirstTimes, GpuError> {
+pub fn first_times(gpu: usize, image: String) -> GpuResult<FirstTimes> {
     const ELEMENTS: u64 = 1024;
     let (device, context) = timed::<Device, _, _>(|| Device::open(gpu))?;
     let image = if image.is_empty() { device.module_image()? } else { image };

@@ -1,11 +1,11 @@
 //! Graphs of dependent operations: what they cost the host, and how the device goes from
 //! node to node.
 
-use super::context::{MeasurementContext, clocked, timed};
+use super::context::{MeasurementContext, Timed, clocked, timed};
 use super::copies::rotation;
 use super::probe::{Counts, Probe};
 use super::round_trips::trip;
-use crate::gpu::{AnyBlocker, AnyDevice, AnyGraph, AnyStream, GpuError};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyGraph, AnyStream, GpuResult};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
 use crate::units::Span;
@@ -55,7 +55,7 @@ const WARM_UP: usize = 3;
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of a graph launch. The graph has been launched before, because the
     /// first launch takes longer.
-    pub fn replayed(&mut self, captured: &D::Graph) -> Result<Span, GpuError> {
+    pub fn replayed(&mut self, captured: &D::Graph) -> Timed {
         let graph = captured.instantiate()?;
         self.warm_up(&graph)?;
         // SAFETY: all memory belongs to the context and outlives the stream's work.
@@ -66,13 +66,13 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     fn capture<'l>(
         &self,
         mut links: impl Iterator<Item = &'l OperationKind>,
-    ) -> Result<D::Graph, GpuError> {
+    ) -> GpuResult<D::Graph> {
         let (stream, piece) = (&self.streams[0], self.piece(false)?);
         stream.capture(|| links.try_for_each(|&link| self.issue(stream, link, &piece)))
     }
 
     /// Launches a graph a few times, as plans launch theirs again and again.
-    pub fn warm_up(&self, graph: &D::ExecutableGraph) -> Result<(), GpuError> {
+    pub fn warm_up(&self, graph: &D::ExecutableGraph) -> GpuResult {
         (0..WARM_UP).try_for_each(|_| {
             // SAFETY: all memory belongs to the context and outlives the launch, which is
             // waited for.
@@ -83,28 +83,26 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Host times of capturing `nodes` calls, of instantiating the graph, and of
     /// launching it into an idle stream.
-    pub fn graph_calls(&mut self, nodes: u64) -> Result<[Span; 3], GpuError> {
+    pub fn graph_calls(&mut self, nodes: u64) -> Timed<[Span; 3]> {
         let links = || CYCLES[0].iter().cycle().take(nodes as usize);
         let (captured, capture) = timed::<D, _, _>(|| self.capture(links()))?;
         let (executable, instantiate) = timed::<D, _, _>(|| captured.instantiate())?;
         self.warm_up(&executable)?;
         let stream = &self.streams[0];
-        // SAFETY: all memory belongs to the context and outlives the launch, which is
-        // waited for.
+        // SAFETY: all memory belongs to the context and outlives the launch, which is waited for.
         let launch = clocked::<D, _, _>(|| unsafe { stream.replay(&executable) })?;
         D::Blocker::finish(stream)?;
         Ok([capture, instantiate, launch])
     }
 
-    /// Device time of a graph whose main branch has `count` rows of long kernels. The
-    /// short copies that the rows wait for, and those that wait for the rows, have
-    /// branches of their own.
+    /// Device time of a graph whose main branch has `count` rows of long kernels. The short copies
+    /// that the rows wait for, and those that wait for the rows, have branches of their own.
     pub fn graph_rows(
         &mut self,
         kernels: u64,
         (waits, awaited): (bool, bool),
         count: u64,
-    ) -> Result<Span, GpuError> {
+    ) -> Timed {
         let (long, short) = (self.piece(true)?, self.piece(false)?);
         let [rows, ins, outs] = [0, 1, 2].map(|at| &self.streams[at]);
         let mut events = self.ordering.iter();
@@ -135,7 +133,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Device time of a graph of `count` repetitions of the pattern.
-    pub fn graph_chain(&mut self, links: &[OperationKind], count: u64) -> Result<Span, GpuError> {
+    pub fn graph_chain(&mut self, links: &[OperationKind], count: u64) -> Timed {
         let graph = self.capture((0..count).flat_map(|_| links))?;
         self.replayed(&graph)
     }

@@ -37,9 +37,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         count: u64,
     ) -> Span {
         let side = Bytes::new(footprint.get() / 2).min(POOL);
-        let first = self.turn * count;
-        let starts: Vec<usize> =
-            (first..first + count).map(|index| self.window(side, bytes, index)).collect();
+        let starts = self.windows(side, bytes, count);
         let length = bytes.as_usize() / 4;
         let [from, .., to] = &mut self.pools;
         let clock = D::now();

@@ -1,13 +1,13 @@
 //! Kernels on the device.
 
-use super::context::MeasurementContext;
+use super::context::{MeasurementContext, Timed};
 use super::probe::{Counts, Probe, Streams};
 use super::sizes::{LARGEST, Points, Sizes, is_measured_closely};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuResult};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::OperationKind;
 use crate::samples::{DEVICE_FOOTPRINT, Quantity};
-use crate::units::{Bytes, Span};
+use crate::units::Bytes;
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let mut probes = Vec::new();
@@ -63,41 +63,22 @@ fn parts(elements: u64) -> Counts {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` launches in a row.
-    pub fn kernels(
-        &mut self,
-        variant: Variant,
-        elements: u64,
-        count: u64,
-    ) -> Result<Span, GpuError> {
-        let launch = self.launch_of(variant, elements)?;
-        // A library's first launch may wait for the device, so it must not happen on a
-        // held stream: that is released only after all launches have been issued.
-        if variant.kernel.library().is_some() {
-            // SAFETY: the arrays have the largest size, and they outlive the launch,
-            // which is waited for.
-            unsafe { self.streams[0].launch(&launch)? };
-            self.streams[0].synchronize()?;
-        }
+    pub fn kernels(&mut self, variant: Variant, elements: u64, count: u64) -> Timed {
+        let launch = self.ready_launch(variant, elements)?;
         self.launched(&launch, count)
     }
 
     /// Device time of `count` launches in a row, on memory of the context.
-    pub fn launched(&mut self, launch: &D::Launch, count: u64) -> Result<Span, GpuError> {
+    pub fn launched(&mut self, launch: &D::Launch, count: u64) -> Timed {
         self.held(|context| {
             // SAFETY: all memory belongs to the context and outlives the stream's work.
             (0..count).try_for_each(|_| unsafe { context.streams[0].launch(launch) })
         })
     }
 
-    /// Device time of `count` launches in a row. Each is the first to read its part of
-    /// what copies have brought. How soon the first kernel follows the copies is not
-    /// included.
-    pub fn kernels_behind_copies(
-        &mut self,
-        variant: Variant,
-        elements: u64,
-        count: u64,
-    ) -> Result<Span, GpuError> {
+    /// Device time of `count` launches in a row. Each is the first to read its part of what copies
+    /// have brought. How soon the first kernel follows the copies is not included.
+    pub fn kernels_behind_copies(&mut self, variant: Variant, elements: u64, count: u64) -> Timed {
         let part = Bytes::of_f32(elements);
         let launches = self.launches(variant, elements, count)?;
         let first = self.piece(false)?;
@@ -120,15 +101,14 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         })
     }
 
-    /// Device time of `count` launches in a row, each on its part of the arrays. All
-    /// parts were used once before, and then another kernel went through the rest of
-    /// `footprint`.
+    /// Device time of `count` launches in a row, each on its part of the arrays. All parts were
+    /// used once before, and then another kernel went through the rest of `footprint`.
     pub fn kernels_around(
         &mut self,
         (variant, elements): (Variant, u64),
         footprint: Bytes,
         count: u64,
-    ) -> Result<Span, GpuError> {
+    ) -> Timed {
         let launches = self.launches(variant, elements, count)?;
         let others = footprint.get().saturating_sub(count * variant.bytes(elements));
         let other = Variant { kernel: Kernel::Scale, extent: 0 };
@@ -149,12 +129,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Launches on consecutive parts of the arrays.
-    fn launches(
-        &self,
-        variant: Variant,
-        elements: u64,
-        count: u64,
-    ) -> Result<Vec<D::Launch>, GpuError> {
+    fn launches(&self, variant: Variant, elements: u64, count: u64) -> GpuResult<Vec<D::Launch>> {
         let part = Bytes::of_f32(elements);
         (0..count).map(|at| self.launch_at(variant, elements, part * at)).collect()
     }

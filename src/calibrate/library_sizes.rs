@@ -1,6 +1,6 @@
 //! Kernels of the library at sizes that a scenario has and no calibration, one after the other.
 
-use super::error::CalibrateError;
+use super::error::Calibrated;
 use super::own_kernels::{OwnJob, fill, measure_own, random_words, rows_of_launches};
 use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, DeviceMemory};
 use crate::host::{Operand, PageMemory, Team};
@@ -79,11 +79,7 @@ impl ScenarioJob {
     ///
     /// # Errors
     /// If a kernel does not compile or faults, there is too little memory, or the device fails.
-    pub fn measure(
-        &self,
-        device: &Device,
-        threads: usize,
-    ) -> Result<Vec<Measurement>, CalibrateError> {
+    pub fn measure(&self, device: &Device, threads: usize) -> Calibrated<Vec<Measurement>> {
         match self {
             Self::Own(job) => measure_own(device, job),
             Self::Library(job) => match job.footprint {
@@ -94,12 +90,12 @@ impl ScenarioJob {
     }
 }
 
-fn on_device(device: &Device, job: &LibraryJob) -> Result<Vec<Measurement>, CalibrateError> {
+fn on_device(device: &Device, job: &LibraryJob) -> Calibrated<Vec<Measurement>> {
     let arguments = job.variant.arguments();
     let (inputs, output) = job.lengths(job.elements);
     let stream = device.stream(0)?;
     let random = random_words()?;
-    let array = |&elements: &u64| -> Result<DeviceMemory, CalibrateError> {
+    let array = |&elements: &u64| -> Calibrated<DeviceMemory> {
         let array = device.allocate(Bytes::of_f32(elements))?;
         fill(&stream, &array, &random)?;
         Ok(array)
@@ -116,9 +112,7 @@ fn on_device(device: &Device, job: &LibraryJob) -> Result<Vec<Measurement>, Cali
     let into = (output.address(), workspace.address());
     let launch = device.kernel(of, &addresses, into, (job.elements, job.elements, 0))?;
     // The arrays are as large as the launch says, and outlive it, as all launches are waited for.
-    let times = rows_of_launches(device, &launch)?;
-    let measurement = |(times, count)| Measurement::new(job.quantity(), count, times, Stop::Stable);
-    Ok(times.into_iter().map(measurement).collect())
+    rows_of_launches(device, &launch, &job.quantity())
 }
 
 /// Runs a twin on one part after the other of as much memory as is used in turn.
@@ -129,14 +123,14 @@ pub fn measure_twin(
     threads: usize,
     job: &LibraryJob,
     footprint: Bytes,
-) -> Result<Vec<Measurement>, CalibrateError> {
+) -> Calibrated<Vec<Measurement>> {
     let team = Team::new(threads)?;
     let (kernel, arguments) = (job.variant.kernel, job.variant.arguments());
     let own = Bytes::new(job.variant.bytes(job.elements));
     let parts = (footprint.get() / own.get().max(1)).max(1);
     let (inputs, output) = job.lengths(job.elements * parts);
     let mut seed = 0;
-    let mut pool = |elements: u64| -> Result<PageMemory, CalibrateError> {
+    let mut pool = |elements: u64| -> Calibrated<PageMemory> {
         let mut memory = PageMemory::new(Bytes::of_f32(elements))?;
         seed += 1;
         team.fill_random(memory.as_mut_slice(), seed);

@@ -1,7 +1,7 @@
 //! One of several GPUs that are calibrated together.
 
 use super::sizes::LARGEST;
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuResult};
 use crate::machine::Direction;
 use crate::samples::{LONG_COPY, LONG_KERNEL};
 use crate::units::Bytes;
@@ -24,7 +24,7 @@ pub(super) struct Member<'d, D: AnyDevice> {
 impl<'d, D: AnyDevice> Member<'d, D> {
     /// The GPUs that are calibrated together, the first one first. Empty where a single
     /// one is calibrated.
-    pub fn all(first: &'d D, devices: usize) -> Result<Vec<Self>, GpuError> {
+    pub fn all(first: &'d D, devices: usize) -> GpuResult<Vec<Self>> {
         if devices < 2 {
             return Ok(Vec::new());
         }
@@ -39,7 +39,7 @@ impl<'d, D: AnyDevice> Member<'d, D> {
         ready.map(|()| members)
     }
 
-    fn new(device: &'d D) -> Result<Self, GpuError> {
+    fn new(device: &'d D) -> GpuResult<Self> {
         let stream = || device.stream(0);
         let mark = || device.timing_event();
         let pinned = || device.allocate_pinned(LARGEST);
@@ -61,13 +61,12 @@ impl<'d, D: AnyDevice> Member<'d, D> {
 
     /// Uses everything once. A first use may load code or map memory, which waits for
     /// devices; on a held stream it would wait for ever.
-    fn use_once(&self, members: &[Self]) -> Result<(), GpuError> {
+    fn use_once(&self, members: &[Self]) -> GpuResult {
         self.device.make_current()?;
         for direction in Direction::BOTH {
             self.copy(direction, LARGEST, 0)?;
         }
-        // SAFETY: the arrays are larger, and they outlive the launch, which is waited
-        // for.
+        // SAFETY: the arrays are larger, and they outlive the launch, which is waited for.
         unsafe { self.streams[0].launch(&self.kernel)? };
         for other in members.iter().filter(|other| !std::ptr::eq(*other, self)) {
             self.copy_to(other, LONG_COPY, 0)?;
@@ -75,23 +74,19 @@ impl<'d, D: AnyDevice> Member<'d, D> {
         self.streams.iter().try_for_each(|stream| stream.synchronize())
     }
 
-    /// Copies a window of host memory, in the stream of the direction. `offset` counts
-    /// elements.
-    pub fn copy(&self, direction: Direction, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
+    /// Copies a window of host memory, in the stream of the direction. `offset` counts elements.
+    pub fn copy(&self, direction: Direction, bytes: Bytes, offset: usize) -> GpuResult {
         let (stream, at) = (&self.streams[direction as usize], direction as usize);
         let there = self.arrays[at].address() + 4 * offset as u64;
         // SAFETY: the window lies within memory of the largest size on both sides, which
         // outlives the stream's work.
         unsafe {
             let ashore = self.pinned[at].as_mut_ptr().add(offset);
-            match direction {
-                Direction::HostToDevice => stream.copy_in(ashore, there, bytes),
-                Direction::DeviceToHost => stream.copy_out(there, ashore, bytes),
-            }
+            stream.copy_across(direction, (ashore, there), bytes)
         }
     }
 
-    pub fn copy_to(&self, other: &Self, bytes: Bytes, offset: usize) -> Result<(), GpuError> {
+    pub fn copy_to(&self, other: &Self, bytes: Bytes, offset: usize) -> GpuResult {
         let offset = 4 * offset as u64;
         let [from, to] = [self.arrays[0].address(), other.arrays[1].address()].map(|a| a + offset);
         // SAFETY: the window lies within arrays of the largest size on both GPUs, which

@@ -1,13 +1,14 @@
 //! Allocating, pinning and touching memory.
 
 use super::context::{MeasurementContext, clocked, timed};
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Calibrated};
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
 use super::transfers::COMBINED;
 use crate::gpu::{AnyDevice, AnyMemory, AnyStream};
 use crate::host::{Operand, PageMemory, Team};
 use crate::kernels::{Kernel, Variant};
+use crate::machine::Direction;
 use crate::samples::{MemoryWork, Quantity};
 use crate::units::{Bytes, Span};
 
@@ -76,7 +77,7 @@ fn probe(works: &[MemoryWork], bytes: Bytes, is_long: bool) -> Probe {
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of one piece of memory management. Where it takes something, the time of
     /// giving it back follows.
-    pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
+    pub fn memory(&mut self, work: MemoryWork, bytes: Bytes) -> Calibrated<Vec<Span>> {
         let time = match work {
             MemoryWork::DeviceAllocate
             | MemoryWork::DeviceFree
@@ -107,8 +108,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
                 let team = (work == MemoryWork::SecondTouchTeam).then_some(self.team);
                 touch::<D>(self.touched(bytes), team)
             }
-            MemoryWork::FirstCopy | MemoryWork::SecondCopy => return self.copied_to_new(bytes),
-            MemoryWork::FirstRead | MemoryWork::SecondRead => return self.copied_from_new(bytes),
+            MemoryWork::FirstCopy | MemoryWork::SecondCopy => {
+                return self.copied_new(Direction::DeviceToHost, bytes);
+            }
+            MemoryWork::FirstRead | MemoryWork::SecondRead => {
+                return self.copied_new(Direction::HostToDevice, bytes);
+            }
             MemoryWork::ManagedAllocate => self.managed_anew(bytes)?,
             MemoryWork::Renew => {
                 let mut pages = PageMemory::new(bytes)?;
@@ -126,7 +131,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         work: MemoryWork,
         bytes: Bytes,
         is_busy: bool,
-    ) -> Result<[Span; 2], CalibrateError> {
+    ) -> Calibrated<[Span; 2]> {
         let device = self.device;
         let touched = self.touched(bytes).as_mut_ptr();
         let begin = || if is_busy { Ok(self.keep_busy()?) } else { Ok(()) };
@@ -145,46 +150,27 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         }
     }
 
-    /// Times of a D2H copy to new pages and of one to the same pages again, each until the copy is
-    /// complete.
-    fn copied_to_new(&mut self, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
+    /// Times of a copy to or from new pages and of one to or from the same pages again, each until
+    /// the copy is complete. Pages to copy from are written between the two.
+    fn copied_new(&mut self, direction: Direction, bytes: Bytes) -> Calibrated<Vec<Span>> {
         let mut pages = PageMemory::new(bytes)?;
-        let (stream, from) = (&self.streams[0], self.arrays[0].address());
-        let mut copy = || {
+        let (stream, there) = (&self.streams[0], self.arrays[0].address());
+        let copy = |ashore: *mut f32| {
             clocked::<D, _, _>(|| {
                 // SAFETY: both sides hold so many bytes until the copy has been waited for.
-                unsafe { stream.copy_out(from, pages.as_mut_ptr(), bytes)? };
+                unsafe { stream.copy_across(direction, (ashore, there), bytes)? };
                 stream.synchronize()
             })
         };
-        Ok(vec![copy()?, copy()?])
+        let first = copy(pages.as_mut_ptr())?;
+        if direction == Direction::HostToDevice {
+            pages.as_mut_slice().fill(1.0);
+        }
+        Ok(vec![first, copy(pages.as_mut_ptr())?])
     }
 
-    /// Times of an H2D copy from new pages and of one from the same pages once they are written,
-    /// each until the copy is complete.
-    fn copied_from_new(&mut self, bytes: Bytes) -> Result<Vec<Span>, CalibrateError> {
-        let mut pages = PageMemory::new(bytes)?;
-        let (stream, to) = (&self.streams[0], self.arrays[0].address());
-        let copy = |from: *const f32| {
-            clocked::<D, _, _>(|| {
-                // SAFETY: both sides hold so many bytes until the copy has been waited for.
-                unsafe { stream.copy_in(from, to, bytes)? };
-                stream.synchronize()
-            })
-        };
-        let first = copy(pages.as_ptr())?;
-        pages.as_mut_slice().fill(1.0);
-        Ok(vec![first, copy(pages.as_ptr())?])
-    }
-
-    /// Time to sum a part of the write-combined memory, or to fill it from ordinary
-    /// memory.
-    fn use_combined(
-        &mut self,
-        bytes: Bytes,
-        access: Access,
-        team: bool,
-    ) -> Result<Span, CalibrateError> {
+    /// Time to sum a part of the write-combined memory, or to fill it from ordinary memory.
+    fn use_combined(&mut self, bytes: Bytes, access: Access, team: bool) -> Calibrated<Span> {
         let offset = self.window(COMBINED, bytes, self.turn);
         let start = self.combined()?.as_mut_ptr();
         let count = bytes.as_usize() / 4;
@@ -233,9 +219,9 @@ enum Access {
 /// Times of taking something and of giving it back. `before` comes before either: before it is
 /// taken, there is nothing yet.
 fn both<D: AnyDevice, T>(
-    mut before: impl FnMut(Option<&mut T>) -> Result<(), CalibrateError>,
-    take: impl FnOnce() -> Result<T, CalibrateError>,
-) -> Result<[Span; 2], CalibrateError> {
+    mut before: impl FnMut(Option<&mut T>) -> Calibrated,
+    take: impl FnOnce() -> Calibrated<T>,
+) -> Calibrated<[Span; 2]> {
     before(None)?;
     let (mut kept, taken) = timed::<D, _, _>(take)?;
     before(Some(&mut kept))?;

@@ -1,10 +1,10 @@
 //! Whether memory management waits for the device without saying so.
 
 use super::context::{MeasurementContext, clocked};
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Calibrated};
 use super::probe::{Counts, Probe, Streams};
 use super::sizes::LARGEST;
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuResult};
 use crate::samples::{MemoryWork, Quantity, WaitPart};
 use crate::units::{Bytes, Span};
 
@@ -31,7 +31,7 @@ const LOAD: usize = 8;
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of one piece of memory management on an idle device and on a busy one, and the time
     /// of what keeps the device busy.
-    pub fn memory_beside(&mut self, work: MemoryWork) -> Result<[Span; 3], CalibrateError> {
+    pub fn memory_beside(&mut self, work: MemoryWork) -> Calibrated<[Span; 3]> {
         let mut beside = |is_busy| {
             let [taken, given_back] = self.taken_and_given_back(work, MANAGED, is_busy)?;
             let gives_back =
@@ -48,7 +48,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Gives the device work, for longer than memory management takes that waits for nothing.
-    pub fn keep_busy(&self) -> Result<(), GpuError> {
+    pub fn keep_busy(&self) -> GpuResult {
         let [from, to] = [2, 3].map(|at| self.arrays[at].address());
         (0..LOAD).try_for_each(|_| {
             // SAFETY: both arrays are of this size, and outlive the copies.

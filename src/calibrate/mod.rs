@@ -1,14 +1,13 @@
-//! From a machine to samples: what is measured, in which order, and when a measurement
-//! has enough samples.
+//! From a machine to samples: what is measured, in which order, and when a measurement has enough
+//! samples.
 //!
 //! One file holds a mechanism: its probes, and how each is sampled. `samples`, `fit` and `profile`
 //! have a file of that name where they have something of it.
 //!
-//! Invariant: nothing here fits or predicts anything, and every time that was taken is
-//! kept. Device work is timed between two events around a chain that was queued up while
-//! the stream was held. So the chain runs as fast as the device can, not as fast as the
-//! host issues. Only copies beside CPU work are not held back: they are few and large,
-//! and take next to no time to issue.
+//! Invariant: nothing here fits or predicts anything, and every time that was taken is kept. Device
+//! work is timed between two events around a chain that was queued up while the stream was held. So
+//! the chain runs as fast as the device can, not as fast as the host issues. Only copies beside CPU
+//! work are not held back: they are few and large, and take next to no time to issue.
 
 mod calls;
 mod chains;

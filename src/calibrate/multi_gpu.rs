@@ -2,11 +2,11 @@
 
 use super::calls::call;
 use super::chains::{chain, round_trip};
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, Timed, clocked};
 use super::member::{Member, ONWARD};
 use super::probe::{Counts, Probe};
 use super::sizes::LARGEST;
-use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyStream, GpuError};
+use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyStream, GpuResult};
 use crate::machine::{DeviceId, Direction, OperationKind};
 use crate::samples::{CalibrationExtent, LONG_KERNEL, Provenance, Quantity, TimedCall, is_of_rate};
 use crate::units::{Bytes, Span};
@@ -69,9 +69,8 @@ fn compared() -> [Quantity; 3] {
     [copy(Direction::HostToDevice), copy(Direction::DeviceToHost), kernel]
 }
 
-/// The calls, and the order of copies between GPUs and their neighbours. Where such
-/// copies go through the host (not `direct`), no plan with them is predicted, so little
-/// is measured.
+/// The calls, and the order of copies between GPUs and their neighbours. Where such copies go
+/// through the host (not `direct`), no plan with them is predicted, so little is measured.
 fn order_probes(direct: bool) -> Vec<Probe> {
     use OperationKind::{CopyIn as I, CopyOut as O, Kernel as K, PeerCopy as P};
     let mut probes = vec![call(TimedCall::UseDevice)];
@@ -129,8 +128,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     fn work_at_once(
         &mut self,
         lanes: &[Lane],
-        issue: impl Fn(&Self, Lane) -> Result<(), GpuError>,
-    ) -> Result<Vec<Span>, GpuError> {
+        issue: impl Fn(&Self, Lane) -> GpuResult,
+    ) -> Timed<Vec<Span>> {
         self.blocker.hold(&self.streams[0])?;
         let put = |context: &Self| {
             context.streams[0].record(&context.ordering[0])?;
@@ -164,7 +163,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         bytes: Bytes,
         devices: usize,
         count: u64,
-    ) -> Result<Vec<Span>, GpuError> {
+    ) -> Timed<Vec<Span>> {
         let lanes = directions.iter().flat_map(|&way| (0..devices).map(move |m| (m, way as usize)));
         let lanes: Vec<Lane> = lanes.collect();
         let times = self.work_at_once(&lanes, |context, (member, at)| {
@@ -185,26 +184,18 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         ways: &[[DeviceId; 2]],
         bytes: Bytes,
         count: u64,
-    ) -> Result<Vec<Span>, GpuError> {
-        let start = self.turn * count;
+    ) -> Timed<Vec<Span>> {
         let lanes: Vec<Lane> = ways.iter().map(|[from, _]| (from.0, ONWARD)).collect();
         self.work_at_once(&lanes, |context, (member, _)| {
             let to = ways.iter().find(|[from, _]| from.0 == member).map_or(0, |[_, to]| to.0);
-            (start..start + count).try_for_each(|index| {
-                let offset = context.window(LARGEST, bytes, index);
+            context.windows(LARGEST, bytes, count).into_iter().try_for_each(|offset| {
                 context.members[member].copy_to(&context.members[to], bytes, offset)
             })
         })
     }
 
-    /// Device time of `count` pinned copies, or runs of the compared kernel, in a row on
-    /// one GPU.
-    pub fn on(
-        &mut self,
-        device: DeviceId,
-        of: &Quantity,
-        count: u64,
-    ) -> Result<Vec<Span>, GpuError> {
+    /// Device time of `count` pinned copies, or runs of the compared kernel, in a row on one GPU.
+    pub fn on(&mut self, device: DeviceId, of: &Quantity, count: u64) -> Timed<Vec<Span>> {
         let start = self.turn * count;
         let at = match of {
             Quantity::Copy { direction, .. } => *direction as usize,
@@ -224,7 +215,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Host time from issuing a long kernel, and one on the second GPU that depends on
     /// it, to the return of a synchronisation.
-    pub fn crossing(&self) -> Result<Span, GpuError> {
+    pub fn crossing(&self) -> Timed {
         let piece = self.piece(true)?;
         let (event, other) = (&self.ordering[0], &self.members[1]);
         let time = clocked::<D, _, _>(|| {
@@ -232,8 +223,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             self.streams[0].record(event)?;
             other.device.make_current()?;
             other.streams[0].wait(event)?;
-            // SAFETY: the arrays belong to the member and outlive the launch, which is
-            // waited for.
+            // SAFETY: the arrays belong to the member and outlive the launch, which is waited for.
             unsafe { other.streams[0].launch(&other.kernel)? };
             other.streams[0].synchronize()
         });

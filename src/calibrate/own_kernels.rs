@@ -3,9 +3,10 @@
 //! A kernel of somebody else may fault or never end, so this runs in a process of its own: whoever
 //! starts it watches the clock.
 
-use super::error::CalibrateError;
+use super::context::Timed;
+use super::error::Calibrated;
 use crate::gpu::{
-    AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, DeviceMemory, Event, GpuError,
+    AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, DeviceMemory, Event, GpuResult,
     Launch, Stream,
 };
 use crate::host::Team;
@@ -59,7 +60,7 @@ const CHUNK: Bytes = Bytes::mib(16);
 ///
 /// # Errors
 /// If the kernel does not compile, faults, or the device fails.
-pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, CalibrateError> {
+pub fn measure_own(device: &Device, job: &OwnJob) -> Calibrated<Vec<Measurement>> {
     let arrays = arrays(device, job)?;
     let address = |&(at, offset): &(usize, Bytes)| arrays[at].address() + offset.get();
     let reads: Vec<u64> = job.reads.iter().map(address).collect();
@@ -75,18 +76,16 @@ pub fn measure_own(device: &Device, job: &OwnJob) -> Result<Vec<Measurement>, Ca
         shared_bytes_per_block,
         elements: job.elements,
     });
-    let measurement =
-        |(times, count)| Measurement::new(quantity.clone(), count, times, Stop::Stable);
-    let times = rows_of_launches(device, &launch)?;
-    Ok(times.into_iter().map(measurement).collect())
+    rows_of_launches(device, &launch, &quantity)
 }
 
-/// Times of rows of few launches and of many. The memory of a launch outlives it: all are waited
+/// Measures rows of few launches and of many. The memory of a launch outlives it: all are waited
 /// for.
 pub(super) fn rows_of_launches(
     device: &Device,
     launch: &Launch,
-) -> Result<[(Vec<Span>, u64); 2], CalibrateError> {
+    quantity: &Quantity,
+) -> Calibrated<Vec<Measurement>> {
     let streams = (0..STREAMS).map(|_| device.stream(0)).collect::<Result<Vec<_>, _>>()?;
     let marks = [device.timing_event()?, device.timing_event()?];
     let mut blocker = device.blocker()?;
@@ -115,23 +114,19 @@ pub(super) fn rows_of_launches(
             times.push(marks[1].since(&marks[0])?);
         }
     }
-    let [few, many] = times;
-    Ok([(few, counts[0]), (many, counts[1])])
+    let measurement =
+        |(times, count)| Measurement::new(quantity.clone(), count, times, Stop::Stable);
+    Ok(times.into_iter().zip(counts).map(measurement).collect())
 }
 
 /// The time of a row of launches that nothing holds back.
-fn row(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> Result<Span, GpuError> {
+fn row(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> Timed {
     row_behind(stream, marks, launch, count)?;
     stream.synchronize()?;
     marks[1].since(&marks[0])
 }
 
-fn row_behind(
-    stream: &Stream,
-    marks: &[Event; 2],
-    launch: &Launch,
-    count: u64,
-) -> Result<(), GpuError> {
+fn row_behind(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> GpuResult {
     stream.record(&marks[0])?;
     // SAFETY: the arrays are as large as the job says, and outlive the launches, which are waited
     // for. What a user's kernel does beyond them ends this process.
@@ -140,7 +135,7 @@ fn row_behind(
 }
 
 /// Device memory with random data: zeros can be faster than users' data, or slower.
-fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateError> {
+fn arrays(device: &Device, job: &OwnJob) -> Calibrated<Vec<DeviceMemory>> {
     let mut random = random_words()?;
     if matches!(job.kernel.gpu, GpuSide::Product(ProductType::Bf16)) {
         random.iter_mut().for_each(|pair| *pair = of_bf16(*pair));
@@ -155,14 +150,14 @@ fn arrays(device: &Device, job: &OwnJob) -> Result<Vec<DeviceMemory>, CalibrateE
     Ok(arrays)
 }
 
-pub(super) fn random_words() -> Result<Vec<f32>, CalibrateError> {
+pub(super) fn random_words() -> Calibrated<Vec<f32>> {
     let mut random = vec![0.0; CHUNK.as_usize() / 4];
     Team::new(1)?.fill_random(&mut random, 1);
     Ok(random)
 }
 
 /// Fills an array with random words, again and again.
-pub(super) fn fill(stream: &Stream, array: &DeviceMemory, random: &[f32]) -> Result<(), GpuError> {
+pub(super) fn fill(stream: &Stream, array: &DeviceMemory, random: &[f32]) -> GpuResult {
     let mut at = Bytes::ZERO;
     while at < array.bytes() {
         let part = CHUNK.min(array.bytes() - at);

@@ -1,12 +1,12 @@
 //! What a stream pays while other streams wait.
 
-use super::context::MeasurementContext;
+use super::context::{MeasurementContext, Timed};
 use super::probe::{Counts, Probe};
 use super::sizes::MOST_STREAMS;
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{MEANWHILE, Quantity};
-use crate::units::{Bytes, Span};
+use crate::units::Bytes;
 
 pub(super) fn probes() -> Vec<Probe> {
     let with = |copies| POLLING_STREAMS.map(|others| polled(others, copies));
@@ -30,12 +30,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device time of `count` kernels in the first stream. Meanwhile `others` streams
     /// wait for their end, to run one kernel each. `copies` says whether long copies to
     /// the device, and from it, are under way.
-    pub fn polled(
-        &mut self,
-        others: usize,
-        copies: [bool; 2],
-        count: u64,
-    ) -> Result<Span, GpuError> {
+    pub fn polled(&mut self, others: usize, copies: [bool; 2], count: u64) -> Timed {
         let piece = self.piece(false)?;
         let time = self.held(|context| {
             let [start, end] = [&context.ordering[0], &context.ordering[1]];

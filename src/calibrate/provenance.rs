@@ -1,6 +1,6 @@
 //! The machine under a calibration.
 
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Calibrated};
 use crate::gpu::{AnyDevice, Device, Monitor};
 use crate::host::{Team, page_policy};
 use crate::samples::{CalibrationExtent, Provenance};
@@ -16,7 +16,7 @@ pub fn provenance(
     seed: u64,
     extent: CalibrationExtent,
     devices: usize,
-) -> Result<Provenance, CalibrateError> {
+) -> Calibrated<Provenance> {
     let gpu = device.describe()?;
     let reach_each_other = |index: usize| {
         let other = device.nth(index)?;

@@ -1,9 +1,9 @@
 //! Trips to the device of one or two operations, in parts.
 
-use super::context::{MeasurementContext, Piece};
+use super::context::{MeasurementContext, Piece, Timed};
 use super::probe::{Counts, Probe, Streams};
 use super::sizes::Sizes;
-use crate::gpu::{AnyDevice, AnyGraph, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyGraph, AnyStream, GpuResult};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::OperationKind;
 use crate::samples::{Quantity, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
@@ -82,7 +82,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         first: (OperationKind, u64),
         next: Option<OperationKind>,
         late: Duration,
-    ) -> Result<Vec<Span>, GpuError> {
+    ) -> Timed<Vec<Span>> {
         let operations = self.on_trip(first, next, SHORT_COPY)?;
         let stream = &self.streams[0];
         stream.synchronize()?;
@@ -107,7 +107,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         &mut self,
         first: (OperationKind, u64),
         next: Option<OperationKind>,
-    ) -> Result<Vec<Span>, GpuError> {
+    ) -> Timed<Vec<Span>> {
         let operations = self.on_trip(first, next, SECOND_NODE)?;
         let stream = &self.streams[0];
         let mut nodes = operations.iter();
@@ -115,8 +115,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         let graph = stream.capture(issue)?.instantiate()?;
         self.warm_up(&graph)?;
         let start = D::now();
-        // SAFETY: all memory belongs to the context and outlives the launch, which is
-        // waited for.
+        // SAFETY: all memory belongs to the context and outlives the launch, which is waited for.
         unsafe { stream.replay(&graph)? };
         let launched = D::elapsed(start);
         stream.synchronize()?;
@@ -130,7 +129,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         (first, size): (OperationKind, u64),
         next: Option<OperationKind>,
         bytes: Bytes,
-    ) -> Result<Vec<(OperationKind, Piece<D>)>, GpuError> {
+    ) -> GpuResult<Vec<(OperationKind, Piece<D>)>> {
         let short = Piece { bytes, ..self.piece(false)? };
         let long = match first {
             OperationKind::CopyIn | OperationKind::CopyOut | OperationKind::PeerCopy => {

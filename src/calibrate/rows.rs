@@ -1,11 +1,11 @@
 //! Copies of rows that lie apart.
 
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, Timed, clocked};
 use super::probe::{Counts, Probe, Streams, WarmUp};
 use super::sizes::{POOL, Sizes};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError, RowShape, RowSide};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, RowShape, RowSide};
 use crate::samples::{GAP, MANY_ROWS, Quantity, RowPath};
-use crate::units::{Bytes, Span};
+use crate::units::Bytes;
 
 /// Bytes of a row: less than a transfer on the link, a few, and many.
 const ROWS: [Bytes; 3] = [Bytes::new(64), Bytes::kib(1), Bytes::kib(16)];
@@ -29,12 +29,7 @@ fn probe(path: RowPath, (row, rows): (Bytes, u64)) -> Probe {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` copies: on the device, or of pageable memory by the host's clock.
-    pub fn rows(
-        &mut self,
-        path: RowPath,
-        (row, rows): (Bytes, u64),
-        count: u64,
-    ) -> Result<Span, GpuError> {
+    pub fn rows(&mut self, path: RowPath, (row, rows): (Bytes, u64), count: u64) -> Timed {
         let [pinned_in, pinned_out] = self.pinned.each_ref().map(|memory| memory.as_mut_ptr());
         let start = self.window(POOL, (row + GAP) * rows, self.turn);
         // SAFETY: a window lies within its pool.

@@ -2,7 +2,7 @@
 
 use super::conditions::Watch;
 use super::context::MeasurementContext;
-use super::error::CalibrateError;
+use super::error::{CalibrateError, Calibrated};
 use super::pace::pace;
 use super::probe::{Counts, Patience, Probe, Streams};
 use super::schedule::Schedule;
@@ -33,7 +33,7 @@ pub fn calibrate<D: AnyDevice, W: Write>(
     mut samples: Samples,
     recorder: &mut Recorder<W>,
     along: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-) -> Result<Samples, CalibrateError> {
+) -> Calibrated<Samples> {
     let (mut done, _) = schedule.done(&samples.measurements)?;
     let total = schedule.probes_until(schedule.passes());
     let probes = &schedule.passes[pass];
@@ -82,7 +82,7 @@ pub fn calibrate<D: AnyDevice, W: Write>(
 }
 
 /// Brings the clocks up: an idle device runs at a fraction of its speed.
-fn warm_up<D: AnyDevice>(context: &mut MeasurementContext<'_, D>) -> Result<(), CalibrateError> {
+fn warm_up<D: AnyDevice>(context: &mut MeasurementContext<'_, D>) -> Calibrated {
     let start = D::now();
     let variant = Variant { kernel: Kernel::Polynomial, extent: 256 };
     while D::elapsed(start) < Duration::from_millis(500) {
@@ -97,7 +97,7 @@ fn measure<D: AnyDevice>(
     probe: &Probe,
     (patience, pace): (&Patience, f64),
     before: &Samples,
-) -> Result<Vec<Measurement>, CalibrateError> {
+) -> Calibrated<Vec<Measurement>> {
     let what = &probe.quantities[0];
     // A plan may be issued from any CPU, and calls cost differently from one CPU to the next.
     if what.definition().doer == Doer::OneThread {
@@ -162,7 +162,7 @@ fn sampled<D: AnyDevice>(
     probe: &Probe,
     counts: &[u64],
     (limit, fewest): (Duration, usize),
-) -> Result<(Taken, Stop), CalibrateError> {
+) -> Calibrated<(Taken, Stop)> {
     let sample = |context: &mut MeasurementContext<'_, D>| {
         let parts = counts.iter().map(|&count| context.sample(probe, count));
         Ok::<_, CalibrateError>(parts.collect::<Result<Vec<_>, _>>()?.concat())

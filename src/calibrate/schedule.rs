@@ -1,5 +1,4 @@
-//! The schedule: the order in which everything is measured, and how far along
-//! it some samples are.
+//! The schedule: the order in which everything is measured, and how far along it some samples are.
 
 use super::error::OtherSchedule;
 use super::probe::{Counts, Probe};
@@ -15,9 +14,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 
-/// A calibration's schedule: every probe in its order, pass by pass. It is
-/// determined by seed, extent, version of hallway, and which libraries for kernels are
-/// there.
+/// A calibration's schedule: every probe in its order, pass by pass. It is determined by seed,
+/// extent, version of hallway, and which libraries for kernels are there.
 pub struct Schedule {
     pub(super) passes: Vec<Vec<Probe>>,
 }
@@ -49,9 +47,8 @@ impl Schedule {
         let passes = sizes.either(2, 1);
         let mut random = ChaCha8Rng::seed_from_u64(machine.seed);
         let mut pass = |_| {
-            // Probes of device and host are shuffled together. A CPU whose threads all
-            // work for a minute on end is slower than in a plan that needs it now and
-            // then.
+            // Probes of device and host are shuffled together. A CPU whose threads all work for a
+            // minute on end is slower than in a plan that needs it now and then.
             let mut probes = [device_probes::<D>(&sizes), host_probes(&sizes, machine)].concat();
             probes.extend(transfers::managed_probes(&sizes, machine.managed_bytes));
             probes.extend(multi_gpu::probes(machine));

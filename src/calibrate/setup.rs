@@ -1,11 +1,10 @@
 //! Creating what a plan needs before it can run.
 
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, Timed, clocked};
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::Sizes;
-use crate::gpu::{AnyDevice, GpuError};
+use crate::gpu::{AnyDevice, GpuResult};
 use crate::samples::{Quantity, SetupStep};
-use crate::units::Span;
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let steps: &[SetupStep] =
@@ -26,7 +25,7 @@ fn probe(step: SetupStep) -> Probe {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of creating `count` of something. Destroying them is not timed.
-    pub fn setup(&mut self, step: SetupStep, count: u64) -> Result<Span, GpuError> {
+    pub fn setup(&mut self, step: SetupStep, count: u64) -> Timed {
         let device = self.device;
         match step {
             SetupStep::Stream => made::<D, _>(count, || device.stream(0)),
@@ -38,10 +37,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 }
 
-fn made<D: AnyDevice, T>(
-    count: u64,
-    make: impl Fn() -> Result<T, GpuError>,
-) -> Result<Span, GpuError> {
+fn made<D: AnyDevice, T>(count: u64, make: impl Fn() -> GpuResult<T>) -> Timed {
     let mut kept = Vec::with_capacity(count as usize);
     clocked::<D, _, _>(|| {
         (0..count).try_for_each(|_| {

@@ -1,9 +1,9 @@
 //! Pageable copies, timed by the host's clock.
 
-use super::context::MeasurementContext;
+use super::context::{MeasurementContext, Timed};
 use super::probe::{Counts, Probe, Streams, WarmUp};
 use super::sizes::{POOL, SOON_WARM, Sizes};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream};
 use crate::machine::Direction;
 use crate::samples::{MOST_OF_ONE_CORE, Quantity, SHORT_COPY};
 use crate::units::{Bytes, Span};
@@ -41,15 +41,14 @@ fn staged(direction: Direction, bytes: Bytes, footprint: Bytes) -> Probe {
 const LEAVES_CORE: Range<Bytes> = Bytes::kib(16)..MOST_OF_ONE_CORE;
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
-    /// Times from the call to its return, and from the call to the end of a
-    /// synchronisation behind it. Consecutive copies use consecutive windows of the
-    /// footprint.
+    /// Times from the call to its return, and from the call to the end of a synchronisation behind
+    /// it. Consecutive copies use consecutive windows of the footprint.
     pub fn staged(
         &mut self,
         direction: Direction,
         bytes: Bytes,
         footprint: Bytes,
-    ) -> Result<[Span; 2], GpuError> {
+    ) -> Timed<[Span; 2]> {
         let offset = self.window(footprint, bytes, self.turn);
         let kernel = self.piece(false)?;
         let [ins, outs, others, _] = &mut self.pools;
@@ -62,10 +61,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             // SAFETY: the window lies within the pool, which outlives the copy.
             unsafe { stream.copy_in(pool.as_ptr().add(offset), there, bytes)? };
         }
-        // The thread makes other calls before, as in a plan: a single call made again and
-        // again would find all its code and data in the core's L1 caches.
-        // SAFETY: the memory belongs to the context and outlives the work, which is
-        // waited for.
+        // The thread makes other calls before, as in a plan: a single call made again and again
+        // would find all its code and data in the core's L1 caches. SAFETY: the memory belongs to
+        // the context and outlives the work, which is waited for.
         unsafe {
             stream.launch(&kernel.kernel)?;
             if direction == Direction::HostToDevice {
@@ -76,14 +74,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         let start = D::now();
         // SAFETY: the window lies within the pool, which outlives the copy.
         unsafe {
-            match direction {
-                Direction::HostToDevice => {
-                    stream.copy_in(pool.as_ptr().add(offset), there, bytes)?;
-                }
-                Direction::DeviceToHost => {
-                    stream.copy_out(there, pool.as_mut_ptr().add(offset), bytes)?;
-                }
-            }
+            let ashore = pool.as_mut_ptr().add(offset);
+            stream.copy_across(direction, (ashore, there), bytes)?;
         }
         let returned = D::elapsed(start);
         stream.synchronize()?;

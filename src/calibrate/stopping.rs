@@ -6,9 +6,8 @@ use crate::stats::relative_half_width;
 use crate::units::Span;
 use std::time::Duration;
 
-/// A measurement has settled when the 95% confidence interval of its median lies within
-/// this share of the median on either side. The interval of two passes together then lies
-/// within 0.5%.
+/// A measurement has settled when the 95% confidence interval of its median lies within this share
+/// of the median on either side. The interval of two passes together then lies within 0.5%.
 const SETTLED: f64 = 0.007;
 /// Even the narrowest interval takes this many samples.
 pub(super) const FEWEST: usize = 7;
@@ -85,8 +84,7 @@ mod tests {
         }
     }
 
-    /// Evenly distributed over 0 to 1, in an order without a trend (van der Corput's
-    /// sequence).
+    /// Evenly distributed over 0 to 1, in an order without a trend (van der Corput's sequence).
     fn even(index: usize) -> f64 {
         (index as u32).reverse_bits() as f64 / 4_294_967_296.0
     }
@@ -114,9 +112,8 @@ mod tests {
         assert_eq!(stops(scattered, Duration::from_micros(300)), (3, Stop::Capped));
     }
 
-    /// A disturbed sample is made up for. After twice as many samples, or a long time,
-    /// the undisturbed ones count alone if they are half of what there should be;
-    /// otherwise all count.
+    /// A disturbed sample is made up for. After twice as many samples, or a long time, the
+    /// undisturbed ones count alone if they are half of what there should be; otherwise all count.
     #[test]
     fn a_measurement_on_a_shared_core_ends() {
         let stopping = Stopping::new(Duration::from_millis(2), 5);

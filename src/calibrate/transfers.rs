@@ -1,10 +1,10 @@
 //! Data on other paths than plain copies: write-combined memory, copies on the device,
 //! host memory that kernels access across the link, managed memory.
 
-use super::context::{MeasurementContext, clocked};
+use super::context::{MeasurementContext, Timed, clocked};
 use super::probe::{Counts, Probe, WarmUp};
 use super::sizes::{LARGEST, POOL, Sizes};
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, ManagedMemory};
+use crate::gpu::{AnyDevice, AnyMemory, AnyStream, Device, GpuError, GpuResult, ManagedMemory};
 use crate::host::Operand;
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, Residence};
@@ -20,7 +20,7 @@ pub(super) const COMBINED: Bytes = Bytes::mib(64);
 /// # Errors
 /// [`GpuError::NoManagedMemory`] if the device does not migrate pages on demand,
 /// [`GpuError::LittleMemory`] if the limit is below 1 MiB.
-pub fn managed_bytes(device: &Device) -> Result<Bytes, GpuError> {
+pub fn managed_bytes(device: &Device) -> GpuResult<Bytes> {
     ManagedMemory::check(device)?;
     let free = device.free_memory()?;
     let most = free.get().saturating_sub(4 * LARGEST.get()) / 16;
@@ -92,12 +92,7 @@ fn transfers(sizes: &Sizes, path: TransferPath, most: Bytes) -> Vec<Probe> {
 
 impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Time of `count` transfers in a row, or the times of paths that are measured together.
-    pub fn transfer(
-        &mut self,
-        path: TransferPath,
-        bytes: Bytes,
-        count: u64,
-    ) -> Result<Vec<Span>, GpuError> {
+    pub fn transfer(&mut self, path: TransferPath, bytes: Bytes, count: u64) -> Timed<Vec<Span>> {
         Ok(vec![match path {
             TransferPath::WriteCombined => self.combined_copies(bytes, count)?,
             TransferPath::OnDevice => self.copies_on_device(bytes, count)?,
@@ -111,26 +106,24 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         }])
     }
 
-    fn combined_copies(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
-        let start = self.turn * count;
+    fn combined_copies(&mut self, bytes: Bytes, count: u64) -> Timed {
+        let windows = self.windows(COMBINED, bytes, count);
         let from = self.combined()?.as_mut_ptr();
         self.held(|context| {
             let array = context.arrays[Direction::HostToDevice as usize].address();
-            (start..start + count).try_for_each(|index| {
-                let from = from.wrapping_add(context.window(COMBINED, bytes, index));
+            windows.into_iter().try_for_each(|offset| {
                 // SAFETY: the window lies within the memory, which outlives the copy.
-                unsafe { context.streams[0].copy_in(from, array, bytes) }
+                unsafe { context.streams[0].copy_in(from.add(offset), array, bytes) }
             })
         })
     }
 
     /// The write-combined memory. It is allocated at its first use, because a check of a
     /// profile (`calibrate --check`) needs none.
-    pub fn combined(&mut self) -> Result<&D::PinnedMemory, GpuError> {
+    pub fn combined(&mut self) -> GpuResult<&D::PinnedMemory> {
         if self.combined.is_none() {
             let memory = self.device.allocate_write_combined(COMBINED)?;
-            // SAFETY: the memory was just allocated with that size, and nobody else uses
-            // it yet.
+            // SAFETY: the memory was just allocated with that size, and nobody else uses it yet.
             unsafe { memory.as_mut_ptr().write_bytes(0x3f, COMBINED.as_usize() / 4) };
             self.combined = Some(memory);
         }
@@ -140,7 +133,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device times of H2D copies, each of a window of pinned memory of its own: one thread has
     /// just written it, all threads have, nobody has. The CPU copies what it writes out of memory
     /// that no cache holds, as it would from pageable memory.
-    fn just_written(&mut self, bytes: Bytes) -> Result<[Span; 3], GpuError> {
+    fn just_written(&mut self, bytes: Bytes) -> Timed<[Span; 3]> {
         let (turn, length) = (self.turn, bytes.as_usize() / 4);
         let source = self.window(POOL, bytes, turn);
         let mut times = [Span::ZERO; 3];
@@ -170,22 +163,19 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         Ok(times)
     }
 
-    fn copies_on_device(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
-        let start = self.turn * count;
+    fn copies_on_device(&mut self, bytes: Bytes, count: u64) -> Timed {
         self.held(|context| {
             let [from, to] = [2, 3].map(|at| context.arrays[at].address());
-            (start..start + count).try_for_each(|index| {
-                let offset = 4 * context.window(LARGEST, bytes, index) as u64;
+            context.windows(LARGEST, bytes, count).into_iter().try_for_each(|offset| {
+                let offset = 4 * offset as u64;
                 // SAFETY: the window lies within both arrays, which outlive the copy.
                 unsafe { context.streams[0].copy_on_device(from + offset, to + offset, bytes) }
             })
         })
     }
 
-    /// Time of kernels that read or write pinned memory across the link, each a window of
-    /// its own.
-    fn mapped(&mut self, path: TransferPath, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
-        let start = self.turn * count;
+    /// Time of kernels that read or write pinned memory across the link, each a window of its own.
+    fn mapped(&mut self, path: TransferPath, bytes: Bytes, count: u64) -> Timed {
         let [there, _, _, back] = self.arrays.each_ref().map(|array| array.address());
         let [ashore, out] = self.pinned.each_ref().map(|memory| memory.as_mut_ptr() as u64);
         let (from, to) = match path {
@@ -193,8 +183,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             TransferPath::MappedWrite => (there, out),
             _ => (ashore, out),
         };
-        let launches = (start..start + count).map(|index| {
-            let offset = 4 * self.window(LARGEST, bytes, index) as u64;
+        let launches = self.windows(LARGEST, bytes, count).into_iter().map(|offset| {
+            let offset = 4 * offset as u64;
             self.streaming(from + offset, to + offset, bytes)
         });
         let launches = launches.collect::<Result<Vec<_>, _>>()?;
@@ -206,7 +196,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// A launch of a kernel that only moves `bytes` bytes. With unified addressing, the
     /// host's addresses of pinned and managed memory are valid on the device.
-    pub fn streaming(&self, from: u64, to: u64, bytes: Bytes) -> Result<D::Launch, GpuError> {
+    pub fn streaming(&self, from: u64, to: u64, bytes: Bytes) -> GpuResult<D::Launch> {
         let variant = Variant { kernel: Kernel::Scale, extent: 0 };
         let elements = bytes.as_f32_count();
         let kernel = (variant.kernel, variant.arguments());
@@ -215,7 +205,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// The managed memory, at least `bytes` of it, which the CPU has written once.
-    fn managed(&mut self, bytes: Bytes) -> Result<&D::ManagedMemory, GpuError> {
+    fn managed(&mut self, bytes: Bytes) -> GpuResult<&D::ManagedMemory> {
         let is_enough = |(_, has): &(D::ManagedMemory, Bytes)| *has >= bytes;
         if !self.managed.as_ref().is_some_and(is_enough) {
             self.managed = None;
@@ -228,12 +218,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         Ok(&self.managed.as_ref().expect("just made").0)
     }
 
-    fn reading_managed(&mut self, bytes: Bytes) -> Result<D::Launch, GpuError> {
+    fn reading_managed(&mut self, bytes: Bytes) -> GpuResult<D::Launch> {
         let (from, to) = (self.managed(bytes)?.address(), self.arrays[3].address());
         self.streaming(from, to, bytes)
     }
 
-    fn resident(&mut self, bytes: Bytes, count: u64) -> Result<Span, GpuError> {
+    fn resident(&mut self, bytes: Bytes, count: u64) -> Timed {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Device)?;
         self.launched(&launch, count)
@@ -241,7 +231,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Host time of a kernel whose data migrates page by page. The host takes part in migration, so
     /// calls issued behind a held stream might wait for it.
-    fn faults(&mut self, bytes: Bytes) -> Result<Span, GpuError> {
+    fn faults(&mut self, bytes: Bytes) -> Timed {
         let launch = self.reading_managed(bytes)?;
         self.move_managed(bytes, Residence::Host)?;
         let stream = &self.streams[0];
@@ -255,7 +245,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 
     /// Two times of a migration. Of a prefetch: until the pages have arrived, and until the call
     /// returns. Of a use by the CPU: with the pages on the device, and then on the host.
-    fn migrated(&mut self, path: TransferPath, bytes: Bytes) -> Result<[Span; 2], GpuError> {
+    fn migrated(&mut self, path: TransferPath, bytes: Bytes) -> Timed<[Span; 2]> {
         self.managed(bytes)?;
         let (before, after) = match path {
             TransferPath::ManagedPrefetchIn => (Residence::Host, Residence::Device),
@@ -275,7 +265,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// All threads of the CPU read the managed memory.
-    fn read_managed(&mut self, bytes: Bytes) -> Result<(), GpuError> {
+    fn read_managed(&mut self, bytes: Bytes) -> GpuResult {
         let start = self.managed(bytes)?.address() as *const f32;
         // SAFETY: the memory has that size, and the device does not use it now.
         let values = unsafe { std::slice::from_raw_parts(start, bytes.as_usize() / 4) };
@@ -287,7 +277,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Time to allocate managed memory and to fill it by one thread.
-    pub fn managed_anew(&self, bytes: Bytes) -> Result<Span, GpuError> {
+    pub fn managed_anew(&self, bytes: Bytes) -> Timed {
         let start = D::now();
         let memory = self.device.allocate_managed(bytes)?;
         // SAFETY: the memory was just allocated with that size, and nobody else uses it.
@@ -296,7 +286,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Moves the pages to one side, and waits until they have arrived.
-    fn move_managed(&self, bytes: Bytes, to: Residence) -> Result<(), GpuError> {
+    fn move_managed(&self, bytes: Bytes, to: Residence) -> GpuResult {
         let (memory, _) = self.managed.as_ref().expect("who moves it has allocated it");
         self.streams[0].prefetch(memory, (Bytes::ZERO, bytes), to)?;
         self.streams[0].synchronize()

@@ -108,9 +108,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         let (kernel, whole) = (variant.kernel, variant.kernel.whole_bytes(&arguments));
         let results = kernel.results(&arguments) as usize;
         let share = Bytes::new((footprint.get() - whole) / arrays(variant));
-        let first = self.turn * count;
-        let starts: Vec<usize> =
-            (first..first + count).map(|index| self.window(share, bytes, index)).collect();
+        let starts = self.windows(share, bytes, count);
         let wholes: [Option<usize>; Kernel::MOST_INPUTS] = std::array::from_fn(|input| {
             kernel.whole(input, &arguments).map(|length| length as usize)
         });
@@ -132,10 +130,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         D::elapsed(clock).into()
     }
 
-    /// Times of `count` kernels whose data other threads used before
-    /// ([`Quantity::Handed`]). Each taker has three
-    /// times: with data of its own, with input that others wrote, and with output that
-    /// others read.
+    /// Times of `count` kernels whose data other threads used before ([`Quantity::Handed`]). Each
+    /// taker has three times: with data of its own, with input that others wrote, and with output
+    /// that others read.
     pub fn handed(&mut self, count: u64) -> [Span; Taker::ALL.len() * Handing::ALL.len()] {
         use Handing::{Nothing, Read, Written};
         use Taker::{One, Team, TeamBehindHelpers};
@@ -165,8 +162,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
                     let arguments = variant.arguments();
                     let clock = D::now();
                     team.run(variant.kernel, &arguments, &input, output, 0);
-                    // The first turn does not count: it evicts what was in the caches
-                    // before.
+                    // The first turn does not count: it evicts what was in the caches before.
                     if let (Some((taker, part)), true) = (timed, turn > 0) {
                         let index = taker as usize * Handing::ALL.len() + part as usize;
                         times[index] += D::elapsed(clock).into();

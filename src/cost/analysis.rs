@@ -8,7 +8,7 @@ use super::history::MemoryHistory;
 use super::in_flight::InFlight;
 use super::traffic::Traffic;
 use crate::machine::DeviceId;
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Known, Profile, Unknown};
 use crate::program::{Access, AccessKind, DoesNotFit, Place, Program, User, Whose, check_fits};
 
 /// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
@@ -20,7 +20,7 @@ pub(super) const CHANNELS: usize = 8;
 pub(crate) struct Analysis {
     /// Whether the program fits the machine, and programs of this kind were measured.
     pub(super) fits: Result<(), DoesNotFit>,
-    pub(super) shape: Result<(), Unknown>,
+    pub(super) shape: Known,
     pub(super) traffic: Traffic,
     pub(super) classes: Classes,
 }
@@ -44,7 +44,7 @@ impl Analysis {
 
 /// # Errors
 /// What of the program was not measured.
-fn check_shape(program: &Program, in_flight: &InFlight) -> Result<(), Unknown> {
+fn check_shape(program: &Program, in_flight: &InFlight) -> Known {
     let is_too_large =
         program.lane_count() >= usize::from(NO_STREAM) || program.body.len() >= NONE as usize;
     let what = if is_too_large {

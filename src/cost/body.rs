@@ -10,7 +10,7 @@ use super::host_times::HostTimes;
 use super::streaming::Streaming;
 use super::work::{CallCost, Waits, WorkKind};
 use super::written::HostWrites;
-use crate::profile::Unknown;
+use crate::profile::{Known, Unknown};
 use crate::program::{Graph, Program, StreamKind, StreamTraits};
 use crate::units::Span;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Body {
         analysis: &Analysis,
         prices: &Prices<'_>,
         host_times: HostTimes<'_>,
-    ) -> Result<Self, Unknown> {
+    ) -> Known<Self> {
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
         let lanes = analysis.classes.lanes;
@@ -109,7 +109,7 @@ impl Body {
         analysis: &Analysis,
         prices: &Prices<'_>,
         mut host_times: HostTimes<'_>,
-    ) -> Result<(), Unknown> {
+    ) -> Known {
         let costs = CallCosts::new(program, prices, &analysis.traffic);
         let Classes { all, calls, graphs, .. } = &analysis.classes;
         let mut missing = Vec::new();

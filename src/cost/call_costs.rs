@@ -14,7 +14,7 @@ use super::work::{CallCost, Waits, Work};
 use crate::kernels::Variant;
 use crate::machine::{DeviceId, Direction, Residence};
 use crate::profile::{
-    DeviceLocality, KernelPrices, KernelTime, OperationKind, Profile, TimedCall, Unknown,
+    DeviceLocality, KernelPrices, KernelTime, Known, OperationKind, Profile, TimedCall, Unknown,
 };
 use crate::program::{
     AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Program, Route, Rows, Slice, Step,
@@ -131,11 +131,7 @@ impl<'a> CallCosts<'a> {
     }
 
     /// How long the kernel of a step takes on the device.
-    fn kernel_time(
-        &self,
-        step: &LibraryStep,
-        found: &DeviceLocality,
-    ) -> Result<KernelTime, Unknown> {
+    fn kernel_time(&self, step: &LibraryStep, found: &DeviceLocality) -> Known<KernelTime> {
         let variant = step.variant();
         let mut kernels = self.kernels.borrow_mut();
         let prices = match kernels.entry(variant) {
@@ -155,7 +151,7 @@ impl<'a> CallCosts<'a> {
         call: &Call,
         locality: &Locality,
         (graph, before): (Option<&Graph>, Option<Before>),
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         let cost = match (graph, before) {
             (Some(_), Some(before)) => self.node(call, locality, before),
             (Some(graph), None) => self.graph(graph),
@@ -164,7 +160,7 @@ impl<'a> CallCosts<'a> {
         Ok(self.halved.call(call, self.program.stages(call), cost?))
     }
 
-    fn call(&self, call: &Call, locality: &Locality) -> Result<CallCost, Unknown> {
+    fn call(&self, call: &Call, locality: &Locality) -> Known<CallCost> {
         let Self { program, profile, .. } = *self;
         Ok(match call {
             Call::Replay { .. } => {
@@ -208,11 +204,11 @@ impl<'a> CallCosts<'a> {
         })
     }
 
-    fn mark(&self, work: Work, call: TimedCall) -> Result<CallCost, Unknown> {
+    fn mark(&self, work: Work, call: TimedCall) -> Known<CallCost> {
         Ok(CallCost { work, ..CallCost::on_host(self.profile.call(call)?) })
     }
 
-    fn compute(&self, step: &LibraryStep, locality: &Locality) -> Result<CallCost, Unknown> {
+    fn compute(&self, step: &LibraryStep, locality: &Locality) -> Known<CallCost> {
         let Self { program, profile, .. } = *self;
         let what = || Unknown::refused("CPU kernels in a program's set-up");
         let around = locality.around.ok_or_else(what)?;
@@ -228,14 +224,14 @@ impl<'a> CallCosts<'a> {
     }
 
     /// The cost of a call that only waits.
-    fn waiting(&self, waits: Waits) -> Result<CallCost, Unknown> {
+    fn waiting(&self, waits: Waits) -> Known<CallCost> {
         let host = self.profile.call(TimedCall::Synchronize);
         let (wake, host) = Unknown::both(self.profile.wake_host(), host)?;
         Ok(CallCost { waits, wake, ..CallCost::on_host(host) })
     }
 
     /// Nanoseconds for which a call waits for the new pages that it uses.
-    fn touch_time(&self, locality: &Locality) -> Result<f64, Unknown> {
+    fn touch_time(&self, locality: &Locality) -> Known<f64> {
         let price = |new: NewPages| self.profile.new_pages(new.cost, new.bytes);
         let time = locality.new_pages.map_or(Ok(0.0), price)?;
         Ok(self.halved.ns(Bottleneck::PageFaults, time))

@@ -8,7 +8,7 @@
 use super::body::Body;
 use super::work::Work;
 use crate::machine::Direction;
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Known, Profile, Unknown};
 
 /// Copy engines of a device: one for each direction, and one for copies to other devices.
 pub(crate) const ENGINES: usize = 3;
@@ -28,7 +28,7 @@ pub(crate) struct CopyEngines {
 impl CopyEngines {
     /// # Errors
     /// If the profile does not know what changing streams costs.
-    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
         let slow_beside_kernels = body.costs.iter().any(
             |cost| matches!(cost.work, Work::Copy { beside_kernels, .. } if beside_kernels > 0.0),
         );
@@ -63,7 +63,7 @@ fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
     if has_kernels && has_copies { profile.kernel_slowdown(wanted) } else { 1.0 }
 }
 
-fn switches(body: &Body, profile: &Profile) -> Result<Vec<[f64; ENGINES]>, Unknown> {
+fn switches(body: &Body, profile: &Profile) -> Known<Vec<[f64; ENGINES]>> {
     let mut copying = vec![[false; ENGINES]; body.streams()];
     let mut outside_graphs = vec![[false; ENGINES]; body.devices()];
     for call in &body.calls {

@@ -5,7 +5,7 @@ use super::caches::NewPages;
 use super::history::MemoryHistory;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
-use crate::profile::{MemoryWork, Profile, Unknown};
+use crate::profile::{Known, MemoryWork, Profile, Unknown};
 use crate::program::{
     Access, AccessKind, AllocationId, Call, MemoryChange, Place, Process, Program, Step,
 };
@@ -95,7 +95,7 @@ fn of_devices(
     program: &Program,
     process: &Process,
     profile: &Profile,
-) -> Vec<(FirstUseOf, Result<Span, Unknown>)> {
+) -> Vec<(FirstUseOf, Known<Span>)> {
     if !program.needs_device() {
         return Vec::new();
     }

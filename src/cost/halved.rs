@@ -10,48 +10,50 @@ use super::work::{CallCost, Work};
 use crate::machine::Direction;
 use crate::profile::Profile;
 use crate::program::Call;
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Span, words};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// What bounds a plan: the group of prices of which half gains the most.
-// The aliases are the names in saved reports of earlier versions, which can still be merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Bottleneck {
-    /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.
-    #[serde(rename = "h2d-link")]
-    CopyIn,
-    /// Bytes to the host.
-    #[serde(rename = "d2h-link")]
-    CopyOut,
-    /// Both directions, which gain more together than one by itself or anything else.
-    Link,
-    /// Bytes from GPU to GPU.
-    #[serde(rename = "p2p-link")]
-    PeerCopy,
-    /// Kernels on the device, and copies inside it.
-    Kernels,
-    /// The CPU's threads, computing or copying.
-    Cpu,
-    /// Launches, graphs and other calls, and what the device needs for each kernel before it runs.
-    #[serde(alias = "host-calls")]
-    Calls,
-    /// What each copy takes besides its bytes.
-    Copies,
-    /// Bytes of pageable memory, which the driver stages.
-    #[serde(alias = "host-staging")]
-    Staging,
-    /// Synchronisations, hand-overs from one operation to the next, and the way to the device.
-    Waits,
-    /// Pages that are touched for the first time, or that have to move.
-    PageFaults,
-    /// Taking memory, pinning it and giving it back in every pass.
-    Allocation,
-    /// Nothing gains much alone.
-    #[serde(alias = "latency")]
-    Balanced,
+words! {
+    /// What bounds a plan: the group of prices of which half gains the most.
+    // The aliases are the names in saved reports of earlier versions, which can still be merged.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Bottleneck {
+        /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.
+        #[serde(rename = "h2d-link")]
+        CopyIn = "H2D link",
+        /// Bytes to the host.
+        #[serde(rename = "d2h-link")]
+        CopyOut = "D2H link",
+        /// Both directions, which gain more together than one by itself or anything else.
+        Link = "link both ways",
+        /// Bytes from GPU to GPU.
+        #[serde(rename = "p2p-link")]
+        PeerCopy = "P2P link",
+        /// Kernels on the device, and copies inside it.
+        Kernels = "kernels",
+        /// The CPU's threads, computing or copying.
+        Cpu = "CPU",
+        /// Launches, graphs and other calls, and what the device needs for each kernel before it
+        /// runs.
+        #[serde(alias = "host-calls")]
+        Calls = "launches and calls",
+        /// What each copy takes besides its bytes.
+        Copies = "number of copies",
+        /// Bytes of pageable memory, which the driver stages.
+        #[serde(alias = "host-staging")]
+        Staging = "pageable copies",
+        /// Synchronisations, hand-overs from one operation to the next, and the way to the device.
+        Waits = "waits",
+        /// Pages that are touched for the first time, or that have to move.
+        PageFaults = "page faults",
+        /// Taking memory, pinning it and giving it back in every pass.
+        Allocation = "allocation",
+        /// Nothing gains much alone.
+        #[serde(alias = "latency")]
+        Balanced = "balanced",
+    }
 }
 
 impl Bottleneck {
@@ -78,26 +80,6 @@ impl Bottleneck {
             Direction::HostToDevice => Self::CopyIn,
             Direction::DeviceToHost => Self::CopyOut,
         }
-    }
-}
-
-impl fmt::Display for Bottleneck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::CopyIn => "H2D link",
-            Self::CopyOut => "D2H link",
-            Self::Link => "link both ways",
-            Self::PeerCopy => "P2P link",
-            Self::Kernels => "kernels",
-            Self::Cpu => "CPU",
-            Self::Calls => "launches and calls",
-            Self::Copies => "number of copies",
-            Self::Staging => "pageable copies",
-            Self::Waits => "waits",
-            Self::PageFaults => "page faults",
-            Self::Allocation => "allocation",
-            Self::Balanced => "balanced",
-        })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::call::{CompiledCall, NONE};
 use super::work::{CallCost, Waits, Work, WorkKind};
-use crate::profile::{HandOver, OperationKind, Profile, Unknown};
+use crate::profile::{HandOver, Known, OperationKind, Profile};
 use crate::units::Span;
 
 /// What ties an operation to one that it has to follow.
@@ -42,7 +42,7 @@ pub(crate) struct HandOvers {
 impl HandOvers {
     /// # Errors
     /// If the profile does not know the cost of one that the body may come to.
-    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
         let costs = costs(body, profile)?;
         let crossing = crossing(body, profile)?;
         let takes_time =
@@ -80,7 +80,7 @@ fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
     OperationKind::ALL.into_iter().filter(move |&kind| kinds & (1 << kind as usize) != 0)
 }
 
-fn costs(body: &Body, profile: &Profile) -> Result<Costs, Unknown> {
+fn costs(body: &Body, profile: &Profile) -> Known<Costs> {
     let mut table = Costs::default();
     let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
     // The ways that have been looked up: most operations follow others as many before them do.
@@ -157,7 +157,7 @@ fn cost_of(
     (from, to): (OperationKind, OperationKind),
     tie: Tie,
     has_staged: bool,
-) -> Result<Option<HandOverCost>, Unknown> {
+) -> Known<Option<HandOverCost>> {
     // Trips, which determine polling, stayed on one device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     // Tolerances of single pairs were measured with pinned memory in one stream; where a program
@@ -188,7 +188,7 @@ fn cost_of(
 
 /// How much longer it takes to wait for an event of another device, in nanoseconds; 0 if the
 /// program never does.
-fn crossing(body: &Body, profile: &Profile) -> Result<f64, Unknown> {
+fn crossing(body: &Body, profile: &Profile) -> Known<f64> {
     if body.devices() == 1 {
         return Ok(0.0);
     }

@@ -16,7 +16,7 @@ use super::body::Body;
 use super::copies::CopyEngines;
 use super::work::Work;
 use crate::machine::{DeviceId, Direction};
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Known, Profile, Unknown};
 use crate::units::{Bytes, Span};
 
 /// A link, by its place among the capacities.
@@ -46,7 +46,7 @@ pub(crate) struct CopyLinks {
 impl CopyLinks {
     /// # Errors
     /// If the profile does not know how much one of them carries.
-    pub fn new(body: &Body, profile: &Profile, copies: &CopyEngines) -> Result<Self, Unknown> {
+    pub fn new(body: &Body, profile: &Profile, copies: &CopyEngines) -> Known<Self> {
         let devices = body.devices();
         let pairs = if devices > 1 { pairs(body)? } else { Vec::new() };
         let meet_at_root = devices > 1 && several_copy(body);
@@ -62,10 +62,9 @@ impl CopyLinks {
         let mut links = Self { capacities, pairs, up_over_down: 1.0, ..Self::default() };
         if meet_at_root {
             links.root = Some(devices as u32);
-            for direction in Direction::BOTH {
+            for direction in Direction::BOTH.map(Some).into_iter().chain([None]) {
                 links.capacities.push(profile.root(devices, direction)?);
             }
-            links.capacities.push(profile.root_both(devices)?);
             links.up_over_down = profile.up_over_down(devices);
         }
         links.between = links.capacities.len() as u32;
@@ -131,7 +130,7 @@ fn several_copy(body: &Body) -> bool {
 /// # Errors
 /// If a copy is issued elsewhere than on the device that it comes from, or if one device takes
 /// copies of several: neither was measured.
-fn pairs(body: &Body) -> Result<Vec<[DeviceId; 2]>, Unknown> {
+fn pairs(body: &Body) -> Known<Vec<[DeviceId; 2]>> {
     let mut ways: Vec<[DeviceId; 2]> = Vec::new();
     for call in &body.calls {
         let Work::PeerCopy { way, .. } = body.costs[call.cost as usize].work else { continue };

@@ -8,7 +8,7 @@ use super::traffic::Traffic;
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::HostMemory;
 use crate::profile::{
-    Estimate, GraphCall, HostLocality, MOST_OPERANDS, MemoryWork, Profile, Reuse, Unknown,
+    Estimate, GraphCall, HostLocality, Known, MOST_OPERANDS, MemoryWork, Profile, Reuse, Unknown,
 };
 use crate::program::{Allocation, AllocationId, Call, Place, Program, StreamKind};
 use crate::units::{Bytes, Span};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Errors
 /// If the profile does not know what one of the calls costs.
-pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown> {
+pub fn setup_time(program: &Program, profile: &Profile) -> Known<Span> {
     let (traffic, prices) = (Traffic::of(program), Prices::usual(profile));
     let costs = CallCosts::new(program, &prices, &traffic);
     let calls = program.setup.iter().map(|call| {
@@ -46,7 +46,7 @@ pub fn setup_time(program: &Program, profile: &Profile) -> Result<Span, Unknown>
 }
 
 /// The time of creating all streams, and that of creating all events.
-fn handles(program: &Program, profile: &Profile) -> [Result<Span, Unknown>; 2] {
+fn handles(program: &Program, profile: &Profile) -> [Known<Span>; 2] {
     // The legacy default stream exists without being created.
     let created = program.streams.iter().filter(|one| one.kind != StreamKind::LegacyDefault);
     let all = |count: usize, of_one: Option<Estimate>, what: &str| match (count, of_one) {

@@ -5,7 +5,7 @@ use super::body::Body;
 use super::entries::EntryId;
 use super::work::{CallCost, Work, WorkKind};
 use crate::machine::Direction;
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Known, Profile};
 
 /// The streams in which kernels may wait.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub(crate) struct WaitingKernels {
 impl WaitingKernels {
     /// # Errors
     /// If kernels may wait, and the profile does not know what that costs.
-    pub fn new(body: &Body, profile: &Profile) -> Result<Self, Unknown> {
+    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
         let launching = launching(body, |_| true);
         let rows = if launching.len() > 1 { body.entries.rows() } else { Vec::new() };
         check_polling(body, &launching, profile)?;
@@ -46,7 +46,7 @@ fn launching(body: &Body, counts: impl Fn(&CallCost) -> bool) -> Vec<u16> {
 
 /// Checks that the profile knows what waiting kernels cost running ones. Only where several streams
 /// of a device have kernels can one wait while another runs.
-fn check_polling(body: &Body, launching: &[u16], profile: &Profile) -> Result<(), Unknown> {
+fn check_polling(body: &Body, launching: &[u16], profile: &Profile) -> Known {
     let mut devices: Vec<usize> = launching.iter().map(|&id| body.device_of(id)).collect();
     devices.sort_unstable();
     if devices.windows(2).all(|two| two[0] != two[1]) {

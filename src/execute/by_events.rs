@@ -1,11 +1,11 @@
 //! A timeline by timing events around every call, where the device's own records are not to be
 //! had: the events are work for the device, too, and short kernels look longer between them.
 
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::handles::Handles;
 use super::memory::need;
 use super::prepared::Prepared;
-use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuError};
+use crate::gpu::{AnyDevice, AnyEvent, AnyGraph, AnyStream, GpuResult};
 use crate::machine::StreamId;
 use crate::program::{Call, Program, Route};
 use crate::timeline::{Activity, Lane, Timeline};
@@ -23,13 +23,13 @@ struct Marks<D: AnyDevice> {
 
 /// Makes every call once, with timing events around those that keep an engine busy. In a
 /// graph, the events are nodes of their own.
-pub(super) fn timeline<D: AnyDevice>(
+pub(super) fn timeline<'d, D: AnyDevice>(
     device: Option<&D>,
     program: &Program,
-    (body, made): (&[Prepared<'_, D>], &[usize]),
+    (body, made): (&[Prepared<'d, D>], &[usize]),
     handles: &Handles<D>,
-    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
-) -> Result<Timeline, ExecuteError> {
+    make: &mut impl FnMut(&Prepared<'d, D>) -> Executed,
+) -> Executed<Timeline> {
     let mut activities = Vec::new();
     let marks = marks(device, program)?;
     let graphs = marked_graphs(program, body, handles, &marks, make)?;
@@ -50,7 +50,7 @@ pub(super) fn timeline<D: AnyDevice>(
     for (&call, &Marks { stream, lane, ref before, ref after }) in &marks {
         let (origin, at) = &origins[program.device_of(stream).0];
         let passed: Span = clock.duration_since(*at).into();
-        let time = |event: &D::Event| -> Result<Instant, ExecuteError> {
+        let time = |event: &D::Event| -> Executed<Instant> {
             Ok(Instant::START + event.since(origin)?.saturating_sub(passed))
         };
         let (start, end) = (time(before)?, time(after)?);
@@ -63,7 +63,7 @@ pub(super) fn timeline<D: AnyDevice>(
 fn marks<D: AnyDevice>(
     device: Option<&D>,
     program: &Program,
-) -> Result<BTreeMap<usize, Marks<D>>, ExecuteError> {
+) -> Executed<BTreeMap<usize, Marks<D>>> {
     let mut marks = BTreeMap::new();
     for (index, call) in program.body.iter().enumerate() {
         if let Some((stream, lane)) = engine_of(call) {
@@ -76,13 +76,13 @@ fn marks<D: AnyDevice>(
 }
 
 /// Makes a call between its timing events, if it has any.
-fn marked<D: AnyDevice>(
-    call: &Prepared<'_, D>,
+fn marked<'d, D: AnyDevice>(
+    call: &Prepared<'d, D>,
     handles: &Handles<D>,
     marks: Option<&Marks<D>>,
-    mark: fn(&D::Stream, &D::Event) -> Result<(), GpuError>,
-    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
-) -> Result<(), ExecuteError> {
+    mark: fn(&D::Stream, &D::Event) -> GpuResult,
+    make: &mut impl FnMut(&Prepared<'d, D>) -> Executed,
+) -> Executed {
     if let Some(Marks { stream, before, .. }) = marks {
         mark(&handles.streams[stream.0], before)?;
     }
@@ -95,13 +95,13 @@ fn marked<D: AnyDevice>(
 
 /// The plan's graphs with timing events in them, by the positions of their launches, each
 /// with its stream. Each has been launched once, because the first launch takes longer.
-fn marked_graphs<D: AnyDevice>(
+fn marked_graphs<'d, D: AnyDevice>(
     program: &Program,
-    body: &[Prepared<'_, D>],
+    body: &[Prepared<'d, D>],
     handles: &Handles<D>,
     marks: &BTreeMap<usize, Marks<D>>,
-    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
-) -> Result<BTreeMap<usize, (usize, D::ExecutableGraph)>, ExecuteError> {
+    make: &mut impl FnMut(&Prepared<'d, D>) -> Executed,
+) -> Executed<BTreeMap<usize, (usize, D::ExecutableGraph)>> {
     let mut graphs = BTreeMap::new();
     for mut graph in program.graphs() {
         let stream = &handles.streams[graph.origin.0];
@@ -126,7 +126,7 @@ fn origins<D: AnyDevice>(
     device: Option<&D>,
     program: &Program,
     handles: &Handles<D>,
-) -> Result<Vec<(D::Event, Clock)>, ExecuteError> {
+) -> Executed<Vec<(D::Event, Clock)>> {
     let mut origins = Vec::new();
     for index in 0..program.devices() {
         let first = program.streams.iter().position(|stream| stream.device.0 == index);
@@ -154,9 +154,8 @@ pub(super) fn engine_of(call: &Call) -> Option<(StreamId, Lane)> {
     Some((call.stream()?, lane))
 }
 
-/// Corrects the start of copies. An event in front of a copy fires when its stream gets
-/// there, not when the engine does: a copy starts no earlier than the one before it on
-/// its engine ends.
+/// Corrects the start of copies. An event in front of a copy fires when its stream gets there, not
+/// when the engine does: a copy starts no earlier than the one before it on its engine ends.
 fn in_turn(program: &Program, mut activities: Vec<Activity>) -> Vec<Activity> {
     let engine = |activity: &Activity| {
         let device = program.body[activity.call].stream().map(|stream| program.device_of(stream));

@@ -1,7 +1,7 @@
 //! A timeline by the device's own records of what it did: the work is timed as it runs unwatched.
 
 use super::by_events::engine_of;
-use super::error::ExecuteError;
+use super::error::{ExecuteError, Executed};
 use super::prepared::Prepared;
 use crate::gpu::{AnyDevice, AnyRecorder, Record, Work};
 use crate::program::Program;
@@ -15,11 +15,11 @@ type Made = (usize, Range<u64>);
 
 /// Makes a pass, and says when each call was made and when its work ran. `None` where the library
 /// is missing or in use, or the records do not tell the calls apart.
-pub(super) fn timeline<D: AnyDevice>(
+pub(super) fn timeline<'d, D: AnyDevice>(
     program: &Program,
-    (body, made): (&[Prepared<'_, D>], &[usize]),
-    make: &mut impl FnMut(&Prepared<'_, D>) -> Result<(), ExecuteError>,
-) -> Result<Option<Timeline>, ExecuteError> {
+    (body, made): (&[Prepared<'d, D>], &[usize]),
+    make: &mut impl FnMut(&Prepared<'d, D>) -> Executed,
+) -> Executed<Option<Timeline>> {
     let Some(recorder) = D::recorder() else {
         return Ok(None);
     };

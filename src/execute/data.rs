@@ -232,9 +232,8 @@ fn as_elements(element_type: ElementType, values: &mut [f32]) {
     }
 }
 
-/// The output of a task. Each iteration reads the output of the one before: in the
-/// operand that the task updates in place, or otherwise in the operand that its kernel
-/// iterates on.
+/// The output of a task. Each iteration reads the output of the one before: in the operand that the
+/// task updates in place, or otherwise in the operand that its kernel iterates on.
 fn iterated(
     task: &Task,
     (kernel, arguments): (Kernel, &Arguments),

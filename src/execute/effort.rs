@@ -17,11 +17,10 @@ pub struct Effort {
     pub turns: usize,
     /// The least warm-up before timing: clocks rise and page tables fill.
     pub(super) warm_up: Duration,
-    /// The least warm-up of plans in which the CPU computes, instead. The clock of a core
-    /// that the thread has just come to rises for longer than driver calls show. (On
-    /// hosts of H100s, sums of 0.8 us took 0.9 us after one millisecond.) Threads that
-    /// have slept wake up where the system puts them, perhaps two on a core, and it takes
-    /// a while until one is moved.
+    /// The least warm-up of plans in which the CPU computes, instead. The clock of a core that the
+    /// thread has just come to rises for longer than driver calls show. (On hosts of H100s, sums of
+    /// 0.8 us took 0.9 us after one millisecond.) Threads that have slept wake up where the system
+    /// puts them, perhaps two on a core, and it takes a while until one is moved.
     pub(super) compute_warm_up: Duration,
     /// The CPU's last-level cache takes about twenty passes to settle on what to keep.
     /// Plans whose data the CPU does not go through need fewer.
@@ -47,10 +46,9 @@ impl Effort {
         fewest: 7,
         most: 101,
     };
-    /// For many plans, where no single one matters much. A plan of some microseconds
-    /// differs by 7% from turn to turn in the median, and by 2% within a turn, so many
-    /// short turns tell more. With two rounds of 16 turns, one half of all passes
-    /// differed by 1.3 to 2.6% from the other.
+    /// For many plans, where no single one matters much. A plan of some microseconds differs by 7%
+    /// from turn to turn in the median, and by 2% within a turn, so many short turns tell more.
+    /// With two rounds of 16 turns, one half of all passes differed by 1.3 to 2.6% from the other.
     pub const SHORT: Self = Self {
         turns: 24,
         warm_up: Duration::from_millis(1),

@@ -5,6 +5,9 @@ use crate::gpu::GpuError;
 use crate::host::HostError;
 use crate::program::DoesNotFit;
 
+/// What a step of a run returns.
+pub(super) type Executed<T = ()> = Result<T, ExecuteError>;
+
 /// Why a plan could not be run, or was run and computed something wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {

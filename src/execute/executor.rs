@@ -1,7 +1,7 @@
 //! What the plans of one workload run with.
 
 use super::data::Contents;
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::interleave::in_plain_order;
 use super::one_stream::on_one_stream;
 use crate::gpu::{AnyDevice, Device};
@@ -44,7 +44,7 @@ impl<'a, D: AnyDevice> Executor<'a, D> {
     ///
     /// # Errors
     /// Where only the device can tell: if it fails.
-    pub(super) fn expected(&self, program: &Program) -> Result<Expected<'_>, ExecuteError> {
+    pub(super) fn expected(&self, program: &Program) -> Executed<Expected<'_>> {
         let spelled_out = self.workload.spells_out(program);
         if !spelled_out && !self.workload.has_own_kernels() {
             let (before, after) = (Cow::Borrowed(&self.before), Cow::Borrowed(&self.after));

@@ -1,7 +1,7 @@
 //! Streams and events of a plan, and what its devices need before it runs.
 
-use super::error::ExecuteError;
-use crate::gpu::{AnyDevice, GpuError};
+use super::error::Executed;
+use crate::gpu::{AnyDevice, GpuResult};
 use crate::machine::DeviceId;
 use crate::program::{MemoryChange, Program, Route, StreamKind, StreamTraits};
 
@@ -12,7 +12,7 @@ pub(super) struct Handles<D: AnyDevice> {
 }
 
 impl<D: AnyDevice> Handles<D> {
-    pub fn new(device: Option<&D>, program: &Program) -> Result<Self, ExecuteError> {
+    pub fn new(device: Option<&D>, program: &Program) -> Executed<Self> {
         let Some(device) = device.filter(|_| program.needs_device()) else {
             return Ok(Self { streams: Vec::new(), events: Vec::new() });
         };
@@ -24,7 +24,7 @@ impl<D: AnyDevice> Handles<D> {
                 StreamKind::NonBlocking => device.stream(traits.priority),
             }
         };
-        let streams = program.streams.iter().map(stream).collect::<Result<_, GpuError>>()?;
+        let streams = program.streams.iter().map(stream).collect::<GpuResult<_>>()?;
         let event = |&DeviceId(id): &DeviceId| device.nth(id)?.ordering_event();
         let events = recorders(program).iter().map(event).collect::<Result<_, _>>()?;
         enable_access(device, program)?;
@@ -33,8 +33,7 @@ impl<D: AnyDevice> Handles<D> {
     }
 }
 
-/// For each event, the device that records it. An event has to be created in that
-/// device's context.
+/// For each event, the device that records it. An event has to be created in that device's context.
 fn recorders(program: &Program) -> Vec<DeviceId> {
     let mut devices = vec![DeviceId::FIRST; program.events];
     for call in program.calls() {
@@ -46,7 +45,7 @@ fn recorders(program: &Program) -> Vec<DeviceId> {
 }
 
 /// Makes the pools of the devices in which a program allocates keep what it frees.
-fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
+fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> GpuResult {
     let mut allocating = program.calls().filter_map(|call| {
         let (_, change) = call.memory_change()?;
         let stream = call.stream().filter(|_| change == MemoryChange::Allocate)?;
@@ -57,7 +56,7 @@ fn keep_pools<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError
 
 /// Enables peer access between devices that copy to each other, so that the copies bypass
 /// host memory.
-fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> Result<(), GpuError> {
+fn enable_access<D: AnyDevice>(first: &D, program: &Program) -> GpuResult {
     for call in program.calls() {
         let sides = call.sides();
         if let (Some((_, Route::ToPeer)), Some(from), Some(to)) =

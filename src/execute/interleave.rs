@@ -6,7 +6,7 @@
 //! find it, without a GPU.
 
 use super::data::Contents;
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::outputs::outputs;
 use super::stand_in::StandIn;
 use crate::host::{Operand, Team};
@@ -37,7 +37,7 @@ pub fn run_in_random_order(
     team: &Team,
     (before, after): (&Contents, &Contents),
     seed: u64,
-) -> Result<(), ExecuteError> {
+) -> Executed {
     let outputs = outputs(workload, program)?;
     let mut interpreter = Interpreter::new(program, memory_before(program, before));
     interpreter.run_at_random(program, team, seed);
@@ -114,11 +114,9 @@ pub fn check_orders(program: &Program, team: &Team, seed: u64) -> Result<(), Ord
 struct Interpreter {
     memory: Vec<Vec<f32>>,
     kernels: Vec<OwnKernel>,
-    /// Traits of the lanes that are streams. Branches of graphs follow them and have
-    /// none.
+    /// Traits of the lanes that are streams. Branches of graphs follow them and have none.
     traits: Vec<StreamTraits>,
-    /// The issued calls of each lane that have not run, each with its position in the
-    /// body.
+    /// The issued calls of each lane that have not run, each with its position in the body.
     lanes: Vec<VecDeque<(usize, Call)>>,
     /// For each event, the number of its latest record. Numbers count the records of all events.
     events: Vec<Option<usize>>,
@@ -243,8 +241,7 @@ impl Interpreter {
         others.any(|(theirs, other)| mine.waits_for(theirs) && earlier(other))
     }
 
-    /// Makes a call on the host: puts it into its lane, or runs it if it is the host's
-    /// own.
+    /// Makes a call on the host: puts it into its lane, or runs it if it is the host's own.
     fn issue(&mut self, (number, call): (usize, &Call), lane: usize, team: &Team) {
         if let Some(event) = call.recorded() {
             let record = Some(self.happened.len());

@@ -1,8 +1,8 @@
 //! The memory behind a plan's allocations.
 
 use super::data::Contents;
-use super::error::ExecuteError;
-use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream, GpuError};
+use super::error::{ExecuteError, Executed};
+use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream, GpuResult};
 use crate::host::PageMemory;
 use crate::machine::{HostMemory, Residence};
 use crate::program::{Allocation, AllocationId, MemoryChange, Place, Program, Slice};
@@ -56,17 +56,22 @@ impl<D: AnyDevice> Memory<D> {
 }
 
 /// All memory of a plan, indexed by allocation.
-pub(super) struct Memories<D: AnyDevice>(pub Vec<Memory<D>>);
+pub(super) struct Memories<'d, D: AnyDevice> {
+    /// Plans on the CPU need none.
+    pub device: Option<&'d D>,
+    pub all: Vec<Memory<D>>,
+}
 
-impl<D: AnyDevice> Memories<D> {
+impl<'d, D: AnyDevice> Memories<'d, D> {
     /// Allocates what exists before the plan: the workload's buffers with their contents.
     pub fn before(
-        device: Option<&D>,
+        device: Option<&'d D>,
         workload: &Workload,
         program: &Program,
         contents: &Contents,
-    ) -> Result<Self, ExecuteError> {
-        let mut memories = Self(program.allocations.iter().map(|_| Memory::None).collect());
+    ) -> Executed<Self> {
+        let all = program.allocations.iter().map(|_| Memory::None).collect();
+        let mut memories = Self { device, all };
         for (index, allocation) in program.allocations.iter().enumerate() {
             let Some(id) = allocation.holds else { continue };
             let combined = Place::Host(HostMemory::WriteCombined);
@@ -80,28 +85,30 @@ impl<D: AnyDevice> Memories<D> {
                 Home::Host(_) | Home::Scratch => Place::Host(HostMemory::Pageable),
             };
             let held = Allocation { place, ..allocation.clone() };
-            memories.allocate(device, index, &held)?;
-            memories.put(device, (index, &held), 0, contents.of(id))?;
+            memories.allocate(index, &held)?;
+            memories.put((index, &held), 0, contents.of(id))?;
         }
         Ok(memories)
     }
 
+    /// The first device of the plan.
+    pub fn device(&self) -> Executed<&'d D> {
+        need(self.device)
+    }
+
     /// Makes an allocation of the plan's set-up.
-    pub fn allocate(
-        &mut self,
-        device: Option<&D>,
-        index: usize,
-        allocation: &Allocation,
-    ) -> Result<(), ExecuteError> {
+    pub fn allocate(&mut self, index: usize, allocation: &Allocation) -> Executed {
         let room = room(allocation);
-        self.0[index] = match allocation.place {
-            Place::Device(id) => Memory::Device(need(device)?.nth(id.0)?.allocate(room)?),
-            Place::Host(HostMemory::Pinned) => Memory::Pinned(need(device)?.allocate_pinned(room)?),
+        self.all[index] = match allocation.place {
+            Place::Device(id) => Memory::Device(self.device()?.nth(id.0)?.allocate(room)?),
+            Place::Host(HostMemory::Pinned) => {
+                Memory::Pinned(self.device()?.allocate_pinned(room)?)
+            }
             Place::Host(HostMemory::WriteCombined) => {
-                Memory::Pinned(need(device)?.allocate_write_combined(room)?)
+                Memory::Pinned(self.device()?.allocate_write_combined(room)?)
             }
             Place::Host(HostMemory::Managed) => {
-                let memory = need(device)?.allocate_managed(allocation.bytes)?;
+                let memory = self.device()?.allocate_managed(allocation.bytes)?;
                 let start = memory.address() as *mut u8;
                 // SAFETY: the memory was just allocated with that size, and nobody else uses it.
                 unsafe { start.write_bytes(0, allocation.bytes.as_usize()) };
@@ -119,19 +126,18 @@ impl<D: AnyDevice> Memories<D> {
     /// Puts values into an allocation, from the element at `start` on.
     fn put(
         &mut self,
-        device: Option<&D>,
         (index, allocation): (usize, &Allocation),
         start: usize,
         values: &[f32],
-    ) -> Result<(), ExecuteError> {
-        if let Some(address) = self.0[index].host_address() {
+    ) -> Executed {
+        if let Some(address) = self.all[index].host_address() {
             // SAFETY: the allocation holds that many values and is borrowed exclusively.
             let target = unsafe { slice::from_raw_parts_mut(address, allocation.bytes.in_f32s()) };
             target[start..start + values.len()].copy_from_slice(values);
         } else if let (Some(address), Place::Device(id)) =
-            (self.0[index].device_address(), allocation.place)
+            (self.all[index].device_address(), allocation.place)
         {
-            write(need(device)?.nth(id.0)?, (address, room(allocation)), start, values)?;
+            write(self.device()?.nth(id.0)?, (address, room(allocation)), start, values)?;
         }
         Ok(())
     }
@@ -141,10 +147,10 @@ impl<D: AnyDevice> Memories<D> {
         &mut self,
         (index, allocation): (usize, &Allocation),
         change: MemoryChange,
-        (device, stream): (Option<&D>, Option<&D::Stream>),
-    ) -> Result<(), ExecuteError> {
+        stream: Option<&D::Stream>,
+    ) -> Executed {
         let is_pageable = allocation.place == Place::Host(HostMemory::Pageable);
-        let memory = &mut self.0[index];
+        let memory = &mut self.all[index];
         match (change, stream) {
             (MemoryChange::Allocate, Some(stream)) => {
                 *memory = Memory::Pooled(stream.allocate(room(allocation))?);
@@ -153,14 +159,14 @@ impl<D: AnyDevice> Memories<D> {
             (MemoryChange::Allocate, None) if is_pageable => {
                 *memory = Memory::Pageable(PageMemory::new(allocation.bytes)?);
             }
-            (MemoryChange::Allocate, None) => self.allocate(device, index, allocation)?,
+            (MemoryChange::Allocate, None) => self.allocate(index, allocation)?,
             (MemoryChange::Free, None) => *memory = Memory::None,
             (MemoryChange::Free, Some(stream)) => {
                 if let Memory::Pooled(memory) = std::mem::replace(memory, Memory::None) {
                     stream.free(memory)?;
                 }
             }
-            (MemoryChange::Pin, _) => self.pin(device, index)?,
+            (MemoryChange::Pin, _) => self.pin(index)?,
             (MemoryChange::Unpin, _) => {
                 *memory = match std::mem::replace(memory, Memory::None) {
                     Memory::Registered { _registration: registration, pages, .. } => {
@@ -182,19 +188,19 @@ impl<D: AnyDevice> Memories<D> {
 
     /// Where an allocation is, for the device if it has it, and otherwise for the host.
     pub fn address(&mut self, AllocationId(index): AllocationId) -> u64 {
-        let memory = &mut self.0[index];
+        let memory = &mut self.all[index];
         let there = memory.device_address();
         there.unwrap_or_else(|| memory.host_address().map_or(0, |start| start as u64))
     }
 
     /// Pins memory that is allocated already.
-    fn pin(&mut self, device: Option<&D>, index: usize) -> Result<(), ExecuteError> {
-        let memory = std::mem::replace(&mut self.0[index], Memory::None);
-        self.0[index] = match memory {
+    fn pin(&mut self, index: usize) -> Executed {
+        let memory = std::mem::replace(&mut self.all[index], Memory::None);
+        self.all[index] = match memory {
             Memory::Pageable(mut pages) => {
                 let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
                 // SAFETY: the pages stay mapped for longer than the registration lives.
-                let registration = unsafe { need(device)?.register(pages.as_mut_ptr(), bytes)? };
+                let registration = unsafe { self.device()?.register(pages.as_mut_ptr(), bytes)? };
                 let there = registration.device_address()?;
                 Memory::Registered { _registration: registration, pages, there }
             }
@@ -204,13 +210,8 @@ impl<D: AnyDevice> Memories<D> {
     }
 
     /// Moves pages of managed memory to one side, in stream order.
-    pub fn prefetch(
-        &self,
-        stream: &D::Stream,
-        target: &Slice,
-        to: Residence,
-    ) -> Result<(), ExecuteError> {
-        if let Memory::Managed(memory) = &self.0[target.allocation.0] {
+    pub fn prefetch(&self, stream: &D::Stream, target: &Slice, to: Residence) -> Executed {
+        if let Memory::Managed(memory) = &self.all[target.allocation.0] {
             stream.prefetch(memory, (target.offset, target.length), to)?;
         }
         Ok(())
@@ -218,7 +219,7 @@ impl<D: AnyDevice> Memories<D> {
 
     /// The host address of a slice.
     pub fn on_host(&mut self, slice: &Slice) -> *mut f32 {
-        let start = self.0[slice.allocation.0].host_address();
+        let start = self.all[slice.allocation.0].host_address();
         let start = start.expect("a checked plan uses host memory on the host");
         // SAFETY: a slice lies within its allocation.
         unsafe { start.byte_add(slice.offset.as_usize()) }
@@ -226,17 +227,12 @@ impl<D: AnyDevice> Memories<D> {
 
     /// The device address of a slice.
     pub fn on_device(&self, slice: &Slice) -> u64 {
-        let start = self.0[slice.allocation.0].device_address();
+        let start = self.all[slice.allocation.0].device_address();
         start.expect("a checked plan uses device memory on the device") + slice.offset.get()
     }
 
     /// Restores the contents from before the program, and writes NaN to everything else.
-    pub fn begin_anew(
-        &mut self,
-        device: Option<&D>,
-        program: &Program,
-        contents: &Contents,
-    ) -> Result<(), ExecuteError> {
+    pub fn begin_anew(&mut self, program: &Program, contents: &Contents) -> Executed {
         let nothing = vec![f32::NAN; 1 << 20];
         for (index, allocation) in program.allocations.iter().enumerate() {
             let length = allocation.bytes.in_f32s();
@@ -247,30 +243,23 @@ impl<D: AnyDevice> Memories<D> {
             // If there are fewer values than elements, they are repeated.
             for start in (0..length).step_by(values.len().max(1)) {
                 let values = &values[..values.len().min(length - start)];
-                self.put(device, (index, allocation), start, values)?;
+                self.put((index, allocation), start, values)?;
             }
         }
-        Ok(device.map_or(Ok(()), D::make_current)?)
+        Ok(self.device.map_or(Ok(()), D::make_current)?)
     }
 
     /// Reads the contents of an allocation, wherever it is.
-    pub fn read(
-        &mut self,
-        device: Option<&D>,
-        index: usize,
-        length: usize,
-    ) -> Result<Cow<'_, [f32]>, ExecuteError> {
-        if let Some(address) = self.0[index].host_address() {
-            // SAFETY: the allocation holds at least that many values and is borrowed
-            // exclusively.
+    pub fn read(&mut self, index: usize, length: usize) -> Executed<Cow<'_, [f32]>> {
+        if let Some(address) = self.all[index].host_address() {
+            // SAFETY: the allocation holds at least that many values and is borrowed exclusively.
             return Ok(Cow::Borrowed(unsafe { slice::from_raw_parts(address, length) }));
         }
         let mut values = vec![f32::NAN; length];
-        if let Some(address) = self.0[index].device_address() {
-            let stream = need(device)?.stream(0)?;
+        if let Some(address) = self.all[index].device_address() {
+            let stream = self.device()?.stream(0)?;
             let bytes = Bytes::of_f32(length as u64);
-            // SAFETY: both sides hold that many values until the copy has been waited
-            // for.
+            // SAFETY: both sides hold that many values until the copy has been waited for.
             unsafe { stream.copy_out(address, values.as_mut_ptr(), bytes)? };
             stream.synchronize()?;
         }
@@ -289,7 +278,7 @@ fn write<D: AnyDevice>(
     (address, size): (u64, Bytes),
     start: usize,
     values: &[f32],
-) -> Result<(), GpuError> {
+) -> GpuResult {
     device.make_current()?;
     let stream = device.stream(0)?;
     let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
@@ -300,6 +289,6 @@ fn write<D: AnyDevice>(
     stream.synchronize()
 }
 
-pub(super) fn need<D>(device: Option<&D>) -> Result<&D, ExecuteError> {
+pub(super) fn need<D>(device: Option<&D>) -> Executed<&D> {
     device.ok_or(ExecuteError::NeedsDevice)
 }

@@ -1,6 +1,6 @@
 //! Calls on memory that a pass takes and gives back.
 
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::handles::Handles;
 use super::memory::Memories;
 use super::prepared::{Prepared, prepared};
@@ -28,15 +28,14 @@ impl<'d> Whole<'d> {
     pub fn ready<D: AnyDevice>(
         &self,
         call: &'d Call,
-        device: Option<&'d D>,
         handles: &Handles<D>,
-        memories: &mut Memories<D>,
-    ) -> Result<Prepared<'d, D>, ExecuteError> {
+        memories: &mut Memories<'d, D>,
+    ) -> Executed<Prepared<'d, D>> {
         let Self { program, footprint, ref taken } = *self;
         let accesses = program.accesses(call).map(|one| one.allocation());
         let moving: Vec<AllocationId> = accesses.filter(|id| taken.contains(id)).collect();
         if call.memory_change().is_some() || moving.is_empty() {
-            return prepared((program, call), footprint, (device, handles), memories);
+            return prepared((program, call), footprint, handles, memories);
         }
         let last: RefCell<Option<(Vec<u64>, Prepared<'d, D>)>> = RefCell::new(None);
         Ok(Box::new(move |handles, memories, team| {
@@ -46,7 +45,7 @@ impl<'d> Whole<'d> {
                 places.all(|(id, &address)| memories.address(*id) == address)
             });
             if !is_there {
-                let prepared = prepared((program, call), footprint, (device, handles), memories)?;
+                let prepared = prepared((program, call), footprint, handles, memories)?;
                 let addresses = moving.iter().map(|&id| memories.address(id)).collect();
                 *last = Some((addresses, prepared));
             }

@@ -2,7 +2,7 @@
 //! can tell, as no CPU twin knows a user's kernel.
 
 use super::data::Contents;
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
 use super::prepared::{make_once, make_setup};
@@ -34,27 +34,27 @@ pub(super) fn on_one_stream<D: AnyDevice>(
     (device, team): (Option<&D>, &Team),
     (workload, program): (&Workload, &Program),
     before: &Contents,
-) -> Result<Contents, ExecuteError> {
+) -> Executed<Contents> {
     let plain = in_turn(program);
     let mut memories = Memories::before(device, workload, &plain, before)?;
     let handles = Handles::new(device, &plain)?;
-    make_setup(&plain, (device, team), &handles, &mut memories)?;
+    make_setup(&plain, team, &handles, &mut memories)?;
     for stream in &handles.streams {
         stream.synchronize()?;
     }
     for call in &plain.body {
-        make_once((&plain, call), (device, team), &handles, &mut memories)?;
+        make_once((&plain, call), team, &handles, &mut memories)?;
     }
     let mut after = before.clone();
     for (index, allocation) in plain.allocations.iter().enumerate() {
         if let Some(id) = allocation.holds {
-            let values = memories.read(device, index, before.of(id).len())?.into_owned();
+            let values = memories.read(index, before.of(id).len())?.into_owned();
             after.set(id, values);
         }
     }
     // Handles go before the memory that they use.
     drop(handles);
-    memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
+    memories.all.iter_mut().for_each(|memory| *memory = Memory::None);
     device.map_or(Ok(()), D::make_current)?;
     Ok(after)
 }

@@ -1,6 +1,6 @@
 //! Whether a plan can be run for a workload, and which of its memory is looked at in the end.
 
-use super::error::ExecuteError;
+use super::error::{ExecuteError, Executed};
 use crate::machine::HostMemory;
 use crate::program::{AccessKind, Allocation, AllocationId, BufferId, Call, Place, Program};
 use crate::scenario::{Home, Workload};
@@ -14,7 +14,7 @@ const MOST_MANAGED: Bytes = Bytes::mib(256);
 ///
 /// # Errors
 /// What cannot be done.
-pub(super) fn check_calls(workload: &Workload, program: &Program) -> Result<(), ExecuteError> {
+pub(super) fn check_calls(workload: &Workload, program: &Program) -> Executed {
     outputs(workload, program)?;
     if let Some(problem) = only_predicted(program) {
         return Err(ExecuteError::OnlyPredicted { plan: program.label.clone(), problem });
@@ -82,10 +82,7 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
 /// # Errors
 /// If the plan is not of this workload: it holds a buffer that the workload does not have or whose
 /// size differs, or does not hold an output.
-pub(super) fn outputs(
-    workload: &Workload,
-    program: &Program,
-) -> Result<Vec<(BufferId, usize)>, ExecuteError> {
+pub(super) fn outputs(workload: &Workload, program: &Program) -> Executed<Vec<(BufferId, usize)>> {
     let unfit = |problem| ExecuteError::Unfit { plan: program.label.clone(), problem };
     for Allocation { name, bytes, holds, .. } in &program.allocations {
         let Some(id) = holds else { continue };

@@ -1,10 +1,10 @@
 //! A plan's body with every name resolved to an address or a handle, so that running it
 //! is one driver call after another.
 
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::handles::Handles;
-use super::memory::{Memories, need};
-use crate::gpu::{AnyDevice, AnyEvent, AnyStream, GpuError, RowShape, RowSide};
+use super::memory::Memories;
+use crate::gpu::{AnyDevice, AnyEvent, AnyStream, GpuResult, RowShape, RowSide};
 use crate::host::{Operand, Team};
 use crate::kernels::Kernel;
 use crate::machine::{DeviceId, Direction, StreamId};
@@ -20,12 +20,12 @@ use std::time::Duration;
 /// The addresses lie in the plan's live allocations, and every pass ends with a wait for everything
 /// that it has issued: that is why what it does with memory is sound.
 pub(super) type Prepared<'d, D> =
-    Box<dyn Fn(&Handles<D>, &mut Memories<D>, &Team) -> Result<(), ExecuteError> + 'd>;
+    Box<dyn Fn(&Handles<D>, &mut Memories<'d, D>, &Team) -> Executed + 'd>;
 
 /// A call to a stream.
 pub(super) fn on_stream<'d, D: AnyDevice>(
     stream: StreamId,
-    make: impl Fn(&D::Stream) -> Result<(), GpuError> + 'd,
+    make: impl Fn(&D::Stream) -> GpuResult + 'd,
 ) -> Prepared<'d, D> {
     Box::new(move |handles, _, _| Ok(make(&handles.streams[stream.0])?))
 }
@@ -33,14 +33,14 @@ pub(super) fn on_stream<'d, D: AnyDevice>(
 pub(super) fn prepared<'d, D: AnyDevice>(
     (program, call): (&'d Program, &Call),
     footprint: Bytes,
-    (device, handles): (Option<&'d D>, &Handles<D>),
-    memories: &mut Memories<D>,
-) -> Result<Prepared<'d, D>, ExecuteError> {
+    handles: &Handles<D>,
+    memories: &mut Memories<'d, D>,
+) -> Executed<Prepared<'d, D>> {
     if let Some((id, change)) = call.memory_change() {
         let (allocation, stream) = (program.allocation(id), call.stream());
         return Ok(Box::new(move |handles, memories, _| {
             let stream = stream.map(|one| &handles.streams[one.0]);
-            memories.change((id.0, allocation), change, (device, stream))
+            memories.change((id.0, allocation), change, stream)
         }));
     }
     match call.awaited() {
@@ -49,7 +49,7 @@ pub(super) fn prepared<'d, D: AnyDevice>(
             return Ok(Box::new(move |handles, _, _| Ok(handles.events[event.0].synchronize()?)));
         }
         Some(Awaited::Device(DeviceId(id))) => {
-            let device = need(device)?.nth(id)?;
+            let device = memories.device()?.nth(id)?;
             return Ok(Box::new(move |_, _, _| Ok(device.synchronize()?)));
         }
         Some(Awaited::Thread(_)) | None => {}
@@ -60,17 +60,17 @@ pub(super) fn prepared<'d, D: AnyDevice>(
             // SAFETY: see `Prepared`.
             on_stream::<D>(stream, move |stream| unsafe { stream.clear(target, bytes) })
         }
-        Call::Copy { .. } => copy((program, call), device, memories)?,
+        Call::Copy { .. } => copy((program, call), memories)?,
         Call::Prefetch { stream, target, to } => Box::new(move |handles, memories, _| {
             memories.prefetch(&handles.streams[stream.0], &target, to)
         }),
         Call::Use(DeviceId(id)) => {
-            let device = need(device)?.nth(id)?;
+            let device = memories.device()?.nth(id)?;
             Box::new(move |_, _, _| Ok(device.make_current()?))
         }
         Call::Launch { stream, ref step } => {
             let DeviceId(id) = program.device_of(stream);
-            let device = need(device)?.nth(id)?;
+            let device = memories.device()?.nth(id)?;
             let launch = match step {
                 Step::Library(step) => launch(step, device, memories)?,
                 Step::Own(step) => own_launch((program, step), device, memories)?,
@@ -103,7 +103,7 @@ pub(super) fn prepared<'d, D: AnyDevice>(
 fn computation<'d, D: AnyDevice>(
     step: &LibraryStep,
     footprint: Bytes,
-    memories: &mut Memories<D>,
+    memories: &mut Memories<'d, D>,
 ) -> Prepared<'d, D> {
     let count = |slice: &Slice| slice.length.as_usize() / 4;
     let (kernel, arguments, lead) = (step.kernel, step.arguments, step.lead as usize);
@@ -137,9 +137,8 @@ fn computation<'d, D: AnyDevice>(
 /// host's copy while the host copies.
 fn copy<'d, D: AnyDevice>(
     (program, call): (&Program, &Call),
-    device: Option<&'d D>,
-    memories: &mut Memories<D>,
-) -> Result<Prepared<'d, D>, ExecuteError> {
+    memories: &mut Memories<'d, D>,
+) -> Executed<Prepared<'d, D>> {
     let Sides { by, from, to, rows } = call.sides();
     let (Some(by), Some(from), Some(to)) = (by, from, to) else {
         unreachable!("{call:?} is no copy");
@@ -165,7 +164,7 @@ fn copy<'d, D: AnyDevice>(
         }
         Route::ToPeer => {
             let [_, DeviceId(there)] = program.peers_of(from, to);
-            let to = (need(device)?.nth(there)?, memories.on_device(to));
+            let to = (memories.device()?.nth(there)?, memories.on_device(to));
             let from = memories.on_device(from);
             // SAFETY: see `Prepared`.
             on_stream::<D>(stream, move |stream| unsafe { stream.copy_to_peer(from, to, bytes) })
@@ -183,7 +182,7 @@ fn rows_copy<'d, D: AnyDevice>(
     stream: StreamId,
     route: Route,
     ([from, to], rows): ([&Slice; 2], Rows),
-    memories: &mut Memories<D>,
+    memories: &mut Memories<'d, D>,
 ) -> Prepared<'d, D> {
     let on_host = match route {
         Route::Crossing(Direction::HostToDevice) => [true, false],
@@ -204,7 +203,7 @@ fn rows_copy<'d, D: AnyDevice>(
 fn host_copy<'d, D: AnyDevice>(
     [from, to]: [&Slice; 2],
     threads: Threads,
-    memories: &mut Memories<D>,
+    memories: &mut Memories<'d, D>,
 ) -> Prepared<'d, D> {
     let count = from.length.as_usize();
     let [from, to] = [from, to].map(|slice| memories.on_host(slice).cast::<u8>());
@@ -222,31 +221,31 @@ fn host_copy<'d, D: AnyDevice>(
 }
 
 /// Makes the calls of a set-up. What it allocates outside of streams is touched as well.
-pub(super) fn make_setup<D: AnyDevice>(
-    program: &Program,
-    (device, team): (Option<&D>, &Team),
+pub(super) fn make_setup<'d, D: AnyDevice>(
+    program: &'d Program,
+    team: &Team,
     handles: &Handles<D>,
-    memories: &mut Memories<D>,
-) -> Result<(), ExecuteError> {
+    memories: &mut Memories<'d, D>,
+) -> Executed {
     program.setup.iter().try_for_each(|call| match (call.memory_change(), call.stream()) {
         (Some((id, MemoryChange::Allocate)), None) => {
-            memories.allocate(device, id.0, program.allocation(id))
+            memories.allocate(id.0, program.allocation(id))
         }
-        _ => make_once((program, call), (device, team), handles, memories),
+        _ => make_once((program, call), team, handles, memories),
     })
 }
 
 /// Makes a call of a set-up, or of a program that is run once.
-pub(super) fn make_once<D: AnyDevice>(
-    (program, call): (&Program, &Call),
-    (device, team): (Option<&D>, &Team),
+pub(super) fn make_once<'d, D: AnyDevice>(
+    (program, call): (&'d Program, &Call),
+    team: &Team,
     handles: &Handles<D>,
-    memories: &mut Memories<D>,
-) -> Result<(), ExecuteError> {
+    memories: &mut Memories<'d, D>,
+) -> Executed {
     // Going through the whole program for every other call would take long.
     let footprint = if call.is_compute() { program.host_footprint() } else { Bytes::ZERO };
-    let prepared = prepared((program, call), footprint, (device, handles), memories)?;
-    if let (Some(device), Some(stream)) = (device, call.stream()) {
+    let prepared = prepared((program, call), footprint, handles, memories)?;
+    if let (Some(device), Some(stream)) = (memories.device, call.stream()) {
         device.nth(program.device_of(stream).0)?.make_current()?;
     }
     prepared(handles, memories, team)
@@ -255,8 +254,8 @@ pub(super) fn make_once<D: AnyDevice>(
 fn own_launch<D: AnyDevice>(
     (program, step): (&Program, &OwnStep),
     device: &D,
-    memories: &Memories<D>,
-) -> Result<D::Launch, ExecuteError> {
+    memories: &Memories<'_, D>,
+) -> Executed<D::Launch> {
     let addresses = |slices: &[Slice]| -> Vec<u64> {
         slices.iter().map(|slice| memories.on_device(slice)).collect()
     };
@@ -269,8 +268,8 @@ fn own_launch<D: AnyDevice>(
 fn launch<D: AnyDevice>(
     step: &LibraryStep,
     device: &D,
-    memories: &Memories<D>,
-) -> Result<D::Launch, ExecuteError> {
+    memories: &Memories<'_, D>,
+) -> Executed<D::Launch> {
     let inputs: Vec<u64> = step.inputs.iter().map(|slice| memories.on_device(slice)).collect();
     let output = memories.on_device(&step.output);
     let workspace = step.workspace.as_ref().map_or(0, |slice| memories.on_device(slice));

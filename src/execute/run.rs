@@ -1,7 +1,7 @@
 //! Running plans: each by itself, or several in turn.
 
 use super::effort::Effort;
-use super::error::ExecuteError;
+use super::error::Executed;
 use super::executor::Executor;
 use super::stage::Stage;
 use crate::gpu::{AnyDevice, Device};
@@ -14,7 +14,7 @@ impl<D: AnyDevice> Executor<'_, D> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn run(&self, program: &Program, effort: Effort) -> Result<Run, ExecuteError> {
+    pub fn run(&self, program: &Program, effort: Effort) -> Executed<Run> {
         let mut plans = self.set_up(std::slice::from_ref(program), effort)?;
         while plans.turn()? {}
         Ok(plans.finish()?.remove(0))
@@ -23,13 +23,12 @@ impl<D: AnyDevice> Executor<'_, D> {
     /// Sets up several plans at once, to be run turn by turn.
     ///
     /// # Errors
-    /// If a call fails, memory does not suffice for all plans together, or an output is
-    /// wrong.
+    /// If a call fails, memory does not suffice for all plans together, or an output is wrong.
     pub fn set_up<'s>(
         &'s self,
         programs: &'s [Program],
         effort: Effort,
-    ) -> Result<InTurn<'s, D>, ExecuteError> {
+    ) -> Executed<InTurn<'s, D>> {
         let _cpu = OneCpu::quietest();
         let stages = programs.iter().map(|program| Stage::new(self, program));
         Ok(InTurn { stages: stages.collect::<Result<_, _>>()?, effort, turns: 0 })
@@ -39,7 +38,7 @@ impl<D: AnyDevice> Executor<'_, D> {
     ///
     /// # Errors
     /// If a call fails, memory does not suffice, or an output is wrong.
-    pub fn trace(&self, program: &Program) -> Result<Trace, ExecuteError> {
+    pub fn trace(&self, program: &Program) -> Executed<Trace> {
         let mut cpu = OneCpu::quietest();
         Stage::new(self, program)?.trace(&mut cpu)
     }
@@ -60,7 +59,7 @@ impl<D: AnyDevice> InTurn<'_, D> {
     ///
     /// # Errors
     /// If a call fails.
-    pub fn turn(&mut self) -> Result<bool, ExecuteError> {
+    pub fn turn(&mut self) -> Executed<bool> {
         if self.turns == self.effort.turns {
             return Ok(false);
         }
@@ -75,7 +74,7 @@ impl<D: AnyDevice> InTurn<'_, D> {
     ///
     /// # Errors
     /// If an output is wrong, or a call fails.
-    pub fn finish(self) -> Result<Vec<Run>, ExecuteError> {
+    pub fn finish(self) -> Executed<Vec<Run>> {
         self.stages.into_iter().map(|stage| stage.finish(self.effort)).collect()
     }
 }

@@ -4,7 +4,7 @@
 use super::by_events;
 use super::by_records;
 use super::effort::{Effort, warm_up_passes};
-use super::error::ExecuteError;
+use super::error::{ExecuteError, Executed};
 use super::executor::{Executor, Expected};
 use super::handles::Handles;
 use super::memory::{Memories, Memory};
@@ -26,11 +26,10 @@ use std::time::Duration;
 const SHORTEST: Duration = Duration::from_micros(20);
 
 /// The longest pause before a timed pass. Copy engines poll for work at a period of some
-/// microseconds, and a pass ends soon after a poll. Without a pause of random length,
-/// every pass would start at the same point of the period, and a plan that just catches a
-/// poll, or just misses it, would do so every time. In a real program the time between
-/// passes is arbitrary. (Where several short passes are timed at once, only the first one
-/// has a pause.)
+/// microseconds, and a pass ends soon after a poll. Without a pause of random length, every pass
+/// would start at the same point of the period, and a plan that just catches a poll, or just misses
+/// it, would do so every time. In a real program the time between passes is arbitrary. (Where
+/// several short passes are timed at once, only the first one has a pause.)
 const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 
 /// Passes after which another core's caches have warmed up to the plan.
@@ -43,11 +42,10 @@ pub(super) struct Stage<'a, D: AnyDevice> {
     executor: &'a Executor<'a, D>,
     program: &'a Program,
     body: Vec<Prepared<'a, D>>,
-    /// Positions of the calls that the host makes: all calls of the body but those in
-    /// graphs.
+    /// Positions of the calls that the host makes: all calls of the body but those in graphs.
     made: Vec<usize>,
     handles: Handles<D>,
-    memories: Memories<D>,
+    memories: Memories<'a, D>,
     expected: Expected<'a>,
     setup: Span,
     /// Whether only the issuing thread works for the plan. Then its passes need a core to
@@ -68,7 +66,7 @@ pub(super) struct Stage<'a, D: AnyDevice> {
 
 impl<'a, D: AnyDevice> Stage<'a, D> {
     /// Sets the plan up, makes a first pass and checks its outputs.
-    pub fn new(executor: &'a Executor<'_, D>, program: &'a Program) -> Result<Self, ExecuteError> {
+    pub fn new(executor: &'a Executor<'_, D>, program: &'a Program) -> Executed<Self> {
         let device = executor.device;
         check_room(device, program)?;
         check_calls(executor.workload, program)?;
@@ -76,7 +74,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
         let handles = Handles::new(device, program)?;
         let start = D::now();
-        make_setup(program, (device, executor.team), &handles, &mut memories)?;
+        make_setup(program, executor.team, &handles, &mut memories)?;
         device.map_or(Ok(()), D::make_current)?;
         let setup = (D::now() - start).into();
         for stream in &handles.streams {
@@ -84,7 +82,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         }
         let whole = Whole::new(program);
         let calls = program.body.iter();
-        let body = calls.map(|call| whole.ready(call, device, &handles, &mut memories));
+        let body = calls.map(|call| whole.ready(call, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let footprint = program.host_footprint();
         let is_shared = |call: &Call| call.cpu_threads(footprint) == Some(Threads::All);
@@ -115,23 +113,18 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 
     /// Compares all outputs with what they must be.
-    fn check(&mut self) -> Result<(), ExecuteError> {
-        let Executor { device, workload, .. } = self.executor;
+    fn check(&mut self) -> Executed {
+        let workload = self.executor.workload;
         let after = &self.expected.after;
         for (id, holder) in outputs(workload, self.program)? {
-            let found = self.memories.read(*device, holder, after.of(id).len())?;
+            let found = self.memories.read(holder, after.of(id).len())?;
             self.worst_error = self.worst_error.max(after.check(workload, id, &found)?);
         }
         Ok(())
     }
 
     /// Warms up and times passes, unless an earlier call already took this turn along.
-    pub fn turn(
-        &mut self,
-        turn: usize,
-        effort: Effort,
-        cpu: &mut OneCpu,
-    ) -> Result<(), ExecuteError> {
+    pub fn turn(&mut self, turn: usize, effort: Effort, cpu: &mut OneCpu) -> Executed {
         let effort = Effort { warm_up_passes: warm_up_passes(self.program, effort), ..effort };
         let at_once = effort.at_once(self.lasts);
         if !turn.is_multiple_of(at_once) {
@@ -144,7 +137,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 
     /// Checks a last pass and returns the run.
-    pub fn finish(mut self, effort: Effort) -> Result<Run, ExecuteError> {
+    pub fn finish(mut self, effort: Effort) -> Executed<Run> {
         // The outputs must still be right at full speed, and nothing may be left of those
         // that were right before.
         self.begin_anew()?;
@@ -168,12 +161,12 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 
     /// Restores all memory as the set-up left it.
-    fn begin_anew(&mut self) -> Result<(), ExecuteError> {
+    fn begin_anew(&mut self) -> Executed {
         let Self { executor, program, handles, memories, expected, .. } = self;
-        memories.begin_anew(executor.device, program, &expected.before)?;
+        memories.begin_anew(program, &expected.before)?;
         for call in &program.setup {
             if call.memory_change().is_none() {
-                make_once((program, call), (executor.device, executor.team), handles, memories)?;
+                make_once((*program, call), executor.team, handles, memories)?;
             }
         }
         executor.device.map_or(Ok(()), D::make_current)?;
@@ -181,13 +174,13 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 
     /// Makes one pass in which each call is timed.
-    pub fn trace(mut self, cpu: &mut OneCpu) -> Result<Trace, ExecuteError> {
+    pub fn trace(mut self, cpu: &mut OneCpu) -> Executed<Trace> {
         cpu.settle();
         self.warm_up(Effort::FULL)?;
         let Self { executor, program, ref body, ref made, ref handles, ref mut memories, .. } =
             self;
         let (device, calls) = (executor.device, (&body[..], &made[..]));
-        let mut make = |call: &Prepared<'_, D>| call(handles, memories, executor.team);
+        let mut make = |call: &Prepared<'a, D>| call(handles, memories, executor.team);
         let timeline = match by_records::timeline(program, calls, &mut make)? {
             Some(timeline) => timeline,
             None => by_events::timeline(device, program, calls, handles, &mut make)?,
@@ -196,7 +189,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 
     /// Captures the plan's graphs and puts their launches into the body.
-    fn capture(&mut self) -> Result<(), ExecuteError> {
+    fn capture(&mut self) -> Executed {
         let start = D::now();
         for graph in self.program.graphs() {
             self.made.retain(|at| !graph.calls.contains(at));
@@ -216,7 +209,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
 
     /// Makes one pass over the body, timed by the host's clock. Of short passes, it makes
     /// several and returns their mean.
-    fn pass(&mut self) -> Result<Span, ExecuteError> {
+    fn pass(&mut self) -> Executed<Span> {
         let start = D::now();
         for _ in 0..self.rounds {
             for &at in &self.made {
@@ -230,8 +223,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         self.handles.streams.is_empty()
     }
 
-    /// Pauses for a random time before a pass, for plans that use a device; see
-    /// [`LONGEST_PAUSE`].
+    /// Pauses for a random time before a pass, for plans that use a device; see [`LONGEST_PAUSE`].
     fn pause(&mut self) {
         if self.needs_no_device() {
             return;
@@ -242,7 +234,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         }
     }
 
-    fn warm_up(&mut self, effort: Effort) -> Result<(), ExecuteError> {
+    fn warm_up(&mut self, effort: Effort) -> Executed {
         let start = D::now();
         let computes = !self.works_alone || self.needs_no_device();
         let least = if computes { effort.compute_warm_up } else { effort.warm_up };
@@ -261,7 +253,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         }
     }
 
-    fn time(&mut self, effort: Effort, cpu: &mut OneCpu) -> Result<(), ExecuteError> {
+    fn time(&mut self, effort: Effort, cpu: &mut OneCpu) -> Executed {
         let start = D::now();
         let (mut alone, mut all) = (0, 0);
         while alone < effort.fewest || (D::now() - start < effort.timed && alone < effort.most) {
@@ -286,7 +278,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
 
 /// Checks that the plan fits into what is free, before anything is allocated: the system
 /// may kill, without a word, whoever takes the last page.
-fn check_room<D: AnyDevice>(device: Option<&D>, program: &Program) -> Result<(), ExecuteError> {
+fn check_room<D: AnyDevice>(device: Option<&D>, program: &Program) -> Executed {
     let free = |device: &D| {
         let devices = (0..program.devices().max(1)).map(|index| device.nth(index)?.free_memory());
         devices.collect::<Result<Vec<_>, _>>()
@@ -309,7 +301,7 @@ impl<D: AnyDevice> Drop for Stage<'_, D> {
         for stream in &self.handles.streams {
             let _ = stream.synchronize();
         }
-        self.memories.0.iter_mut().for_each(|memory| *memory = Memory::None);
+        self.memories.all.iter_mut().for_each(|memory| *memory = Memory::None);
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much of what is used again is still in caches, from times over growing footprints.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use super::staging::staged_around;
 use crate::kernels::Kernel;
 use crate::machine::Direction;
@@ -13,33 +13,18 @@ use crate::stats::{isotonic, median};
 use crate::units::Bytes;
 
 pub(super) fn caches(estimator: &Estimator<'_>) -> CacheModel {
-    let twins = |quantity: &Quantity| match *quantity {
-        Quantity::Twin { variant, elements, footprint } if variant.kernel == Kernel::Saxpy => {
-            Some((elements, footprint.get()))
-        }
-        _ => None,
-    };
-    let around = |quantity: &Quantity| match *quantity {
-        Quantity::KernelAround { variant, elements, footprint }
-            if variant.kernel == Kernel::Scale =>
-        {
-            Some((elements, footprint.get()))
-        }
-        _ => None,
-    };
+    let twins = pick!(Quantity::Twin { variant, elements, footprint }
+        if variant.kernel == Kernel::Saxpy => (elements, footprint.get()));
+    let around = pick!(Quantity::KernelAround { variant, elements, footprint }
+        if variant.kernel == Kernel::Scale => (elements, footprint.get()));
     let own_misses = |what, (near, far): (Bytes, Bytes)| {
-        misses(estimator, (near, far), |quantity| match *quantity {
-            Quantity::Twin { variant, elements, footprint } if footprint <= far => {
-                ((variant, elements) == what).then_some((elements, footprint.get()))
-            }
-            _ => None,
-        })
+        let around = pick!(Quantity::Twin { variant, elements, footprint }
+            if footprint <= far && (variant, elements) == what => (elements, footprint.get()));
+        misses(estimator, (near, far), around)
     };
     let handed = |taker: Taker| {
-        let elements = estimator.measurements().find_map(|m| match m.quantity {
-            Quantity::Handed { taker: of, elements, .. } => (of == taker).then_some(elements),
-            _ => None,
-        })?;
+        let elements = estimator.first(pick!(Quantity::Handed { taker: of, elements, .. }
+            if of == taker => elements))?;
         let ns =
             |part| Some(estimator.estimate_of(&Quantity::Handed { taker, part, elements })?.ns);
         let own = ns(Handing::Nothing)?;
@@ -67,12 +52,9 @@ pub(super) fn caches(estimator: &Estimator<'_>) -> CacheModel {
 /// The share of what copies to the host write that goes on to memory, over the bytes they write. It
 /// comes from how long copies to the device take meanwhile; `None` where these take no longer.
 fn written_misses(estimator: &Estimator<'_>) -> Option<Vec<(f64, f64)>> {
-    let found = misses(estimator, (WRITTEN_KEPT, WRITTEN_THROUGH), |quantity| match *quantity {
-        Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint } => {
-            Some((bytes.get(), footprint.get()))
-        }
-        _ => None,
-    });
+    let shared = pick!(Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint }
+        => (bytes.get(), footprint.get()));
+    let found = misses(estimator, (WRITTEN_KEPT, WRITTEN_THROUGH), shared);
     found.filter(|shares| shares.last().is_some_and(|&(_, all)| all == 1.0))
 }
 

@@ -2,7 +2,7 @@
 //! other loads.
 
 use super::copies::{copy_time, curve_of, rotated, switch};
-use super::estimator::{Estimator, nanos};
+use super::estimator::{Estimator, nanos, pick};
 use crate::kernels::Variant;
 use crate::machine::Direction;
 use crate::profile::{
@@ -83,10 +83,8 @@ fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
         return Vec::new();
     }
     let mut found = BTreeMap::<usize, Vec<(f64, f64)>>::new();
-    let cases = estimator.kinds(|quantity| match *quantity {
-        Quantity::Refetched { bytes, streams, kernels } => Some((streams, kernels, bytes)),
-        _ => None,
-    });
+    let cases = estimator.kinds(pick!(Quantity::Refetched { bytes, streams, kernels }
+        => (streams, kernels, bytes)));
     for (streams, kernels, bytes) in cases.into_iter().filter(|&(streams, ..)| streams > 0) {
         let time = |streams, kernels| {
             let case = Quantity::Refetched { bytes, streams, kernels };
@@ -124,9 +122,8 @@ pub(super) fn time_beside_kernels(
 
 /// For each direction, what a copy takes longer while the other direction is busy and the copies of
 /// each cycle through `around` bytes of host memory, where copies of at least two sizes were
-/// measured.
-/// With it, the relative scatter of what large copies take longer. `alone` holds the curves of
-/// copies in each direction while the other is idle.
+/// measured. With it, the relative scatter of what large copies take longer. `alone` holds the
+/// curves of copies in each direction while the other is idle.
 pub(super) fn contention(
     estimator: &Estimator<'_>,
     alone: [Option<&Curve>; 2],

@@ -1,6 +1,6 @@
 //! Copies of pinned memory, and what a copy engine pays for going from stream to stream.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::machine::Direction;
 use crate::profile::{CopyModel, Curve};
 use crate::samples::Quantity;
@@ -9,10 +9,7 @@ use std::ops::RangeInclusive;
 
 /// Curves of copies of pinned memory.
 pub(super) fn copies(estimator: &Estimator<'_>) -> Vec<CopyModel> {
-    let curve = |direction| {
-        let bytes = |bytes| Quantity::Copy { direction, bytes: Bytes::new(bytes) };
-        estimator.curve(sized(bytes))
-    };
+    let curve = |direction| estimator.curve(sized(|bytes| Quantity::Copy { direction, bytes }));
     let model = |direction| curve(direction).map(|time| CopyModel { direction, time });
     Direction::BOTH.into_iter().filter_map(model).collect()
 }
@@ -29,12 +26,8 @@ pub(super) fn curve_of(copies: &[CopyModel], direction: Direction) -> Option<&Cu
 /// The size of the copies that an engine took in turn from several streams, or from branches of a
 /// graph.
 pub(super) fn rotated(estimator: &Estimator<'_>, wanted: Direction, inside: bool) -> Option<Bytes> {
-    estimator.measurements().find_map(|measurement| match measurement.quantity {
-        Quantity::Rotation { direction, bytes, in_graph, .. } => {
-            ((direction, in_graph) == (wanted, inside)).then_some(bytes)
-        }
-        _ => None,
-    })
+    estimator.first(pick!(Quantity::Rotation { direction, bytes, in_graph, .. }
+        if (direction, in_graph) == (wanted, inside) => bytes))
 }
 
 /// Nanoseconds that a copy takes longer when its engine comes from another stream, or another
@@ -47,7 +40,7 @@ pub(super) fn switch(
     (size, inside): (Bytes, bool),
     copy: impl Fn(usize, RangeInclusive<u64>) -> Option<f64>,
 ) -> Option<Curve> {
-    let number = &sized(|streams| Quantity::Rotation {
+    let number = &sized(|streams: u64| Quantity::Rotation {
         direction: wanted,
         bytes: size,
         streams: streams as usize,

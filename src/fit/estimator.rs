@@ -74,6 +74,11 @@ impl<'s> Estimator<'s> {
         self.by_quantity.iter().filter_map(|visits| of(&visits[0].quantity)).collect()
     }
 
+    /// What was measured first of a kind.
+    pub fn first<T>(&self, of: impl Fn(&Quantity) -> Option<T>) -> Option<T> {
+        self.measurements().find_map(|one| of(&one.quantity))
+    }
+
     /// The time of one repetition of one quantity, as [`Estimator::estimate`] gives it.
     pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
         self.estimate(|quantity| quantity == wanted)
@@ -157,8 +162,23 @@ impl<'s> Estimator<'s> {
     }
 }
 
+/// A closure that takes something out of the quantities of a kind, and nothing out of others.
+macro_rules! pick {
+    ($kind:pat $(if $is_meant:expr)? => $found:expr) => {
+        |quantity: &Quantity| match *quantity {
+            $kind $(if $is_meant)? => Some($found),
+            _ => None,
+        }
+    };
+}
+
+pub(super) use pick;
+
 /// The size of a quantity that is the `wanted` one of its size, for a curve over such quantities.
-pub(super) fn sized(wanted: impl Fn(u64) -> Quantity) -> impl Fn(&Quantity) -> Option<u64> {
+pub(super) fn sized<S: From<u64>>(
+    wanted: impl Fn(S) -> Quantity,
+) -> impl Fn(&Quantity) -> Option<u64> {
+    let wanted = move |size: u64| wanted(size.into());
     let kind = discriminant(&wanted(1));
     move |quantity| {
         let is_of_kind = discriminant(quantity) == kind;

@@ -7,8 +7,7 @@ use crate::units::Bytes;
 
 pub(super) fn host_copies(estimator: &Estimator<'_>) -> Vec<HostCopyModel> {
     let curve = |by_all, is_far, into_cache| {
-        estimator.curve(sized(|bytes| {
-            let bytes = Bytes::new(bytes);
+        estimator.curve(sized(|bytes: Bytes| {
             let footprint = if is_far { FAR } else { bytes + bytes };
             Quantity::HostCopy { by_all, bytes, footprint, into_cache }
         }))

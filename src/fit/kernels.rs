@@ -1,14 +1,11 @@
 //! Kernels on the device.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::profile::{Curve, KernelModel};
 use crate::samples::{DEVICE_FOOTPRINT, Quantity};
 
 pub(super) fn kernels(estimator: &Estimator<'_>) -> Vec<KernelModel> {
-    let variants = estimator.kinds(|quantity| match *quantity {
-        Quantity::Kernel { variant, .. } => Some(variant),
-        _ => None,
-    });
+    let variants = estimator.kinds(pick!(Quantity::Kernel { variant, .. } => variant));
     let model = |variant| {
         let time = estimator.curve(sized(|elements| Quantity::Kernel { variant, elements }))?;
         // How much longer the kernel takes, over elements, than when repeated on the same data.

@@ -1,15 +1,11 @@
 //! Memory management.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::profile::MemoryCosts;
 use crate::samples::{MemoryWork, Quantity, WaitPart};
-use crate::units::Bytes;
 
 pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
-    let curve = |work| {
-        let bytes = |bytes| Quantity::Memory { work, bytes: Bytes::new(bytes) };
-        estimator.curve(sized(bytes))
-    };
+    let curve = |work| estimator.curve(sized(|bytes| Quantity::Memory { work, bytes }));
     let above = |first: MemoryWork, second: MemoryWork| Some(curve(first)?.above(&curve(second)?));
     MemoryCosts {
         device_allocate: curve(MemoryWork::DeviceAllocate),
@@ -37,10 +33,7 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
 /// What waits for the device: what takes longer by most of a load beside that. `None` if nothing
 /// was measured beside a load.
 fn waits_for_device(estimator: &Estimator<'_>) -> Option<Vec<MemoryWork>> {
-    let works = estimator.kinds(|quantity| match *quantity {
-        Quantity::MemoryBeside { work, .. } => Some(work),
-        _ => None,
-    });
+    let works = estimator.kinds(pick!(Quantity::MemoryBeside { work, .. } => work));
     let waits = |work: &MemoryWork| {
         let time = |part| estimator.middle_of(&Quantity::MemoryBeside { work: *work, part });
         let [idle, busy, load] = WaitPart::ALL.map(time);

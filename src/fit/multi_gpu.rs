@@ -1,12 +1,12 @@
 //! Models of several GPUs: copies between them, the links they share, and whether they are alike.
 
 use super::chains::{round_trip, service};
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::machine::{DeviceId, Direction, OperationKind};
 use crate::profile::{CallCosts, MultiGpu, OtherGpu, PeerModel, RootModel};
 use crate::samples::{Quantity, TimedCall};
 use crate::stats::{median, theil_sen};
-use crate::units::{Bandwidth, Bytes};
+use crate::units::Bandwidth;
 use std::collections::BTreeSet;
 
 pub(super) fn multi_gpu(estimator: &Estimator<'_>, calls: &CallCosts) -> MultiGpu {
@@ -36,19 +36,11 @@ pub(super) fn multi_gpu(estimator: &Estimator<'_>, calls: &CallCosts) -> MultiGp
 }
 
 fn peers(estimator: &Estimator<'_>) -> Vec<PeerModel> {
-    let ways = estimator.kinds(|quantity| match *quantity {
-        Quantity::PeerCopy { from, to, direct, .. } => Some((from, to, direct)),
-        _ => None,
-    });
+    let ways = estimator.kinds(pick!(Quantity::PeerCopy { from, to, direct, .. }
+        => (from, to, direct)));
     let model = |(from, to, direct): (DeviceId, DeviceId, bool)| {
         let copies = |[from, to]: [DeviceId; 2], both| {
-            sized(move |bytes| Quantity::PeerCopy {
-                from,
-                to,
-                bytes: Bytes::new(bytes),
-                direct,
-                both,
-            })
+            sized(move |bytes| Quantity::PeerCopy { from, to, bytes, direct, both })
         };
         let rate = |way| rate(estimator, copies(way, true)).map(|(rate, _)| rate);
         let both = rate([from, to]).zip(rate([to, from])).map(|(there, back)| there + back);
@@ -62,17 +54,11 @@ fn peers(estimator: &Estimator<'_>) -> Vec<PeerModel> {
 /// What several GPUs copying at once achieve together is taken as the rate of the root that they
 /// share. If the root could carry more, it limits nobody, so the difference does not matter.
 fn roots(estimator: &Estimator<'_>) -> Vec<RootModel> {
-    let counts = estimator.kinds(|quantity| match *quantity {
-        Quantity::Concurrent { devices, .. } => Some(devices),
-        _ => None,
-    });
+    let counts = estimator.kinds(pick!(Quantity::Concurrent { devices, .. } => devices));
     let model = |devices: usize| {
         let together = |direction, both| {
-            let copies = |bytes| {
-                let bytes = Bytes::new(bytes);
-                Quantity::Concurrent { direction, bytes, devices, both }
-            };
-            let found = rate(estimator, sized(copies));
+            let copies = sized(|bytes| Quantity::Concurrent { direction, bytes, devices, both });
+            let found = rate(estimator, copies);
             found.map(|(rate, scatter)| (rate * devices as f64, scatter))
         };
         let [down, up] = Direction::BOTH.map(|way| together(way, false));
@@ -134,11 +120,7 @@ fn per_nanosecond(rate: f64) -> Bandwidth {
 
 /// The GPUs whose copies each way and kernels were compared with those of the first GPU.
 fn others(estimator: &Estimator<'_>) -> Vec<OtherGpu> {
-    let on = |quantity: &Quantity| match quantity {
-        Quantity::On { device, of } => Some((*device, of.clone())),
-        _ => None,
-    };
-    let compared = estimator.kinds(on);
+    let compared = estimator.kinds(pick!(Quantity::On { device, ref of } => (device, of.clone())));
     let time = |device, of: &Quantity| {
         estimator
             .estimate_of(&Quantity::On { device, of: Box::new(of.clone()) })

@@ -131,22 +131,20 @@ impl Trips<'_> {
         let copy = |direction| copy_time(self.copies, direction, bytes);
         let Latencies { start_copy_in, start_copy_out, start_kernel, .. } = self.latency;
         let graph = self.graph;
-        let start = |calls: &Option<Estimate>, nodes: &Option<Estimate>| {
-            Some(if in_graph { nodes } else { calls }.as_ref()?.ns)
-        };
-        Some(match next {
+        let ([calls, nodes], service) = match next {
             OperationKind::CopyIn => {
-                (start(start_copy_in, &graph.start_copy_in)?, copy(Direction::HostToDevice)?)
+                ([start_copy_in, &graph.start_copy_in], copy(Direction::HostToDevice)?)
             }
             OperationKind::CopyOut => {
-                (start(start_copy_out, &graph.start_copy_out)?, copy(Direction::DeviceToHost)?)
+                ([start_copy_out, &graph.start_copy_out], copy(Direction::DeviceToHost)?)
             }
             OperationKind::Kernel => {
-                (start(start_kernel, &graph.start_kernel)?, self.latency.kernel_gap?.ns)
+                ([start_kernel, &graph.start_kernel], self.latency.kernel_gap?.ns)
             }
             // Trips stay on one device.
             OperationKind::PeerCopy => return None,
-        })
+        };
+        Some((if in_graph { nodes } else { calls }.as_ref()?.ns, service))
     }
 }
 
@@ -261,7 +259,7 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
 pub(super) fn polling(estimator: &Estimator<'_>, gap: Option<Estimate>) -> Vec<Polling> {
     let model = |copies| {
         let gap = gap?;
-        let polled = |others| Quantity::Polled { others: others as usize, copies };
+        let polled = |others: u64| Quantity::Polled { others: others as usize, copies };
         let (points, scatter) = estimator.points(sized(polled))?;
         let knots = points.into_iter().map(|(others, ns)| (others, (ns - gap.ns).max(0.0)));
         let knots = std::iter::once((0.0, 0.0)).chain(knots).collect();

@@ -3,7 +3,7 @@
 
 use super::chains::{round_trip, service};
 use super::copies::{copy_time, curve_of};
-use super::estimator::Estimator;
+use super::estimator::{Estimator, pick};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{
@@ -40,15 +40,10 @@ pub(super) fn sizes(
     estimator: &Estimator<'_>,
     (wanted, inside): (OperationKind, bool),
 ) -> Vec<u64> {
-    let size = |quantity: &Quantity| match *quantity {
-        Quantity::Trip { first, size, next: None, part: TripPart::Rest, in_graph }
-            if (first, in_graph) == (wanted, inside) =>
-        {
-            Some(size)
-        }
-        _ => None,
-    };
-    estimator.kinds(size).into_iter().collect()
+    let rest = TripPart::Rest;
+    let sizes = pick!(Quantity::Trip { first, size, next: None, part, in_graph }
+        if (first, part, in_graph) == (wanted, rest, inside) => size);
+    estimator.kinds(sizes).into_iter().collect()
 }
 
 /// Derives latencies from round trips. A round trip consists of the call, the way to the device,

@@ -1,6 +1,6 @@
 //! Copies of rows that lie apart.
 
-use super::estimator::Estimator;
+use super::estimator::{Estimator, pick};
 use crate::profile::{Curve, RowModel};
 use crate::samples::{MANY_ROWS, Quantity, RowPath};
 use crate::units::Bytes;
@@ -12,10 +12,8 @@ pub(super) fn rows(estimator: &Estimator<'_>) -> Vec<RowModel> {
 
 /// What more rows take longer is what a row takes; the rest is what a copy takes besides.
 fn model(estimator: &Estimator<'_>, wanted: RowPath) -> Option<RowModel> {
-    let sizes: BTreeSet<Bytes> = estimator.kinds(|quantity| match *quantity {
-        Quantity::Rows { path, row, .. } => (path == wanted).then_some(row),
-        _ => None,
-    });
+    let sizes: BTreeSet<Bytes> =
+        estimator.kinds(pick!(Quantity::Rows { path, row, .. } if path == wanted => row));
     let (mut per_row, mut besides, mut scatter) = (Vec::new(), Vec::new(), 0.0_f64);
     for row in sizes {
         let of = |rows| estimator.estimate_of(&Quantity::Rows { path: wanted, row, rows });

@@ -1,6 +1,6 @@
 //! Copies of pageable memory.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::machine::Direction;
 use crate::profile::{CallCosts, Curve, StagingModel, Warmth};
 use crate::samples::{MOST_OF_ONE_CORE, Quantity};
@@ -10,8 +10,7 @@ use crate::units::Bytes;
 pub(super) fn staging(estimator: &Estimator<'_>, calls: &CallCosts) -> Vec<StagingModel> {
     let around = staged_around(estimator);
     let curve = |direction, complete, found| {
-        estimator.curve(sized(|bytes| {
-            let bytes = Bytes::new(bytes);
+        estimator.curve(sized(|bytes: Bytes| {
             let footprint = match found {
                 Warmth::Same => bytes,
                 Warmth::Shared if MOST_OF_ONE_CORE > bytes => MOST_OF_ONE_CORE,
@@ -63,8 +62,5 @@ fn straighten(curve: &mut Curve) {
 }
 
 pub(super) fn staged_around(estimator: &Estimator<'_>) -> Bytes {
-    estimator.most_around(|quantity| match quantity {
-        Quantity::Staged { bytes, footprint, .. } => Some((*footprint, *bytes)),
-        _ => None,
-    })
+    estimator.most_around(pick!(Quantity::Staged { bytes, footprint, .. } => (footprint, bytes)))
 }

@@ -1,23 +1,17 @@
 //! CPU twins, by where they find their data.
 
-use super::estimator::{Estimator, sized};
+use super::estimator::{Estimator, pick, sized};
 use crate::kernels::Variant;
 use crate::profile::{TwinModel, Warmth};
 use crate::samples::{Quantity, SHARED_FOOTPRINT};
 use crate::units::Bytes;
 
 pub(super) fn twins(estimator: &Estimator<'_>) -> Vec<TwinModel> {
-    let variants = estimator.kinds(|quantity| match *quantity {
-        Quantity::Twin { variant, .. } => Some(variant),
-        _ => None,
-    });
+    let variants = estimator.kinds(pick!(Quantity::Twin { variant, .. } => variant));
     let curve = |variant: Variant, found: Warmth| {
-        let around = estimator.most_around(|quantity| match quantity {
-            Quantity::Twin { variant: of, elements, footprint } if *of == variant => {
-                Some((*footprint, Bytes::new(of.bytes(*elements))))
-            }
-            _ => None,
-        });
+        let around = pick!(Quantity::Twin { variant: of, elements, footprint }
+            if of == variant => (footprint, Bytes::new(of.bytes(elements))));
+        let around = estimator.most_around(around);
         let around = |own: Bytes| match found {
             Warmth::Same => own,
             Warmth::Shared => SHARED_FOOTPRINT,

@@ -1,7 +1,7 @@
 //! A kernel that holds a stream until the host releases it.
 
 use super::device::{Context, Device};
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::launch::start;
 use super::memory::PinnedMemory;
 use super::stream::Stream;
@@ -15,29 +15,27 @@ use std::time::{Duration, Instant};
 
 const ONE_THREAD: Grid = Grid { threads_per_block: 1, ..Grid::ONE_BLOCK };
 
-/// Holds a stream until it is released: a kernel of one block spins on a word of host
-/// memory.
+/// Holds a stream until it is released: a kernel of one block spins on a word of host memory.
 ///
 /// # Motivation
 ///
-/// A short operation finishes before the host has issued the next one, so events around a
-/// chain of them would time the host. Behind a held stream the chain queues up, and after
-/// the release it runs as fast as the device can.
+/// A short operation finishes before the host has issued the next one, so events around a chain of
+/// them would time the host. Behind a held stream the chain queues up, and after the release it
+/// runs as fast as the device can.
 ///
 /// # Pattern
 ///
-/// [`Blocker::hold`] a stream, record an event, issue the chain, record another event,
-/// and call [`Blocker::end`]. It releases the stream, waits for it, and fails if the hold
-/// ended early. Between hold and release, make no call that waits for the device. Other
-/// streams that are to start together with the held one wait for an event recorded in it.
+/// [`Blocker::hold`] a stream, record an event, issue the chain, record another event, and call
+/// [`Blocker::end`]. It releases the stream, waits for it, and fails if the hold ended early.
+/// Between hold and release, make no call that waits for the device. Other streams that are to
+/// start together with the held one wait for an event recorded in it.
 ///
 /// # Timeout
 ///
-/// A call that waits all the same would hang for ever: a first launch that loads code,
-/// say, or one call more than the device's queue has room for. The kernel therefore gives
-/// up after [`Blocker::TIMEOUT`], by the device's clock. The work behind it then runs
-/// while the host is still issuing, and its times mean nothing; [`Blocker::end`] reports
-/// that.
+/// A call that waits all the same would hang for ever: a first launch that loads code, say, or one
+/// call more than the device's queue has room for. The kernel therefore gives up after
+/// [`Blocker::TIMEOUT`], by the device's clock. The work behind it then runs while the host is
+/// still issuing, and its times mean nothing; [`Blocker::end`] reports that.
 ///
 /// # Caveats
 ///
@@ -62,7 +60,7 @@ impl Blocker {
     pub const TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Creates the flag and looks up the kernel; nothing is held yet.
-    pub(super) fn new(device: &Device) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device) -> GpuResult<Self> {
         let flag = PinnedMemory::new(Bytes::new(64), 0)?;
         let function = device.module()?.blocker;
         let context = device.context();
@@ -84,7 +82,7 @@ impl Blocker {
 }
 
 impl AnyBlocker<Device> for Blocker {
-    fn hold(&mut self, stream: &Stream) -> Result<(), GpuError> {
+    fn hold(&mut self, stream: &Stream) -> GpuResult {
         self.epoch += 1;
         self.held_since = Instant::now();
         let mut flag = self.flag.address();
@@ -98,7 +96,7 @@ impl AnyBlocker<Device> for Blocker {
         unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
     }
 
-    fn end(&self, streams: &[&Stream]) -> Result<(), GpuError> {
+    fn end(&self, streams: &[&Stream]) -> GpuResult {
         let held = self.held_since.elapsed();
         self.release();
         streams.iter().try_for_each(|stream| Self::finish(stream))?;
@@ -109,7 +107,7 @@ impl AnyBlocker<Device> for Blocker {
         }
     }
 
-    fn finish(stream: &Stream) -> Result<(), GpuError> {
+    fn finish(stream: &Stream) -> GpuResult {
         let start = Instant::now();
         let limit = Self::TIMEOUT * 10;
         while !stream.is_done()? {
@@ -128,8 +126,7 @@ impl Drop for Blocker {
     fn drop(&mut self) {
         if self.word().load(Ordering::SeqCst) != self.epoch {
             self.release();
-            // Dropping cannot report an error; what failed before has been reported by
-            // its call.
+            // Dropping cannot report an error; what failed before has been reported by its call.
             let _ = self.context.within(|| {
                 // SAFETY: the call only waits for the device.
                 check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() })

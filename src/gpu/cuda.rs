@@ -2,7 +2,7 @@
 
 use super::blocker::Blocker;
 use super::device::Device;
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::graph::{ExecutableGraph, Graph};
 use super::launch::{Code, Launch, Work, supports};
 use super::libraries::BlasApi;
@@ -10,7 +10,7 @@ use super::memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Reg
 use super::monitor::Monitor;
 use super::own::OwnCode;
 use super::records::Recorder;
-use super::setup::{ExtraContext, ExtraModule};
+use super::setup::ExtraContext;
 use super::stream::{Event, Stream};
 use super::vendor::AnyDevice;
 use crate::kernels::{Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
@@ -31,8 +31,6 @@ impl AnyDevice for Device {
     type ExecutableGraph = ExecutableGraph;
     type Recorder = Recorder;
     type Blocker = Blocker;
-    type ExtraContext = ExtraContext;
-    type ExtraModule = ExtraModule;
 
     #[inline]
     fn now() -> Instant {
@@ -51,21 +49,21 @@ impl AnyDevice for Device {
         Recorder::find()
     }
 
-    fn nth(&self, index: usize) -> Result<&Self, GpuError> {
+    fn nth(&self, index: usize) -> GpuResult<&Self> {
         index.checked_sub(1).map_or(Ok(self), |place| self.other(place))
     }
 
-    fn make_current(&self) -> Result<(), GpuError> {
+    fn make_current(&self) -> GpuResult {
         self.context().make_current()
     }
 
-    fn synchronize(&self) -> Result<(), GpuError> {
+    fn synchronize(&self) -> GpuResult {
         // SAFETY: the context is alive, and current while the call is made.
         let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
         self.context().within(wait)
     }
 
-    fn enable_access(&self, other: &Self) -> Result<(), GpuError> {
+    fn enable_access(&self, other: &Self) -> GpuResult {
         if !self.reaches(other)? {
             return Ok(());
         }
@@ -77,7 +75,7 @@ impl AnyDevice for Device {
         })
     }
 
-    fn free_memory(&self) -> Result<Bytes, GpuError> {
+    fn free_memory(&self) -> GpuResult<Bytes> {
         let (mut free, mut total) = (0, 0);
         self.context().within(|| {
             // SAFETY: a context is current, and both words are written on success.
@@ -87,7 +85,7 @@ impl AnyDevice for Device {
         Ok(Bytes::new(free as u64))
     }
 
-    fn keep_pool(&self) -> Result<(), GpuError> {
+    fn keep_pool(&self) -> GpuResult {
         let mut pool = std::ptr::null_mut();
         let mut all = u64::MAX;
         let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
@@ -101,24 +99,24 @@ impl AnyDevice for Device {
         }
     }
 
-    fn has_pools(&self) -> Result<bool, GpuError> {
+    fn has_pools(&self) -> GpuResult<bool> {
         Ok(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)? != 0)
     }
 
-    fn may_have_more_contexts(&self) -> Result<bool, GpuError> {
+    fn may_have_more_contexts(&self) -> GpuResult<bool> {
         let mode = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?;
         Ok(mode == sys::CUcomputemode::CU_COMPUTEMODE_DEFAULT as u32)
     }
 
-    fn another_context(&self) -> Result<ExtraContext, GpuError> {
+    fn another_context(&self) -> GpuResult<impl Sized> {
         ExtraContext::new(self)
     }
 
-    fn load_again(&self) -> Result<ExtraModule, GpuError> {
-        Ok(ExtraModule { _module: self.module()?.load_again()? })
+    fn load_again(&self) -> GpuResult<impl Sized> {
+        self.module()?.load_again()
     }
 
-    fn blocker(&self) -> Result<Blocker, GpuError> {
+    fn blocker(&self) -> GpuResult<Blocker> {
         Blocker::new(self)
     }
 
@@ -126,39 +124,39 @@ impl AnyDevice for Device {
         Stream::legacy_default(self)
     }
 
-    fn blocking_stream(&self, priority: i32) -> Result<Stream, GpuError> {
+    fn blocking_stream(&self, priority: i32) -> GpuResult<Stream> {
         Stream::new(self, sys::CUstream_flags::CU_STREAM_DEFAULT, priority)
     }
 
-    fn stream(&self, priority: i32) -> Result<Stream, GpuError> {
+    fn stream(&self, priority: i32) -> GpuResult<Stream> {
         Stream::new(self, sys::CUstream_flags::CU_STREAM_NON_BLOCKING, priority)
     }
 
-    fn ordering_event(&self) -> Result<Event, GpuError> {
+    fn ordering_event(&self) -> GpuResult<Event> {
         Event::new(self, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
     }
 
-    fn timing_event(&self) -> Result<Event, GpuError> {
+    fn timing_event(&self) -> GpuResult<Event> {
         Event::new(self, sys::CUevent_flags::CU_EVENT_DEFAULT)
     }
 
-    fn allocate(&self, bytes: Bytes) -> Result<DeviceMemory, GpuError> {
+    fn allocate(&self, bytes: Bytes) -> GpuResult<DeviceMemory> {
         DeviceMemory::new(self, bytes)
     }
 
-    fn allocate_pinned(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+    fn allocate_pinned(&self, bytes: Bytes) -> GpuResult<PinnedMemory> {
         PinnedMemory::new(bytes, 0)
     }
 
-    fn allocate_write_combined(&self, bytes: Bytes) -> Result<PinnedMemory, GpuError> {
+    fn allocate_write_combined(&self, bytes: Bytes) -> GpuResult<PinnedMemory> {
         PinnedMemory::new(bytes, sys::CU_MEMHOSTALLOC_WRITECOMBINED)
     }
 
-    fn allocate_managed(&self, bytes: Bytes) -> Result<ManagedMemory, GpuError> {
+    fn allocate_managed(&self, bytes: Bytes) -> GpuResult<ManagedMemory> {
         ManagedMemory::new(self, bytes)
     }
 
-    unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> Result<Registration, GpuError> {
+    unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> GpuResult<Registration> {
         // SAFETY: the caller promises what this call needs.
         unsafe { Registration::new(address, bytes) }
     }
@@ -169,7 +167,7 @@ impl AnyDevice for Device {
         inputs: &[u64],
         output_and_workspace: (u64, u64),
         counts: (u64, u64, u64),
-    ) -> Result<Launch, GpuError> {
+    ) -> GpuResult<Launch> {
         supports(kernel)?;
         let work = Work::new(inputs, output_and_workspace, counts, &arguments);
         let code = match kernel.library() {
@@ -191,7 +189,7 @@ impl AnyDevice for Device {
         (geometry, parameters): (Option<Geometry>, &[Parameter]),
         [reads, writes]: [&[u64]; 2],
         shape: Option<[u64; 3]>,
-    ) -> Result<Launch, GpuError> {
+    ) -> GpuResult<Launch> {
         let code = match (&kernel.gpu, geometry, shape) {
             (GpuSide::Code(code), Some(geometry), _) => {
                 let function = self.own(kernel, code)?;

@@ -1,7 +1,7 @@
 //! What the driver and the operating system tell about a device.
 
 use super::device::Device;
-use super::error::{GpuError, check};
+use super::error::{GpuResult, check};
 use crate::machine::MultiprocessorLimits;
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -31,7 +31,7 @@ impl Device {
     ///
     /// # Errors
     /// If the driver does not answer.
-    pub fn describe(&self) -> Result<Description, GpuError> {
+    pub fn describe(&self) -> GpuResult<Description> {
         let mut name = [0; 256];
         let mut version = 0;
         let mut memory = 0;
@@ -42,13 +42,12 @@ impl Device {
             check("cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&raw mut memory, self.handle()))?;
             CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
         };
-        let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-        let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let capability = self.compute_capability()?;
         Ok(Description {
             name,
             cuda: format!("{}.{}", version / 1000, version % 1000 / 10),
             driver: driver_version(),
-            compute_capability: format!("{major}.{minor}"),
+            compute_capability: format!("{}.{}", capability / 10, capability % 10),
             multiprocessors: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             multiprocessor: self.multiprocessor()?,
             memory: Bytes::new(memory as u64),
@@ -57,7 +56,7 @@ impl Device {
         })
     }
 
-    fn multiprocessor(&self) -> Result<MultiprocessorLimits, GpuError> {
+    fn multiprocessor(&self) -> GpuResult<MultiprocessorLimits> {
         use Attribute::{
             CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR as BLOCKS,
             CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,

@@ -1,6 +1,6 @@
 //! Finding and opening a GPU.
 
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::module::Module;
 use super::own::OwnFunction;
 use crate::kernels::{Code, OwnKernel};
@@ -30,10 +30,9 @@ pub(super) struct Context(sys::CUcontext);
 
 impl Context {
     /// Makes the context current while `work` runs, and then restores the previous one.
-    pub fn within<T>(self, work: impl FnOnce() -> Result<T, GpuError>) -> Result<T, GpuError> {
+    pub fn within<T>(self, work: impl FnOnce() -> GpuResult<T>) -> GpuResult<T> {
         let mut popped = std::ptr::null_mut();
-        // SAFETY: the context is alive: its user borrows the device or is dropped before
-        // it.
+        // SAFETY: the context is alive: its user borrows the device or is dropped before it.
         check("cuCtxPushCurrent", unsafe { sys::cuCtxPushCurrent_v2(self.0) })?;
         let result = work();
         // SAFETY: the context popped is the one pushed above.
@@ -42,7 +41,7 @@ impl Context {
     }
 
     /// Makes the context current on the calling thread.
-    pub fn make_current(self) -> Result<(), GpuError> {
+    pub fn make_current(self) -> GpuResult {
         // SAFETY: the context is alive, as in `within`.
         check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.0) })
     }
@@ -57,7 +56,7 @@ impl Device {
     ///
     /// # Errors
     /// If there is no driver or no such device, or the driver refuses the context.
-    pub fn open(ordinal: usize) -> Result<Self, GpuError> {
+    pub fn open(ordinal: usize) -> GpuResult<Self> {
         let count = Self::count()?;
         if count == 0 {
             return Err(GpuError::NoDevice);
@@ -72,7 +71,7 @@ impl Device {
         Ok(device)
     }
 
-    fn retain(ordinal: usize, others: Vec<(usize, OnceCell<Self>)>) -> Result<Self, GpuError> {
+    fn retain(ordinal: usize, others: Vec<(usize, OnceCell<Self>)>) -> GpuResult<Self> {
         let mut handle = 0;
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver is initialised and the ordinal is in range; `handle` and
@@ -88,7 +87,7 @@ impl Device {
 
     /// The GPU at a place among the others, in the driver's order. It is opened if need be; the
     /// current context stays current.
-    pub(super) fn other(&self, place: usize) -> Result<&Self, GpuError> {
+    pub(super) fn other(&self, place: usize) -> GpuResult<&Self> {
         let Some((ordinal, other)) = self.others.get(place) else {
             return Err(GpuError::TooFewDevices { wanted: place + 2, count: self.visible() });
         };
@@ -112,7 +111,7 @@ impl Device {
     ///
     /// # Errors
     /// If the driver does not answer.
-    pub fn reaches(&self, other: &Self) -> Result<bool, GpuError> {
+    pub fn reaches(&self, other: &Self) -> GpuResult<bool> {
         let mut can = 0;
         // SAFETY: both handles are valid, and `can` is written on success.
         let result = unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.handle, other.handle) };
@@ -125,7 +124,7 @@ impl Device {
     /// # Errors
     /// [`GpuError::NoDriver`] without a driver, [`GpuError::NoDevice`] if it says that
     /// there is no GPU; otherwise what the driver says.
-    pub fn count() -> Result<usize, GpuError> {
+    pub fn count() -> GpuResult<usize> {
         // SAFETY: the call only asks the dynamic loader. Without a driver library, any
         // other call would panic.
         if !unsafe { sys::is_culib_present() } {
@@ -147,7 +146,7 @@ impl Device {
         self.handle
     }
 
-    pub(super) fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
+    pub(super) fn attribute(&self, attribute: Attribute) -> GpuResult<u32> {
         let mut value = 0;
         // SAFETY: the handle is valid, and `value` is written on success.
         let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.handle) };
@@ -156,7 +155,7 @@ impl Device {
     }
 
     /// The kernel library, compiled at its first use.
-    pub(super) fn module(&self) -> Result<&Module, GpuError> {
+    pub(super) fn module(&self) -> GpuResult<&Module> {
         if let Some(module) = self.module.get() {
             return Ok(module);
         }
@@ -169,20 +168,20 @@ impl Device {
     ///
     /// # Errors
     /// If it cannot be compiled or loaded.
-    pub fn module_image(&self) -> Result<String, GpuError> {
+    pub fn module_image(&self) -> GpuResult<String> {
         let image = self.module()?.image().iter().take_while(|&&byte| byte != 0);
         Ok(image.map(|&byte| char::from(byte)).collect())
     }
 
     /// Its compute capability as NVRTC counts it: 90 for 9.0.
-    pub(super) fn compute_capability(&self) -> Result<u32, GpuError> {
+    pub(super) fn compute_capability(&self) -> GpuResult<u32> {
         let major = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         Ok(10 * major + minor)
     }
 
     /// A user's kernel, loaded at its first use.
-    pub(super) fn own(&self, kernel: &OwnKernel, code: &Code) -> Result<Rc<OwnFunction>, GpuError> {
+    pub(super) fn own(&self, kernel: &OwnKernel, code: &Code) -> GpuResult<Rc<OwnFunction>> {
         let digest = kernel.digest();
         if let Some(found) = self.own.borrow().get(&digest) {
             return Ok(Rc::clone(found));

@@ -4,6 +4,9 @@ use crate::units::Bytes;
 use cudarc::driver::sys::CUresult;
 use std::ffi::CStr;
 
+/// What a call to the device returns.
+pub type GpuResult<T = ()> = Result<T, GpuError>;
+
 /// What is missing on this machine, or which call failed and how.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
@@ -47,8 +50,7 @@ pub enum GpuError {
 }
 
 impl GpuError {
-    /// Whether something that the caller needs is missing on this machine, as opposed to
-    /// failing.
+    /// Whether something that the caller needs is missing on this machine, as opposed to failing.
     pub fn is_absence(&self) -> bool {
         matches!(
             self,
@@ -70,8 +72,7 @@ pub(super) fn check(call: &'static str, result: CUresult) -> Result<(), GpuError
         return Ok(());
     }
     let mut name = std::ptr::null();
-    // SAFETY: the driver is loaded; on success `name` points to a static, zero-terminated
-    // string.
+    // SAFETY: the driver is loaded; on success `name` points to a static, zero-terminated string.
     let name = unsafe {
         match cudarc::driver::sys::cuGetErrorName(result, &raw mut name) {
             CUresult::CUDA_SUCCESS if !name.is_null() => {

@@ -1,7 +1,7 @@
 //! CUDA graphs: work that is captured from streams once, and then launched as a whole.
 
 use super::device::Device;
-use super::error::{GpuError, check};
+use super::error::{GpuResult, check};
 use super::vendor::AnyGraph;
 use cudarc::driver::sys;
 
@@ -12,7 +12,7 @@ pub struct Graph(pub(super) sys::CUgraph);
 pub struct ExecutableGraph(pub(super) sys::CUgraphExec);
 
 impl AnyGraph<Device> for Graph {
-    fn instantiate(&self) -> Result<ExecutableGraph, GpuError> {
+    fn instantiate(&self) -> GpuResult<ExecutableGraph> {
         let mut executable = std::ptr::null_mut();
         // SAFETY: the graph is alive, and `executable` is written on success.
         let result = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut executable, self.0, 0) };

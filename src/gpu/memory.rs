@@ -1,7 +1,7 @@
 //! Device memory, pinned host memory and managed memory, freed when dropped.
 
 use super::device::{Context, Device};
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::vendor::{AnyMemory, AnyRegistration};
 use crate::units::Bytes;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
@@ -15,7 +15,7 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    pub(super) fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device, bytes: Bytes) -> GpuResult<Self> {
         let (context, mut address) = (device.context(), 0);
         context.within(|| {
             // SAFETY: a context is current, and `address` is written on success.
@@ -66,7 +66,7 @@ pub struct PinnedMemory {
 
 impl PinnedMemory {
     /// `flags` are those besides the one that maps the memory.
-    pub(super) fn new(bytes: Bytes, flags: u32) -> Result<Self, GpuError> {
+    pub(super) fn new(bytes: Bytes, flags: u32) -> GpuResult<Self> {
         let flags = flags | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         let mut address = std::ptr::null_mut();
         let size = bytes.as_usize().max(4);
@@ -105,7 +105,7 @@ pub struct ManagedMemory {
 
 impl ManagedMemory {
     /// Allocates managed memory that both sides can use at once.
-    pub(super) fn new(device: &Device, bytes: Bytes) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device, bytes: Bytes) -> GpuResult<Self> {
         Self::check(device)?;
         let mut address = 0;
         let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
@@ -121,7 +121,7 @@ impl ManagedMemory {
     ///
     /// # Errors
     /// [`GpuError::NoManagedMemory`] if it does not; otherwise what the driver says.
-    pub fn check(device: &Device) -> Result<(), GpuError> {
+    pub fn check(device: &Device) -> GpuResult {
         let needed = [
             Attribute::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY,
             Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
@@ -162,7 +162,7 @@ pub struct Registration {
 impl Registration {
     /// # Safety
     /// The `bytes` from `address` on must stay mapped as long as the value lives.
-    pub(super) unsafe fn new(address: *mut f32, bytes: Bytes) -> Result<Self, GpuError> {
+    pub(super) unsafe fn new(address: *mut f32, bytes: Bytes) -> GpuResult<Self> {
         const FLAGS: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
         let address = address.cast();
         // SAFETY: a context is current, and the caller promises that the range is mapped.
@@ -173,7 +173,7 @@ impl Registration {
 }
 
 impl AnyRegistration for Registration {
-    fn device_address(&self) -> Result<u64, GpuError> {
+    fn device_address(&self) -> GpuResult<u64> {
         let mut address = 0;
         // SAFETY: the memory is registered and mapped, and `address` is written on success.
         let result =

@@ -28,14 +28,14 @@ mod vendor;
 pub use blocker::Blocker;
 pub use description::Description;
 pub use device::Device;
-pub use error::GpuError;
+pub use error::{GpuError, GpuResult};
 pub use graph::{ExecutableGraph, Graph};
 pub use launch::{Launch, supports};
 pub use memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
 pub use monitor::{Affinity, Monitor};
 pub use records::Recorder;
 pub use rows::{RowShape, RowSide};
-pub use setup::{ExtraContext, ExtraModule, NewModule};
+pub use setup::NewModule;
 pub use stream::{Event, Stream};
 pub use survey::CudaLibrary;
 pub use vendor::{

@@ -1,6 +1,6 @@
 //! The kernel library in CUDA C, compiled once per process.
 
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use crate::kernels::Kernel;
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
@@ -25,7 +25,7 @@ impl Module {
     }
 
     /// For a compute capability, as NVRTC counts it: 90 for 9.0.
-    pub fn compile(capability: u32) -> Result<Self, GpuError> {
+    pub fn compile(capability: u32) -> GpuResult<Self> {
         let source = Source { text: SOURCE, file: "kernels.cu", headers: &[], entry: None };
         let (image, _) = source.compiled(capability)?.map_err(|log| {
             let (major, minor) = (capability / 10, capability % 10);
@@ -34,13 +34,13 @@ impl Module {
         Self::load(image)
     }
 
-    /// Loads a second module from this one's PTX.
-    pub fn load_again(&self) -> Result<Self, GpuError> {
+    /// Loads a second module from this one's PTX, with every kernel looked up.
+    pub fn load_again(&self) -> GpuResult<Self> {
         Self::load(self.image.clone())
     }
 
     /// Loads a module and looks up every kernel in it.
-    fn load(image: Vec<u8>) -> Result<Self, GpuError> {
+    fn load(image: Vec<u8>) -> GpuResult<Self> {
         let mut module = Self::bare(image)?;
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
             let function = module.of(kernel)?;
@@ -51,7 +51,7 @@ impl Module {
     }
 
     /// Loads a module and looks nothing up: the driver loads a kernel's code when it is asked for.
-    pub fn bare(image: Vec<u8>) -> Result<Self, GpuError> {
+    pub fn bare(image: Vec<u8>) -> GpuResult<Self> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: a context is current, and the image is zero-terminated PTX of NVRTC.
         let result = unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) };
@@ -65,12 +65,12 @@ impl Module {
     }
 
     /// Looks up a kernel that is written in `kernels.cu`.
-    pub fn of(&self, kernel: Kernel) -> Result<sys::CUfunction, GpuError> {
+    pub fn of(&self, kernel: Kernel) -> GpuResult<sys::CUfunction> {
         // C allows no dashes in names.
         self.function(&kernel.name().replace('-', "_"))
     }
 
-    fn function(&self, name: &str) -> Result<sys::CUfunction, GpuError> {
+    fn function(&self, name: &str) -> GpuResult<sys::CUfunction> {
         let name = CString::new(name).expect("kernel names have no zero byte");
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded, the name is zero-terminated, and `function` is
@@ -107,10 +107,7 @@ impl Source<'_> {
     ///
     /// # Errors
     /// If there is no NVRTC.
-    pub fn compiled(
-        &self,
-        architecture: u32,
-    ) -> Result<Result<(Vec<u8>, String), String>, GpuError> {
+    pub fn compiled(&self, architecture: u32) -> GpuResult<Result<(Vec<u8>, String), String>> {
         // SAFETY: the call only asks the dynamic loader. Without NVRTC, any other call would panic.
         if !unsafe { nvrtc_sys::is_culib_present() } {
             return Err(GpuError::NoCompiler);

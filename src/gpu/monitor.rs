@@ -77,8 +77,7 @@ impl Monitor {
                 )
                 .ok()?;
             let mut handle = std::ptr::null_mut();
-            // NVML counts its initialisations and shuts down with the process, so none is
-            // undone.
+            // NVML counts its initialisations and shuts down with the process, so none is undone.
             if start() != SUCCESS || find(id.as_ptr(), &raw mut handle) != SUCCESS {
                 return None;
             }
@@ -173,8 +172,7 @@ impl Monitor {
         let size = MASK_WORDS as c_uint;
         let mut cpus = [0; MASK_WORDS];
         let mut nodes = [0; MASK_WORDS];
-        // SAFETY: the types are those of the documentation, and the masks are as long as
-        // stated.
+        // SAFETY: the types are those of the documentation, and the masks are as long as stated.
         let (told_cpus, told_nodes) = unsafe {
             let ask = self.library.get::<Cpus>(b"nvmlDeviceGetCpuAffinity\0").ok();
             let cpus = ask.map(|ask| ask(self.device, size, cpus.as_mut_ptr()));

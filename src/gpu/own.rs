@@ -2,7 +2,7 @@
 //!
 //! All of it happens in the context that is current: the device's, which keeps what was loaded.
 
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::module::Source;
 use crate::kernels::{Code, Geometry, Image, Parameter};
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option as JitOption};
@@ -22,7 +22,7 @@ const USUAL_SHARED: u32 = 48 << 10;
 impl OwnFunction {
     /// Compiles the code if it is source, and loads it.
     /// For a GPU of this compute capability, as NVRTC counts it.
-    pub fn load(architecture: u32, name: &str, code: &Code) -> Result<Self, GpuError> {
+    pub fn load(architecture: u32, name: &str, code: &Code) -> GpuResult<Self> {
         let failed = |log: String| GpuError::OwnCode {
             kernel: name.to_owned(),
             file: code.file.clone(),
@@ -65,13 +65,13 @@ impl OwnFunction {
     }
 
     /// Registers of a thread, and shared memory that the code declares.
-    pub fn takes(&self) -> Result<[u32; 2], GpuError> {
+    pub fn takes(&self) -> GpuResult<[u32; 2]> {
         let takes = [Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS, SHARED];
         let [registers, shared] = takes.map(|attribute| self.attribute(attribute));
         Ok([registers?, shared?])
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<u32, GpuError> {
+    fn attribute(&self, attribute: Attribute) -> GpuResult<u32> {
         let mut value = 0;
         // SAFETY: the function is alive, and `value` is written on success.
         let result = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, self.function) };
@@ -80,7 +80,7 @@ impl OwnFunction {
     }
 
     /// Checks that the code fits a block of this shape, and asks for its shared memory.
-    fn prepare(&self, geometry: &Geometry) -> Result<(), GpuError> {
+    fn prepare(&self, geometry: &Geometry) -> GpuResult {
         let unfit = |problem| GpuError::OwnLaunch { kernel: self.name.clone(), problem };
         let (threads, most) = (geometry.threads(), self.attribute(THREADS)?);
         if threads > most {
@@ -131,7 +131,7 @@ impl OwnCode {
         geometry: Geometry,
         parameters: &[Parameter],
         [reads, writes]: [&[u64]; 2],
-    ) -> Result<Self, GpuError> {
+    ) -> GpuResult<Self> {
         function.prepare(&geometry)?;
         // CUDA's machines are little-endian: a word begins with its low bytes.
         let word = |parameter: &Parameter| match *parameter {
@@ -149,14 +149,14 @@ impl OwnCode {
         Ok(Self { function, geometry, _words: words, pointers })
     }
 
-    pub fn takes(&self) -> Result<[u32; 2], GpuError> {
+    pub fn takes(&self) -> GpuResult<[u32; 2]> {
         self.function.takes()
     }
 
     /// # Safety
     /// The memory that the launch names must be valid until the stream has executed it, and the
     /// parameters must be those that the code declares.
-    pub unsafe fn start(&self, stream: sys::CUstream) -> Result<(), GpuError> {
+    pub unsafe fn start(&self, stream: sys::CUstream) -> GpuResult {
         let Geometry { grid: [x, y, z], block: [i, j, k], shared_bytes } = self.geometry;
         let (function, none) = (self.function.function, std::ptr::null_mut());
         let parameters = self.pointers.as_ptr().cast_mut();

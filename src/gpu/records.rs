@@ -8,7 +8,7 @@
 //! those are read (CUPTI documentation, "`CUpti_ActivityKernel5`", "`CUpti_ActivityMemcpy4`",
 //! "`CUpti_ActivityMemset3`", "`CUpti_ActivityMemcpyPtoP3`", "`CUpti_ActivityAPI`").
 
-use super::error::GpuError;
+use super::error::GpuResult;
 use super::libraries::{check, open};
 use super::vendor::{AnyRecorder, Record, Work};
 use crate::machine::Direction;
@@ -90,14 +90,14 @@ impl Recorder {
 }
 
 impl AnyRecorder for Recorder {
-    fn now(&self) -> Result<u64, GpuError> {
+    fn now(&self) -> GpuResult<u64> {
         let mut now = 0;
         // SAFETY: `now` is written on success.
         check("cuptiGetTimestamp", unsafe { (self.timestamp)(&raw mut now) })?;
         Ok(now)
     }
 
-    fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError> {
+    fn record<T>(&self, work: impl FnOnce() -> T) -> GpuResult<(T, Vec<Record>)> {
         let _enabled = Enabled::new(self)?;
         let result = work();
         // SAFETY: the callbacks are there until the process ends.
@@ -117,7 +117,7 @@ struct Enabled<'r> {
 }
 
 impl<'r> Enabled<'r> {
-    fn new(recorder: &'r Recorder) -> Result<Self, GpuError> {
+    fn new(recorder: &'r Recorder) -> GpuResult<Self> {
         let mut enabled = Self { recorder, count: 0 };
         for kind in KINDS {
             // SAFETY: the number is one of CUPTI's.

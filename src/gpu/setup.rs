@@ -1,7 +1,7 @@
 //! Contexts and modules that exist only to time their creation, destruction or first use.
 
 use super::device::Device;
-use super::error::{GpuError, check};
+use super::error::{GpuResult, check};
 use super::launch::Launch;
 use super::module::Module;
 use crate::kernels::{Arguments, Kernel};
@@ -9,11 +9,11 @@ use cudarc::driver::sys;
 
 /// A second context on a device, besides its primary one. It is current on the calling
 /// thread from its creation until it is dropped.
-pub struct ExtraContext(sys::CUcontext);
+pub(super) struct ExtraContext(sys::CUcontext);
 
 impl ExtraContext {
     /// Creates a context and makes it current.
-    pub(super) fn new(device: &Device) -> Result<Self, GpuError> {
+    pub fn new(device: &Device) -> GpuResult<Self> {
         let mut context = std::ptr::null_mut();
         // SAFETY: the device handle is valid, and `context` is written on success.
         let result = unsafe { sys::cuCtxCreate_v2(&raw mut context, 0, device.handle()) };
@@ -32,11 +32,6 @@ impl Drop for ExtraContext {
     }
 }
 
-/// A second copy of the kernel library in the current context, with every kernel looked up.
-pub struct ExtraModule {
-    pub(super) _module: Module,
-}
-
 /// The kernel library as a process meets it for the first time: no kernel of it is looked up
 /// before it is launched.
 pub struct NewModule<'d> {
@@ -49,7 +44,7 @@ impl<'d> NewModule<'d> {
     ///
     /// # Errors
     /// If the driver refuses.
-    pub fn load(device: &'d Device, image: &str) -> Result<Self, GpuError> {
+    pub fn load(device: &'d Device, image: &str) -> GpuResult<Self> {
         let image = image.bytes().chain([0]).collect();
         let module = device.context().within(|| Module::bare(image))?;
         Ok(Self { device, module })
@@ -64,7 +59,7 @@ impl<'d> NewModule<'d> {
         (kernel, arguments): (Kernel, Arguments),
         (input, output): (u64, u64),
         count: u64,
-    ) -> Result<Launch, GpuError> {
+    ) -> GpuResult<Launch> {
         let function = self.device.context().within(|| self.module.of(kernel))?;
         Ok(Launch::of_function(function, (kernel, arguments), (input, output), count))
     }

@@ -1,7 +1,7 @@
 //! Streams and events: one driver call each.
 
 use super::device::{Context, Device};
-use super::error::{GpuError, check};
+use super::error::{GpuError, GpuResult, check};
 use super::graph::{ExecutableGraph, Graph};
 use super::launch::{Launch, StreamLibraries};
 use super::memory::{DeviceMemory, ManagedMemory, PooledMemory};
@@ -35,7 +35,7 @@ impl Stream {
         device: &Device,
         flags: sys::CUstream_flags,
         priority: i32,
-    ) -> Result<Self, GpuError> {
+    ) -> GpuResult<Self> {
         let mut stream = std::ptr::null_mut();
         let flags = flags as u32;
         device.context().within(|| {
@@ -59,7 +59,7 @@ impl Stream {
     ///
     /// # Errors
     /// If the driver reports that any of it failed.
-    pub fn is_done(&self) -> Result<bool, GpuError> {
+    pub fn is_done(&self) -> GpuResult<bool> {
         // SAFETY: the handle is alive.
         match unsafe { sys::cuStreamQuery(self.raw) } {
             sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
@@ -69,30 +69,25 @@ impl Stream {
 }
 
 impl AnyStream<Device> for Stream {
-    unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> Result<(), GpuError> {
+    unsafe fn copy_in(&self, from: *const f32, to: u64, n: Bytes) -> GpuResult {
         // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), n.as_usize(), self.raw) };
         check("cuMemcpyHtoDAsync", result)
     }
 
-    unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> Result<(), GpuError> {
+    unsafe fn copy_out(&self, from: u64, to: *mut f32, n: Bytes) -> GpuResult {
         // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, n.as_usize(), self.raw) };
         check("cuMemcpyDtoHAsync", result)
     }
 
-    unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> Result<(), GpuError> {
+    unsafe fn copy_on_device(&self, from: u64, to: u64, n: Bytes) -> GpuResult {
         // SAFETY: the stream is alive; the caller promises that the ranges are valid.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, n.as_usize(), self.raw) };
         check("cuMemcpyDtoDAsync", result)
     }
 
-    unsafe fn copy_to_peer(
-        &self,
-        from: u64,
-        (device, to): (&Device, u64),
-        n: Bytes,
-    ) -> Result<(), GpuError> {
+    unsafe fn copy_to_peer(&self, from: u64, (device, to): (&Device, u64), n: Bytes) -> GpuResult {
         let (theirs, mine) = (device.context().raw(), self.context.raw());
         // SAFETY: stream and contexts are alive; the caller promises that the ranges are valid.
         let result =
@@ -100,19 +95,14 @@ impl AnyStream<Device> for Stream {
         check("cuMemcpyPeerAsync", result)
     }
 
-    unsafe fn copy_rows(
-        &self,
-        from: RowSide,
-        to: RowSide,
-        shape: RowShape,
-    ) -> Result<(), GpuError> {
+    unsafe fn copy_rows(&self, from: RowSide, to: RowSide, shape: RowShape) -> GpuResult {
         let copy = shape.copy(from, to);
         // SAFETY: the stream is alive, and the driver has read `copy` when the call returns; the
         // caller promises that the rows are valid.
         check("cuMemcpy2DAsync", unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.raw) })
     }
 
-    unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError> {
+    unsafe fn clear(&self, target: u64, bytes: Bytes) -> GpuResult {
         // SAFETY: the stream is alive; the caller promises that the range is valid.
         let result = unsafe { sys::cuMemsetD8Async(target, 0, bytes.as_usize(), self.raw) };
         check("cuMemsetD8Async", result)
@@ -123,7 +113,7 @@ impl AnyStream<Device> for Stream {
         memory: &ManagedMemory,
         (from, bytes): (Bytes, Bytes),
         to: Residence,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         assert!(from + bytes <= memory.bytes(), "a prefetch of more than there is");
         let target = match to {
             Residence::Host => CPU,
@@ -137,17 +127,16 @@ impl AnyStream<Device> for Stream {
         check("cuMemPrefetchAsync", result)
     }
 
-    fn prepare(&self, launch: &Launch) -> Result<(), GpuError> {
+    fn prepare(&self, launch: &Launch) -> GpuResult {
         self.context.within(|| launch.prepare(self.raw, &mut self.libraries.borrow_mut()))
     }
 
-    unsafe fn launch(&self, launch: &Launch) -> Result<(), GpuError> {
-        // SAFETY: the caller promises that the memory is valid; the driver copies the
-        // arguments.
+    unsafe fn launch(&self, launch: &Launch) -> GpuResult {
+        // SAFETY: the caller promises that the memory is valid; the driver copies the arguments.
         unsafe { launch.start(self.raw, &mut self.libraries.borrow_mut()) }
     }
 
-    fn allocate(&self, bytes: Bytes) -> Result<PooledMemory, GpuError> {
+    fn allocate(&self, bytes: Bytes) -> GpuResult<PooledMemory> {
         let mut address = 0;
         let size = bytes.as_usize().max(4);
         // SAFETY: the stream is alive, and `address` is written on success.
@@ -156,7 +145,7 @@ impl AnyStream<Device> for Stream {
         Ok(PooledMemory(DeviceMemory { context: self.context, address, bytes }))
     }
 
-    fn free(&self, memory: PooledMemory) -> Result<(), GpuError> {
+    fn free(&self, memory: PooledMemory) -> GpuResult {
         // SAFETY: the memory was allocated in `allocate`; it is forgotten, so that it is freed
         // once.
         let result = unsafe { sys::cuMemFreeAsync(memory.address(), self.raw) };
@@ -164,17 +153,17 @@ impl AnyStream<Device> for Stream {
         check("cuMemFreeAsync", result)
     }
 
-    fn record(&self, event: &Event) -> Result<(), GpuError> {
+    fn record(&self, event: &Event) -> GpuResult {
         // SAFETY: both handles are alive.
         check("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.raw) })
     }
 
-    fn wait(&self, event: &Event) -> Result<(), GpuError> {
+    fn wait(&self, event: &Event) -> GpuResult {
         // SAFETY: both handles are alive.
         check("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.raw, event.0, 0) })
     }
 
-    fn synchronize(&self) -> Result<(), GpuError> {
+    fn synchronize(&self) -> GpuResult {
         // SAFETY: the handle is alive.
         check("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.raw) })
     }
@@ -183,15 +172,13 @@ impl AnyStream<Device> for Stream {
         &self,
         issue: impl FnOnce() -> Result<(), E>,
     ) -> Result<Graph, E> {
-        // Relaxed, because libraries may make calls at their first use that stricter
-        // modes forbid.
+        // Relaxed, because libraries may make calls at their first use that stricter modes forbid.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream is alive.
         check("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.raw, mode) })?;
         let issued = issue();
         let mut graph = std::ptr::null_mut();
-        // SAFETY: the stream is alive, and `graph` is written; it is null after a
-        // failure.
+        // SAFETY: the stream is alive, and `graph` is written; it is null after a failure.
         let ended = unsafe { sys::cuStreamEndCapture(self.raw, &raw mut graph) };
         let graph = Graph(graph);
         issued?;
@@ -199,13 +186,12 @@ impl AnyStream<Device> for Stream {
         Ok(graph)
     }
 
-    unsafe fn replay(&self, graph: &ExecutableGraph) -> Result<(), GpuError> {
-        // SAFETY: both handles are alive; the caller promises that the nodes' memory is
-        // valid.
+    unsafe fn replay(&self, graph: &ExecutableGraph) -> GpuResult {
+        // SAFETY: both handles are alive; the caller promises that the nodes' memory is valid.
         check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(graph.0, self.raw) })
     }
 
-    fn mark(&self, event: &Event) -> Result<(), GpuError> {
+    fn mark(&self, event: &Event) -> GpuResult {
         let flags = sys::CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL as u32;
         // SAFETY: both handles are alive.
         let result = unsafe { sys::cuEventRecordWithFlags(event.0, self.raw, flags) };
@@ -233,7 +219,7 @@ impl Drop for Stream {
 pub struct Event(sys::CUevent);
 
 impl Event {
-    pub(super) fn new(device: &Device, flags: sys::CUevent_flags) -> Result<Self, GpuError> {
+    pub(super) fn new(device: &Device, flags: sys::CUevent_flags) -> GpuResult<Self> {
         let mut event = std::ptr::null_mut();
         device.context().within(|| {
             // SAFETY: a context is current, and `event` is written on success.
@@ -245,12 +231,12 @@ impl Event {
 }
 
 impl AnyEvent for Event {
-    fn synchronize(&self) -> Result<(), GpuError> {
+    fn synchronize(&self) -> GpuResult {
         // SAFETY: the handle is alive.
         check("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
     }
 
-    fn since(&self, earlier: &Self) -> Result<Span, GpuError> {
+    fn since(&self, earlier: &Self) -> GpuResult<Span> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both handles are alive.
         let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, earlier.0, self.0) };

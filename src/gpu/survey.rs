@@ -1,37 +1,25 @@
 //! Which of CUDA's libraries this machine has, without using any of them.
 
 use super::libraries::open;
+use crate::units::words;
 use cudarc::driver::sys;
 use cudarc::nvrtc::sys as nvrtc;
 use std::ffi::{c_int, c_uint};
 
-/// A library of CUDA that was looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CudaLibrary {
-    /// The driver's own: nothing runs on a GPU without it.
-    Driver,
-    Nvrtc,
-    Cublas,
-    Cufft,
-    Cupti,
-    Nvml,
+words! {
+    /// A library of CUDA that was looked for.
+    pub enum CudaLibrary {
+        /// The driver's own: nothing runs on a GPU without it.
+        Driver = "driver",
+        Nvrtc = "NVRTC",
+        Cublas = "cuBLAS",
+        Cufft = "cuFFT",
+        Nvml = "NVML",
+        Cupti = "CUPTI",
+    }
 }
 
 impl CudaLibrary {
-    pub const ALL: [Self; 6] =
-        [Self::Driver, Self::Nvrtc, Self::Cublas, Self::Cufft, Self::Nvml, Self::Cupti];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Driver => "driver",
-            Self::Nvrtc => "NVRTC",
-            Self::Cublas => "cuBLAS",
-            Self::Cufft => "cuFFT",
-            Self::Cupti => "CUPTI",
-            Self::Nvml => "NVML",
-        }
-    }
-
     /// Its version, or an empty text where it does not tell. `None`: it is not there.
     pub fn version(self) -> Option<String> {
         match self {

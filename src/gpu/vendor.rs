@@ -9,7 +9,7 @@
 //! that work before the call failed. Where a call fails for another reason, its description says
 //! so.
 
-use super::error::GpuError;
+use super::error::{GpuError, GpuResult};
 use super::monitor::Monitor;
 use super::rows::{RowShape, RowSide};
 use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
@@ -34,9 +34,6 @@ pub trait AnyDevice: Sized + 'static {
     type ExecutableGraph;
     type Recorder: AnyRecorder;
     type Blocker: AnyBlocker<Self>;
-    /// What a process sets up once for each device, and the code of the library's kernels.
-    type ExtraContext;
-    type ExtraModule;
 
     /// The clock by which the host times what it does with such a device.
     fn now() -> Instant;
@@ -61,62 +58,58 @@ pub trait AnyDevice: Sized + 'static {
     ///
     /// # Errors
     /// If there are not that many GPUs, or one cannot be opened.
-    fn nth(&self, index: usize) -> Result<&Self, GpuError>;
+    fn nth(&self, index: usize) -> GpuResult<&Self>;
     /// Makes the calling thread's next calls go to this device.
-    fn make_current(&self) -> Result<(), GpuError>;
+    fn make_current(&self) -> GpuResult;
     /// Blocks the host thread until the device has nothing left to do.
-    fn synchronize(&self) -> Result<(), GpuError>;
+    fn synchronize(&self) -> GpuResult;
     /// Lets copies to and from another device bypass host memory, if they can.
-    fn enable_access(&self, other: &Self) -> Result<(), GpuError>;
-    fn free_memory(&self) -> Result<Bytes, GpuError>;
+    fn enable_access(&self, other: &Self) -> GpuResult;
+    fn free_memory(&self) -> GpuResult<Bytes>;
     /// Makes the default pool keep what is freed for later allocations, as frameworks do. Otherwise
     /// it goes back to the system at the next synchronisation.
     ///
     /// # Errors
     /// If the device has no pools.
-    fn keep_pool(&self) -> Result<(), GpuError>;
+    fn keep_pool(&self) -> GpuResult;
 
     /// Whether the device allocates in the order of streams.
-    fn has_pools(&self) -> Result<bool, GpuError>;
+    fn has_pools(&self) -> GpuResult<bool>;
     /// Whether a process may have a second context of its own on the device. In exclusive compute
     /// mode it may not.
-    fn may_have_more_contexts(&self) -> Result<bool, GpuError>;
+    fn may_have_more_contexts(&self) -> GpuResult<bool>;
     /// Makes another context, which lives as long as the value and is current until then.
-    fn another_context(&self) -> Result<Self::ExtraContext, GpuError>;
+    fn another_context(&self) -> GpuResult<impl Sized>;
     /// Loads the library's kernels once more.
-    fn load_again(&self) -> Result<Self::ExtraModule, GpuError>;
+    fn load_again(&self) -> GpuResult<impl Sized>;
     /// What holds streams back.
-    fn blocker(&self) -> Result<Self::Blocker, GpuError>;
+    fn blocker(&self) -> GpuResult<Self::Blocker>;
 
     /// Each context has one; which one a call means depends on the context that is current then.
     fn legacy_default_stream(&self) -> Self::Stream;
     /// A stream that waits for the legacy default stream, and the other way round.
-    fn blocking_stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
+    fn blocking_stream(&self, priority: i32) -> GpuResult<Self::Stream>;
     /// A stream that the legacy default stream does not concern. Of two waiting kernels, blocks of
     /// the one whose stream has the lower `priority` are dispatched first. The driver clamps
     /// numbers outside the device's range.
-    fn stream(&self, priority: i32) -> Result<Self::Stream, GpuError>;
+    fn stream(&self, priority: i32) -> GpuResult<Self::Stream>;
     /// An event without a time stamp.
-    fn ordering_event(&self) -> Result<Self::Event, GpuError>;
-    fn timing_event(&self) -> Result<Self::Event, GpuError>;
+    fn ordering_event(&self) -> GpuResult<Self::Event>;
+    fn timing_event(&self) -> GpuResult<Self::Event>;
 
-    fn allocate(&self, bytes: Bytes) -> Result<Self::DeviceMemory, GpuError>;
-    fn allocate_pinned(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
+    fn allocate(&self, bytes: Bytes) -> GpuResult<Self::DeviceMemory>;
+    fn allocate_pinned(&self, bytes: Bytes) -> GpuResult<Self::PinnedMemory>;
     /// Pinned memory that bypasses the CPU's caches. The CPU writes it quickly, a whole cache line
     /// at a time, but reads it so slowly that it should not.
-    fn allocate_write_combined(&self, bytes: Bytes) -> Result<Self::PinnedMemory, GpuError>;
+    fn allocate_write_combined(&self, bytes: Bytes) -> GpuResult<Self::PinnedMemory>;
     /// # Errors
     /// [`GpuError::NoManagedMemory`] if the device does not migrate pages on demand.
-    fn allocate_managed(&self, bytes: Bytes) -> Result<Self::ManagedMemory, GpuError>;
+    fn allocate_managed(&self, bytes: Bytes) -> GpuResult<Self::ManagedMemory>;
     /// Pins memory where it is.
     ///
     /// # Safety
     /// The `bytes` from `address` on must stay mapped as long as the value lives.
-    unsafe fn register(
-        &self,
-        address: *mut f32,
-        bytes: Bytes,
-    ) -> Result<Self::Registration, GpuError>;
+    unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> GpuResult<Self::Registration>;
 
     /// A launch of a kernel of the library. `inputs` and the output are device addresses, and the
     /// workspace is a reduction's. The counts are those of the elements worked on, of each input's
@@ -131,7 +124,7 @@ pub trait AnyDevice: Sized + 'static {
         inputs: &[u64],
         output_and_workspace: (u64, u64),
         counts: (u64, u64, u64),
-    ) -> Result<Self::Launch, GpuError>;
+    ) -> GpuResult<Self::Launch>;
     /// A launch of a kernel that is not of the library, on device addresses. `shape` is that of a
     /// product: rows, inner elements and columns.
     ///
@@ -143,55 +136,70 @@ pub trait AnyDevice: Sized + 'static {
         how: (Option<Geometry>, &[Parameter]),
         reads_and_writes: [&[u64]; 2],
         shape: Option<[u64; 3]>,
-    ) -> Result<Self::Launch, GpuError>;
+    ) -> GpuResult<Self::Launch>;
 }
 
 /// Work in order. Copies and launches return at once, unless the memory is pageable.
 pub trait AnyStream<D: AnyDevice> {
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> Result<(), GpuError>;
+    unsafe fn copy_in(&self, from: *const f32, to: u64, bytes: Bytes) -> GpuResult;
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> Result<(), GpuError>;
+    unsafe fn copy_out(&self, from: u64, to: *mut f32, bytes: Bytes) -> GpuResult;
+    /// A copy between host memory at `ashore` and device memory at `there`, in either direction.
+    ///
+    /// # Safety
+    /// Both ranges must be valid until the stream has executed the copy.
+    unsafe fn copy_across(
+        &self,
+        direction: Direction,
+        (ashore, there): (*mut f32, u64),
+        bytes: Bytes,
+    ) -> GpuResult {
+        // SAFETY: the caller promises that the ranges are valid.
+        match direction {
+            Direction::HostToDevice => unsafe { self.copy_in(ashore, there, bytes) },
+            Direction::DeviceToHost => unsafe { self.copy_out(there, ashore, bytes) },
+        }
+    }
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy, and must not overlap.
-    unsafe fn copy_on_device(&self, from: u64, to: u64, bytes: Bytes) -> Result<(), GpuError>;
+    unsafe fn copy_on_device(&self, from: u64, to: u64, bytes: Bytes) -> GpuResult;
     /// # Safety
     /// Both ranges must be valid until the stream has executed the copy.
-    unsafe fn copy_to_peer(&self, from: u64, to: (&D, u64), bytes: Bytes) -> Result<(), GpuError>;
+    unsafe fn copy_to_peer(&self, from: u64, to: (&D, u64), bytes: Bytes) -> GpuResult;
     /// # Safety
     /// All rows must be valid until the stream has executed the copy, and those that are read must
     /// not overlap those that are written.
-    unsafe fn copy_rows(&self, from: RowSide, to: RowSide, shape: RowShape)
-    -> Result<(), GpuError>;
+    unsafe fn copy_rows(&self, from: RowSide, to: RowSide, shape: RowShape) -> GpuResult;
     /// Sets bytes to zero.
     ///
     /// # Safety
     /// The range must be valid until the stream has executed the call.
-    unsafe fn clear(&self, target: u64, bytes: Bytes) -> Result<(), GpuError>;
+    unsafe fn clear(&self, target: u64, bytes: Bytes) -> GpuResult;
     /// Moves pages of managed memory to one side: `range` is the offset and the length.
     fn prefetch(
         &self,
         memory: &D::ManagedMemory,
         range: (Bytes, Bytes),
         to: Residence,
-    ) -> Result<(), GpuError>;
+    ) -> GpuResult;
     /// Makes what a library needs for such a launch in this stream, so that it counts as set-up.
     /// Otherwise the first launch would make it.
-    fn prepare(&self, launch: &D::Launch) -> Result<(), GpuError>;
+    fn prepare(&self, launch: &D::Launch) -> GpuResult;
     /// # Safety
     /// The memory that the launch names must be valid until the stream has executed it.
-    unsafe fn launch(&self, launch: &D::Launch) -> Result<(), GpuError>;
+    unsafe fn launch(&self, launch: &D::Launch) -> GpuResult;
     /// Takes memory that work behind the call in the stream may use.
-    fn allocate(&self, bytes: Bytes) -> Result<D::PooledMemory, GpuError>;
+    fn allocate(&self, bytes: Bytes) -> GpuResult<D::PooledMemory>;
     /// Gives memory back when the stream has done all work before the call.
-    fn free(&self, memory: D::PooledMemory) -> Result<(), GpuError>;
-    fn record(&self, event: &D::Event) -> Result<(), GpuError>;
+    fn free(&self, memory: D::PooledMemory) -> GpuResult;
+    fn record(&self, event: &D::Event) -> GpuResult;
     /// Makes later work of this stream wait for the event's latest record.
-    fn wait(&self, event: &D::Event) -> Result<(), GpuError>;
+    fn wait(&self, event: &D::Event) -> GpuResult;
     /// Blocks the host thread until the stream has done everything.
-    fn synchronize(&self) -> Result<(), GpuError>;
+    fn synchronize(&self) -> GpuResult;
     /// Captures what `issue` puts into this stream, and into those that it makes wait for it. The
     /// work is recorded and not executed.
     ///
@@ -207,41 +215,41 @@ pub trait AnyStream<D: AnyDevice> {
     ///
     /// # Safety
     /// The memory that the graph's nodes access must stay valid until the stream has executed it.
-    unsafe fn replay(&self, graph: &D::ExecutableGraph) -> Result<(), GpuError>;
+    unsafe fn replay(&self, graph: &D::ExecutableGraph) -> GpuResult;
     /// During capture, adds a node that records `event` at every launch: [`AnyStream::record`] adds
     /// no node then, and only orders others.
     ///
     /// # Errors
     /// If the stream is not being captured.
-    fn mark(&self, event: &D::Event) -> Result<(), GpuError>;
+    fn mark(&self, event: &D::Event) -> GpuResult;
 }
 
 /// A point in a stream.
 pub trait AnyEvent: Sized {
     /// Blocks the host thread until the latest record of the event has happened.
-    fn synchronize(&self) -> Result<(), GpuError>;
+    fn synchronize(&self) -> GpuResult;
     /// The time from `earlier` to this event; zero if this one came first.
     ///
     /// # Errors
     /// If either event has no time stamp or has not happened yet.
-    fn since(&self, earlier: &Self) -> Result<Span, GpuError>;
+    fn since(&self, earlier: &Self) -> GpuResult<Span>;
 }
 
 /// Holds a stream until it is released; see [`super::Blocker`].
 pub trait AnyBlocker<D: AnyDevice> {
     /// Makes everything issued to the stream from now on wait for the release.
-    fn hold(&mut self, stream: &D::Stream) -> Result<(), GpuError>;
+    fn hold(&mut self, stream: &D::Stream) -> GpuResult;
     /// Releases the stream and waits until all of `streams` are done.
     ///
     /// # Errors
     /// [`GpuError::HeldTooLong`] if the hold may have ended before the release, or
     /// [`GpuError::Timeout`] if a stream does not finish.
-    fn end(&self, streams: &[&D::Stream]) -> Result<(), GpuError>;
+    fn end(&self, streams: &[&D::Stream]) -> GpuResult;
     /// Waits for a stream, but not for ever. For use where the device might hang.
     ///
     /// # Errors
     /// [`GpuError::Timeout`] if the stream does not finish.
-    fn finish(stream: &D::Stream) -> Result<(), GpuError>;
+    fn finish(stream: &D::Stream) -> GpuResult;
 }
 
 /// Memory that is freed when dropped.
@@ -260,12 +268,12 @@ pub trait AnyRegistration {
     ///
     /// # Errors
     /// If the device cannot use memory that others have allocated.
-    fn device_address(&self) -> Result<u64, GpuError>;
+    fn device_address(&self) -> GpuResult<u64>;
 }
 
 /// Work that was captured from streams.
 pub trait AnyGraph<D: AnyDevice> {
-    fn instantiate(&self) -> Result<D::ExecutableGraph, GpuError>;
+    fn instantiate(&self) -> GpuResult<D::ExecutableGraph>;
 }
 
 /// What says when devices did what.
@@ -274,12 +282,12 @@ pub trait AnyRecorder {
     ///
     /// # Errors
     /// If there is no answer.
-    fn now(&self) -> Result<u64, GpuError>;
+    fn now(&self) -> GpuResult<u64>;
     /// Records what all devices do while `work` runs, which must wait for what it issues.
     ///
     /// # Errors
     /// If nothing can be recorded now.
-    fn record<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<Record>), GpuError>;
+    fn record<T>(&self, work: impl FnOnce() -> T) -> GpuResult<(T, Vec<Record>)>;
 }
 
 /// Something that a device did, on the clock of [`AnyRecorder::now`].

@@ -1,28 +1,25 @@
-//! CPU affinity of the issuing thread: it stays on one CPU, and knows whether it has the
-//! core to itself.
+//! CPU affinity of the issuing thread: it stays on one CPU, and knows whether it has the core to
+//! itself.
 //!
-//! A core that runs two SMT siblings gives each about two thirds of its speed (Intel 64
-//! and IA-32 Architectures Optimization Reference Manual, "Intel Hyper-Threading
-//! Technology"). On a shared host the sibling may run anybody's work. It comes and goes
-//! within milliseconds, and driver calls take half as long again meanwhile. No counter
-//! shows it inside a virtual machine, but a short piece of arithmetic does: it takes the
-//! same time each run if the core does nothing else.
+//! A core that runs two SMT siblings gives each about two thirds of its speed (Intel 64 and IA-32
+//! Architectures Optimization Reference Manual, "Intel Hyper-Threading Technology"). On a shared
+//! host the sibling may run anybody's work. It comes and goes within milliseconds, and driver calls
+//! take half as long again meanwhile. No counter shows it inside a virtual machine, but a short
+//! piece of arithmetic does: it takes the same time each run if the core does nothing else.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Pins the thread that made it to one CPU as long as it lives, and moves it to a quieter
-/// one when asked to. Threads started meanwhile inherit the affinity, so a
-/// [`super::Team`] must be created before. Where the system refuses,
-/// the thread stays free.
+/// Pins the thread that made it to one CPU as long as it lives, and moves it to a quieter one when
+/// asked to. Threads started meanwhile inherit the affinity, so a [`super::Team`] must be created
+/// before. Where the system refuses, the thread stays free.
 pub struct OneCpu {
     before: Option<libc::cpu_set_t>,
     /// CPUs that the thread may run on. `at` is the index of its current one.
     cpus: Vec<usize>,
     at: usize,
-    /// The shortest time that the arithmetic took, which is taken as its time on a core
-    /// of its own.
+    /// The shortest time that the arithmetic took, which is taken as its time on a core of its own.
     pace: Duration,
 }
 
@@ -42,9 +39,8 @@ impl OneCpu {
         cpu
     }
 
-    /// Moves the thread to the CPU that is fastest right now. That is a different one
-    /// most times, which averages over CPUs: driver calls differ by a tenth from one to
-    /// the next.
+    /// Moves the thread to the CPU that is fastest right now. That is a different one most times,
+    /// which averages over CPUs: driver calls differ by a tenth from one to the next.
     pub fn choose(&mut self) {
         let paces = (0..self.cpus.len()).map(|at| self.pace_at(at));
         if let Some((pace, at)) = paces.zip(0..).min() {
@@ -152,8 +148,7 @@ fn current() -> Option<libc::cpu_set_t> {
 }
 
 fn move_to(cpu: usize) {
-    // SAFETY: the set is plain data, and the call only reads it. `CPU_SET` checks its
-    // index.
+    // SAFETY: the set is plain data, and the call only reads it. `CPU_SET` checks its index.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);

@@ -11,8 +11,7 @@ impl Formula<3> for BlackScholes {
         let [mut prices, strikes, years] = inputs;
         for (price, (strike, years)) in prices.iter_mut().zip(strikes.into_iter().zip(years)) {
             let [mut s, mut k, mut t] = [[0.0; MAX_LANES]; 3];
-            // SAFETY: the caller promises the instruction set; the arrays hold any
-            // vector.
+            // SAFETY: the caller promises the instruction set; the arrays hold any vector.
             unsafe {
                 price.store(s.as_mut_ptr());
                 strike.store(k.as_mut_ptr());
@@ -57,10 +56,9 @@ fn tail(d: f32) -> f32 {
     0.398_942_3 * exp((-0.5 * d * d).max(FARTHEST)) * series
 }
 
-/// Least exponent for a tail. It is low enough for the tail to vanish beside 0.5, and
-/// high enough for it not to be subnormal: on some processors a subnormal number costs a
-/// hundred cycles. One in eight random options had one, and an option took 20 ns on a
-/// Xeon.
+/// Least exponent for a tail. It is low enough for the tail to vanish beside 0.5, and high enough
+/// for it not to be subnormal: on some processors a subnormal number costs a hundred cycles. One in
+/// eight random options had one, and an option took 20 ns on a Xeon.
 const FARTHEST: f32 = -40.0;
 
 /// 1.5 * 2^23. Adding it rounds a small number to an integer, which then stands in the

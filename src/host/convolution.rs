@@ -21,8 +21,7 @@ impl Team {
         if count == 0 {
             return;
         }
-        // Where the window reaches beyond an end of `x`, a padded copy of it is made
-        // first.
+        // Where the window reaches beyond an end of `x`, a padded copy of it is made first.
         let head = radius.saturating_sub(lead).min(count);
         let tail = (x.len() - lead).saturating_sub(radius).clamp(head, count);
         for edge in [0..head, tail..count] {

@@ -44,8 +44,7 @@ fn fact(file: &str, key: &str) -> Option<String> {
     facts.find(|(known, _)| known.trim() == key).map(|(_, value)| value.trim().to_owned())
 }
 
-/// Host memory that can be allocated without swapping anything out, where the system
-/// tells.
+/// Host memory that can be allocated without swapping anything out, where the system tells.
 pub fn available_memory() -> Option<Bytes> {
     memory("MemAvailable").into_iter().chain(limits().map(|limit| limit.left)).min()
 }
@@ -56,9 +55,8 @@ struct Limit {
     left: Bytes,
 }
 
-/// The limits of this process's control group and of all groups around it, in cgroup
-/// versions 2 and 1 (the kernel's Documentation/admin-guide, cgroup-v2.rst and
-/// cgroup-v1/memory.rst).
+/// The limits of this process's control group and of all groups around it, in cgroup versions 2 and
+/// 1 (the kernel's Documentation/admin-guide, cgroup-v2.rst and cgroup-v1/memory.rst).
 fn limits() -> impl Iterator<Item = Limit> {
     const VERSIONS: [(&str, &str, [&str; 2]); 2] = [
         ("::/", "/sys/fs/cgroup", ["memory.max", "memory.current"]),

@@ -14,11 +14,10 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The range of piece `part` of `whole` elements. Pieces are as equal in length as
-    /// `multiple` allows; the last ones may be empty, and the first is shorter by
-    /// `before`. Pieces do not overlap. If the parts are a multiple of the number of
-    /// threads, the first piece of each thread starts at the same place whatever the
-    /// multiple.
+    /// The range of piece `part` of `whole` elements. Pieces are as equal in length as `multiple`
+    /// allows; the last ones may be empty, and the first is shorter by `before`. Pieces do not
+    /// overlap. If the parts are a multiple of the number of threads, the first piece of each
+    /// thread starts at the same place whatever the multiple.
     pub fn piece(self, part: usize, whole: usize) -> Range<usize> {
         let edge = |at: usize| {
             let even = (at * (self.before + whole)).div_ceil(self.parts);
@@ -32,8 +31,7 @@ impl Cut {
 mod tests {
     use super::*;
 
-    /// Every kernel must give a core the range that it had before: its caches hold that
-    /// data.
+    /// Every kernel must give a core the range that it had before: its caches hold that data.
     #[test]
     fn a_share_begins_at_the_same_place_however_finely_it_is_cut() {
         for whole in [27_642, 195_766, 255_502, 471_237] {

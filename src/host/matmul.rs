@@ -25,10 +25,9 @@ impl Product {
     /// The rows and columns must lie inside the output.
     unsafe fn block(&self, rows: Range<usize>, columns: Range<usize>) {
         let (inner, stride) = (self.inner, self.inner as isize);
-        // The crate is column-major: it reads our row-major matrices as their transposes.
-        // As (x y)ᵀ = yᵀ xᵀ, it gets `y` first and `x` second.
-        // SAFETY: the caller promises that rows and columns lie inside; the factors are
-        // as large as the product needs.
+        // The crate is column-major: it reads our row-major matrices as their transposes. As (x y)ᵀ
+        // = yᵀ xᵀ, it gets `y` first and `x` second. SAFETY: the caller promises that rows and
+        // columns lie inside; the factors are as large as the product needs.
         unsafe {
             let output = self.output.add(rows.start * inner + columns.start);
             let (y, x) = (self.y.add(columns.start), self.x.add(rows.start * inner));
@@ -72,15 +71,13 @@ const VECTOR: usize = 16;
 const MOST_SIDE: usize = 512;
 
 /// What it costs a block to read one number of its rows or columns of the factors, in
-/// multiply-adds. The first figure is for factors that come from farther away than a
-/// core's own caches: 4 bytes at 10 GB/s against 2 operations at 100 per nanosecond. The
-/// second is half of that, for factors that the core's own caches keep, apart from what
-/// they lose in between. (With these, 16 and 32 threads get the blocks that were the
-/// quickest for 316 rows and columns.)
+/// multiply-adds. The first figure is for factors that come from farther away than a core's own
+/// caches: 4 bytes at 10 GB/s against 2 operations at 100 per nanosecond. The second is half of
+/// that, for factors that the core's own caches keep, apart from what they lose in between. (With
+/// these, 16 and 32 threads get the blocks that were the quickest for 316 rows and columns.)
 const FETCHED: [f64; 2] = [20.0, 10.0];
 
-/// What it costs to call the crate for a block, in multiply-adds: a tenth of a
-/// microsecond.
+/// What it costs to call the crate for a block, in multiply-adds: a tenth of a microsecond.
 const CALLED: f64 = 5_000.0;
 
 impl Team {
@@ -158,8 +155,7 @@ fn sides([rows, columns]: [usize; 2], members: usize) -> [usize; 2] {
 mod tests {
     use super::*;
 
-    /// The number of blocks per member, and the blocks' total area as a multiple of the
-    /// product's.
+    /// The number of blocks per member, and the blocks' total area as a multiple of the product's.
     fn cut(whole: [usize; 2], members: usize) -> (f64, f64) {
         let [height, width] = sides(whole, members);
         let blocks = whole[0].div_ceil(height) * whole[1].div_ceil(width);

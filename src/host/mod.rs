@@ -1,10 +1,9 @@
-//! The CPU side of the kernel library: a multi-threaded CPU twin of every kernel, and the
-//! host memory that they work on.
+//! The CPU side of the kernel library: a multi-threaded CPU twin of every kernel, and the host
+//! memory that they work on.
 //!
-//! "The GPU wins" means something only against CPU code that someone would ship. So twins
-//! use all threads, the widest vectors that the CPU has, and non-temporal stores where
-//! those pay; small inputs stay on the calling thread.
-//! Invariant: nothing here knows of a GPU, a plan or a clock.
+//! "The GPU wins" means something only against CPU code that someone would ship. So twins use all
+//! threads, the widest vectors that the CPU has, and non-temporal stores where those pay; small
+//! inputs stay on the calling thread. Invariant: nothing here knows of a GPU, a plan or a clock.
 
 mod affinity;
 mod black_scholes;

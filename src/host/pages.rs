@@ -16,8 +16,7 @@ pub struct PageMemory {
 // SAFETY: a mapping belongs to the process and not to a thread, and the methods that
 // change it take it exclusively.
 unsafe impl Send for PageMemory {}
-// SAFETY: a shared mapping is only read; the methods that change it take it
-// exclusively.
+// SAFETY: a shared mapping is only read; the methods that change it take it exclusively.
 unsafe impl Sync for PageMemory {}
 
 impl PageMemory {
@@ -27,8 +26,7 @@ impl PageMemory {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let length = mapped(count);
-        // SAFETY: the system chooses the address, so the new mapping touches no
-        // existing memory.
+        // SAFETY: the system chooses the address, so the new mapping touches no existing memory.
         let start = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(HostError::Memory { bytes, source: io::Error::last_os_error() });

@@ -232,9 +232,8 @@ impl Team {
         });
     }
 
-    /// Sums an array. The result is the same to the last bit for any number of threads:
-    /// the blocks of an array are fixed, and so is the order in which their sums are
-    /// added.
+    /// Sums an array. The result is the same to the last bit for any number of threads: the blocks
+    /// of an array are fixed, and so is the order in which their sums are added.
     fn sum(&self, cost: Effort, x: &[f32]) -> f32 {
         // Blocks are short, so that a thread's share is nearly the range that it has in
         // kernels without blocks. The difference has to come from another core's caches.
@@ -312,11 +311,10 @@ impl Total {
     }
 }
 
-/// How many elements come before the first one that is aligned for any vector. Vectors
-/// that straddle two cache lines make `scale` a tenth slower and `sum` two thirds slower.
-/// Most arrays of a batch start at the same offset within a line, so aligning one aligns
-/// them all. Kernels bound by arithmetic gain nothing from it, and would lose by the few
-/// elements in front.
+/// How many elements come before the first one that is aligned for any vector. Vectors that
+/// straddle two cache lines make `scale` a tenth slower and `sum` two thirds slower. Most arrays of
+/// a batch start at the same offset within a line, so aligning one aligns them all. Kernels bound
+/// by arithmetic gain nothing from it, and would lose by the few elements in front.
 fn until_aligned(cost: Effort, start: *const f32, count: usize) -> usize {
     if count < WORTH_ALIGNING || !cost.is_bound_by_memory() {
         return 0;

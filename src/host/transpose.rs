@@ -13,8 +13,7 @@ const TILE: usize = 16;
 const TILES: usize = 4;
 
 impl Team {
-    /// Transposes `x`, which has `columns` columns, into `output`, which has as many
-    /// rows.
+    /// Transposes `x`, which has `columns` columns, into `output`, which has as many rows.
     pub(super) fn transpose(&self, cost: Effort, x: &[f32], output: &mut [f32], columns: usize) {
         assert_eq!(x.len(), output.len(), "input and output differ in length");
         assert_eq!(x.len() % columns, 0, "the last row is incomplete");
@@ -88,8 +87,7 @@ impl Part {
     /// Transposes one tile through a copy that stays in the L1 cache.
     ///
     /// # Safety
-    /// The CPU must have the instruction set of `V`, and the tile must lie inside the
-    /// part.
+    /// The CPU must have the instruction set of `V`, and the tile must lie inside the part.
     #[inline(always)]
     unsafe fn tile<V: Vector>(&self, row: usize, column: usize) {
         let mut turned = [[0.0; TILE]; TILE];

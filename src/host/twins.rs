@@ -70,8 +70,7 @@ impl Formula<1> for Polynomial {
     }
 }
 
-/// The three-point mean. Its inputs are the left neighbour, the element and the right
-/// neighbour.
+/// The three-point mean. Its inputs are the left neighbour, the element and the right neighbour.
 #[derive(Clone, Copy)]
 pub(super) struct Stencil;
 
@@ -219,8 +218,7 @@ impl<F: Formula<N>, const N: usize> Loop for Map<F, N> {
 pub(super) struct BlockSums<'a> {
     pub x: &'a [f32],
     pub block: usize,
-    /// One sum for each block, in order. If there are fewer blocks, the rest stays
-    /// unchanged.
+    /// One sum for each block, in order. If there are fewer blocks, the rest stays unchanged.
     pub sums: &'a mut [f64],
 }
 

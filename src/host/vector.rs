@@ -159,8 +159,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     pub(super) fn on_avx512<L: Loop>(work: L) -> L::Output {
-        // SAFETY: this function is compiled for AVX-512F, so it is called only where that
-        // exists.
+        // SAFETY: this function is compiled for AVX-512F, so it is called only where that exists.
         unsafe { work.run::<Avx512>() }
     }
 
@@ -173,7 +172,7 @@ mod x86 {
 
     macro_rules! vector {
         ($name:ident, $register:ident, $lanes:literal, $load:ident, $store:ident, $stream:ident,
-         $splat:ident, $add:ident, $mul:ident, $mul_add:ident) => {
+         $splat:ident, $($method:ident($($operand:ident),+) = $instruction:ident),+) => {
             #[derive(Clone, Copy)]
             pub(super) struct $name($register);
 
@@ -210,33 +209,23 @@ mod x86 {
                     Self(unsafe { $splat(value) })
                 }
 
-                #[inline(always)]
-                unsafe fn add(self, other: Self) -> Self {
+                $(#[inline(always)]
+                unsafe fn $method(self, $($operand: Self),+) -> Self {
                     // SAFETY: the caller promises the instruction set.
-                    Self(unsafe { $add(self.0, other.0) })
-                }
-
-                #[inline(always)]
-                unsafe fn mul(self, other: Self) -> Self {
-                    // SAFETY: the caller promises the instruction set.
-                    Self(unsafe { $mul(self.0, other.0) })
-                }
-
-                #[inline(always)]
-                unsafe fn mul_add(self, factor: Self, addend: Self) -> Self {
-                    // SAFETY: the caller promises the instruction set.
-                    Self(unsafe { $mul_add(self.0, factor.0, addend.0) })
-                }
+                    Self(unsafe { $instruction(self.0, $($operand.0),+) })
+                })+
             }
         };
     }
 
     vector! {
         Avx512, __m512, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_stream_ps,
-        _mm512_set1_ps, _mm512_add_ps, _mm512_mul_ps, _mm512_fmadd_ps
+        _mm512_set1_ps, add(other) = _mm512_add_ps, mul(other) = _mm512_mul_ps,
+        mul_add(factor, addend) = _mm512_fmadd_ps
     }
     vector! {
         Avx2, __m256, 8, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps,
-        _mm256_set1_ps, _mm256_add_ps, _mm256_mul_ps, _mm256_fmadd_ps
+        _mm256_set1_ps, add(other) = _mm256_add_ps, mul(other) = _mm256_mul_ps,
+        mul_add(factor, addend) = _mm256_fmadd_ps
     }
 }

@@ -8,6 +8,7 @@ use super::Profile;
 use super::calls::CallCosts;
 use super::parameters::identity;
 use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
+use crate::units::words;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -33,37 +34,30 @@ pub struct BorrowedGroup {
     pub parameters: Vec<String>,
 }
 
-/// The kinds of costs that may be borrowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum BorrowedCosts {
-    /// Host time of calls: launches, copies, events, synchronisations.
-    Calls,
-    /// Hand-overs from one operation to the next, and latencies to and from the device.
-    HandOvers,
-    /// The slowdown of an engine that serves several streams.
-    SeveralStreams,
-    /// Interference between copies and kernels.
-    BesideKernels,
-    Graphs,
-    /// Allocating, pinning, first touches, and creating streams and events.
-    Memory,
-    /// Calls to other GPUs.
-    SeveralGpus,
+words! {
+    /// The kinds of costs that may be borrowed.
+    // The word for each is the subject of a sentence.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum BorrowedCosts {
+        /// Host time of calls: launches, copies, events, synchronisations.
+        Calls = "calls and launches",
+        /// Hand-overs from one operation to the next, and latencies to and from the device.
+        HandOvers = "hand-overs and latencies",
+        /// The slowdown of an engine that serves several streams.
+        SeveralStreams = "costs of several streams",
+        /// Interference between copies and kernels.
+        BesideKernels = "interference between copies and kernels",
+        Graphs = "graphs",
+        /// Allocating, pinning, first touches, and creating streams and events.
+        Memory = "allocation and pinning",
+        /// Calls to other GPUs.
+        SeveralGpus = "calls to other GPUs",
+    }
 }
 
 impl BorrowedCosts {
-    pub const ALL: [Self; 7] = [
-        Self::Calls,
-        Self::HandOvers,
-        Self::SeveralStreams,
-        Self::BesideKernels,
-        Self::Graphs,
-        Self::Memory,
-        Self::SeveralGpus,
-    ];
-
     /// By which share such costs differ between machines: a standard deviation.
     ///
     /// The five profiles in `calibration`, all of H200s on different hosts, were compared pair by
@@ -90,19 +84,6 @@ impl BorrowedCosts {
     /// Between which factors the costs of nine machines in ten lie, of those of another one.
     pub fn range(self) -> [f64; 2] {
         [-1.0, 1.0].map(|way| (1.0 + way * NINE_OF_TEN * self.spread()).max(LEAST_DEVIATE))
-    }
-
-    /// What it is, as the subject of a sentence.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Calls => "calls and launches",
-            Self::HandOvers => "hand-overs and latencies",
-            Self::SeveralStreams => "costs of several streams",
-            Self::BesideKernels => "interference between copies and kernels",
-            Self::Graphs => "graphs",
-            Self::Memory => "allocation and pinning",
-            Self::SeveralGpus => "calls to other GPUs",
-        }
     }
 
     /// The kind of the costs in a section of a profile, below a key of it.

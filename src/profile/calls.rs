@@ -2,7 +2,7 @@
 
 use super::checked_numbers::spread;
 use super::prices::priced;
-use super::unknown::{Unknown, known};
+use super::unknown::{Known, Unknown, known};
 use super::{Estimate, Profile, TimedCall};
 use crate::kernels::{Kernel, Library};
 use crate::units::Span;
@@ -62,7 +62,7 @@ impl Profile {
     ///
     /// # Errors
     /// If the call was not measured.
-    pub fn call(&self, call: TimedCall) -> Result<Span, Unknown> {
+    pub fn call(&self, call: TimedCall) -> Known<Span> {
         let calls = &self.calls;
         let cost = match call {
             TimedCall::Launch => &calls.launch,
@@ -90,7 +90,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn launch(&self, kernel: Kernel) -> Result<Span, Unknown> {
+    pub fn launch(&self, kernel: Kernel) -> Known<Span> {
         let usual = self.call(TimedCall::Launch);
         let longer = match kernel.library() {
             None => return usual,

@@ -1,7 +1,7 @@
 //! What it costs to go from one operation to the next that depends on it.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Estimate, OperationKind, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl Profile {
         from: OperationKind,
         to: OperationKind,
         across_streams: bool,
-    ) -> Result<Option<&HandOver>, Unknown> {
+    ) -> Known<Option<&HandOver>> {
         if from == to && !across_streams {
             return Ok(None);
         }

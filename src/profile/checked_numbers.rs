@@ -1,6 +1,7 @@
 //! Numbers that are checked as they are read, so that an error has a place in the file.
 
 use serde::de::{Deserialize, Deserializer, Error};
+use std::ops::{Bound::Excluded, RangeBounds};
 
 /// In nanoseconds, a quarter of an hour. A plan with thousands of such operations still ends
 /// before 64 bits do.
@@ -15,57 +16,37 @@ const WIDEST: f64 = 10.0;
 /// would soon take longer than can be counted.
 const STEEPEST: f64 = 1e8;
 
-pub(super) fn time<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let expected = "a time in nanoseconds, from 0 to 1e12";
-    number(from, |number| (0.0..LONGEST).contains(&number), expected)
+/// Kinds of numbers, each with the range that they lie in and how an error describes it.
+macro_rules! numbers {
+    ($($(#[$about:meta])* $kind:ident: $range:expr, $expected:literal;)+) => {$(
+        $(#[$about])*
+        pub(super) fn $kind<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+            let number = f64::deserialize(from)?;
+            let wrong = || D::Error::custom(format!("{number} must be {}", $expected));
+            ($range).contains(&number).then_some(number).ok_or_else(wrong)
+        }
+    )+};
 }
 
-/// A share of cases.
-pub(super) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    number(from, |number| (0.0..=1.0).contains(&number), "a share from 0 to 1")
-}
-
-pub(super) fn not_negative<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    number(from, |number| (0.0..LONGEST).contains(&number), "a number from 0 to 1e12")
-}
-
-pub(super) fn scatter<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let expected = "a standard deviation divided by a median, from 0 to 10";
-    number(from, |number| (0.0..=WIDEST).contains(&number), expected)
-}
-
-/// How many times as long something takes beside something else.
-pub(super) fn slowdown<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let expected = "a ratio of two times, from 0.5 to 1000";
-    number(from, |number| (0.5..=1000.0).contains(&number), expected)
+numbers! {
+    time: 0.0..LONGEST, "a time in nanoseconds, from 0 to 1e12";
+    /// A share of cases.
+    share: 0.0..=1.0, "a share from 0 to 1";
+    not_negative: 0.0..LONGEST, "a number from 0 to 1e12";
+    scatter: 0.0..=WIDEST, "a standard deviation divided by a median, from 0 to 10";
+    /// How many times as long something takes beside something else.
+    slowdown: 0.5..=1000.0, "a ratio of two times, from 0.5 to 1000";
+    /// How many times as large one of two rates is.
+    above_zero: (Excluded(0.0), Excluded(LONGEST)), "a positive number below 1e12";
+    /// By what the end of a predicted range is moved: a share of its distance to the prediction,
+    /// all of it at most (-1), or above 0 the logarithm of a factor.
+    score: -1.0..=10.0,
+        "a number from -1 to 10: a share if negative, the logarithm of a factor if positive";
 }
 
 /// Like [`not_negative`], for a key that may be left out.
 pub(super) fn if_known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     not_negative(from).map(Some)
-}
-
-/// How many times as large one of two rates is.
-pub(super) fn above_zero<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    number(from, |number| number > 0.0 && number < LONGEST, "a positive number below 1e12")
-}
-
-/// By what the end of a predicted range is moved: a share of its distance to the prediction, all
-/// of it at most (-1), or above 0 the logarithm of a factor.
-pub(super) fn score<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    let expected = "a number from -1 to 10: a share if negative, the logarithm of a factor if \
-                    positive";
-    number(from, |number| (-1.0..=10.0).contains(&number), expected)
-}
-
-fn number<'de, D: Deserializer<'de>>(
-    from: D,
-    is_right: impl Fn(f64) -> bool,
-    expected: &str,
-) -> Result<f64, D::Error> {
-    let number = f64::deserialize(from)?;
-    let wrong = || D::Error::custom(format!("{number} must be {expected}"));
-    is_right(number).then_some(number).ok_or_else(wrong)
 }
 
 type Pairs = Vec<(f64, f64)>;

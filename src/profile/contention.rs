@@ -3,7 +3,7 @@
 use super::caches::{Warmth, blend, misses_of};
 use super::checked_numbers::{if_known, not_negative, scatter, slowdown};
 use super::prices::priced;
-use super::unknown::{Unknown, Why};
+use super::unknown::{Known, Unknown, Why};
 use super::{Curve, Profile, TwinModel};
 use crate::machine::Direction;
 use crate::samples::{Load, STREAMING_TWIN};
@@ -216,16 +216,18 @@ impl Profile {
     /// longer by 0.45 to 0.55 of the time of kernels that ran beside them, on a V100 by 0.21; on an
     /// H200 it is hardly to be seen.
     pub fn kernel_slowdown(&self, direction: Direction) -> f64 {
-        let found = |one: &&Interference| (one.load, one.direction) == (Load::Kernel, direction);
-        let slowdown = self.interference.iter().find(found).map(|found| found.copy_slowdown);
+        let slowdown = self.interference(Load::Kernel, direction).map(|found| found.copy_slowdown);
         slowdown.filter(|&slowdown| slowdown > 1.0 + CLEARLY).unwrap_or(1.0)
     }
 
     /// What large copies of a direction and threads of the CPU that stream through memory take from
     /// each other; nothing if it was not measured.
     pub fn beside_cpu(&self, direction: Direction) -> Option<&Interference> {
-        let found = |one: &&Interference| (one.load, one.direction) == (Load::Cpu, direction);
-        self.interference.iter().find(found)
+        self.interference(Load::Cpu, direction)
+    }
+
+    fn interference(&self, load: Load, direction: Direction) -> Option<&Interference> {
+        self.interference.iter().find(|one| (one.load, one.direction) == (load, direction))
     }
 
     /// For which share of so many nanoseconds all threads of the CPU stream through memory, if they
@@ -245,14 +247,10 @@ impl Profile {
     ///
     /// # Errors
     /// If copies both ways at once were not calibrated.
-    pub fn shared(&self, direction: Direction) -> Result<&Contention, Unknown> {
+    pub fn shared(&self, direction: Direction) -> Known<&Contention> {
         let shared = [&self.link.down_shared, &self.link.up_shared][direction as usize];
-        let what = || {
-            Unknown::new(format!(
-                "{direction} copies with concurrent copies in the other direction"
-            ))
-        };
-        shared.as_ref().ok_or_else(what)
+        let what = "copies with concurrent copies in the other direction";
+        shared.as_ref().ok_or_else(|| Unknown::new(format!("{direction} {what}")))
     }
 
     /// The most nanoseconds that the other direction adds to a copy, for the copy itself and for
@@ -266,18 +264,14 @@ impl Profile {
         &self,
         (direction, bytes): (Direction, Bytes),
         written: Bytes,
-    ) -> Result<[f64; 2], Unknown> {
+    ) -> Known<[f64; 2]> {
         let of = |shared: &Contention| [shared.of_copy(bytes), shared.of_bytes(bytes)];
         let shared = self.shared(direction)?;
         if let Some(smallest) = shared.smallest().filter(|&one| bytes.as_f64() * FAR < one) {
             let smallest = Bytes::new((smallest / FAR) as u64);
-            return Err(Unknown::because(
-                Why::Beyond,
-                format!(
-                    "{direction} copies below {smallest} with concurrent copies in the other \
-                 direction"
-                ),
-            ));
+            let below = format!("{direction} copies below {smallest}");
+            let what = format!("{below} with concurrent copies in the other direction");
+            return Err(Unknown::because(Why::Beyond, what));
         }
         let through = of(shared);
         let kept = [&self.link.down_shared_kept, &self.link.up_shared_kept][direction as usize];
@@ -298,7 +292,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not.
-    pub fn knows_refetching(&self) -> Result<(), Unknown> {
+    pub fn knows_refetching(&self) -> Known {
         let unknown =
             || Unknown::new("the slowdown of H2D copies by kernels that wait in other streams");
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)

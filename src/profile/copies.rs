@@ -1,7 +1,7 @@
 //! Copies of pinned memory.
 
 use super::prices::priced;
-use super::unknown::{Unknown, of_bytes};
+use super::unknown::{Known, Unknown, of_bytes};
 use super::{Curve, Profile};
 use crate::machine::Direction;
 use crate::units::{Bandwidth, Bytes, Span};
@@ -26,7 +26,7 @@ impl Profile {
     ///
     /// # Errors
     /// If copies of such a size were not calibrated.
-    pub fn copy(&self, direction: Direction, bytes: Bytes) -> Result<Span, Unknown> {
+    pub fn copy(&self, direction: Direction, bytes: Bytes) -> Known<Span> {
         let what = format!("{direction} copies of pinned memory");
         let found = self.copies.iter().find(|copy| copy.direction == direction);
         let model = found.ok_or_else(|| Unknown::new(what.clone()))?;
@@ -45,20 +45,13 @@ impl Profile {
     ///
     /// # Errors
     /// If there are several and neither was measured.
-    pub fn switch(
-        &self,
-        direction: Direction,
-        streams: usize,
-        in_graph: bool,
-    ) -> Result<f64, Unknown> {
+    pub fn switch(&self, direction: Direction, streams: usize, in_graph: bool) -> Known<f64> {
         if streams < 2 {
             return Ok(0.0);
         }
         let (link, graph) = (&self.link, &self.graph);
-        let (between_streams, in_graphs) = match direction {
-            Direction::HostToDevice => (&link.down_switch, &graph.down_switch),
-            Direction::DeviceToHost => (&link.up_switch, &graph.up_switch),
-        };
+        let between_streams = [&link.down_switch, &link.up_switch][direction as usize];
+        let in_graphs = [&graph.down_switch, &graph.up_switch][direction as usize];
         let curve = in_graphs.as_ref().filter(|_| in_graph).or(between_streams.as_ref());
         let what =
             || Unknown::new(format!("the slowdown of {direction} copies in several streams"));

@@ -1,7 +1,7 @@
 //! What CUDA graphs cost.
 
 use super::prices::priced;
-use super::unknown::{Unknown, known};
+use super::unknown::{Known, Unknown, known};
 use super::{Curve, Estimate, OperationKind, Profile};
 use crate::samples::GraphCall;
 use crate::units::Span;
@@ -77,7 +77,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn graph_call(&self, call: GraphCall, nodes: usize) -> Result<Span, Unknown> {
+    pub fn graph_call(&self, call: GraphCall, nodes: usize) -> Known<Span> {
         let graph = &self.graph;
         let cost = match call {
             GraphCall::Capture => &graph.capture,
@@ -94,7 +94,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn node_start(&self, kind: OperationKind) -> Result<Span, Unknown> {
+    pub fn node_start(&self, kind: OperationKind) -> Known<Span> {
         let latency = match kind {
             OperationKind::CopyIn => &self.graph.start_copy_in,
             OperationKind::CopyOut => &self.graph.start_copy_out,
@@ -109,7 +109,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn node_gap(&self) -> Result<f64, Unknown> {
+    pub fn node_gap(&self) -> Known<f64> {
         let gap = self.graph.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel in a graph"))
     }
@@ -128,7 +128,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn node_hand_over(&self, from: OperationKind, to: OperationKind) -> Result<f64, Unknown> {
+    pub fn node_hand_over(&self, from: OperationKind, to: OperationKind) -> Known<f64> {
         if from == to {
             return Ok(0.0);
         }

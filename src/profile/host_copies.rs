@@ -2,7 +2,7 @@
 
 use super::caches::{blend, further, misses_of};
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, Profile};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Profile {
     ///
     /// # Errors
     /// If such copies were not measured.
-    pub fn host_copy(&self, by_all: bool, bytes: Bytes, since: [Bytes; 2]) -> Result<f64, Unknown> {
+    pub fn host_copy(&self, by_all: bool, bytes: Bytes, since: [Bytes; 2]) -> Known<f64> {
         let model = self.host_copies.iter().find(|model| model.by_all == by_all);
         let who = if by_all { "all threads" } else { "one thread" };
         let model = model.ok_or_else(|| Unknown::new(format!("copies by {who} on the CPU")))?;

@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intervals {
-    /// Half widths, in the parameter's unit, by [`Parameter::name`]: one for each
-    /// point.
+    /// Half widths, in the parameter's unit, by [`Parameter::name`]: one for each point.
     #[serde(deserialize_with = "widths")]
     pub half_widths: HalfWidths,
 }

@@ -3,7 +3,7 @@
 use super::caches::{CacheModel, blend, further, misses_of};
 use super::locality::DeviceLocality;
 use super::prices::priced;
-use super::unknown::{Unknown, Why};
+use super::unknown::{Known, Unknown, Why};
 use super::{Beyond, Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::units::Bytes;
@@ -53,7 +53,7 @@ impl Profile {
         arguments: &Arguments,
         n: u64,
         found: &DeviceLocality,
-    ) -> Result<KernelTime, Unknown> {
+    ) -> Known<KernelTime> {
         self.kernel_prices(Variant::of(kernel, arguments))?.time(n, found)
     }
 
@@ -61,7 +61,7 @@ impl Profile {
     ///
     /// # Errors
     /// If the kernel was not calibrated.
-    pub(crate) fn kernel_prices(&self, wanted: Variant) -> Result<KernelPrices<'_>, Unknown> {
+    pub(crate) fn kernel_prices(&self, wanted: Variant) -> Known<KernelPrices<'_>> {
         let models = self.kernels.iter().map(|model| (model.variant, model));
         let models = beside(models, wanted, ON_GPU)?;
         let on = |data: Data| models.iter().map(|(one, model)| (*one, model.on(data))).collect();
@@ -93,7 +93,7 @@ impl KernelPrices<'_> {
     ///
     /// # Errors
     /// If it was not calibrated at such a size.
-    pub fn time(&self, n: u64, found: &DeviceLocality) -> Result<KernelTime, Unknown> {
+    pub fn time(&self, n: u64, found: &DeviceLocality) -> Known<KernelTime> {
         let usual = self.on(n, Data::Near)?;
         let launched = Launched { prices: self, n, usual };
         let near = if found.is_just_copied { self.on(n, Data::JustCopied)? } else { usual };
@@ -108,7 +108,7 @@ impl KernelPrices<'_> {
     }
 
     /// Nanoseconds on so many elements, launched again and again.
-    fn on(&self, n: u64, data: Data) -> Result<f64, Unknown> {
+    fn on(&self, n: u64, data: Data) -> Known<f64> {
         let curves = self.curves[data as usize].iter().map(|(variant, curve)| (*variant, &**curve));
         interpolated(curves, self.wanted, n, ON_GPU)
     }
@@ -240,7 +240,7 @@ pub(super) fn beside<M>(
     models: impl Iterator<Item = (Variant, M)>,
     wanted: Variant,
     place: &str,
-) -> Result<Vec<(Variant, M)>, Unknown> {
+) -> Known<Vec<(Variant, M)>> {
     let what = format!("kernel `{}` {place}", wanted.kernel);
     let mut models: Vec<_> = models.filter(|(one, _)| one.kernel == wanted.kernel).collect();
     models.sort_by(|a, b| a.0.measure().total_cmp(&b.0.measure()));
@@ -268,7 +268,7 @@ pub(super) fn interpolated<C: Borrow<Curve>>(
     wanted: Variant,
     n: u64,
     place: &str,
-) -> Result<f64, Unknown> {
+) -> Known<f64> {
     // There are two at most, and this is asked very often.
     let (mut points, mut known) = ([(0.0, 0.0); 2], 0);
     for (point, (variant, curve)) in points.iter_mut().zip(curves) {

@@ -1,7 +1,7 @@
 //! What memory management costs.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, Profile};
 use crate::samples::MemoryWork;
 use crate::units::Bytes;
@@ -78,7 +78,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn memory(&self, cost: MemoryWork, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn memory(&self, cost: MemoryWork, bytes: Bytes) -> Known<f64> {
         Ok(self.memory_curve(cost)?.at(bytes.as_f64()))
     }
 
@@ -90,7 +90,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn new_pages(&self, cost: MemoryWork, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn new_pages(&self, cost: MemoryWork, bytes: Bytes) -> Known<f64> {
         let cost = match cost {
             MemoryWork::FirstRead if self.memory.first_read.is_none() => return Ok(0.0),
             MemoryWork::FirstCopy if self.memory.first_copy.is_none() => MemoryWork::FirstTouch,
@@ -108,7 +108,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn combined(&self, writes: bool, team: bool, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn combined(&self, writes: bool, team: bool, bytes: Bytes) -> Known<f64> {
         let curve = self.memory_curve(match (writes, team) {
             (false, false) => MemoryWork::CombinedRead,
             (true, false) => MemoryWork::CombinedWrite,
@@ -119,7 +119,7 @@ impl Profile {
         Ok(curve.at(bytes) * (bytes / smallest).min(1.0))
     }
 
-    fn memory_curve(&self, work: MemoryWork) -> Result<&Curve, Unknown> {
+    fn memory_curve(&self, work: MemoryWork) -> Known<&Curve> {
         let memory = &self.memory;
         let curve = match work {
             MemoryWork::DeviceAllocate => &memory.device_allocate,

@@ -4,11 +4,9 @@
 //! answers from them. `calibrate`, `samples` and `fit` have a file of that name where they have
 //! something of it.
 //!
-//! Invariant: a [`Profile`] holds measured models only, and each of them may be
-//! missing. What it does not know it answers with [`Unknown`], never with a
-//! guess. Times are in nanoseconds,
-//! sizes in bytes or elements, bandwidths in bytes per second; the keys of the
-//! file say which.
+//! Invariant: a [`Profile`] holds measured models only, and each of them may be missing. What it
+//! does not know it answers with [`Unknown`], never with a guess. Times are in nanoseconds, sizes
+//! in bytes or elements, bandwidths in bytes per second; the keys of the file say which.
 
 mod accuracy;
 mod borrowed;
@@ -80,7 +78,7 @@ pub use setup::SetupCosts;
 pub use staging::StagingModel;
 pub use transfers::TransferModel;
 pub use twins::TwinModel;
-pub use unknown::Unknown;
+pub use unknown::{Known, Unknown};
 
 use crate::samples::Provenance;
 use checked_numbers::if_known;

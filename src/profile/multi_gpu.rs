@@ -3,7 +3,7 @@
 
 use super::checked_numbers::{above_zero, not_negative, scatter};
 use super::prices::priced;
-use super::unknown::{Unknown, Why, of_bytes};
+use super::unknown::{Known, Unknown, Why, of_bytes};
 use super::{Curve, Estimate, Profile};
 use crate::machine::{DeviceId, Direction};
 use crate::units::{Bandwidth, Bytes, Span};
@@ -110,6 +110,11 @@ priced! {
     besides device
 }
 
+/// What a calibration with more GPUs measures.
+fn without(what: impl Into<String>) -> Unknown {
+    Unknown::because(Why::NoSuchGpu, what)
+}
+
 /// GPUs whose times differ by no more than this share are alike.
 const ALIKE: f64 = 0.05;
 
@@ -123,11 +128,10 @@ impl Profile {
     ///
     /// # Errors
     /// If one of them differs or was not measured.
-    pub fn alike(&self, devices: usize) -> Result<(), Unknown> {
+    pub fn alike(&self, devices: usize) -> Known {
         for device in (1..devices).map(DeviceId) {
             let found = self.multi_gpu.others.iter().find(|other| other.device == device);
-            let other = found
-                .ok_or_else(|| Unknown::because(Why::NoSuchGpu, format!("GPU {}", device.0)))?;
+            let other = found.ok_or_else(|| without(format!("GPU {}", device.0)))?;
             let OtherGpu { copy_in, copy_out, kernel, .. } = *other;
             let ratios = [("H2D copies", copy_in), ("D2H copies", copy_out), ("kernels", kernel)];
             let differs = |&(_, ratio): &(&str, f64)| (ratio - 1.0).abs() > ALIKE;
@@ -146,7 +150,7 @@ impl Profile {
     ///
     /// # Errors
     /// If such copies were not calibrated, or go through host memory.
-    pub fn peer_copy(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Span, Unknown> {
+    pub fn peer_copy(&self, way: [DeviceId; 2], bytes: Bytes) -> Known<Span> {
         let model = self.peer(way)?;
         let what = format!("copies from GPU {} to GPU {}", way[0].0, way[1].0);
         if !model.direct {
@@ -162,44 +166,34 @@ impl Profile {
     ///
     /// # Errors
     /// If copies both ways at once were not calibrated.
-    pub fn between_peers(&self, way: [DeviceId; 2]) -> Result<f64, Unknown> {
+    pub fn between_peers(&self, way: [DeviceId; 2]) -> Known<f64> {
         let [one, other] = way.map(|device| device.0);
-        let what = || {
-            Unknown::because(
-                Why::NoSuchGpu,
-                format!("copies between GPUs {one} and {other} in both directions at once"),
-            )
-        };
+        let what = format!("copies between GPUs {one} and {other} in both directions at once");
         let both = self.peer(way)?.both_bytes_per_second;
-        Ok(both.ok_or_else(what)?.bytes_per_second() * 1e-9)
+        Ok(both.ok_or_else(|| without(what))?.bytes_per_second() * 1e-9)
     }
 
-    fn peer(&self, [from, to]: [DeviceId; 2]) -> Result<&PeerModel, Unknown> {
+    fn peer(&self, [from, to]: [DeviceId; 2]) -> Known<&PeerModel> {
         let found = self.multi_gpu.peers.iter().find(|peer| (peer.from, peer.to) == (from, to));
-        let what = || {
-            Unknown::because(Why::NoSuchGpu, format!("copies from GPU {} to GPU {}", from.0, to.0))
+        found.ok_or_else(|| without(format!("copies from GPU {} to GPU {}", from.0, to.0)))
+    }
+
+    /// Bytes per nanosecond that this many GPUs together copy: in one direction, or both directions
+    /// at once and added up.
+    ///
+    /// # Errors
+    /// If that many were not calibrated.
+    pub fn root(&self, devices: usize, direction: Option<Direction>) -> Known<f64> {
+        let capacity = self.root_of(devices).and_then(|root| match direction {
+            Some(Direction::HostToDevice) => root.down_bytes_per_second,
+            Some(Direction::DeviceToHost) => root.up_bytes_per_second,
+            None => root.both_bytes_per_second,
+        });
+        let unknown = || match direction {
+            Some(direction) => without(format!("{direction} copies on {devices} GPUs at once")),
+            None => without(format!("copies in both directions on {devices} GPUs at once")),
         };
-        found.ok_or_else(what)
-    }
-
-    /// Bytes per nanosecond that this many GPUs together copy in one direction.
-    ///
-    /// # Errors
-    /// If that many were not calibrated.
-    pub fn root(&self, devices: usize, direction: Direction) -> Result<f64, Unknown> {
-        self.shared_by(devices, &format!("{direction} copies"), |root| match direction {
-            Direction::HostToDevice => root.down_bytes_per_second,
-            Direction::DeviceToHost => root.up_bytes_per_second,
-        })
-    }
-
-    /// Bytes per nanosecond that this many GPUs together copy, both directions at once and added
-    /// up.
-    ///
-    /// # Errors
-    /// If that many were not calibrated.
-    pub fn root_both(&self, devices: usize) -> Result<f64, Unknown> {
-        self.shared_by(devices, "copies in both directions", |root| root.both_bytes_per_second)
+        Ok(capacity.ok_or_else(unknown)?.bytes_per_second() * 1e-9)
     }
 
     /// How many times as fast as H2D copies D2H copies go while those of this many GPUs fill the
@@ -212,25 +206,12 @@ impl Profile {
         self.multi_gpu.roots.iter().find(|root| root.devices == devices)
     }
 
-    fn shared_by(
-        &self,
-        devices: usize,
-        what: &str,
-        capacity: impl Fn(&RootModel) -> Option<Bandwidth>,
-    ) -> Result<f64, Unknown> {
-        let found = self.root_of(devices);
-        let what = || Unknown::because(Why::NoSuchGpu, format!("{what} on {devices} GPUs at once"));
-        Ok(found.and_then(capacity).ok_or_else(what)?.bytes_per_second() * 1e-9)
-    }
-
     /// Extra nanoseconds of waiting for an event of another GPU.
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn crossing(&self) -> Result<f64, Unknown> {
+    pub fn crossing(&self) -> Known<f64> {
         let crossing = self.multi_gpu.crossing.map(|crossing| crossing.ns.max(0.0));
-        crossing.ok_or_else(|| {
-            Unknown::because(Why::NoSuchGpu, "the cost of waiting for another GPU's event")
-        })
+        crossing.ok_or_else(|| without("the cost of waiting for another GPU's event"))
     }
 }

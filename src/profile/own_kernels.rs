@@ -2,11 +2,11 @@
 //! what is said of them.
 
 use super::prices::priced;
-use super::unknown::{Unknown, Why};
+use super::unknown::{Known, Unknown, Why};
 use super::{Beyond, Curve, Profile, Warmth};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Variant};
 use crate::program::OwnStep;
-use crate::units::Span;
+use crate::units::{Span, words};
 use serde::{Deserialize, Serialize};
 
 /// A kernel of a scenario that was run on the GPU.
@@ -55,19 +55,11 @@ pub struct OwnTime {
     pub takes: Option<[u32; 2]>,
 }
 
-/// Which of the machine's processors a time is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Processor {
-    Gpu,
-    Cpu,
-}
-
-impl Processor {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gpu => "GPU",
-            Self::Cpu => "CPU",
-        }
+words! {
+    /// Which of the machine's processors a time is of.
+    pub enum Processor {
+        Gpu = "GPU",
+        Cpu = "CPU",
     }
 }
 
@@ -76,7 +68,7 @@ impl Profile {
     ///
     /// # Errors
     /// If that was neither measured nor stated, or not at such a size.
-    pub fn own_on_gpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Result<OwnTime, Unknown> {
+    pub fn own_on_gpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Known<OwnTime> {
         match &kernel.gpu {
             GpuSide::Unknown => Err(Unknown::because(Why::NotStated, of(kernel, Processor::Gpu))),
             GpuSide::Cost(cost) => {
@@ -104,7 +96,7 @@ impl Profile {
     ///
     /// # Errors
     /// If that was neither measured nor stated, or not at such a size.
-    pub fn own_on_cpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Result<f64, Unknown> {
+    pub fn own_on_cpu(&self, kernel: &OwnKernel, step: &OwnStep) -> Known<f64> {
         let ns = match &kernel.cpu {
             CpuSide::Unknown => Err(Unknown::because(Why::NotStated, of(kernel, Processor::Cpu))),
             CpuSide::Cost(cost) => self.stated(kernel, cost, step.elements, Processor::Cpu),
@@ -126,7 +118,7 @@ impl Profile {
         cost: &OwnCost,
         elements: u64,
         on: Processor,
-    ) -> Result<f64, Unknown> {
+    ) -> Known<f64> {
         match cost {
             OwnCost::Stated { fixed, per_element, .. } => Ok(fixed + per_element * elements as f64),
             OwnCost::Points(points) => {
@@ -140,7 +132,7 @@ impl Profile {
                 curve.known(elements as f64).map_err(unknown)
             }
             OwnCost::Roofline { flops_per_element, bytes_per_element } => {
-                let bound = |work: f64, limit: Result<f64, Unknown>| {
+                let bound = |work: f64, limit: Known<f64>| {
                     if work > 0.0 { Ok(work * elements as f64 / limit?) } else { Ok(0.0) }
                 };
                 let flops = bound(*flops_per_element, self.flops_per_nano(on));
@@ -156,7 +148,7 @@ impl Profile {
     ///
     /// # Errors
     /// If none was.
-    pub fn bytes_per_nano(&self, on: Processor) -> Result<f64, Unknown> {
+    pub fn bytes_per_nano(&self, on: Processor) -> Known<f64> {
         let streams = |variant: &Variant| matches!(variant.kernel, Kernel::Scale | Kernel::Saxpy);
         let rate = |variant: &Variant, n: f64| n * variant.kernel.bytes_per_element() as f64;
         let found = self.at_most(on, streams, rate);
@@ -168,7 +160,7 @@ impl Profile {
     ///
     /// # Errors
     /// If none was.
-    pub fn flops_per_nano(&self, on: Processor) -> Result<f64, Unknown> {
+    pub fn flops_per_nano(&self, on: Processor) -> Known<f64> {
         let computes = |variant: &Variant| variant.kernel == Kernel::Polynomial;
         let rate =
             |variant: &Variant, n: f64| n * variant.kernel.flops_per_element(&variant.arguments());
@@ -213,7 +205,7 @@ fn at(what: String, step: &OwnStep) -> String {
 }
 
 /// A cost per element may be any number, and so may the elements.
-fn within_a_day(ns: f64) -> Result<f64, Unknown> {
+fn within_a_day(ns: f64) -> Known<f64> {
     if ns <= Span::DAY {
         Ok(ns)
     } else {

@@ -2,7 +2,7 @@
 //! start, and what others pay for the polls.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, Estimate, OperationKind, Profile};
 use crate::samples::MEANWHILE;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not.
-    pub fn knows_polling(&self, copies: [bool; 2]) -> Result<(), Unknown> {
+    pub fn knows_polling(&self, copies: [bool; 2]) -> Known {
         let may_be = |meanwhile: &&[bool; 2]| (0..2).all(|way| copies[way] || !meanwhile[way]);
         let measured = |wanted: &[bool; 2]| self.polling.iter().any(|m| m.copies == *wanted);
         let what = "the slowdown of a kernel by kernels that wait in other streams";

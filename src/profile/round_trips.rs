@@ -1,7 +1,7 @@
 //! From a call to its operation on an idle device, and from there back to the host.
 
 use super::prices::priced;
-use super::unknown::{Unknown, known};
+use super::unknown::{Known, Unknown, known};
 use super::{Curve, Estimate, OperationKind, Profile, SemaphorePolling};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn start(&self, kind: OperationKind) -> Result<Span, Unknown> {
+    pub fn start(&self, kind: OperationKind) -> Known<Span> {
         let latency = match kind {
             OperationKind::CopyIn => &self.latency.start_copy_in,
             OperationKind::CopyOut => &self.latency.start_copy_out,
@@ -68,7 +68,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn wake_host(&self) -> Result<Span, Unknown> {
+    pub fn wake_host(&self) -> Known<Span> {
         known(&self.latency.wake_host, || "the wake-up latency of a waiting host".to_owned())
     }
 
@@ -77,7 +77,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn kernel_gap(&self) -> Result<f64, Unknown> {
+    pub fn kernel_gap(&self) -> Known<f64> {
         let gap = self.latency.kernel_gap.as_ref().map(|gap| gap.ns.max(0.0));
         gap.ok_or_else(|| Unknown::new("the device time of the smallest kernel"))
     }

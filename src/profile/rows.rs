@@ -1,7 +1,7 @@
 //! Copies of rows that lie apart.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, Profile};
 use crate::samples::RowPath;
 use crate::units::{Bytes, Span};
@@ -28,7 +28,7 @@ impl Profile {
     ///
     /// # Errors
     /// If copies of rows on this path were not measured.
-    pub fn rows(&self, path: RowPath, row: Bytes, count: u64) -> Result<Span, Unknown> {
+    pub fn rows(&self, path: RowPath, row: Bytes, count: u64) -> Known<Span> {
         let model = self.rows.iter().find(|model| model.path == path);
         let model = model.ok_or_else(|| Unknown::new(format!("{} of rows", path.name())))?;
         let row = row.as_f64();

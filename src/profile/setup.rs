@@ -1,7 +1,7 @@
 //! What it costs to make what a plan needs, and to use it for the first time.
 
 use super::prices::priced;
-use super::{Estimate, Profile, Unknown};
+use super::{Estimate, Known, Profile, Unknown};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn contexts(&self, devices: u64) -> Result<Span, Unknown> {
+    pub fn contexts(&self, devices: u64) -> Known<Span> {
         let unknown = || Unknown::new("the time to create a context");
         let first = self.first_context().ok_or_else(unknown)?;
         let further = self.setup.context.unwrap_or(first);
@@ -56,7 +56,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn first_module(&self) -> Result<Span, Unknown> {
+    pub fn first_module(&self) -> Known<Span> {
         let module = self.setup.new_module.or(self.setup.module);
         let module = module.ok_or_else(|| Unknown::new("the time to load the kernels' module"));
         Ok(module?.span())

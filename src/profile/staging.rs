@@ -2,7 +2,7 @@
 
 use super::caches::{Warmth, blend, further};
 use super::prices::priced;
-use super::unknown::{Unknown, of_bytes};
+use super::unknown::{Known, Unknown, of_bytes};
 use super::{Curve, OperationKind, Profile};
 use crate::machine::Direction;
 use crate::units::{Bytes, Span};
@@ -40,7 +40,7 @@ impl Profile {
         direction: Direction,
         bytes: Bytes,
         footprint: Option<Bytes>,
-    ) -> Result<(f64, f64), Unknown> {
+    ) -> Known<(f64, f64)> {
         let what = format!("{direction} copies of pageable memory");
         let model = |found: Warmth| {
             let fits = |model: &&StagingModel| model.direction == direction && model.found == found;
@@ -96,7 +96,7 @@ impl Profile {
     ///
     /// # Errors
     /// If such copies were not calibrated.
-    pub fn staging_call(&self) -> Result<Span, Unknown> {
+    pub fn staging_call(&self) -> Known<Span> {
         let direction = Direction::DeviceToHost;
         let model = self.staging.iter().find(|model| model.direction == direction);
         let first = model.and_then(|model| model.until_complete.knots.first());

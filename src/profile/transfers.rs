@@ -2,7 +2,7 @@
 //! that moves.
 
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, DeviceLocality, JustWritten, Profile};
 use crate::kernels::{Arguments, Kernel};
 use crate::machine::{Direction, OperationKind, Residence};
@@ -25,7 +25,7 @@ priced! {
 }
 
 impl Profile {
-    fn transfer(&self, path: TransferPath) -> Result<&Curve, Unknown> {
+    fn transfer(&self, path: TransferPath) -> Known<&Curve> {
         let model = self.transfers.iter().find(|model| model.path == path);
         model.map(|model| &model.time).ok_or_else(|| {
             let how = match TransferPath::MANAGED.contains(&path) {
@@ -42,7 +42,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn mapped(&self, read: Bytes, written: Bytes) -> Result<(f64, f64), Unknown> {
+    pub fn mapped(&self, read: Bytes, written: Bytes) -> Known<(f64, f64)> {
         let [read, written] = [read, written].map(Bytes::as_f64);
         let path =
             if read >= written { TransferPath::MappedRead } else { TransferPath::MappedWrite };
@@ -64,7 +64,7 @@ impl Profile {
 
     /// Nanoseconds in which a streaming kernel reads so many bytes across the link and writes as
     /// many. Where only copies were measured both ways at once, the link slows it as it slows them.
-    fn mapped_both_ways(&self, bytes: f64) -> Result<f64, Unknown> {
+    fn mapped_both_ways(&self, bytes: f64) -> Known<f64> {
         let measured = self.transfer(TransferPath::MappedBoth);
         let alone = [
             (TransferPath::MappedRead, Direction::HostToDevice),
@@ -86,7 +86,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn faults(&self, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn faults(&self, bytes: Bytes) -> Known<f64> {
         let fault = self.transfer(TransferPath::ManagedFault)?.at(bytes.as_f64());
         let resident = self.transfer(TransferPath::ManagedResident)?.at(bytes.as_f64());
         // What was measured begins with the call and ends when the host knows.
@@ -100,7 +100,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn faults_back(&self, bytes: Bytes) -> Result<f64, Unknown> {
+    pub fn faults_back(&self, bytes: Bytes) -> Known<f64> {
         let fault = self.transfer(TransferPath::ManagedFaultOut)?.at(bytes.as_f64());
         Ok((fault - self.transfer(TransferPath::ManagedOnHost)?.at(bytes.as_f64())).max(0.0))
     }
@@ -110,7 +110,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn prefetch(&self, to: Residence, bytes: Bytes) -> Result<(Span, Span), Unknown> {
+    pub fn prefetch(&self, to: Residence, bytes: Bytes) -> Known<(Span, Span)> {
         let (all, call) = match to {
             Residence::Device => {
                 (TransferPath::ManagedPrefetchIn, TransferPath::ManagedPrefetchInCall)
@@ -148,7 +148,7 @@ impl Profile {
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn copy_on_device(&self, bytes: Bytes) -> Result<Span, Unknown> {
+    pub fn copy_on_device(&self, bytes: Bytes) -> Known<Span> {
         let time = self.transfer(TransferPath::OnDevice)?.at(bytes.as_f64());
         Ok(Span::from_nanos_f64(time.max(0.0)))
     }

@@ -4,7 +4,7 @@ use super::caches::{Warmth, blend, further, lost, misses_of};
 use super::kernels::{beside, interpolated};
 use super::locality::HostLocality;
 use super::prices::priced;
-use super::unknown::Unknown;
+use super::unknown::{Known, Unknown};
 use super::{Curve, Profile};
 use crate::kernels::{Arguments, Kernel, Variant};
 use crate::samples::CalibrationExtent;
@@ -38,7 +38,7 @@ impl Profile {
         arguments: &Arguments,
         n: u64,
         around: HostLocality,
-    ) -> Result<f64, Unknown> {
+    ) -> Known<f64> {
         let wanted = Variant::of(kernel, arguments);
         let is_shared = wanted.is_shared(n, around.footprint.get());
         let models = |found: Warmth| {

@@ -5,6 +5,9 @@ use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// What a profile answers, or why it cannot.
+pub type Known<T = ()> = Result<T, Unknown>;
+
 /// What a profile cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
@@ -118,15 +121,12 @@ impl Unknown {
     }
 }
 
-pub(super) fn known(
-    estimate: &Option<Estimate>,
-    what: impl Fn() -> String,
-) -> Result<Span, Unknown> {
+pub(super) fn known(estimate: &Option<Estimate>, what: impl Fn() -> String) -> Known<Span> {
     estimate.as_ref().map(Estimate::span).ok_or_else(|| Unknown::new(what()))
 }
 
 /// The time of a curve over bytes, if the curve reaches so far.
-pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Result<f64, Unknown> {
+pub(super) fn of_bytes(curve: &Curve, bytes: Bytes, what: &str) -> Known<f64> {
     let end = |size: f64| Bytes::new(size as u64).to_string();
     curve
         .known(bytes.as_f64())

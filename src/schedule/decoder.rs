@@ -9,7 +9,7 @@ use super::issue::{Issue, Layout, Link, OpId, Streams};
 use super::memory::{OnDevice, OnHost, Room};
 use super::prices::{Prices, Processor};
 use crate::families::{Ashore, Builder, ByTask, Crossing, Location, Strategy, TaskMemory};
-use crate::machine::{DeviceId, HostMemory, StreamId};
+use crate::machine::{DeviceId, Direction, HostMemory, StreamId};
 use crate::program::{AllocationId, Place, Program};
 use crate::scenario::{Home, Needed, TaskId};
 use crate::units::Bytes;

@@ -6,7 +6,7 @@ use super::issue::{Link, OpId};
 use super::memory::{Placed, Room};
 use super::prices::Processor;
 use crate::families::{Crossing, Location};
-use crate::machine::DeviceId;
+use crate::machine::{DeviceId, Direction};
 use crate::program::{AllocationId, Call, CopyBy, Place, Route};
 use crate::scenario::Needed;
 use crate::units::Bytes;

@@ -4,7 +4,7 @@ use super::candidates::{Candidates, Plan, strategies, untried};
 use super::ranking::{Ranking, rank_counted};
 use super::refine::candidates_for;
 use super::scaling::scaled;
-use super::scheduled::{add_schedules_cut_into, add_schedules_quickly};
+use super::scheduled::{How, add_schedules};
 use super::turns::{Lead, lead_of};
 use crate::cost::CompileError;
 use crate::families::{Strategy, draft};
@@ -114,7 +114,7 @@ impl Fastest {
             let tried = strategies(workload, &gpus);
             found.refused = untried(workload, &tried, &gpus);
             found.add(workload, tried, draft);
-            add_schedules_quickly(&mut found, workload, profile);
+            add_schedules(&mut found, workload, profile, How::Quickly);
         }
         Self::among(found, profile, done)
     }
@@ -132,7 +132,8 @@ impl Fastest {
         found.add(workload, built, draft);
         let chunks: BTreeSet<u64> = scheduled.iter().map(|one| one.family.chunks()).collect();
         if !chunks.is_empty() {
-            add_schedules_cut_into(&mut found, workload, profile, chunks.into_iter().collect());
+            let how = How::CutInto(chunks.into_iter().collect());
+            add_schedules(&mut found, workload, profile, how);
         }
         Self::among(found, profile, done)
     }

@@ -1,10 +1,9 @@
 //! From a workload to candidate plans and the best of them.
 //!
-//! Invariant: candidates depend on the workload and the number of GPUs alone, never
-//! on what a profile says they cost, so that two machines are asked about the same
-//! plans. Only shares of the CPU and better plans near the best are found with a profile, in
-//! `refine`, and schedules of tasks, in `scheduled`: these are programs, so another machine can be
-//! asked about the same one.
+//! Invariant: candidates depend on the workload and the number of GPUs alone, never on what a
+//! profile says they cost, so that two machines are asked about the same plans. Only shares of the
+//! CPU and better plans near the best are found with a profile, in `refine`, and schedules of
+//! tasks, in `scheduled`: these are programs, so another machine can be asked about the same one.
 
 mod borrowed;
 mod bounds;

@@ -7,7 +7,7 @@ use crate::cost::{
     unpinned,
 };
 use crate::machine::HostMemory;
-use crate::profile::{Profile, Unknown};
+use crate::profile::{Known, Profile, Unknown};
 use crate::program::{Process, Program};
 use crate::simulate::{Draws, Forecast, Gains, Tally, forecast_finalists, gains, makespan};
 use crate::units::Span;
@@ -19,9 +19,8 @@ use std::collections::BTreeSet;
 pub struct Ranked {
     pub plan: Plan,
     pub forecast: Forecast,
-    /// Unknown where the profile has no memory management: what a pass takes
-    /// does not depend on it.
-    pub setup: Result<Span, Unknown>,
+    /// Unknown where the profile has no memory management: what a pass takes does not depend on it.
+    pub setup: Known<Span>,
     pub first_use: FirstUse,
     /// Nothing if set-up pins nothing.
     pub pinning: Option<Pinning>,
@@ -137,12 +136,11 @@ pub fn is_clearly_less(one: Span, other: Span) -> bool {
     one.nanos_f64() < (1.0 - CLEARLY) * other.nanos_f64()
 }
 
-/// All plans that could be predicted, fastest body first, and the others with
-/// the reason why not.
+/// All plans that could be predicted, fastest body first, and the others with the reason why not.
 ///
-/// Scatter leaves open which of some plans is the fastest, and the seed of the draws decides
-/// their order. So the plan to choose is not the first of them but the one that is
-/// [simplest](Simplicity) among all that tie with the fastest.
+/// Scatter leaves open which of some plans is the fastest, and the seed of the draws decides their
+/// order. So the plan to choose is not the first of them but the one that is [simplest](Simplicity)
+/// among all that tie with the fastest.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
     pub plans: Vec<Ranked>,
@@ -320,8 +318,7 @@ pub fn rank(candidates: Candidates, profile: &Profile, draws: usize, seed: u64) 
     rank_counted(candidates, profile, Draws::new(draws, seed), &Tally::default())
 }
 
-/// Like [`rank`]. Counts what is simulated as
-/// [`forecast_all`](crate::simulate::forecast_all) does.
+/// Like [`rank`]. Counts what is simulated as [`forecast_all`](crate::simulate::forecast_all) does.
 pub fn rank_counted(
     candidates: Candidates,
     profile: &Profile,

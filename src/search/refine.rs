@@ -8,7 +8,7 @@
 
 use super::candidates::{Candidates, Plan, candidates_over};
 use super::halving::halved;
-use super::scheduled::add_schedules;
+use super::scheduled::{How, add_schedules};
 use crate::families::{Family, Hybrid, Strategy, build, draft};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -221,6 +221,6 @@ pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
     let mut found = candidates_over(workload, &profile.gpu_counts());
     add_shares(&mut found, workload, profile);
     refine(workload, profile, &mut found);
-    add_schedules(&mut found, workload, profile);
+    add_schedules(&mut found, workload, profile, How::Thoroughly);
     found
 }

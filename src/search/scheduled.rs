@@ -12,33 +12,31 @@ const BUDGET: u64 = 100_000;
 /// so many is not made better in time.
 const MOST_NODES: u64 = 4096;
 
-/// Adds plans by task, if the scenario asks for them.
-pub(super) fn add_schedules(found: &mut Candidates, workload: &Workload, profile: &Profile) {
-    let chunks = counts(workload);
-    add(found, workload, profile, (chunks, BUDGET));
+/// How tasks are scheduled.
+pub(super) enum How {
+    /// With all numbers of chunks.
+    Thoroughly,
+    /// For a quick look: with one number of chunks, and as lists give them.
+    Quickly,
+    /// With these numbers of chunks. Without the CPU, lists are near enough to the best; whether
+    /// the CPU is of any use shows only after some search.
+    CutInto(Vec<u64>),
 }
 
-/// Like [`add_schedules`], for a quick look: with one number of chunks, and as lists give them.
-pub(super) fn add_schedules_quickly(
-    found: &mut Candidates,
-    workload: &Workload,
-    profile: &Profile,
-) {
-    let typical = typical_of(&chunk_counts(workload));
-    let typical = counts(workload).into_iter().filter(|&one| one <= typical).max().unwrap_or(1);
-    add(found, workload, profile, (vec![typical], 0));
-}
-
-/// Like [`add_schedules`], with these numbers of chunks. Without the CPU, lists are near enough to
-/// the best; whether the CPU is of any use shows only after some search.
-pub(super) fn add_schedules_cut_into(
-    found: &mut Candidates,
-    workload: &Workload,
-    profile: &Profile,
-    chunks: Vec<u64>,
-) {
-    let budget = if shares_with_cpu(workload) { BUDGET } else { 0 };
-    add(found, workload, profile, (chunks, budget));
+impl How {
+    /// The numbers of chunks, and about how many calls are simulated for each.
+    fn chunks_and_budget(self, workload: &Workload) -> (Vec<u64>, u64) {
+        let all = counts(workload);
+        match self {
+            Self::Thoroughly => (all, BUDGET),
+            Self::Quickly => {
+                let typical = typical_of(&chunk_counts(workload));
+                let most = all.into_iter().filter(|&one| one <= typical).max();
+                (vec![most.unwrap_or(1)], 0)
+            }
+            Self::CutInto(chunks) => (chunks, if shares_with_cpu(workload) { BUDGET } else { 0 }),
+        }
+    }
 }
 
 /// Whether plans by task may give the CPU some of the tasks. Unasked they do not: no runs have been
@@ -58,22 +56,20 @@ fn counts(workload: &Workload) -> Vec<u64> {
     chunks
 }
 
-fn gpus(profile: &Profile) -> Vec<usize> {
-    std::iter::once(1).chain(profile.gpu_counts()).collect()
-}
-
-/// Adds schedules with these numbers of chunks. About so many calls are simulated for each.
-fn add(
+/// Adds plans by task, if the scenario asks for them.
+pub(super) fn add_schedules(
     found: &mut Candidates,
     workload: &Workload,
     profile: &Profile,
-    (chunks, budget): (Vec<u64>, u64),
+    how: How,
 ) {
     let asked = &workload.plans.families;
     if workload.tasks.is_empty() || !(asked.is_empty() || asked.contains(&FamilyName::ByTask)) {
         return;
     }
-    let (with_cpu, gpus) = (shares_with_cpu(workload), gpus(profile));
+    let (chunks, budget) = how.chunks_and_budget(workload);
+    let gpus = std::iter::once(1).chain(profile.gpu_counts()).collect();
+    let with_cpu = shares_with_cpu(workload);
     let choice = Choice { chunks, gpus, with_cpu, budget };
     let scheduled = schedule(workload, profile, &choice);
     found.refused.extend(scheduled.refused);

@@ -88,10 +88,9 @@ pub fn conformal_quantile(values: &[f64], probability: f64) -> Option<f64> {
     sorted(values).get(rank.max(1) - 1).copied()
 }
 
-/// The median absolute deviation from the median, times 1.4826, so that it
-/// estimates the standard deviation of normally distributed values (Hampel,
-/// "The influence curve and its role in robust estimation", JASA 69, 1974).
-/// `None` without values.
+/// The median absolute deviation from the median, times 1.4826, so that it estimates the standard
+/// deviation of normally distributed values (Hampel, "The influence curve and its role in robust
+/// estimation", JASA 69, 1974). `None` without values.
 pub fn mad(values: &[f64]) -> Option<f64> {
     /// 1 / (the 75% quantile of the standard normal distribution).
     const NORMAL_CONSISTENCY: f64 = 1.482_602_218_505_602;

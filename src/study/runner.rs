@@ -48,6 +48,9 @@ pub enum Event<'e> {
     },
 }
 
+/// Who is told, and answers.
+type Along<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
+
 /// The plans to run of one workload.
 #[derive(Debug)]
 pub struct Job<'p> {
@@ -183,7 +186,7 @@ impl<D: AnyDevice> Runner<'_, D> {
     pub fn run(
         &self,
         jobs: &mut [Job<'_>],
-        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+        along: &mut Along<'_>,
     ) -> Result<Vec<RunSet>, StudyError> {
         let mut left_out = BTreeSet::new();
         for round in 0..self.rounds {
@@ -217,7 +220,7 @@ impl<D: AnyDevice> Runner<'_, D> {
         jobs: &mut [Job<'_>],
         mut group: Vec<(usize, usize)>,
         (round, left_out): (usize, &mut BTreeSet<(usize, usize)>),
-        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
+        along: &mut Along<'_>,
     ) -> Result<(), StudyError> {
         group.retain(|&(job, plan)| jobs[job].lacks(&jobs[job].programs[plan].1, round));
         let mut executors: BTreeMap<usize, Executor<'_, D>> = BTreeMap::new();
@@ -258,11 +261,7 @@ impl<D: AnyDevice> Runner<'_, D> {
     }
 
     /// Runs the plan to choose and the fastest one in turn, each first as often as second.
-    fn rerun(
-        &self,
-        job: &mut Job<'_>,
-        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StudyError> {
+    fn rerun(&self, job: &mut Job<'_>, along: &mut Along<'_>) -> Result<(), StudyError> {
         let is_done = self.reruns == 0 || !job.kept.set.reruns.is_empty();
         let Some([one, other]) = job.finalists().filter(|_| !is_done) else { return Ok(()) };
         let turns = [one, other, other, one].into_iter().cycle().take(2 * self.reruns);
@@ -279,11 +278,7 @@ impl<D: AnyDevice> Runner<'_, D> {
     }
 
     /// Times every call of the plans that are to be traced and are not yet.
-    fn trace(
-        &self,
-        job: &mut Job<'_>,
-        along: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StudyError> {
+    fn trace(&self, job: &mut Job<'_>, along: &mut Along<'_>) -> Result<(), StudyError> {
         let Traced::BestAnd(names) = self.traced else { return Ok(()) };
         let set = &job.kept.set;
         let on_gpu = job.programs.iter().filter(|(program, _)| program.needs_device());

@@ -68,6 +68,12 @@ impl Bytes {
     }
 }
 
+impl From<u64> for Bytes {
+    fn from(count: u64) -> Self {
+        Self(count)
+    }
+}
+
 impl Add for Bytes {
     type Output = Self;
     fn add(self, other: Self) -> Self {

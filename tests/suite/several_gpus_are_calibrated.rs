@@ -119,10 +119,10 @@ fn costs_of_several_gpus_come_back() {
         assert_within(profile.between_peers(way).expect("known"), BETWEEN_BOTH_WAYS, 0.01);
     }
     for direction in Direction::BOTH {
-        assert_within(profile.root(2, direction).expect("known"), TOGETHER, 0.01);
+        assert_within(profile.root(2, Some(direction)).expect("known"), TOGETHER, 0.01);
     }
-    assert_within(profile.root_both(2).expect("known"), BOTH_WAYS, 0.01);
-    assert!(profile.root(3, Direction::HostToDevice).is_err());
+    assert_within(profile.root(2, None).expect("known"), BOTH_WAYS, 0.01);
+    assert!(profile.root(3, Some(Direction::HostToDevice)).is_err());
     profile.alike(2).expect("a difference of 1% is tolerated");
     for (from, to, across, truth) in [
         (OperationKind::CopyIn, OperationKind::PeerCopy, true, 2_000.0),
@@ -286,7 +286,7 @@ fn a_table_says_what_several_gpus_cost() {
     assert_eq!((samples.machine.devices, samples.machine.peer_access), (2, true));
     let profile = fit(&samples).expect("there are rows");
     assert_eq!(profile.crossing().map(f64::round), Ok(2_000.0));
-    assert_eq!(profile.root(2, Direction::HostToDevice).map(f64::round), Ok(70.0));
+    assert_eq!(profile.root(2, Some(Direction::HostToDevice)).map(f64::round), Ok(70.0));
     let way = [DeviceId(0), DeviceId(1)];
     assert_eq!(profile.peer_copy(way, Bytes::mib(1)), Ok(Span::from_micros(5)));
     for (row, words) in [

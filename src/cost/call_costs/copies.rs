@@ -7,7 +7,7 @@ use crate::cost::in_flight::STAGED_AT_ONCE;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, Direction, HostMemory};
-use crate::profile::{OperationKind, RowPath, TimedCall, Unknown};
+use crate::profile::{Known, OperationKind, RowPath, TimedCall, Unknown};
 use crate::program::{Call, Place, Route, Rows, Slice, Threads};
 use crate::units::{Bytes, Span};
 use std::slice::from_ref;
@@ -43,7 +43,7 @@ impl CallCosts<'_> {
         (direction, device): (Direction, DeviceId),
         ashore: &Slice,
         locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         if self.program.allocation(ashore.allocation).place == Place::Host(HostMemory::Pageable) {
             return self.staged(direction, ashore, locality);
         }
@@ -53,13 +53,13 @@ impl CallCosts<'_> {
     }
 
     /// A copy to another device.
-    pub(super) fn peer_copy(&self, [from, to]: [&Slice; 2]) -> Result<CallCost, Unknown> {
+    pub(super) fn peer_copy(&self, [from, to]: [&Slice; 2]) -> Known<CallCost> {
         let work = self.between_peers(self.program.peers_of(from, to), from.length)?;
         let latency = self.profile.start(OperationKind::PeerCopy)?;
         Ok(CallCost { work, latency, ..CallCost::on_host(self.profile.call(TimedCall::PeerCopy)?) })
     }
 
-    fn between_peers(&self, way: [DeviceId; 2], bytes: Bytes) -> Result<Work, Unknown> {
+    fn between_peers(&self, way: [DeviceId; 2], bytes: Bytes) -> Known<Work> {
         let alone = self.profile.peer_copy(way, bytes)?;
         let fixed = self.profile.peer_copy(way, Bytes::new(1)).unwrap_or_default().nanos_f64();
         let alone = self.halved.in_parts(fixed, (alone.nanos_f64(), Bottleneck::PeerCopy));
@@ -69,11 +69,7 @@ impl CallCosts<'_> {
     }
 
     /// A copy of pinned memory on its engine.
-    pub(super) fn transfer(
-        &self,
-        way: (Direction, DeviceId),
-        bytes: Bytes,
-    ) -> Result<Work, Unknown> {
+    pub(super) fn transfer(&self, way: (Direction, DeviceId), bytes: Bytes) -> Known<Work> {
         let work = self.whole_transfer(way, bytes)?;
         Ok(self.halved.copy(work, self.on_link(&work)))
     }
@@ -83,7 +79,7 @@ impl CallCosts<'_> {
         &self,
         (direction, device): (Direction, DeviceId),
         bytes: Bytes,
-    ) -> Result<Work, Unknown> {
+    ) -> Known<Work> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never overlap the other direction do not need to know what that costs.
         let [delay, longer] = if self.traffic.both_ways[device.0] {
@@ -110,11 +106,8 @@ impl CallCosts<'_> {
     }
 
     /// The host time of a copy's call, and the latency until the copy may start.
-    pub(super) fn issue(&self, direction: Direction) -> Result<(Span, Span), Unknown> {
-        let call = match direction {
-            Direction::HostToDevice => TimedCall::CopyIn,
-            Direction::DeviceToHost => TimedCall::CopyOut,
-        };
+    pub(super) fn issue(&self, direction: Direction) -> Known<(Span, Span)> {
+        let call = [TimedCall::CopyIn, TimedCall::CopyOut][direction as usize];
         let start = self.profile.start(OperationKind::of_copy(direction));
         Unknown::both(self.profile.call(call), start)
     }
@@ -124,7 +117,7 @@ impl CallCosts<'_> {
         direction: Direction,
         ashore: &Slice,
         locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         let (returns, complete) = self.profile.staging(
             direction,
             ashore.length,
@@ -183,30 +176,19 @@ impl CallCosts<'_> {
     /// Bytes of host memory in which a staged copy looks for its data: all that copies use in a
     /// pass, as written data takes room in the caches, too. `None` if no cache has it: a copy to
     /// the host staged the data before, or no copy to the device reads what this copy overwrites.
-    pub(super) fn footprint_in_caches(
-        &self,
-        direction: Direction,
-        ashore: &Slice,
-    ) -> Option<Bytes> {
+    fn footprint_in_caches(&self, direction: Direction, ashore: &Slice) -> Option<Bytes> {
         let [is_read, is_written] =
             self.traffic.copied.each_ref().map(|all| all[ashore.allocation.0]);
-        let past_caches = match direction {
-            Direction::HostToDevice => is_written,
-            Direction::DeviceToHost => !is_read,
-        };
+        let past_caches = [is_written, !is_read][direction as usize];
         (!past_caches).then_some(self.traffic.copied_both_ways)
     }
 
     /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
-    pub(super) fn device_copy(&self, bytes: Bytes) -> Result<CallCost, Unknown> {
+    pub(super) fn device_copy(&self, bytes: Bytes) -> Known<CallCost> {
         self.on_device(TimedCall::CopyOnDevice, self.profile.copy_on_device(bytes))
     }
 
-    fn on_device(
-        &self,
-        call: TimedCall,
-        duration: Result<Span, Unknown>,
-    ) -> Result<CallCost, Unknown> {
+    fn on_device(&self, call: TimedCall, duration: Known<Span>) -> Known<CallCost> {
         let latency = self.profile.start(OperationKind::Kernel);
         let host = Unknown::both(self.profile.call(call), latency);
         let ((host, latency), duration) = Unknown::both(host, duration)?;
@@ -220,7 +202,7 @@ impl CallCosts<'_> {
         [from, to]: [&Slice; 2],
         rows: Rows,
         locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         let count = rows.count(from);
         let time = |path| self.profile.rows(path, rows.row, count);
         let Route::Crossing(direction) = route else {
@@ -262,7 +244,7 @@ impl CallCosts<'_> {
         sides: [&Slice; 2],
         threads: Threads,
         locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         let [from, to] = sides;
         let all = threads == Threads::All;
         let footprint = self.traffic.host_footprint;

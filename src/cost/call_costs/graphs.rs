@@ -3,13 +3,13 @@
 use super::CallCosts;
 use crate::cost::caches::Locality;
 use crate::cost::work::{CallCost, Work};
-use crate::profile::{GraphCall, OperationKind, TimedCall, Unknown};
+use crate::profile::{GraphCall, Known, OperationKind, TimedCall, Unknown};
 use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};
 use crate::units::Span;
 
 impl CallCosts<'_> {
     /// The cost of a call that launches a graph.
-    pub(super) fn graph(&self, graph: &Graph) -> Result<CallCost, Unknown> {
+    pub(super) fn graph(&self, graph: &Graph) -> Known<CallCost> {
         let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
         let calls = self.program.body[graph.calls.clone()].iter().zip(&graph.before);
         let with_data = calls.map(|(call, before)| self.with_launch(call, before.behind));
@@ -27,12 +27,7 @@ impl CallCosts<'_> {
     }
 
     /// The cost of a node: to the host, it costs only its part of the graph's launch.
-    pub(super) fn node(
-        &self,
-        call: &Call,
-        locality: &Locality,
-        before: Before,
-    ) -> Result<CallCost, Unknown> {
+    pub(super) fn node(&self, call: &Call, locality: &Locality, before: Before) -> Known<CallCost> {
         let profile = self.profile;
         let joined = before.behind == Behind::Kernel;
         let gap = || {

@@ -9,7 +9,7 @@ use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
 use crate::machine::{Direction, MultiprocessorLimits};
-use crate::profile::{OperationKind, OwnTime, TimedCall, Unknown};
+use crate::profile::{Known, OperationKind, OwnTime, TimedCall, Unknown};
 use crate::program::{LibraryStep, OwnStep, Step};
 use crate::units::{Bytes, Span};
 
@@ -22,7 +22,7 @@ impl CallCosts<'_> {
     }
 
     /// A launch outside of a graph.
-    pub(super) fn launch(&self, step: &Step, locality: &Locality) -> Result<CallCost, Unknown> {
+    pub(super) fn launch(&self, step: &Step, locality: &Locality) -> Known<CallCost> {
         let profile = self.profile;
         let call = match step {
             Step::Library(step) => profile.launch(step.kernel),
@@ -38,12 +38,7 @@ impl CallCosts<'_> {
     }
 
     /// A kernel with a gap before it, in nanoseconds.
-    pub(super) fn kernel_work(
-        &self,
-        step: &Step,
-        locality: &Locality,
-        gap: f64,
-    ) -> Result<Work, Unknown> {
+    pub(super) fn kernel_work(&self, step: &Step, locality: &Locality, gap: f64) -> Known<Work> {
         let mapped = Mapped::of(self.program, step);
         match step {
             Step::Library(step) => self.library_work((step, mapped), locality, gap),
@@ -57,7 +52,7 @@ impl CallCosts<'_> {
         (step, mapped): (&LibraryStep, Mapped),
         locality: &Locality,
         gap: f64,
-    ) -> Result<Work, Unknown> {
+    ) -> Known<Work> {
         let (profile, n) = (self.profile, step.elements());
         let found = locality.on_device.unwrap_or_default();
         let time = self.kernel_time(step, &found)?;
@@ -90,12 +85,7 @@ impl CallCosts<'_> {
     /// Nanoseconds of a kernel that takes `usual` where all its data is on the device, and now uses
     /// some across the link, or waits until managed memory has moved. Its blocks hold their
     /// multiprocessors meanwhile.
-    pub(super) fn away(
-        &self,
-        mapped: Mapped,
-        locality: &Locality,
-        usual: f64,
-    ) -> Result<f64, Unknown> {
+    pub(super) fn away(&self, mapped: Mapped, locality: &Locality, usual: f64) -> Known<f64> {
         let (profile, halved) = (self.profile, self.halved);
         let time = match mapped.is_nothing() {
             true => usual,
@@ -119,7 +109,7 @@ impl CallCosts<'_> {
         (step, mapped): (&OwnStep, Mapped),
         locality: &Locality,
         gap: f64,
-    ) -> Result<Work, Unknown> {
+    ) -> Known<Work> {
         let kernel = self.program.own_kernel(step);
         let time = self.profile.own_on_gpu(kernel, step)?;
         let machine = &self.profile.machine;
@@ -138,11 +128,7 @@ impl CallCosts<'_> {
         self.stated.get(step.kernel).copied().unwrap_or([1.0; 2])
     }
 
-    pub(super) fn own_compute(
-        &self,
-        step: &OwnStep,
-        locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    pub(super) fn own_compute(&self, step: &OwnStep, locality: &Locality) -> Known<CallCost> {
         if !Mapped::combined(self.program, &step.reads, &step.writes).is_nothing() {
             return Err(Unknown::refused("your own kernels on the CPU with write-combined memory"));
         }

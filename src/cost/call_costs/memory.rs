@@ -10,12 +10,12 @@ use crate::cost::halved::Bottleneck;
 use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Waits, Work};
 use crate::machine::{DeviceId, HostMemory, Residence};
-use crate::profile::{MemoryWork, OperationKind, TimedCall, Unknown};
+use crate::profile::{Known, MemoryWork, OperationKind, TimedCall, Unknown};
 use crate::program::{AllocationId, Call, MemoryChange, Place};
 use crate::units::{Bytes, Span};
 
 impl CallCosts<'_> {
-    pub(super) fn of_memory(&self, call: &Call) -> Result<CallCost, Unknown> {
+    pub(super) fn of_memory(&self, call: &Call) -> Known<CallCost> {
         let (id, change) = call.memory_change().expect("a call that is about memory");
         let allocation = self.program.allocation(id);
         let cost = match (change, call.stream()) {
@@ -53,7 +53,7 @@ impl CallCosts<'_> {
         Ok(CallCost { waits, wake, then: host, ..CallCost::on_host(host) })
     }
 
-    fn allocation_cost(&self, id: AllocationId) -> Result<MemoryWork, Unknown> {
+    fn allocation_cost(&self, id: AllocationId) -> Known<MemoryWork> {
         // What a pass takes is left untouched; the set-up touches what it takes.
         let in_pass = self.program.body.contains(&Call::allocate(id));
         Ok(match self.program.allocation(id).place {
@@ -68,7 +68,7 @@ impl CallCosts<'_> {
 
     /// Nanoseconds in which the CPU goes through the write-combined memory that it uses: all its
     /// threads, or one.
-    pub(super) fn combined(&self, used: Mapped, team: bool) -> Result<f64, Unknown> {
+    pub(super) fn combined(&self, used: Mapped, team: bool) -> Known<f64> {
         let Mapped { read, written } = used;
         let time = |writes, bytes: Bytes| match bytes {
             Bytes::ZERO => Ok(0.0),
@@ -78,7 +78,7 @@ impl CallCosts<'_> {
     }
 
     /// Nanoseconds for which the CPU waits for pages of managed memory that are on a device.
-    pub(super) fn back(&self, locality: &Locality) -> Result<f64, Unknown> {
+    pub(super) fn back(&self, locality: &Locality) -> Known<f64> {
         match locality.moves {
             Bytes::ZERO => Ok(0.0),
             bytes => {
@@ -94,7 +94,7 @@ impl CallCosts<'_> {
         to: Residence,
         bytes: Bytes,
         locality: &Locality,
-    ) -> Result<CallCost, Unknown> {
+    ) -> Known<CallCost> {
         let (host, all) = self.profile.prefetch(to, bytes)?;
         let direction = to.way();
         let latency = self.profile.start(OperationKind::of_copy(direction))?;

@@ -199,10 +199,10 @@ impl Simulator<'_> {
         let all = || (0..self.ops.len()).map(|call| (call, self.prices.cost_of(call).work));
         let copying = all().filter(|(_, work)| matches!(work, Work::Copy { .. }));
         let copying: BTreeSet<usize> = copying.map(|(call, _)| self.ops[call].device).collect();
-        let [down, up] = Direction::BOTH.map(|way| profile.root(devices, way));
+        let [down, up] = Direction::BOTH.map(|way| profile.root(devices, Some(way)));
         let between = profile.between_peers([0, 1].map(DeviceId));
         // What is not known is not used.
-        let others = [down, up, profile.root_both(devices), between].map(|one| one.unwrap_or(1.0));
+        let others = [down, up, profile.root(devices, None), between].map(|one| one.unwrap_or(1.0));
         let capacities = [&vec![1.0; devices][..], &others].concat();
         let link = |link: usize, bytes: Bytes, alone: Span| {
             ((devices + link) as u32, bytes.as_f64() / alone.nanos_f64().max(1.0))

@@ -114,8 +114,6 @@ impl AnyDevice for PretendDevice {
     type ExecutableGraph = Nothing;
     type Recorder = Nothing;
     type Blocker = PretendBlocker;
-    type ExtraContext = Nothing;
-    type ExtraModule = Nothing;
 
     fn now() -> Instant {
         clock::read()
@@ -177,12 +175,12 @@ impl AnyDevice for PretendDevice {
         Ok(false)
     }
 
-    fn another_context(&self) -> Result<Nothing, GpuError> {
-        refused("another_context")
+    fn another_context(&self) -> Result<impl Sized, GpuError> {
+        refused::<Nothing>("another_context")
     }
 
-    fn load_again(&self) -> Result<Nothing, GpuError> {
-        refused("load_again")
+    fn load_again(&self) -> Result<impl Sized, GpuError> {
+        refused::<Nothing>("load_again")
     }
 
     fn blocker(&self) -> Result<PretendBlocker, GpuError> {
