@@ -88,33 +88,20 @@ pub enum Work {
     },
     /// Holds its device's engine for copies to other devices, for the time `alone` if nothing goes
     /// the other way.
-    PeerCopy {
-        way: [DeviceId; 2],
-        alone: Span,
-        bytes: Bytes,
-    },
+    PeerCopy { way: [DeviceId; 2], alone: Span, bytes: Bytes },
     /// Lasts while the driver stages the data through memory of its own; the host is released
     /// `early` before the end. It does not hold the engine against other copies: none of pinned
     /// memory is under way in its direction, see `cost::analysis`.
-    Staged {
-        direction: Direction,
-        duration: Span,
-        early: Span,
-    },
+    Staged { direction: Direction, duration: Span, early: Span },
     /// Travels to the device among the stream's own commands, with no copy engine.
-    Inline {
-        duration: Span,
-    },
+    Inline { duration: Span },
     /// A copy inside a device, which holds no copy engine.
-    OnDevice {
-        duration: Span,
-    },
+    OnDevice { duration: Span },
     /// Holds nothing during `gap`; then its blocks run.
-    Kernel {
-        gap: Span,
-        blocks: Blocks,
-    },
+    Kernel { gap: Span, blocks: Blocks },
+    /// Records an event.
     Record,
+    /// Waits for an event.
     Wait,
 }
 

@@ -8,7 +8,10 @@ use super::raw::{RawScenario, RawTask};
 use super::{Buffer, Home, Task, TaskId};
 use crate::files::{Fault, Spanned, in_backquotes};
 use crate::program::{BufferId, Program};
-use std::collections::{BTreeMap, BTreeSet};
+use petgraph::Direction::{Incoming, Outgoing};
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// The tasks that use a buffer, by their index in the file.
 #[derive(Debug, Default, Clone)]
@@ -113,25 +116,23 @@ fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
 /// Sorts the tasks so that each comes after those that it reads from. Of several tasks that could
 /// come next, the first one in the file does.
 pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
-    let before = dependencies(tasks);
-    let mut behind = vec![Vec::new(); tasks.len()];
-    for (task, before) in before.iter().enumerate() {
-        before.iter().for_each(|&first| behind[first].push(task));
-    }
-    let mut waits_for: Vec<usize> = before.iter().map(Vec::len).collect();
-    let mut ready: BTreeSet<usize> = (0..tasks.len()).filter(|&id| waits_for[id] == 0).collect();
+    let graph = dependencies(tasks);
+    let mut waits_for: Vec<usize> =
+        graph.node_indices().map(|task| graph.neighbors_directed(task, Incoming).count()).collect();
+    let mut ready: BinaryHeap<Reverse<NodeIndex>> =
+        graph.node_indices().filter(|task| waits_for[task.index()] == 0).map(Reverse).collect();
     let mut order = Vec::with_capacity(tasks.len());
-    while let Some(task) = ready.pop_first() {
-        order.push(task);
-        for &reader in &behind[task] {
-            waits_for[reader] -= 1;
-            if waits_for[reader] == 0 {
-                ready.insert(reader);
+    while let Some(Reverse(task)) = ready.pop() {
+        order.push(task.index());
+        for reader in graph.neighbors_directed(task, Outgoing) {
+            waits_for[reader.index()] -= 1;
+            if waits_for[reader.index()] == 0 {
+                ready.push(Reverse(reader));
             }
         }
     }
-    match (0..tasks.len()).find(|&task| waits_for[task] > 0) {
-        Some(stuck) => Err(cycle(raw, &before, &waits_for, stuck)),
+    match graph.node_indices().find(|task| waits_for[task.index()] > 0) {
+        Some(stuck) => Err(cycle(raw, &graph, &waits_for, stuck)),
         None => Ok(reordered(tasks, &order)),
     }
 }
@@ -149,33 +150,45 @@ fn reordered(tasks: &[Task], order: &[usize]) -> Vec<Task> {
     order.iter().map(task).collect()
 }
 
-/// For each task, those that it comes after: those that write what it reads, and those that it
-/// names.
-fn dependencies(tasks: &[Task]) -> Vec<Vec<usize>> {
-    let all = || tasks.iter().enumerate();
-    let written = all().flat_map(|(id, task)| task.writes.iter().map(move |write| (*write, id)));
-    let writer_of: BTreeMap<BufferId, usize> = written.collect();
-    let before = |(id, task): (usize, &Task)| {
-        let writers = task.reads.iter().filter_map(|read| writer_of.get(read).copied());
-        let others = writers.filter(|&writer| writer != id);
-        others.chain(task.after.iter().map(|first| first.0)).collect()
-    };
-    all().map(before).collect()
+fn dependencies(tasks: &[Task]) -> DiGraph<(), ()> {
+    let mut writer_of = BTreeMap::new();
+    let mut graph = DiGraph::new();
+    for task in tasks {
+        let node = graph.add_node(());
+        writer_of.extend(task.writes.iter().map(|write| (*write, node)));
+    }
+    for (reader, task) in graph.node_indices().zip(tasks) {
+        for writer in task.reads.iter().filter_map(|read| writer_of.get(read)) {
+            if *writer != reader {
+                graph.add_edge(*writer, reader, ());
+            }
+        }
+        for first in &task.after {
+            graph.add_edge(NodeIndex::new(first.0), reader, ());
+        }
+    }
+    graph
 }
 
 /// Finds a circle. Each task that could not be placed waits for another such task, so going from
 /// one to the next must come back to a task that was seen.
-fn cycle(raw: &RawScenario, before: &[Vec<usize>], waits_for: &[usize], stuck: usize) -> Fault {
+fn cycle(
+    raw: &RawScenario,
+    graph: &DiGraph<(), ()>,
+    waits_for: &[usize],
+    stuck: NodeIndex,
+) -> Fault {
     let mut walk = vec![stuck];
     let around = loop {
-        let mut first = before[walk[walk.len() - 1]].iter().copied();
-        let Some(next) = first.rfind(|&task| waits_for[task] > 0) else { break &walk[..] };
+        let mut writers = graph.neighbors_directed(walk[walk.len() - 1], Incoming);
+        let stuck = |task: &NodeIndex| waits_for[task.index()] > 0;
+        let Some(next) = writers.find(stuck) else { break &walk[..] };
         if let Some(start) = walk.iter().position(|&task| task == next) {
             break &walk[start..];
         }
         walk.push(next);
     };
-    let around: Vec<&RawTask> = around.iter().map(|&task| &raw.tasks[task]).collect();
+    let around: Vec<&RawTask> = around.iter().map(|task| &raw.tasks[task.index()]).collect();
     let names = in_backquotes(around.iter().map(|task| &task.name));
     let is_named =
         |name: &&Spanned<String>| around.iter().any(|task| task.name.get_ref() == name.get_ref());

@@ -202,10 +202,8 @@ struct Stretch {
 enum Content {
     /// Free once these operations are done. The one that was given back first has been waited for
     /// longest.
-    Free {
-        after: Vec<OpId>,
-        since: usize,
-    },
+    Free { after: Vec<OpId>, since: usize },
+    /// The items of a block.
     Block(BlockId),
     /// Memory that only the node being placed uses.
     Scratch,

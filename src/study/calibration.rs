@@ -19,19 +19,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// So many of so many probes are measured.
-    Measuring {
-        done: usize,
-        total: usize,
-    },
+    Measuring { done: usize, total: usize },
     /// A profile is fitted to all samples.
     Fitting,
     /// A profile is fitted to each pass.
     FittingPasses,
     /// So many of so many trials are predicted.
-    PredictingTrials {
-        done: usize,
-        total: usize,
-    },
+    PredictingTrials { done: usize, total: usize },
+    /// Ranges are made as wide as trials and passes require.
     FindingIntervals,
 }
 
