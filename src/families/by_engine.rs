@@ -72,7 +72,7 @@ pub(super) fn by_engine(
     with_ring(builder, [&all, &all], dealing, ring, |_, _| Ok(()))
 }
 
-/// Of all chunks, issues some for the GPU, with a ring of so many sets of device buffers. `meanwhile`
+/// Issues some of all chunks for the GPU, with a ring of so many sets of device buffers. `meanwhile`
 /// is what the host does before it waits for them.
 pub(super) fn with_ring(
     mut builder: Builder<'_>,

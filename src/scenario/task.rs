@@ -208,7 +208,8 @@ impl Scope<'_> {
         );
         let label = format!("differs from `{}`", input.name);
         let help = format!(
-            "kernel `{}` writes one element per element read: give both buffers the same `elements`",
+            "kernel `{}` writes one element per element read: give both buffers the same \
+             `elements`",
             of.kernel
         );
         Err(Fault::new(message, self.elements_of(task.output()), label, help)
