@@ -199,6 +199,14 @@ impl Call {
         matches!(self, Self::Clear { .. })
     }
 
+    /// The value of each byte of the memory that it fills.
+    pub const fn fills_with(&self) -> Option<u8> {
+        match self {
+            Self::Clear { .. } => Some(0),
+            _ => None,
+        }
+    }
+
     /// The stream and the route of a copy that a device makes.
     pub const fn route(&self) -> Option<(StreamId, Route)> {
         match self {
