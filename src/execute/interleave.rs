@@ -282,9 +282,12 @@ impl Interpreter {
             (_, Some(Step::Library(step)), ..) => self.compute(step, team),
             (_, Some(Step::Own(step)), ..) => self.stand_in(step),
             (.., Some(from), Some(to)) => self.copy([*from, *to], rows),
-            (.., None, Some(cleared)) => self.bytes_mut(cleared).fill(0),
-            // The rest changes no memory.
-            _ => {}
+            (.., to) => {
+                // The rest changes no memory.
+                if let Some((target, value)) = to.zip(call.fills_with()) {
+                    self.bytes_mut(target).fill(value);
+                }
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Partial results: each chunk of a reduction leaves one, and the host adds them up.
+//! Partial results: each chunk of a reduction leaves one, and the host joins them.
 
 use super::builder::{Builder, Location};
 use super::chunk::Chunk;
@@ -7,13 +7,15 @@ use crate::program::{AllocationId, BufferId, LibraryStep, Place, Step};
 use crate::units::Bytes;
 
 /// Host memory in which the chunks of a reduction leave their parts, and the
-/// calls that add the parts up at the end.
+/// calls that join the parts at the end.
 pub(super) struct Partials {
     id: BufferId,
     parts: AllocationId,
     chunks: u64,
     /// Elements of each part, and of the whole.
     length: u64,
+    /// What makes the whole of the parts, if each is one number. Others are added up.
+    joined_by: Kernel,
 }
 
 impl Partials {
@@ -26,16 +28,20 @@ impl Partials {
         if chunks == 1 {
             return Vec::new();
         }
-        let (workload, results) = (builder.workload, builder.results_on_host());
+        let results: Vec<BufferId> = builder.results_on_host();
+        let reductions = results.into_iter().filter(|&id| is_cut(id));
+        let reductions =
+            reductions.filter_map(|id| Some((id, builder.workload.reduction(id)?.joined_by())));
         let place = Place::Host(builder.strategy.own_memory());
-        let reductions = results.into_iter().filter(|&id| workload.is_reduced(id) && is_cut(id));
-        let partials = reductions.map(|id| {
-            let buffer = workload.buffer(id);
+        let mut all = Vec::new();
+        for (id, joined_by) in reductions.collect::<Vec<_>>() {
+            let buffer = builder.workload.buffer(id);
             let (name, length) = (format!("{} parts", buffer.name), buffer.elements);
-            let bytes = Bytes::of_f32(length * chunks * workload.batches);
-            Self { id, parts: builder.allocate(name, place, bytes), chunks, length }
-        });
-        partials.collect()
+            let elements = length * chunks * builder.workload.batches;
+            let parts = builder.allocate(name, place, Bytes::of_f32(elements));
+            all.push(Self { id, parts, chunks, length, joined_by });
+        }
+        all
     }
 
     /// Where a chunk's partial result goes, if the buffer is the result of a reduction.
@@ -49,7 +55,7 @@ impl Partials {
         Location { allocation: self.parts, first: 0, offset, size: size_of::<f32>() as u64 }
     }
 
-    /// Adds up the parts of every batch on the host.
+    /// Joins the parts of every batch on the host.
     pub fn combine(all: &[Self], builder: &mut Builder<'_>, chunks: &[Chunk]) {
         for partials in all {
             for chunk in chunks.iter().filter(|chunk| chunk.piece == 0) {
@@ -62,20 +68,20 @@ impl Partials {
         let part = |piece| self.location((chunk.batch * self.chunks + piece) * self.length);
         let whole = builder.home(chunk, self.id).expect("it goes back to the host");
         let whole = whole.slice(&(0..self.length));
-        let mut compute = |kernel, inputs| {
-            let a = if kernel == Kernel::Sum { Arguments::default().a } else { 1.0 };
-            let arguments = Arguments { a, ..Arguments::default() };
+        let mut compute = |kernel, arguments, inputs| {
             let step =
                 LibraryStep { kernel, arguments, inputs, output: whole, workspace: None, lead: 0 };
             builder.compute(Step::Library(step));
         };
         if self.length == 1 {
-            return compute(Kernel::Sum, vec![part(0).slice(&(0..self.chunks))]);
+            let parts = part(0).slice(&(0..self.chunks));
+            return compute(self.joined_by, Arguments::default(), vec![parts]);
         }
         let of = |piece| part(piece).slice(&(0..self.length));
-        compute(Kernel::Scale, vec![of(0)]);
+        let once = Arguments { a: 1.0, ..Arguments::default() };
+        compute(Kernel::Scale, once, vec![of(0)]);
         for piece in 1..self.chunks {
-            compute(Kernel::Saxpy, vec![of(piece), whole]);
+            compute(Kernel::Saxpy, once, vec![of(piece), whole]);
         }
     }
 }

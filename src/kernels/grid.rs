@@ -1,6 +1,6 @@
 //! How the library launches each kernel on a device.
 
-use super::{Arguments, Kernel};
+use super::{Arguments, Kernel, Shape};
 
 /// The shape of a launch, and the resources of a multiprocessor that each of its blocks holds while
 /// it runs.
@@ -35,7 +35,7 @@ impl Grid {
             Kernel::Transpose => tiles(arguments, elements, TILE),
             Kernel::Matmul => tiles(arguments, elements, GEMM_TILE),
             Kernel::Fft => elements.div_ceil(FFT_ELEMENTS).max(1),
-            Kernel::Sum | Kernel::Histogram => blocks.min(Self::REDUCTION_BLOCKS),
+            _ if kernel.shape() == Shape::Reduction => blocks.min(Self::REDUCTION_BLOCKS),
             _ => blocks,
         };
         Self::launched(kernel, arguments, blocks)
@@ -62,11 +62,14 @@ impl Grid {
     /// with one more word that counts finished blocks. All are zero before the first launch and
     /// after each one; `None` if the kernel needs no such memory.
     pub fn workspace(kernel: Kernel, arguments: &Arguments) -> Option<u64> {
-        match kernel {
-            Kernel::Sum => Some(Self::REDUCTION_BLOCKS + 1),
-            Kernel::Histogram => Some(kernel.results(arguments) + 1),
-            _ => None,
-        }
+        let partial_results = match kernel.shape() {
+            Shape::Map => return None,
+            // Each block leaves its own.
+            Shape::Reduction if kernel.leaves_one_number() => Self::REDUCTION_BLOCKS,
+            // Blocks add theirs up.
+            Shape::Reduction => kernel.results(arguments),
+        };
+        Some(partial_results + 1)
     }
 }
 
@@ -99,7 +102,7 @@ const fn registers(kernel: Kernel) -> u32 {
 const fn shared_bytes(kernel: Kernel, arguments: &Arguments) -> u32 {
     match kernel {
         // One number for each warp, and a flag.
-        Kernel::Sum => 4 * Grid::THREADS / 32 + 4,
+        _ if kernel.leaves_one_number() => 4 * Grid::THREADS / 32 + 4,
         // A counter for each bin, and a flag.
         Kernel::Histogram => 4 * arguments.extent + 4,
         Kernel::Matmul => 32 << 10,

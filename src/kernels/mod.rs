@@ -169,6 +169,20 @@ impl Kernel {
         }
     }
 
+    /// Whether it is a reduction to one number, whatever its arguments.
+    pub const fn leaves_one_number(self) -> bool {
+        matches!(self.shape(), Shape::Reduction) && self.extent().is_none()
+    }
+
+    /// The kernel that makes one number of those that parts of the data leave.
+    pub const fn joined_by(self) -> Self {
+        match self {
+            // Counts add up.
+            Self::Histogram => Self::Sum,
+            _ => self,
+        }
+    }
+
     /// How many elements form one indivisible group, such as a row. Arrays hold whole groups, and
     /// chunks end between groups.
     pub const fn grain(self, arguments: &Arguments) -> u64 {

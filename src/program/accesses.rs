@@ -70,7 +70,7 @@ impl Call {
             Self::Copy { by: CopyBy::Stream(stream, _), .. } | Self::Clear { stream, .. } => {
                 User::Device(*stream)
             }
-            Self::Copy { by: CopyBy::Host(_), .. } | Self::Compute { .. } => User::Cpu,
+            _ if self.works_on_cpu() => User::Cpu,
             _ => User::System,
         }
     }

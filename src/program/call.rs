@@ -76,39 +76,6 @@ pub enum Call {
 }
 
 impl Call {
-    /// Allocates memory outside of any stream.
-    pub const fn allocate(allocation: AllocationId) -> Self {
-        Self::Allocate { allocation, stream: None }
-    }
-
-    /// Waits on the host for everything in a stream.
-    pub const fn synchronize(stream: StreamId) -> Self {
-        Self::Synchronize { stream }
-    }
-
-    /// Records an event in a stream.
-    pub const fn record(stream: StreamId, event: EventId) -> Self {
-        Self::Record { stream, event }
-    }
-
-    /// Has a stream wait for an event.
-    pub const fn wait(stream: StreamId, event: EventId) -> Self {
-        Self::Wait { stream, event }
-    }
-
-    /// Copies a whole slice.
-    pub const fn copy(by: CopyBy, from: Slice, to: Slice) -> Self {
-        Self::Copy { by, from, to, rows: None }
-    }
-
-    /// Launches a kernel in a stream, or computes its twin on the CPU.
-    pub fn of_step(stream: Option<StreamId>, step: Step) -> Self {
-        match stream {
-            Some(stream) => Self::Launch { stream, step },
-            None => Self::Compute { step },
-        }
-    }
-
     /// The stream that the call is about, if it is about one.
     pub const fn stream(&self) -> Option<StreamId> {
         match self {
@@ -147,6 +114,14 @@ impl Call {
     /// Whether the device zeroes memory: to the device, that is a kernel.
     pub const fn is_clear(&self) -> bool {
         matches!(self, Self::Clear { .. })
+    }
+
+    /// The value of each byte of the memory that it fills.
+    pub const fn fills_with(&self) -> Option<u8> {
+        match self {
+            Self::Clear { .. } => Some(0),
+            _ => None,
+        }
     }
 
     /// Whether the CPU works on the program's memory: it computes or copies.

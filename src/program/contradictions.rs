@@ -1,6 +1,7 @@
 //! Calls of a written program that contradict each other or themselves: a copy whose direction is
 //! not that of its memory, memory that nobody took, a call made in another GPU's context.
 
+use super::accesses::AccessKind;
 use super::call::Call;
 use super::graph::capturable;
 use super::operands::{
@@ -63,10 +64,10 @@ impl Program {
         let Sides { by, from, to, rows } = call.sides();
         match (call.stream(), call.step(), by, from, to) {
             (Some(stream), Some(step), ..) => self.wrong_launch(stream, step),
-            (None, Some(step), ..) => {
+            (None, _, None, ..) if call.works_on_cpu() => {
                 // The CPU has no use for a workspace, wherever that is.
-                let mut slices = step.reads().iter().chain(step.writes());
-                let there = slices.find(|slice| !matches!(self.place(slice), Place::Host(_)))?;
+                let used = self.accesses(call).filter(|one| one.kind != AccessKind::Scratch);
+                let there = used.map(|one| one.touched.slice).find(|one| !self.is_on_host(one))?;
                 let name = self.name(there.allocation);
                 Some(format!("uses `{name}` on the host, but it is GPU memory"))
             }

@@ -8,6 +8,7 @@
 mod accesses;
 mod call;
 mod capacity;
+mod constructors;
 mod contradictions;
 mod dangling;
 mod graph;

@@ -32,7 +32,8 @@ enum Origin {
     Contents(BufferId),
     /// A kernel, with its numbers.
     Kernel(String),
-    Zeros,
+    /// A value of each byte.
+    Filled(u8),
 }
 
 /// The bytes of one allocation in ranges, by where they begin.
@@ -86,9 +87,7 @@ impl Program {
     /// Follows what a call reads into what it writes.
     fn follow(&self, call: &Call, memory: &mut [Ranges]) {
         let mut origins: BTreeSet<Origin> = self.computed_by(call).into_iter().collect();
-        if call.is_clear() {
-            origins.insert(Origin::Zeros);
-        }
+        origins.extend(call.fills_with().map(Origin::Filled));
         for access in self.accesses(call).filter(|one| one.kind == AccessKind::Reads) {
             for slice in access.touched.each_row() {
                 let ranges = &mut memory[slice.allocation.0];

@@ -57,7 +57,7 @@ pub use round_trips::{LATE, TRIP_ELEMENTS, TripPart};
 pub use rows::{GAP, MANY_ROWS, RowPath};
 pub use setup::SetupStep;
 pub use table::TABLE_TEMPLATE;
-pub use transfers::TransferPath;
+pub use transfers::{OnLink, TransferPath};
 pub use trial::Trial;
 pub use twins::{Handing, Taker};
 

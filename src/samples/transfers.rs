@@ -1,6 +1,7 @@
 //! Paths of data other than plain copies of pinned memory.
 
 use super::named::named;
+use crate::machine::Direction;
 
 named! {
     /// A way for data that is no plain copy of pinned or pageable memory.
@@ -38,7 +39,35 @@ named! {
     }
 }
 
+/// What the link between host and device has to do with the time of a path that crosses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLink {
+    /// The link sets the rate, as it does for copies of pinned memory.
+    SetsRate(Direction),
+    /// Something slower than the link sets the rate.
+    KeepsUp(Direction),
+}
+
 impl TransferPath {
+    /// `None` if nothing crosses the link, and for kernels that reach across it: these have rates
+    /// of their own.
+    pub const fn on_link(self) -> Option<OnLink> {
+        use Direction::{DeviceToHost, HostToDevice};
+        Some(match self {
+            Self::WriteCombined | Self::WrittenLongAgo => OnLink::SetsRate(HostToDevice),
+            // The caches that hold the data are slower.
+            Self::WrittenByOne | Self::WrittenByAll => OnLink::KeepsUp(HostToDevice),
+            Self::ManagedFault | Self::ManagedPrefetchIn => OnLink::KeepsUp(HostToDevice),
+            Self::ManagedFaultOut | Self::ManagedPrefetchOut => OnLink::KeepsUp(DeviceToHost),
+            Self::MappedRead | Self::MappedWrite | Self::MappedBoth => return None,
+            Self::OnDevice
+            | Self::ManagedResident
+            | Self::ManagedOnHost
+            | Self::ManagedPrefetchInCall
+            | Self::ManagedPrefetchOutCall => return None,
+        })
+    }
+
     pub const MANAGED: [Self; 8] = [
         Self::ManagedFault,
         Self::ManagedPrefetchIn,

@@ -3,7 +3,7 @@
 use super::needed::Needed;
 use super::task_kernel::TaskKernel;
 use super::words::{FamilyName, PlanMemory};
-use crate::kernels::{GpuSide, OwnKernel, Shape};
+use crate::kernels::{GpuSide, Kernel, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
@@ -303,10 +303,15 @@ impl Workload {
         self.tasks.iter().any(reads)
     }
 
-    /// Whether a buffer holds the result of a reduction, of which every chunk has its own part.
+    /// The reduction of which a buffer holds the result. Every chunk has its own part of that.
+    pub fn reduction(&self, id: BufferId) -> Option<Kernel> {
+        let (kernel, _) = self.task(self.writer_of(id)?).kernel.library()?;
+        (kernel.shape() == Shape::Reduction).then_some(kernel)
+    }
+
+    /// Whether a buffer holds the result of a reduction.
     pub fn is_reduced(&self, id: BufferId) -> bool {
-        let writer = self.writer_of(id).map(|task| self.task(task));
-        writer.is_some_and(|task| task.kernel.shape() == Shape::Reduction)
+        self.reduction(id).is_some()
     }
 
     /// Whether its data is no larger than any memory.

@@ -14,7 +14,7 @@
 use super::change::Varied;
 use crate::machine::Direction;
 use crate::profile::{Curve, Profile};
-use crate::samples::{RowPath, TransferPath};
+use crate::samples::{OnLink, RowPath, TransferPath};
 use crate::units::Bandwidth;
 
 /// How many times as much as today each direction carries.
@@ -147,9 +147,6 @@ fn transfers(profile: &mut Profile, ways: [Way; 2]) {
     for model in &mut profile.transfers {
         let time = &mut model.time;
         match model.path {
-            TransferPath::WriteCombined | TransferPath::WrittenLongAgo => down.carries(time),
-            // The caches that hold the data are slower than the link, unless that is slower still.
-            TransferPath::WrittenByOne | TransferPath::WrittenByAll => down.bounds(time),
             TransferPath::MappedRead => reads.into_iter().for_each(|way| way.carries(time)),
             TransferPath::MappedWrite => writes.into_iter().for_each(|way| way.carries(time)),
             TransferPath::MappedBoth => {
@@ -157,13 +154,11 @@ fn transfers(profile: &mut Profile, ways: [Way; 2]) {
                 // The slower of two directions that differ holds up the other one.
                 reads.into_iter().chain(writes).for_each(|way| way.bounds(time));
             }
-            TransferPath::ManagedFault | TransferPath::ManagedPrefetchIn => down.bounds(time),
-            TransferPath::ManagedFaultOut | TransferPath::ManagedPrefetchOut => up.bounds(time),
-            TransferPath::OnDevice
-            | TransferPath::ManagedResident
-            | TransferPath::ManagedOnHost
-            | TransferPath::ManagedPrefetchInCall
-            | TransferPath::ManagedPrefetchOutCall => {}
+            path => match path.on_link() {
+                Some(OnLink::SetsRate(way)) => ways[way as usize].carries(time),
+                Some(OnLink::KeepsUp(way)) => ways[way as usize].bounds(time),
+                None => {}
+            },
         }
     }
 }
