@@ -3,6 +3,7 @@
 use super::decoder::{Decoder, Impossible, Schedule};
 use super::graph::{NodeId, TaskGraph};
 use super::issue::Layout;
+use super::list::side_by_side;
 use super::prices::{Prices, Processor};
 use crate::cost::{CompileError, CompiledProgram};
 use crate::machine::HostMemory;
@@ -43,6 +44,8 @@ pub(super) struct Search<'a> {
     pub memory: HostMemory,
     /// The most memory to take of each device.
     pub limit: Bytes,
+    /// How many kernels may run side by side on a GPU.
+    pub side_by_side: usize,
     pub layouts: Vec<Layout>,
     /// What schedules come to that were looked at.
     known: BTreeMap<Schedule, Option<Worth>>,
@@ -57,8 +60,9 @@ impl<'a> Search<'a> {
         profile: &'a Profile,
         (memory, limit): (HostMemory, Bytes),
     ) -> Self {
-        let (layouts, known) = (Layout::all(prices.side_by_side()), BTreeMap::new());
-        Self { graph, prices, profile, memory, limit, layouts, known, simulated: 0 }
+        let side_by_side = side_by_side(graph, prices);
+        let (layouts, known) = (Layout::all(side_by_side), BTreeMap::new());
+        Self { graph, prices, profile, memory, limit, side_by_side, layouts, known, simulated: 0 }
     }
 
     /// The program of a schedule.

@@ -39,6 +39,24 @@ impl Choice {
 /// An order of nodes and a processor for each.
 pub(super) type Listed = (Vec<NodeId>, Vec<Processor>);
 
+/// How many kernels may run side by side on a GPU: one, unless the work ends earlier if more do.
+pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
+    let most = prices.most_side_by_side();
+    if most == 1 {
+        return 1;
+    }
+    let end = |choice| Some(place_all(graph, prices, &prices.processors(), choice)?.0);
+    let ends = end(Choice::EarliestFinish).zip(end(Choice::SideBySide));
+    let gains = ends.is_some_and(|(alone, beside)| {
+        let [alone, beside] = [alone, beside].map(|end| end.since_start().nanos_f64());
+        beside < (1.0 - LEAST_GAIN) * alone
+    });
+    if gains { most } else { 1 }
+}
+
+/// From which part of a schedule's time on it is worth to have kernels run side by side.
+const LEAST_GAIN: f64 = 0.02;
+
 /// Schedules a graph on some of its processors. `None` if a node cannot be on any of them.
 pub(super) fn list(
     graph: &TaskGraph<'_>,
@@ -46,11 +64,22 @@ pub(super) fn list(
     processors: &[Processor],
     choice: Choice,
 ) -> Option<Listed> {
+    place_all(graph, prices, processors, choice).map(|(_, listed)| listed)
+}
+
+/// A schedule and when it ends.
+fn place_all(
+    graph: &TaskGraph<'_>,
+    prices: &Prices,
+    processors: &[Processor],
+    choice: Choice,
+) -> Option<(Instant, Listed)> {
     let ranks = ranks(graph, prices, processors)?;
     let mut by_rank: Vec<NodeId> = (0..graph.nodes.len()).collect();
     // Nodes are numbered so that each comes after those before it.
     by_rank.sort_by_key(|&node| (Reverse(ranks[node]), node));
-    let mut placing = Placing { state: State::new(graph, prices, choice), processors, choice };
+    let state = State::new(graph, prices, choice);
+    let mut placing = Placing { state, processors, choice, end: Instant::START };
     let mut placed = vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
     if choice == Choice::ByTime {
         placing.by_time(&ranks, &mut placed)?;
@@ -62,7 +91,7 @@ pub(super) fn list(
     let mut order = by_rank;
     // Equal starts stay in the order of their ranks.
     order.sort_by_key(|&node| placed[node].0);
-    Some((order, placed.into_iter().map(|(_, on)| on).collect()))
+    Some((placing.end, (order, placed.into_iter().map(|(_, on)| on).collect())))
 }
 
 /// Places nodes one after the other.
@@ -70,12 +99,14 @@ struct Placing<'a> {
     state: State<'a>,
     processors: &'a [Processor],
     choice: Choice,
+    /// When all that is placed so far has ended.
+    end: Instant,
 }
 
 impl Placing<'_> {
     /// The processor where a node is best, and when it starts there.
     fn best(&mut self, node: NodeId) -> Option<(Processor, Instant)> {
-        let Self { state, processors, choice } = self;
+        let Self { state, processors, choice, .. } = self;
         let (graph, prices) = (state.graph, state.prices);
         let allowed = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
         let found = allowed.map(|&on| {
@@ -95,7 +126,8 @@ impl Placing<'_> {
 
     fn place(&mut self, node: NodeId) -> Option<(Instant, Processor)> {
         let (on, _) = self.best(node)?;
-        let (start, _) = self.state.place(node, on);
+        let (start, end) = self.state.place(node, on);
+        self.end = self.end.max(end);
         Some((start, on))
     }
 

@@ -97,7 +97,7 @@ impl Prices {
     }
 
     /// How many of the smallest kernels fit side by side on a GPU.
-    pub fn side_by_side(&self) -> usize {
+    pub fn most_side_by_side(&self) -> usize {
         let rooms = self.rooms.iter().zip(&self.gpu).filter(|(_, gpu)| gpu.is_some());
         let least = rooms.map(|(&room, _)| room).min().unwrap_or(WHOLE);
         (WHOLE / least) as usize

@@ -54,7 +54,7 @@ pub fn random_schedule(
     let on = on.collect();
     let all: u64 = graph.items.iter().map(|item| item.bytes.get().next_multiple_of(256)).sum();
     let memory = Bytes::new(all * random.random_range(1..8) / 4 + 4096);
-    let layouts = Layout::all(prices.side_by_side());
+    let layouts = Layout::all(prices.most_side_by_side());
     let streams = layouts[random.random_range(0..layouts.len())];
     let ahead = random.random_range(0..4);
     let schedule = Schedule { order, on, streams, ahead, memory };

@@ -30,13 +30,12 @@ impl Search<'_> {
             None => "no task can run on a GPU".to_owned(),
         });
         let mut found: Vec<Valued> = Vec::new();
-        let side_by_side = self.prices.side_by_side();
         for (order, on) in self.listed() {
             let order = self.gpu_first(&order, &on);
             let (streams, memory) = (self.layouts[0], self.limit);
             let schedule = Schedule { order, on, streams, ahead: 0, memory };
-            if side_by_side > 1 {
-                let streams = Layout::over(side_by_side.min(MOST_STREAMS));
+            if self.side_by_side > 1 {
+                let streams = Layout::over(self.side_by_side.min(MOST_STREAMS));
                 self.note(Schedule { streams, ..schedule.clone() }, &mut found, &mut why);
             }
             self.note(schedule, &mut found, &mut why);
@@ -87,7 +86,7 @@ impl Search<'_> {
         if self.graph.nodes.len() <= MOST_TO_LOOK_AHEAD {
             try_list(&all, Choice::LookAhead);
         }
-        if self.prices.side_by_side() > 1 {
+        if self.side_by_side > 1 {
             try_list(&all, Choice::SideBySide);
             if self.graph.nodes.len() <= MOST_TO_GO_BY_TIME {
                 try_list(&all, Choice::ByTime);
