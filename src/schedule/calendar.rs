@@ -26,10 +26,12 @@ impl Calendar {
     /// Takes so much room for a time, as soon as it is free that long, and no earlier than `ready`.
     /// Returns its place among the others, unless it takes no time.
     pub fn take(&mut self, ready: Instant, length: Span, room: u32) -> (Option<usize>, Taken) {
-        let first = self.taken.partition_point(|one| one.start + self.longest <= ready);
+        let mut first = self.taken.partition_point(|one| one.start + self.longest <= ready);
         let mut start = ready;
         while let Some(later) = self.next_end(first, (start, start + length), WHOLE - room) {
             start = later;
+            // What has ended is not looked at again.
+            first += self.taken[first..].iter().take_while(|one| one.end <= start).count();
         }
         let taken = Taken { start, end: start + length, room };
         if length == Span::ZERO {

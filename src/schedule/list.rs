@@ -42,7 +42,7 @@ pub(super) type Listed = (Vec<NodeId>, Vec<Processor>);
 /// How many kernels may run side by side on a GPU: one, unless the work ends earlier if more do.
 pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
     let most = prices.most_side_by_side();
-    if most == 1 {
+    if most == 1 || graph.nodes.len() > MOST_SIDE_BY_SIDE {
         return 1;
     }
     let end = |choice| Some(place_all(graph, prices, &prices.processors(), choice)?.0);
@@ -53,6 +53,9 @@ pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
     });
     if gains { most } else { 1 }
 }
+
+/// In larger graphs, to find what fits beside what takes too long.
+const MOST_SIDE_BY_SIDE: usize = 512;
 
 /// From which part of a schedule's time on it is worth to have kernels run side by side.
 const LEAST_GAIN: f64 = 0.02;

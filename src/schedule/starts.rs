@@ -10,8 +10,6 @@ use crate::machine::DeviceId;
 
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
-/// Going by time, all nodes that could be next are tried at each step.
-const MOST_TO_GO_BY_TIME: usize = 512;
 /// So many of the best are kept.
 const MOST: usize = 3;
 
@@ -88,9 +86,7 @@ impl Search<'_> {
         }
         if self.side_by_side > 1 {
             try_list(&all, Choice::SideBySide);
-            if self.graph.nodes.len() <= MOST_TO_GO_BY_TIME {
-                try_list(&all, Choice::ByTime);
-            }
+            try_list(&all, Choice::ByTime);
         }
         if self.prices.with_cpu {
             try_list(&all[..1], Choice::EarliestFinish);
