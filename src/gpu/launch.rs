@@ -152,7 +152,7 @@ impl Launch {
                 }
                 Code::Library(Library::Cublas, work) => {
                     let inner = u64::from(work.extent);
-                    let matrices = (work.x, work.y, work.out);
+                    let matrices = [work.x, work.y, work.out];
                     libraries.blas(stream)?.multiply(matrices, work.count / inner, inner)
                 }
                 Code::Library(Library::Cufft, work) => {

@@ -144,7 +144,7 @@ impl Blas {
     /// call.
     pub unsafe fn multiply(
         &self,
-        (x, y, out): (u64, u64, u64),
+        [x, y, out]: [u64; 3],
         rows: u64,
         inner: u64,
     ) -> Result<(), GpuError> {

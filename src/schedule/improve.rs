@@ -46,6 +46,7 @@ pub(super) struct Search<'a> {
     pub limit: Bytes,
     /// How many kernels may run side by side on a GPU.
     pub side_by_side: usize,
+    /// How work may be dealt over streams.
     pub layouts: Vec<Layout>,
     /// What schedules come to that were looked at.
     known: BTreeMap<Schedule, Option<Worth>>,

@@ -227,14 +227,14 @@ struct Of {
 }
 
 impl Of {
-    /// A stream whose last kernel comes before one that waits for these streams.
-    fn of_what_it_waits_for(&self, after: &[StreamId]) -> Option<StreamId> {
+    /// Of the streams that a kernel waits for, the one that had a kernel last.
+    fn to_join(&self, after: &[StreamId]) -> Option<StreamId> {
         let behind = self.kernels.iter().filter(|(stream, _)| after.contains(stream));
         behind.max_by_key(|(_, last)| *last).map(|&(stream, _)| stream)
     }
 
     /// Of the streams that have nothing to do at a time, the one that had something last.
-    fn without_work(&self, issue: &Issue, at: Instant) -> Option<StreamId> {
+    fn idle_at(&self, issue: &Issue, at: Instant) -> Option<StreamId> {
         let free = self.kernels.iter().filter(|&&(stream, _)| issue.free_at(stream) <= at);
         free.max_by_key(|&&(stream, last)| (issue.free_at(stream), last)).map(|&(stream, _)| stream)
     }
@@ -333,11 +333,10 @@ impl Streams {
         let by_time = self.layout.by_time;
         let of = self.of(device);
         let found = if by_time {
-            of.without_work(issue, issue.ready(after))
+            of.idle_at(issue, issue.ready(after))
         } else {
-            of.of_what_it_waits_for(
-                &after.iter().map(|&op| issue.stream_of(op)).collect::<Vec<_>>(),
-            )
+            let awaited: Vec<_> = after.iter().map(|&op| issue.stream_of(op)).collect();
+            of.to_join(&awaited)
         };
         if let Some(stream) = found {
             return stream;

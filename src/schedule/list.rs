@@ -54,10 +54,10 @@ pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
     if gains { most } else { 1 }
 }
 
-/// In larger graphs, to find what fits beside what takes too long.
+/// The most nodes of which it is found what fits beside what: in larger graphs, that takes too long.
 const MOST_SIDE_BY_SIDE: usize = 512;
 
-/// From which part of a schedule's time on it is worth to have kernels run side by side.
+/// The least part of a schedule's time that is worth more streams.
 const LEAST_GAIN: f64 = 0.02;
 
 /// Schedules a graph on some of its processors. `None` if a node cannot be on any of them.
@@ -115,13 +115,10 @@ impl Placing<'_> {
         let found = allowed.map(|&on| {
             // The processor that has had nothing to do for longest, if several end alike.
             let busy = state.calendars[Resource::Processor(on).place()].last_end();
-            let before = state.changes.len();
-            let (start, end) = state.place(node, on);
-            let first = match choice {
-                Choice::LookAhead => state.children_end(node, processors).max(end),
-                _ => end,
-            };
-            state.undo(before);
+            let (start, first, end) = state.tried(node, on, |state, (start, end)| match choice {
+                Choice::LookAhead => (start, state.children_end(node, processors).max(end), end),
+                _ => (start, end, end),
+            });
             ((first, end, busy), on, start)
         });
         found.min_by_key(|&(key, ..)| key).map(|(_, on, start)| (on, start))
@@ -260,11 +257,11 @@ impl<'a> State<'a> {
         &mut self,
         node: NodeId,
         on: Processor,
-        then: impl FnOnce(&mut Self, Instant) -> T,
+        then: impl FnOnce(&mut Self, (Instant, Instant)) -> T,
     ) -> T {
         let before = self.changes.len();
-        let (_, end) = self.place(node, on);
-        let found = then(self, end);
+        let placed = self.place(node, on);
+        let found = then(self, placed);
         self.undo(before);
         found
     }
@@ -361,7 +358,7 @@ impl<'a> State<'a> {
         let mut latest = Instant::START;
         for &child in &graph.nodes[id].behind {
             let allowed = processors.iter().filter(|&&on| prices.of(graph, child, on).is_some());
-            let first = allowed.min_by_key(|&&on| self.tried(child, on, |_, end| end));
+            let first = allowed.min_by_key(|&&on| self.tried(child, on, |_, (_, end)| end));
             if let Some(&on) = first {
                 latest = latest.max(self.place(child, on).1);
             }
