@@ -72,8 +72,8 @@ pub(super) fn by_engine(
     with_ring(builder, [&all, &all], dealing, ring, |_, _| Ok(()))
 }
 
-/// Issues some of all chunks for the GPU, with a ring of so many sets of device buffers. `meanwhile`
-/// is what the host does before it waits for them.
+/// Issues some of all chunks for the GPU, with a ring of so many sets of device buffers.
+/// `meanwhile` is what the host does before it waits for them.
 pub(super) fn with_ring(
     mut builder: Builder<'_>,
     [all, on_gpu]: [&[Chunk]; 2],

@@ -163,6 +163,8 @@ pub struct ProductShape {
 }
 
 impl ProductShape {
+    /// The names of its numbers in a launch.
+    pub const NUMBERS: [&str; 3] = ["rows", "inner", "columns"];
     /// The most of each: cuBLAS counts with 32 bits.
     pub const MOST: u64 = i32::MAX as u64;
 
@@ -198,8 +200,8 @@ impl OwnStep {
             let is_count = (1.0..=ProductShape::MOST as f64).contains(&value);
             (is_count && value.fract() == 0.0).then_some(value as u64)
         };
-        let [rows, inner, columns] = [number("rows")?, number("inner")?, number("columns")?];
-        Some(ProductShape { rows, inner, columns })
+        let [rows, inner, columns] = ProductShape::NUMBERS.map(number);
+        Some(ProductShape { rows: rows?, inner: inner?, columns: columns? })
     }
 
     /// What it says that cannot be, of a kernel that is there.

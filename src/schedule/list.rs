@@ -54,7 +54,7 @@ pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
     if gains { most } else { 1 }
 }
 
-/// The most nodes of which it is found what fits beside what: in larger graphs, that takes too long.
+/// The most nodes for which it is found what fits beside what: for more, that takes too long.
 const MOST_SIDE_BY_SIDE: usize = 512;
 
 /// The least part of a schedule's time that is worth more streams.

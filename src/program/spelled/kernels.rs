@@ -58,8 +58,11 @@ impl Expansion<'_> {
                 format!("the ranges already set the number of elements of kernel `{kernel}`");
             return Err(Fault::new(message, elements.span(), "not allowed", "remove it"));
         }
-        let has = |key: &str| call.all_arguments().any(|(name, _)| name.get_ref() == key);
-        if kernel == Kernel::Matmul && (call.r#type.is_some() || has("rows") || has("columns")) {
+        // The `matmul` of the library has no other number than `inner`.
+        let [rows, _, columns] = ProductShape::NUMBERS;
+        let mut names = call.all_arguments().map(|(name, _)| name.get_ref());
+        let has_shape = call.r#type.is_some() || names.any(|name| name == rows || name == columns);
+        if kernel == Kernel::Matmul && has_shape {
             return self.product(name, call).map(Step::Own);
         }
         if let Some(stray) = &call.r#type {
@@ -138,8 +141,7 @@ impl Expansion<'_> {
         let of = of.transpose()?.unwrap_or(ProductType::F32);
         let mut numbers = BTreeMap::new();
         for (name, value) in call.all_arguments() {
-            let sides = ["rows", "inner", "columns"];
-            let is_side = sides.contains(&name.get_ref().as_str());
+            let is_side = ProductShape::NUMBERS.contains(&name.get_ref().as_str());
             let size = *value.get_ref();
             let most = ProductShape::MOST;
             if !is_side || size.fract() != 0.0 || !(1.0..=most as f64).contains(&size) {
