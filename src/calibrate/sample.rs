@@ -93,43 +93,43 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     fn times_of_copies(&mut self, quantities: &[Quantity], count: u64) -> Timed<Vec<Span>> {
-        Ok(match &quantities[0] {
-            &Quantity::Copy { direction, bytes } => vec![self.copies(direction, bytes, count)?],
-            &Quantity::Rotation { direction, bytes, streams, in_graph } => {
+        Ok(match quantities[0] {
+            Quantity::Copy { direction, bytes } => vec![self.copies(direction, bytes, count)?],
+            Quantity::Rotation { direction, bytes, streams, in_graph } => {
                 vec![self.rotation((direction, bytes), streams, in_graph, count)?]
             }
-            &Quantity::CopyBesideKernels { direction, bytes, .. } => {
+            Quantity::CopyBesideKernels { direction, bytes, .. } => {
                 self.copies_beside_kernels((direction, bytes), count)?.to_vec()
             }
-            &Quantity::Shared { bytes, footprint, .. } => {
+            Quantity::Shared { bytes, footprint, .. } => {
                 self.shared_copies((bytes, footprint), count)?.to_vec()
             }
-            &Quantity::Staged { direction, bytes, footprint, .. } => {
+            Quantity::Staged { direction, bytes, footprint, .. } => {
                 self.staged(direction, bytes, footprint)?.to_vec()
             }
-            &Quantity::Transfer { path, bytes } => self.transfer(path, bytes, count)?,
-            &Quantity::Beside { direction, bytes, load: Load::Kernel, .. } => {
+            Quantity::Transfer { path, bytes } => self.transfer(path, bytes, count)?,
+            Quantity::Beside { direction, bytes, load: Load::Kernel, .. } => {
                 self.beside_kernels(direction, bytes, count)?.to_vec()
             }
-            &Quantity::Beside { direction, bytes, load: Load::Cpu, .. } => {
+            Quantity::Beside { direction, bytes, load: Load::Cpu, .. } => {
                 self.beside_twins(direction, bytes, count)?.to_vec()
             }
-            &Quantity::PeerCopy { bytes, .. } => {
+            Quantity::PeerCopy { bytes, .. } => {
                 let ways = quantities.iter().filter_map(|one| match *one {
                     Quantity::PeerCopy { from, to, .. } => Some([from, to]),
                     _ => None,
                 });
                 self.peer_copies(&ways.collect::<Vec<_>>(), bytes, count)?
             }
-            &Quantity::Concurrent { bytes, devices, .. } => {
+            Quantity::Concurrent { bytes, devices, .. } => {
                 let ways = quantities.iter().filter_map(|one| match *one {
                     Quantity::Concurrent { direction, .. } => Some(direction),
                     _ => None,
                 });
                 self.concurrent(&ways.collect::<Vec<_>>(), bytes, devices, count)?
             }
-            &Quantity::Rows { path, row, rows } => vec![self.rows(path, (row, rows), count)?],
-            &Quantity::HostCopy { by_all, bytes, footprint, into_cache } => {
+            Quantity::Rows { path, row, rows } => vec![self.rows(path, (row, rows), count)?],
+            Quantity::HostCopy { by_all, bytes, footprint, into_cache } => {
                 vec![self.host_copies(by_all, (bytes, footprint, into_cache), count)]
             }
             _ => unreachable!("only tables and scenarios have the others"),

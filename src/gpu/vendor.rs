@@ -157,9 +157,10 @@ pub trait AnyStream<D: AnyDevice> {
         (ashore, there): (*mut f32, u64),
         bytes: Bytes,
     ) -> GpuResult {
-        // SAFETY: the caller promises that the ranges are valid.
         match direction {
+            // SAFETY: the caller promises that the ranges are valid.
             Direction::HostToDevice => unsafe { self.copy_in(ashore, there, bytes) },
+            // SAFETY: as above.
             Direction::DeviceToHost => unsafe { self.copy_out(there, ashore, bytes) },
         }
     }
