@@ -1,7 +1,8 @@
 //! What is found about one scenario on one machine.
 
 use super::{
-    AssessedPlan, Certainty, Comparison, InBrief, MissingTime, Sizes, Threshold, Verdict, WhatIf,
+    AboveLeast, AssessedPlan, Certainty, Comparison, InBrief, MissingTime, Sizes, Threshold,
+    Verdict, WhatIf,
 };
 use crate::kernels::Kernel;
 use crate::scenario::Workload;
@@ -62,6 +63,9 @@ pub struct Assessment {
     /// A time that no schedule of the scenario's tasks goes below on this machine. `null` if
     /// there are no tasks, or if the time of one is known on neither side.
     pub least_ns: Option<Span>,
+    /// `null` if the fastest plan takes less than a fifth longer than that.
+    #[serde(default)]
+    pub above_least: Option<AboveLeast>,
     /// At which sizes the GPU is faster. `null` if the profile does not know what a side takes, or
     /// if no size can be scaled.
     pub sizes: Option<Sizes>,
@@ -147,6 +151,7 @@ impl Assessment {
             plans,
             untried: None,
             least_ns: None,
+            above_least: None,
             sizes,
             no_room: Vec::new(),
             without_grid: names(workload.kernels_without_grid()),
@@ -165,8 +170,11 @@ impl Assessment {
     #[must_use]
     pub fn bounded(mut self, bound: Option<Span>) -> Self {
         // The bound is of the machine without scatter, times of plans are of the middle draw.
-        let fastest = self.plans.first().map(|plan| plan.predicted_ns);
-        self.least_ns = bound.map(|bound| fastest.map_or(bound, |fastest| bound.min(fastest)));
+        let fastest = self.plans.first();
+        let below = |bound: Span| fastest.map_or(bound, |plan| bound.min(plan.predicted_ns));
+        self.least_ns = bound.map(below);
+        let far = fastest.zip(self.least_ns).and_then(|(plan, least)| AboveLeast::of(plan, least));
+        self.above_least = far;
         self
     }
 

@@ -5,6 +5,7 @@
 //! JSON form. Sentences, tables and pages are made from these values in [`report`](crate::report),
 //! and nothing is worked out there.
 
+mod above_least;
 mod assessed_plan;
 mod assessment;
 mod certainty;
@@ -15,6 +16,7 @@ mod in_brief;
 mod sizes;
 
 pub use crate::search::{BorrowedCost, MissingTime};
+pub use above_least::AboveLeast;
 pub use assessed_plan::{
     AssessedPlan, Busy, CriticalPathShares, PinningPrices, SPELLED_OUT, TakenPrices,
 };

@@ -10,6 +10,8 @@ use crate::machine::DeviceId;
 
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
+/// To list by time takes one that grows with the square of the number of nodes.
+const MOST_BY_TIME: usize = 512;
 /// So many of the best are kept.
 const MOST: usize = 3;
 
@@ -86,6 +88,8 @@ impl Search<'_> {
         }
         if self.side_by_side > 1 {
             try_list(&all, Choice::SideBySide);
+        }
+        if self.graph.nodes.len() <= MOST_BY_TIME {
             try_list(&all, Choice::ByTime);
         }
         if self.prices.with_cpu {

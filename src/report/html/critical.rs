@@ -6,9 +6,9 @@ use super::style::{folded_table, rich, scrolled, share};
 use super::{Case, distinct, noted, place, roles};
 use crate::cost::Bottleneck;
 use crate::program::Program;
-use crate::report::said::host_threads;
+use crate::report::said::{above_least, host_threads};
 use crate::report::table::{Column, Table};
-use crate::report::words::percent;
+use crate::report::words::{if_known, percent};
 use crate::search::Ranked;
 use crate::timeline::{CriticalPath, Lane, PathSegment, Reason};
 use crate::units::Span;
@@ -115,7 +115,8 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
         p.note {
             "In its own order, its calls take at least " (ranked.bound) "."
             @if let (Some(least), true) = (case.assessment.least_ns, is_best) {
-                " No schedule of these tasks takes less than " (least) "."
+                " No schedule of these tasks takes less than " (least)
+                (rich(&if_known(case.assessment.above_least.as_ref(), above_least))) "."
             }
         }
         (folded_table(

@@ -18,6 +18,6 @@ pub(super) use costs::once;
 pub(super) use how_sure::{how_sure, ranges_held};
 pub(super) use limits::limits;
 pub(super) use line::Line;
-pub(super) use reasons::{about_plans, choice, host_threads, reasons};
+pub(super) use reasons::{about_plans, above_least, choice, host_threads, reasons};
 pub(super) use sizes::{BREAK_EVEN, about_sizes, holds, sizes};
 pub(super) use with_the_gpu::{WITH_THE_GPU, with_the_gpu};

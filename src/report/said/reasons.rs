@@ -9,7 +9,8 @@ use super::time_goes_to::{Added, added, parts, time_goes_to};
 use super::with_the_gpu::with_the_gpu;
 use crate::cost::Bottleneck;
 use crate::findings::{
-    Answer, AssessedPlan, Assessment, Comparison, Contender, HeldBy, HostThread, Simplest,
+    AboveLeast, Answer, AssessedPlan, Assessment, Comparison, Contender, HeldBy, HostThread,
+    Simplest,
 };
 use crate::machine::Side;
 use crate::report::words::{if_known, joined, percent, plural};
@@ -166,7 +167,7 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
 pub(in crate::report) fn about_plans(assessment: &Assessment) -> Vec<Line> {
     let lines = choice(assessment).into_iter().chain(needs(assessment));
     let lines = lines.chain(simplest(assessment)).chain(host_threads(assessment));
-    lines.chain(critical_path(assessment)).collect()
+    lines.chain(critical_path(assessment)).chain(least_time(assessment)).collect()
 }
 
 /// Why plans to choose are not the fastest ones: that of all plans, and that of the other side.
@@ -269,14 +270,32 @@ fn critical_path(assessment: &Assessment) -> Option<Line> {
     let plan = assessment.best_on_gpu()?;
     let said = parts(&plan.critical_path).into_iter();
     let said = joined(said.map(|(share, what)| format!("{} {what}", percent(share))), ", ");
-    // A bound far below what the calls need says nothing.
-    let says_something = |least: &Span| 2.0 * least.nanos_f64() >= plan.lower_bound_ns.nanos_f64();
-    let least = if_known(assessment.least_ns.filter(says_something), |least| {
-        format!("; no schedule of these tasks takes less than {least}, whatever the plan")
-    });
     let text = format!(
-        "of `{}`: {said}. In this order, its calls take at least {}{least}",
+        "of `{}`: {said}. In this order, its calls take at least {}",
         plan.plan, plan.lower_bound_ns
     );
     Some(Line::new("Critical path", text))
+}
+
+/// The time that no schedule goes below, and how far the fastest plan is above it.
+fn least_time(assessment: &Assessment) -> Option<Line> {
+    let least = assessment.least_ns?;
+    let above = if_known(assessment.above_least.as_ref(), above_least);
+    let text = format!("no schedule of these tasks takes less than {least}, whatever the plan");
+    Some(Line::new("Least time", text + &above))
+}
+
+/// Why a plan takes longer than the least time, as the end of a sentence.
+pub(in crate::report) fn above_least(above: &AboveLeast) -> String {
+    let AboveLeast { plan, share, calls_and_waits_ns, mostly_calls_and_waits } = above;
+    let why = match mostly_calls_and_waits {
+        true => format!(
+            "most of that is calls and waits ({calls_and_waits_ns}), which this leaves out: it is \
+             likelier out of reach than the plan poor"
+        ),
+        false => "little of that is calls and waits: a faster schedule may exist, or this is out \
+                  of reach"
+            .to_owned(),
+    };
+    format!("; `{plan}` takes {} longer, and {why}", percent(*share))
 }

@@ -3,7 +3,7 @@
 use crate::machine::{Direction, HostMemory};
 use crate::profile::Profile;
 use crate::program::BufferId;
-use crate::scenario::{Home, TaskId, Workload};
+use crate::scenario::{FamilyName, Home, TaskId, Workload};
 use crate::schedule::{Alone, TaskGraph, alone, copy_alone};
 use crate::units::{Bytes, Span};
 
@@ -17,7 +17,8 @@ pub(super) struct Work {
     pub data: Vec<Data>,
     pub gpus: usize,
     pub batches: f64,
-    /// Whether kernels may use the host's memory where it is, so that nothing has to arrive first.
+    /// Whether kernels may use the host's memory where it is, so that nothing has to arrive first:
+    /// no plan does so unless the scenario asks for it.
     pub maps: bool,
 }
 
@@ -26,14 +27,25 @@ pub(super) struct Node {
     /// On the CPU, with all its threads.
     pub cpu: Option<f64>,
     pub gpu: Option<OnGpu>,
-    /// Whether it can be cut into pieces, each of which waits for pieces of others only.
+    /// Whether it can be cut into pieces.
     pub is_cut: bool,
-    /// Tasks that it waits for, and those that wait for it, each with the data between them.
-    pub before: Vec<(usize, Option<usize>)>,
-    pub behind: Vec<(usize, Option<usize>)>,
+    /// Tasks that it waits for, and those that wait for it.
+    pub before: Vec<Wait>,
+    pub behind: Vec<Wait>,
     /// Data that it reads as they are before the workload, and data that it leaves at home.
     pub takes: Vec<usize>,
     pub leaves: Vec<usize>,
+}
+
+/// That one task waits for another.
+#[derive(Clone, Copy)]
+pub(super) struct Wait {
+    /// The other one.
+    pub task: usize,
+    /// The data between them.
+    pub data: Option<usize>,
+    /// Whether the first piece of one waits for the last piece of the other.
+    pub for_all: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -49,8 +61,8 @@ pub(super) struct Data {
     pub home: Home,
     /// To a device, and from one.
     pub copy: [f64; 2],
-    /// How often its first contents and its last are there in a pass.
-    pub arrivals: f64,
+    /// Whether all batches have it in common, so that its first contents arrive once.
+    pub is_shared: bool,
 }
 
 impl Work {
@@ -58,7 +70,10 @@ impl Work {
     /// task may need on a GPU, or if there is no task.
     pub fn new(workload: &Workload, profile: &Profile) -> Option<Self> {
         let gpus = profile.gpu_counts().into_iter().max().unwrap_or(1);
-        let maps = profile.mapped(Bytes::mib(1), Bytes::ZERO).is_ok();
+        let in_place = [FamilyName::ZeroCopy, FamilyName::Managed];
+        let may_map = !workload.programs.is_empty()
+            || workload.plans.families.iter().any(|family| in_place.contains(family));
+        let maps = may_map && profile.mapped(Bytes::mib(1), Bytes::ZERO).is_ok();
         let ways = workload.buffers.iter().map(|buffer| {
             Direction::BOTH.map(|way| least_copy(buffer.crossing_bytes(), way, profile))
         });
@@ -66,7 +81,7 @@ impl Work {
         let data = workload.buffers.iter().zip(&ways).map(|(buffer, ways)| Data {
             home: buffer.home,
             copy: ways.map(Option::unwrap_or_default),
-            arrivals: if buffer.shared { 1.0 } else { workload.batches as f64 },
+            is_shared: buffer.shared,
         });
         let least = least(workload, profile);
         let mut nodes = Vec::new();
@@ -87,8 +102,8 @@ impl Work {
             nodes.push(Node { cpu, gpu, is_cut, before, behind, takes, leaves });
         }
         for node in 0..nodes.len() {
-            for (before, data) in nodes[node].before.clone() {
-                nodes[before].behind.push((node, data));
+            for before in nodes[node].before.clone() {
+                nodes[before.task].behind.push(Wait { task: node, ..before });
             }
         }
         let batches = workload.batches as f64;
@@ -97,12 +112,17 @@ impl Work {
     }
 }
 
-fn waits_for(workload: &Workload, index: usize) -> Vec<(usize, Option<usize>)> {
+fn waits_for(workload: &Workload, index: usize) -> Vec<Wait> {
     let task = &workload.tasks[index];
-    let writer = |id: &BufferId| Some((workload.writer_of(*id)?.0, Some(id.0)));
-    let after = task.after.iter().map(|id| (id.0, None));
-    let all = task.reads.iter().filter_map(writer).chain(after);
-    all.filter(|(before, _)| *before != index).collect()
+    let wait = |other: TaskId, data, reads_whole| {
+        let for_all = reads_whole || !task.splittable || !workload.task(other).splittable;
+        Wait { task: other.0, data, for_all }
+    };
+    let reads = task.reads.iter().enumerate().filter_map(|(input, id)| {
+        Some(wait(workload.writer_of(*id)?, Some(id.0), task.reads_whole(input)))
+    });
+    let after = task.after.iter().map(|&id| wait(id, None, false));
+    reads.chain(after).filter(|wait| wait.task != index).collect()
 }
 
 /// What a task reads of the workload's inputs, and what it writes of its results.

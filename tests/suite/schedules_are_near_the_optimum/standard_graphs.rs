@@ -14,6 +14,8 @@ pub struct Case {
     pub file: String,
     pub processors: usize,
     pub optimum: u64,
+    /// What a list by the longest remaining path takes.
+    pub listed: u64,
 }
 
 /// Nanoseconds of a unit of time.
@@ -25,21 +27,56 @@ pub fn cases() -> Vec<Case> {
     let case = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |at: usize| fields[at].parse().expect("a number");
-        Case { file: fields[0].to_owned(), processors: number(2) as usize, optimum: number(3) }
+        let processors = number(2) as usize;
+        Case { file: fields[0].to_owned(), processors, optimum: number(3), listed: number(5) }
     };
     text.lines().skip(1).map(case).collect()
 }
 
-/// The graph as a workload of kernels of stated times, which need 64 KiB between them at most. Of
-/// so many blocks each or, with none, as large as a GPU.
-pub fn workload(file: &str, blocks: Option<u64>) -> Workload {
+/// The lines of a graph's tasks: number, time, how many tasks come before it, and which.
+fn rows(file: &str) -> Vec<Vec<u64>> {
     let path = repository().join("tests/task-graphs").join(file);
     let text = std::fs::read_to_string(path).expect("committed");
     let lines = text.lines().skip(1).take_while(|line| !line.starts_with('#'));
     let numbers = |line: &str| {
         line.split_whitespace().map(|number| number.parse().expect("a number")).collect()
     };
-    let rows: Vec<Vec<u64>> = lines.map(numbers).collect();
+    lines.map(numbers).collect()
+}
+
+/// What equal processors take for a graph if each, when it is free, begins the task with the
+/// longest way to the end, and the longest way of all, both in units of time.
+pub fn listed(file: &str, processors: usize) -> [u64; 2] {
+    let rows = rows(file);
+    let before = |task: usize| rows[task][3..].iter().map(|&at| at as usize);
+    let mut ways: Vec<u64> = rows.iter().map(|row| row[1]).collect();
+    for task in (0..rows.len()).rev() {
+        for one in before(task) {
+            ways[one] = ways[one].max(rows[one][1] + ways[task]);
+        }
+    }
+    let mut ends: Vec<Option<u64>> = vec![None; rows.len()];
+    let mut free = vec![0; processors];
+    let mut now = 0;
+    while ends.contains(&None) {
+        let is_done = |one: usize| ends[one].is_some_and(|end| end <= now);
+        let ready = |&task: &usize| ends[task].is_none() && before(task).all(is_done);
+        let first = (0..rows.len()).filter(ready).max_by_key(|&task| ways[task]);
+        match (first, free.iter_mut().find(|free| **free <= now)) {
+            (Some(task), Some(free)) => {
+                *free = now + rows[task][1];
+                ends[task] = Some(*free);
+            }
+            _ => now = free.iter().copied().filter(|&end| end > now).min().expect("some run"),
+        }
+    }
+    [ends.into_iter().flatten().max().unwrap_or(0), ways.into_iter().max().unwrap_or(0)]
+}
+
+/// The graph as a workload of kernels of stated times, which need 64 KiB between them at most. Of
+/// so many blocks each or, with none, as large as a GPU.
+pub fn workload(file: &str, blocks: Option<u64>) -> Workload {
+    let rows = rows(file);
     // The dummies at both ends take no time.
     let is_task = |task: usize| rows[task][1] > 0;
     let before =
