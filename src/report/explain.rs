@@ -1,6 +1,7 @@
 //! A plan in words, and call by call.
 
 mod calls;
+mod hold_ups;
 mod repeats;
 mod times;
 mod words;
