@@ -7,10 +7,9 @@ use super::words::{
     fine_percent, folded, heading, if_known, or_dash, or_unknown, percent, plural, range,
     signed_percent,
 };
-use crate::compare::{Cell, ErrorFigures, KindFigures, Score};
+use crate::compare::{Cell, ErrorFigures, KindFigures, Score, ScoredPlan};
 use crate::machine::Side;
 use crate::stats::{median, quantile, rounded};
-use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -62,33 +61,6 @@ pub struct ScoredScenario {
     /// True if the verdict (CPU, GPU or both) was right. `null` if no plan on the CPU alone was
     /// run, or no other plan.
     pub verdict_right: Option<bool>,
-}
-
-/// A plan that was predicted and run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ScoredPlan {
-    /// Name of the plan.
-    pub plan: String,
-    /// The processors that compute.
-    pub side: Side,
-    /// Predicted time of one run.
-    pub predicted_ns: Span,
-    /// Lower end of the predicted range.
-    pub low_ns: Span,
-    /// Upper end of that range.
-    pub high_ns: Span,
-    /// Median time of the measured runs.
-    pub measured_ns: Span,
-    /// Robust relative spread of the measured runs. `null` if there is only one.
-    pub spread: Option<f64>,
-    /// Number of measured runs.
-    pub passes: usize,
-    /// Number of runs that are not counted because something else used the core of the calling
-    /// thread.
-    pub passes_beside: usize,
-    /// Relative error of the prediction; positive if the prediction was too long.
-    pub error: f64,
 }
 
 /// A check, and whether it passed.
@@ -156,39 +128,16 @@ fn at_most(what: &str, found: f64, of: &str, limit: f64) -> Check {
 
 impl From<&Score> for ScoredScenario {
     fn from(score: &Score) -> Self {
-        let name = |cell: Option<&Cell>| cell.map(|cell| cell.plan.clone());
+        let name = |cell: Option<&Cell>| cell.map(|cell| cell.scored.plan.clone());
         Self {
             scenario: score.scenario.clone(),
-            plans: score.cells.iter().map(ScoredPlan::from).collect(),
+            plans: score.cells.iter().map(|cell| cell.scored.clone()).collect(),
             errors: ErrorFigures::of(&score.cells),
             predicted_winner: name(score.predicted_winner()),
             measured_winner: name(score.measured_winner()),
             regret: score.regret().map(rounded),
             verdict_right: score.verdict_is_right(),
         }
-    }
-}
-
-impl From<&Cell> for ScoredPlan {
-    fn from(cell: &Cell) -> Self {
-        Self {
-            plan: cell.plan.clone(),
-            side: cell.side,
-            predicted_ns: cell.predicted,
-            low_ns: cell.low,
-            high_ns: cell.high,
-            measured_ns: cell.measured,
-            spread: cell.spread.map(rounded),
-            passes: cell.passes,
-            passes_beside: cell.beside,
-            error: rounded(cell.error()),
-        }
-    }
-}
-
-impl ScoredPlan {
-    pub fn is_covered(&self) -> bool {
-        self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
     }
 }
 

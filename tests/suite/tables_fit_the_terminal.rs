@@ -6,7 +6,7 @@ use super::predicted::{PROFILE, RANKED, ranked, repository};
 use super::said;
 use super::terminals::{read_along, terminal};
 use super::workloads::simple;
-use hallway::compare::{Cell, Score};
+use hallway::compare::{Cell, Score, ScoredPlan};
 use hallway::findings::Assessment;
 use hallway::kernels::Kernel;
 use hallway::profile::Handling;
@@ -37,21 +37,25 @@ fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Eval
 fn verification(of: &[(Workload, Ranking)]) -> Verification {
     let score = |(workload, ranking): &(Workload, Ranking)| {
         let cell = |ranked: &hallway::search::Ranked| {
-            let (low, high) = ranked.forecast.interval();
-            Cell {
+            let (low_ns, high_ns) = ranked.forecast.interval();
+            let scored = ScoredPlan {
                 plan: ranked.plan.name(),
                 side: ranked.plan.side(),
+                predicted_ns: ranked.makespan(),
+                low_ns,
+                high_ns,
+                measured_ns: ranked.makespan() * 2,
+                spread: Some(0.01),
+                passes: 90,
+                passes_beside: 9,
+                error: -0.5,
+            };
+            Cell {
+                scored,
                 kind: Handling::of(&ranked.plan.program),
-                predicted: ranked.makespan(),
-                low,
-                high,
                 textbook: ranked.makespan(),
                 one_by_one: ranked.makespan() * 2,
                 busiest: ranked.makespan(),
-                measured: ranked.makespan() * 2,
-                spread: Some(0.01),
-                passes: 90,
-                beside: 9,
             }
         };
         Score {

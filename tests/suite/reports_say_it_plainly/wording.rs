@@ -165,7 +165,8 @@ fn of_calibrations() {
 #[test]
 fn of_scores() {
     let right = score(vec![cell("cpu", 2_000, 2_010), cell("resident, pinned", 1_000, 1_010)]);
-    let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
+    let mut shared = cell("resident, pinned", 1_000, 1_010);
+    shared.scored.passes_beside = 20;
     let beside = score(vec![cell("cpu", 2_000, 2_010), shared]);
     let late = score(vec![cell("cpu", 4_000, 2_000)]);
     let mut page = Page::default();
