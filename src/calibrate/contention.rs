@@ -2,7 +2,7 @@
 
 use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::probe::{Counts, Probe};
-use super::sizes::{LARGEST, LEAST_KEPT, POOL, PROBING, Sizes};
+use super::sizes::{LEAST_KEPT, POOL, PROBING, Sizes};
 use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError, GpuResult};
 use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
@@ -172,9 +172,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         self.streams.iter().try_for_each(|stream| stream.synchronize())?;
         Ok(time)
     }
-}
 
-impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of `count` copies and of as many kernels that stream, started at once.
     pub fn beside_kernels(&mut self, way: Direction, bytes: Bytes, count: u64) -> Timed<[Span; 2]> {
         // Not the arrays that copies use.
@@ -215,11 +213,5 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         })?;
         self.streams[0].synchronize()?;
         Ok([self.marks[1].since(&self.marks[0])?, time])
-    }
-
-    fn copy_turn(&self, stream: &D::Stream, way: Direction, bytes: Bytes, index: u64) -> GpuResult {
-        debug_assert!(bytes <= LARGEST);
-        let ashore = self.pinned[way as usize].as_mut_ptr();
-        self.copy_at(stream, way, ashore, bytes, index)
     }
 }

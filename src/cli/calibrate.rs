@@ -99,8 +99,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         );
         Vec::new()
     });
-    let mut calibration =
-        Calibration::new(machine, (&device, &team), folder).with_first_uses(first_uses);
+    let mut calibration = Calibration::new(machine, (&device, &team), folder, first_uses);
     let growing = calibration.growing();
     let how = going_on(arguments, &growing);
     let interrupted =

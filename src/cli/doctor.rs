@@ -6,7 +6,7 @@ use crate::calibrate::HOST_MEMORY;
 use crate::gpu::{AnyDevice, CudaLibrary, Device, GpuError, Monitor};
 use crate::host;
 use crate::profile::Profile;
-use crate::report::{Diagnosis, Finding, GpuFound, date, json};
+use crate::report::{Diagnosis, Finding, GpuFound, State, date, json};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -46,9 +46,10 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
         Format::Json => json(&diagnosis),
     };
     deliver(&text, None)?;
+    let is_missing = |finding: &Finding| finding.state == State::Missing;
     Ok(match diagnosis.gpus.is_empty() {
         true => Outcome::NoGpu,
-        false if diagnosis.lacks_something() => Outcome::CheckFailed,
+        false if diagnosis.findings.iter().any(is_missing) => Outcome::CheckFailed,
         false => Outcome::Done,
     })
 }

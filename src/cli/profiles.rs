@@ -60,14 +60,6 @@ impl LoadedProfile {
         path.exists().then(|| self.saved_runs_at(workload, &path)).transpose()
     }
 
-    /// The plans to compare with runs. A plan that was found with the profile and
-    /// not run then is none of them.
-    pub fn candidates_with(&self, workload: &Workload, runs: &RunSet) -> Candidates {
-        let mut candidates = candidates_for(workload, &self.profile);
-        candidates.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
-        candidates
-    }
-
     /// The runs of a scenario in a file.
     pub fn saved_runs_at(&self, workload: &Workload, path: &Path) -> Result<RunSet, Failure> {
         if !path.exists() {

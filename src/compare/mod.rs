@@ -143,14 +143,8 @@ impl KindFigures {
     /// Each kind of which there are cells, and then all.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
-        let kinds = [
-            ("cpu", Some(Handling::Cpu)),
-            ("pageable", Some(Handling::Pageable)),
-            ("pinned", Some(Handling::Pinned)),
-            ("graph", Some(Handling::Graph)),
-            ("all", None),
-        ];
-        let of = |(name, kind): (&str, Option<Handling>)| {
+        let kinds = Handling::ALL.map(Some).into_iter().chain([None]);
+        let of = |kind: Option<Handling>| {
             let alike = cells.iter().filter(|cell| kind.is_none_or(|kind| cell.kind == kind));
             let alike: Vec<&Cell> = alike.copied().collect();
             let of = |baseline: fn(&Cell) -> Span| {
@@ -158,14 +152,14 @@ impl KindFigures {
                 median(&errors.collect::<Vec<f64>>()).map(rounded)
             };
             Some(Self {
-                kind: name.to_owned(),
+                kind: kind.map_or("all", Handling::name).to_owned(),
                 textbook: of(|cell| cell.textbook)?,
                 one_by_one: of(|cell| cell.one_by_one)?,
                 busiest: of(|cell| cell.busiest)?,
                 errors: ErrorFigures::of(alike)?,
             })
         };
-        kinds.into_iter().filter_map(of).collect()
+        kinds.filter_map(of).collect()
     }
 }
 

@@ -142,11 +142,6 @@ const FASTEST: usize = 10;
 const LABEL: usize = 17;
 
 impl Evaluation {
-    /// The report, as wide as it needs to be.
-    pub fn text(&self, rows: Rows) -> String {
-        self.text_within(rows, None)
-    }
-
     /// The report in lines of at most this many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
         let same = |one: &Assessment, next: &Assessment| one.scenario == next.scenario;

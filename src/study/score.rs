@@ -49,7 +49,7 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
     let score = Score { scenario: workload.name.clone(), cells, chosen, rerun: None };
     let again = |cell: &Cell| {
         let at = score.cells.iter().position(|one| std::ptr::eq(one, cell))?;
-        runs.rerun_of(identities[at]).map(Run::makespan)
+        runs.reruns.iter().find(|run| &run.identity == identities[at]).map(Run::makespan)
     };
     let both = [score.predicted_winner(), score.measured_winner()].map(|cell| again(cell?));
     let rerun =

@@ -9,7 +9,7 @@ use hallway::runs::RunSet;
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::{Draws, Tally};
-use hallway::study::{Job, Predicted, Runner, Traced, Which, digest, predict, score};
+use hallway::study::{Job, Predicted, Runner, Which, digest, predict, score};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -46,9 +46,9 @@ fn jobs<'p>(all: &'p [Predicted], most: Option<usize>, folder: &Path) -> Vec<Job
 fn runs(all: &[Predicted], reruns: usize) -> RunSet {
     let (team, folder) = (Team::new(1).expect("a team"), tempfile::tempdir().expect("a folder"));
     let (contents, order, rounds, effort) = (1, 1, 3, Effort::BRIEF);
-    let traced = Traced::Nothing;
+    let (team, traced) = (&team, None);
     let runner: Runner<'_> =
-        Runner { device: None, team: &team, contents, order, rounds, reruns, effort, traced };
+        Runner { device: None, team, contents, order, rounds, reruns, effort, traced };
     let mut jobs = jobs(all, None, folder.path());
     let mut sets = runner.run(&mut jobs, &mut |_| ControlFlow::Continue(())).expect("they run");
     let set = sets.pop().expect("one scenario");

@@ -115,7 +115,8 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
 #[test]
 fn notable_plans_are_the_fastest_and_the_best_of_each_kind() {
     let evaluation = evaluation(&scaling(), &predicted(&scaling()));
-    let (notable, all) = (evaluation.text(Rows::Notable), evaluation.text(Rows::All));
+    let (notable, all) =
+        (evaluation.text_within(Rows::Notable, None), evaluation.text_within(Rows::All, None));
     assert!(notable.lines().count() < all.lines().count());
     assert!(notable.contains("`--all` shows them"), "{notable}");
     for plan in &evaluation.scenarios[0].plans {

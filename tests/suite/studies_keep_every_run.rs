@@ -15,7 +15,7 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranked, candidates, candidates_for};
 use hallway::simulate::{Draws, Tally};
 use hallway::study::{
-    Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, predict, score,
+    Event, Job, Predicted, Runner, Shard, StudyError, Which, digest, draw, predict, score,
 };
 use hallway::timeline::Lane;
 use hallway::units::Span;
@@ -64,7 +64,7 @@ fn runner(team: &Team) -> Runner<'_> {
         rounds: ROUNDS,
         reruns: ROUNDS,
         effort: Effort::BRIEF,
-        traced: Traced::BestAnd(&[]),
+        traced: Some(&[]),
     }
 }
 

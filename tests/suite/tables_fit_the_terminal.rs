@@ -110,7 +110,7 @@ fn in_80_columns_all_that_decides_is_there() {
         }
         let joined = words(&text).join(" ");
         let assessment = &evaluation.scenarios[0];
-        let wide = evaluation.text(Rows::All);
+        let wide = evaluation.text_within(Rows::All, None);
         assert!(joined.contains(&words(said::answer(&wide)).join(" ")), "{text}");
         let table: Vec<&str> = text.lines().skip_while(|line| *line != header).skip(2).collect();
         for plan in &assessment.plans {
@@ -147,7 +147,8 @@ fn a_first_screen_ends_no_reason_in_the_middle() {
     for one in &*RANKED {
         let evaluation = evaluation([one]);
         let joined = |line: &str| words(line).join(" ");
-        let wide = evaluation.text(Rows::Screen) + &evaluation.text(Rows::All);
+        let wide =
+            evaluation.text_within(Rows::Screen, None) + &evaluation.text_within(Rows::All, None);
         let known: Vec<String> = wide.lines().map(joined).collect();
         for width in (50..=140).step_by(5) {
             let screen = evaluation.text_within(Rows::Screen, Some(width));
@@ -199,7 +200,7 @@ fn columns_go_in_the_stated_order() {
 #[test]
 fn without_a_width_nothing_is_left_out_or_folded() {
     let evaluation = evaluation(&*RANKED);
-    let text = evaluation.text(Rows::All);
+    let text = evaluation.text_within(Rows::All, None);
     for assessment in &evaluation.scenarios {
         let chosen = assessment.verdict.deciding().expect("plans were predicted");
         assert!(text.contains(&chosen.chosen.time_ns.to_string()));

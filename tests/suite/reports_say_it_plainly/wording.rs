@@ -109,13 +109,16 @@ fn of_what_is_not_known() {
     all.context_ns = Some(Span::from_millis(124));
     for in_new_process in [true, false] {
         all.context_in_new_process = in_new_process;
-        page.add(&format!("a context, in a new process: {in_new_process}"), &all.text(Rows::All));
+        page.add(
+            &format!("a context, in a new process: {in_new_process}"),
+            &all.text_within(Rows::All, None),
+        );
     }
     all.context_ns = None;
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
     all.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     all.ranges_held = Some(RangesHeld { share: in_range, tries: 120, of_trials: true });
-    page.add("no context, and ranges that trials have widened", &all.text(Rows::All));
+    page.add("no context, and ranges that trials have widened", &all.text_within(Rows::All, None));
     // Pinning what is new in every run is refused, and the machine has no twin.
     let mut profile = machine();
     profile.twins.clear();
