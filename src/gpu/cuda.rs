@@ -11,7 +11,7 @@ use super::monitor::Monitor;
 use super::own::OwnCode;
 use super::records::Recorder;
 use super::setup::ExtraContext;
-use super::stream::{Event, Stream};
+use super::stream::{Event, LEGACY_DEFAULT, Stream};
 use super::vendor::AnyDevice;
 use crate::kernels::{Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
 use crate::units::Bytes;
@@ -121,7 +121,7 @@ impl AnyDevice for Device {
     }
 
     fn legacy_default_stream(&self) -> Stream {
-        Stream::legacy_default(self)
+        Stream::of(self, LEGACY_DEFAULT)
     }
 
     fn blocking_stream(&self, priority: i32) -> GpuResult<Stream> {

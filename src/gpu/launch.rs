@@ -91,24 +91,13 @@ pub(super) enum Code {
 }
 
 impl Launch {
-    /// A launch of a function that is this kernel. It has one input and no workspace.
-    pub(super) fn of_function(
-        function: sys::CUfunction,
-        (kernel, arguments): (Kernel, Arguments),
-        (input, output): (u64, u64),
-        count: u64,
-    ) -> Self {
-        let work = Work::new(&[input], (output, 0), (count, count, 0), &arguments);
-        Self(Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work })
-    }
-
     /// Registers of a thread, and shared memory that the code declares, of a user's kernel.
     ///
     /// # Errors
     /// If the driver does not answer.
     pub fn takes(&self) -> Result<[u32; 2], GpuError> {
         match &self.0 {
-            Code::Own(own) => own.takes(),
+            Code::Own(own) => own.function.takes(),
             _ => Ok([0; 2]),
         }
     }

@@ -8,9 +8,9 @@ use crate::kernels::ProductType;
 use cudarc::driver::sys::CUstream;
 use libloading::Library;
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-const SUCCESS: c_int = 0;
+pub(super) const SUCCESS: c_int = 0;
 
 pub(super) fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
     if status == SUCCESS {
@@ -94,9 +94,12 @@ impl BlasApi {
     /// # Errors
     /// [`GpuError::NoLibrary`] if the library is not there.
     pub fn get() -> Result<&'static Self, GpuError> {
-        static FOUND: OnceLock<Option<BlasApi>> = OnceLock::new();
-        let found = FOUND.get_or_init(Self::load).as_ref();
-        found.ok_or(GpuError::NoLibrary { library: "cuBLAS", file: "libcublas", kernel: "matmul" })
+        static FOUND: LazyLock<Option<BlasApi>> = LazyLock::new(BlasApi::load);
+        FOUND.as_ref().ok_or(GpuError::NoLibrary {
+            library: "cuBLAS",
+            file: "libcublas",
+            kernel: "matmul",
+        })
     }
 
     fn load() -> Option<Self> {
@@ -262,9 +265,12 @@ impl FftApi {
     /// # Errors
     /// [`GpuError::NoLibrary`] if the library is not there.
     pub fn get() -> Result<&'static Self, GpuError> {
-        static FOUND: OnceLock<Option<FftApi>> = OnceLock::new();
-        let found = FOUND.get_or_init(Self::load).as_ref();
-        found.ok_or(GpuError::NoLibrary { library: "cuFFT", file: "libcufft", kernel: "fft" })
+        static FOUND: LazyLock<Option<FftApi>> = LazyLock::new(FftApi::load);
+        FOUND.as_ref().ok_or(GpuError::NoLibrary {
+            library: "cuFFT",
+            file: "libcufft",
+            kernel: "fft",
+        })
     }
 
     fn load() -> Option<Self> {

@@ -2,9 +2,9 @@
 
 use super::device::Device;
 use super::error::{GpuResult, check};
-use super::launch::Launch;
+use super::launch::{Code, Launch, Work};
 use super::module::Module;
-use crate::kernels::{Arguments, Kernel};
+use crate::kernels::{Arguments, Grid, Kernel};
 use cudarc::driver::sys;
 
 /// A second context on a device, besides its primary one. It is current on the calling
@@ -61,6 +61,7 @@ impl<'d> NewModule<'d> {
         count: u64,
     ) -> GpuResult<Launch> {
         let function = self.device.context().within(|| self.module.of(kernel))?;
-        Ok(Launch::of_function(function, (kernel, arguments), (input, output), count))
+        let work = Work::new(&[input], (output, 0), (count, count, 0), &arguments);
+        Ok(Launch(Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work }))
     }
 }

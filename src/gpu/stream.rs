@@ -21,16 +21,12 @@ pub struct Stream {
 
 /// The handle of the legacy default stream: `CU_STREAM_LEGACY` of cuda.h. It is a macro
 /// there, so the bindings lack it.
-const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
+pub(super) const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
 
 /// `CU_DEVICE_CPU` of cuda.h. It is a macro there, so the bindings lack it.
 const CPU: sys::CUdevice = -1;
 
 impl Stream {
-    pub(super) fn legacy_default(device: &Device) -> Self {
-        Self::of(device, LEGACY_DEFAULT)
-    }
-
     pub(super) fn new(
         device: &Device,
         flags: sys::CUstream_flags,
@@ -47,7 +43,7 @@ impl Stream {
         Ok(Self::of(device, stream))
     }
 
-    fn of(device: &Device, raw: sys::CUstream) -> Self {
+    pub(super) fn of(device: &Device, raw: sys::CUstream) -> Self {
         Self { context: device.context(), raw, libraries: RefCell::default() }
     }
 

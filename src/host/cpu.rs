@@ -2,7 +2,7 @@
 
 use crate::units::Bytes;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The CPU, as a calibration records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub fn describe() -> CpuDescription {
     CpuDescription {
         model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        numa_nodes: numa_nodes().unwrap_or(1),
+        numa_nodes: numa_nodes().count().max(1),
         memory: memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min(),
     }
 }
@@ -87,15 +87,13 @@ fn limit(group: &Path, [most, used]: [&str; 2]) -> Option<Limit> {
     Some(Limit { most: Bytes::new(most), left: Bytes::new(most.saturating_sub(used)) })
 }
 
-fn numa_nodes() -> Option<usize> {
-    let is_node =
-        |name: &str| name.strip_prefix("node").is_some_and(|id| id.parse::<u32>().is_ok());
-    let nodes = fs::read_dir("/sys/devices/system/node")
-        .ok()?
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_node))
-        .count();
-    (nodes > 0).then_some(nodes)
+/// The NUMA nodes that the system tells of, counted from 0, each with its folder.
+pub(super) fn numa_nodes() -> impl Iterator<Item = (usize, PathBuf)> {
+    let entries = fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+        Some((node, entry.path()))
+    })
 }
 
 /// The size of the largest cache of the first CPU.
