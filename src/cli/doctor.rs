@@ -169,7 +169,7 @@ fn locked() -> Finding {
 
 fn numa(gpus: &[GpuFound]) -> Finding {
     const WHAT: &str = "NUMA nodes";
-    let nodes = host::describe().numa_nodes;
+    let nodes = host::count_numa_nodes();
     let here = host::nodes_of_process();
     let listed = |nodes: &BTreeSet<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>();
     let may_run = format!("{nodes}; this process may run on {}", listed(&here).join(", "));
@@ -192,8 +192,8 @@ fn numa(gpus: &[GpuFound]) -> Finding {
 }
 
 fn threads() -> Finding {
-    let cpu = host::describe();
-    Finding::ok("CPU", format!("{}, {} threads for this process", cpu.model, cpu.threads))
+    let (model, threads) = (host::cpu_model(), host::hardware_threads());
+    Finding::ok("CPU", format!("{model}, {threads} threads for this process"))
 }
 
 fn governor() -> Finding {

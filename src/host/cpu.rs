@@ -4,31 +4,24 @@ use crate::units::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The CPU, as a calibration records it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CpuDescription {
-    /// The vendor's model name, or the architecture where the system tells none.
-    pub model: String,
-    /// How many hardware threads this process may use.
-    pub threads: usize,
-    pub numa_nodes: usize,
-    /// All memory that this process may use, where the system tells.
-    pub memory: Option<Bytes>,
+/// The vendor's name of the CPU, or the architecture where the system tells none.
+pub fn cpu_model() -> String {
+    fact("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// Describes this machine's CPU. Where the system does not tell, it assumes one thread
-/// and one NUMA node.
-pub fn describe() -> CpuDescription {
-    CpuDescription {
-        model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        numa_nodes: numa_nodes().count().max(1),
-        memory: memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min(),
-    }
+/// How many hardware threads this process may use: one where the system does not tell.
+pub fn hardware_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn model() -> Option<String> {
-    fact("/proc/cpuinfo", "model name")
+/// How many NUMA nodes there are: one where the system does not tell.
+pub fn count_numa_nodes() -> usize {
+    numa_nodes().count().max(1)
+}
+
+/// All memory that this process may use, where the system tells.
+pub fn usable_memory() -> Option<Bytes> {
+    memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min()
 }
 
 /// A line of `/proc/meminfo`, whose "kB" are kibibytes (`proc_meminfo(5)`).

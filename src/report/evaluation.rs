@@ -4,7 +4,7 @@
 //! the rest on request.
 
 use super::Origin;
-use super::gate::{Baseline, Gate, Limits};
+use super::gate::Gate;
 use super::plans_table::{full_table, short_table, table_of_parts};
 use super::said::{
     self, BREAK_EVEN, Line, WITH_THE_GPU, about_plans, about_sizes, answer, how_sure, limits, once,
@@ -92,13 +92,6 @@ impl Evaluation {
             scenarios,
             gate: None,
         }
-    }
-
-    /// Says how it stands to an earlier evaluation, which has a path.
-    #[must_use]
-    pub fn against(mut self, baseline: (&str, &Baseline), limits: Limits) -> Self {
-        self.gate = Some(Gate::new((&self.profile, &self.scenarios), baseline, limits));
-        self
     }
 
     /// What ranges did where they were tried.

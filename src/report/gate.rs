@@ -182,7 +182,7 @@ impl Baseline {
 
 impl Gate {
     /// Holds an evaluation against an earlier one, which has a path.
-    pub(super) fn new(
+    pub fn new(
         (profile, now): (&Origin, &[Assessment]),
         (path, baseline): (&str, &Baseline),
         limits: Limits,

@@ -22,9 +22,9 @@ const WIDTHS: [usize; 4] = [60, 80, 100, 140];
 fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Evaluation {
     let assess = |(workload, ranking): &(Workload, Ranking)| {
         let sizes = break_even(workload, &PROFILE);
-        Assessment::new(workload, workload.runs, ranking, sizes).without_trials_of(
-            workload.tasks.iter().take(1).filter_map(|task| Some(task.kernel.library()?.0)),
-        )
+        let untried = workload.tasks.iter().take(1).filter_map(|task| task.kernel.library());
+        let untried = Some(untried.map(|(kernel, _)| kernel.to_string()).collect());
+        Assessment { untried, ..Assessment::new(workload, workload.runs, ranking, sizes) }
     };
     let origin = Origin::new("calibration/h200/profile.toml", &PROFILE);
     let scenarios = of.into_iter().map(assess).collect();

@@ -101,9 +101,9 @@ fn of_what_is_not_known() {
     let missing = Assessment::new(&scaling(), 1, &missing, None);
     assert_eq!((missing.unknown.len(), missing.verdict.run_answer), (7, Answer::Gpu));
     page.add("seven plans were not predicted", &said::text(&missing, &machine()));
-    let kernels = [Kernel::Matmul, Kernel::Fft].into_iter();
+    let kernels = [Kernel::Matmul, Kernel::Fft].map(|kernel| kernel.to_string());
     let untried = Assessment::new(&scaling(), 1, &ranking(Some(SLOW), Some(FAST)), None);
-    let untried = untried.without_trials_of(kernels);
+    let untried = Assessment { untried: Some(kernels.to_vec()), ..untried };
     page.add("kernels that no trial had", &said::text(&untried, &machine()));
     let mut all = said::evaluation(untried, &machine());
     all.context_ns = Some(Span::from_millis(124));
