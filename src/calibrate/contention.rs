@@ -13,10 +13,10 @@ use crate::units::{Bytes, Span};
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let refetched = |(streams, kernels)| {
-        let what = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
+        let what = Quantity::Refetched { bytes: REFETCHED, streams, kernels };
         Probe::new(what, Counts::Both(2, 18))
     };
-    let mut probes: Vec<Probe> = REFETCHED.cases().map(refetched).collect();
+    let mut probes: Vec<Probe> = waiting_kernels().map(refetched).collect();
     probes.extend(sizes.both_ways().map(|(bytes, footprint)| both_ways(bytes, footprint)));
     for direction in Direction::BOTH {
         let powers: &[u32] = sizes.either(&[12, 15, 17, 18, 19, 20], &[15, 18, 20]);

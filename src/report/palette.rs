@@ -21,8 +21,8 @@ const CPU: Colour = Colour(0x1f, 0x78, 0xb4);
 const GPU: Colour = Colour(0xd9, 0x5f, 0x02);
 const BOTH: Colour = Colour(0x1b, 0x9e, 0x77);
 /// Copies to the device, to the host, and from GPU to GPU.
-pub(super) const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
-pub(super) const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
+const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
+const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
 const P2P: Colour = Colour(0x7d, 0x74, 0x68);
 
 /// Families of plans, where a chart tells plans of one side apart: each has a shade near its side's

@@ -106,8 +106,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
             return Err(Failure::refused(what, "give each machine one price"));
         }
         if !found.iter().any(|one| is_it(machine, one)) {
-            let names =
-                places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let names = crate::files::in_backquotes(places.keys());
             return Err(Failure::refused(
                 format!("--price: no machine is named `{machine}`; the machines are {names}"),
                 "name a machine by its profile's folder or by its GPU",
