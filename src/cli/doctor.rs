@@ -3,7 +3,7 @@
 use super::profiles::{CALIBRATIONS, deliver, newest};
 use super::{Failure, Format, Outcome};
 use crate::calibrate::HOST_MEMORY;
-use crate::gpu::{AnyDevice, CudaLibrary, Device, GpuError, Monitor};
+use crate::gpu::{AnyDevice, CudaLibrary, Device, GpuResult, Monitor};
 use crate::host;
 use crate::profile::Profile;
 use crate::report::{Diagnosis, Finding, GpuFound, State, date, json};
@@ -91,7 +91,7 @@ fn library(library: CudaLibrary) -> Finding {
     }
 }
 
-fn gpus() -> Result<Vec<GpuFound>, GpuError> {
+fn gpus() -> GpuResult<Vec<GpuFound>> {
     let first = Device::open(0)?;
     let describe = |index: usize| {
         let device = first.nth(index)?;

@@ -68,6 +68,34 @@ pub struct RangesTried {
     pub in_range: f64,
 }
 
+/// How much of an evaluation to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// One screen for each scenario: the answer, the plans that matter and the main reasons.
+    Screen,
+    /// All that is known, with the fastest plans and the best of every family and kind of memory.
+    Notable,
+    /// All that is known, with every plan.
+    All,
+}
+
+/// Lines of a terminal, and how many of them a first screen leaves for the prompt.
+const SCREEN: usize = 24;
+const PROMPT: usize = 1;
+/// Plans in the table of a first screen: the most, those that come before all reasons but two,
+/// those that come before all but the first, and those that are shown even if there is no room for
+/// a reason.
+const MOST_ROWS: usize = 8;
+const SOME_ROWS: usize = 5;
+const FEW_ROWS: usize = 3;
+const FEWEST_ROWS: usize = 2;
+/// Lines of reasons on a first screen.
+const MOST_REASONS: usize = 6;
+/// How many of the fastest plans are notable.
+const FASTEST: usize = 10;
+/// Columns that a label takes, with the gap behind it.
+const LABEL: usize = 17;
+
 impl Evaluation {
     /// Puts together what was found about scenarios.
     pub fn new(
@@ -104,37 +132,7 @@ impl Evaluation {
         let nothing = self.scenarios.iter().filter(|one| one.plans.is_empty());
         nothing.map(|one| one.scenario.as_str())
     }
-}
 
-/// How much of an evaluation to show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rows {
-    /// One screen for each scenario: the answer, the plans that matter and the main reasons.
-    Screen,
-    /// All that is known, with the fastest plans and the best of every family and kind of memory.
-    Notable,
-    /// All that is known, with every plan.
-    All,
-}
-
-/// Lines of a terminal, and how many of them a first screen leaves for the prompt.
-const SCREEN: usize = 24;
-const PROMPT: usize = 1;
-/// Plans in the table of a first screen: the most, those that come before all reasons but two,
-/// those that come before all but the first, and those that are shown even if there is no room for
-/// a reason.
-const MOST_ROWS: usize = 8;
-const SOME_ROWS: usize = 5;
-const FEW_ROWS: usize = 3;
-const FEWEST_ROWS: usize = 2;
-/// Lines of reasons on a first screen.
-const MOST_REASONS: usize = 6;
-/// How many of the fastest plans are notable.
-const FASTEST: usize = 10;
-/// Columns that a label takes, with the gap behind it.
-const LABEL: usize = 17;
-
-impl Evaluation {
     /// The report in lines of at most this many columns, if a number is given.
     pub fn text_within(&self, rows: Rows, width: Option<usize>) -> String {
         let same = |one: &Assessment, next: &Assessment| one.scenario == next.scenario;

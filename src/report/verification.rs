@@ -73,25 +73,6 @@ pub struct Check {
     pub what: String,
 }
 
-impl Verification {
-    pub fn new(profile: Origin, scores: &[Score]) -> Self {
-        let cells = || scores.iter().flat_map(|score| &score.cells);
-        let overall = ErrorFigures::of(cells());
-        let kinds = KindFigures::of(cells());
-        let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
-        let checks = checks(&scenarios, overall.as_ref());
-        Self { profile, predictions: None, scenarios, overall, kinds, checks }
-    }
-
-    pub fn passed(&self) -> bool {
-        self.checks.iter().all(|check| check.passed)
-    }
-
-    fn plans(&self) -> impl Iterator<Item = &ScoredPlan> {
-        self.scenarios.iter().flat_map(|scenario| &scenario.plans)
-    }
-}
-
 fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<Check> {
     let missing = scenarios.iter().filter(|one| one.plans.is_empty());
     let missing = missing.map(|ScoredScenario { scenario, .. }| Check {
@@ -193,74 +174,6 @@ struct Summary<'a> {
     scenario: Option<&'a ScoredScenario>,
 }
 
-impl Verification {
-    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
-    /// many columns, if a number is given.
-    pub fn text_within(&self, width: Option<usize>) -> String {
-        let mut text = format!("{}\n", self.profile);
-        for scenario in &self.scenarios {
-            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
-            text.push_str(&cells(&scenario.plans, width));
-        }
-        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
-        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
-        folded(&text, width)
-    }
-
-    /// How many passes do not count; empty if all do.
-    fn passes_beside(&self) -> String {
-        let beside: usize = self.plans().map(|plan| plan.passes_beside).sum();
-        let all = beside + self.plans().map(|plan| plan.passes).sum::<usize>();
-        if beside == 0 {
-            return String::new();
-        }
-        let share = percent(beside as f64 / all as f64);
-        format!(
-            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
-             used the core of the calling thread.\n"
-        )
-    }
-
-    /// How far off the CPU's plans are. They are few, but each decides a verdict.
-    fn on_cpu(&self, bullet: &str) -> String {
-        let plans = self.plans().filter(|plan| plan.side == Side::Cpu);
-        let mut errors: Vec<f64> = plans.map(|plan| plan.error).collect();
-        errors.sort_unstable_by(f64::total_cmp);
-        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
-        let middle = fine_percent(median(&sizes).unwrap_or_default());
-        match errors.into_iter().map(signed_percent).collect::<Vec<_>>().as_slice() {
-            [] => String::new(),
-            [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
-            [low, .., high] => {
-                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
-            }
-        }
-    }
-
-    /// The summary and the checks in Markdown.
-    pub fn markdown(&self) -> String {
-        let summary = summary(&self.summaries()).markdown();
-        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
-    }
-
-    fn check_lines(&self, bullet: &str) -> String {
-        let line = |Check { passed, what }: &Check| {
-            format!("{bullet}{}  {what}\n", if *passed { "pass" } else { "FAIL" })
-        };
-        self.checks.iter().map(line).collect()
-    }
-
-    fn summaries(&self) -> Vec<Summary<'_>> {
-        let all = Summary { name: "all", errors: self.overall.as_ref(), scenario: None };
-        let rows = self.scenarios.iter().map(|one| Summary {
-            name: &one.scenario,
-            errors: one.errors.as_ref(),
-            scenario: Some(one),
-        });
-        rows.chain((self.scenarios.len() > 1).then_some(all)).collect()
-    }
-}
-
 /// In the order in which a narrow terminal loses them: how many plans there are, how many lie in
 /// range, the worst error; then, with names folded, both winners.
 fn summary<'a>(rows: &'a [Summary<'a>]) -> Table<'a, Summary<'a>> {
@@ -336,6 +249,89 @@ const BASELINES: &str = "The last columns show median errors of simpler predicti
                          resource alone.\n";
 
 impl Verification {
+    pub fn new(profile: Origin, scores: &[Score]) -> Self {
+        let cells = || scores.iter().flat_map(|score| &score.cells);
+        let overall = ErrorFigures::of(cells());
+        let kinds = KindFigures::of(cells());
+        let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
+        let checks = checks(&scenarios, overall.as_ref());
+        Self { profile, predictions: None, scenarios, overall, kinds, checks }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.passed)
+    }
+
+    fn plans(&self) -> impl Iterator<Item = &ScoredPlan> {
+        self.scenarios.iter().flat_map(|scenario| &scenario.plans)
+    }
+
+    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
+    /// many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = format!("{}\n", self.profile);
+        for scenario in &self.scenarios {
+            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
+            text.push_str(&cells(&scenario.plans, width));
+        }
+        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
+        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
+        folded(&text, width)
+    }
+
+    /// How many passes do not count; empty if all do.
+    fn passes_beside(&self) -> String {
+        let beside: usize = self.plans().map(|plan| plan.passes_beside).sum();
+        let all = beside + self.plans().map(|plan| plan.passes).sum::<usize>();
+        if beside == 0 {
+            return String::new();
+        }
+        let share = percent(beside as f64 / all as f64);
+        format!(
+            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
+             used the core of the calling thread.\n"
+        )
+    }
+
+    /// How far off the CPU's plans are. They are few, but each decides a verdict.
+    fn on_cpu(&self, bullet: &str) -> String {
+        let plans = self.plans().filter(|plan| plan.side == Side::Cpu);
+        let mut errors: Vec<f64> = plans.map(|plan| plan.error).collect();
+        errors.sort_unstable_by(f64::total_cmp);
+        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        let middle = fine_percent(median(&sizes).unwrap_or_default());
+        match errors.into_iter().map(signed_percent).collect::<Vec<_>>().as_slice() {
+            [] => String::new(),
+            [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
+            [low, .., high] => {
+                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
+            }
+        }
+    }
+
+    /// The summary and the checks in Markdown.
+    pub fn markdown(&self) -> String {
+        let summary = summary(&self.summaries()).markdown();
+        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
+    }
+
+    fn check_lines(&self, bullet: &str) -> String {
+        let line = |Check { passed, what }: &Check| {
+            format!("{bullet}{}  {what}\n", if *passed { "pass" } else { "FAIL" })
+        };
+        self.checks.iter().map(line).collect()
+    }
+
+    fn summaries(&self) -> Vec<Summary<'_>> {
+        let all = Summary { name: "all", errors: self.overall.as_ref(), scenario: None };
+        let rows = self.scenarios.iter().map(|one| Summary {
+            name: &one.scenario,
+            errors: one.errors.as_ref(),
+            scenario: Some(one),
+        });
+        rows.chain((self.scenarios.len() > 1).then_some(all)).collect()
+    }
+
     /// Errors by kind of plan, beside the median errors of three baselines, and what the choices of
     /// plans would have cost.
     pub fn text_by_kind(&self, width: Option<usize>) -> String {

@@ -218,11 +218,6 @@ impl Workload {
         self.programs.contains(program)
     }
 
-    /// Whether a task runs a kernel of the user's own.
-    pub fn has_own_kernels(&self) -> bool {
-        self.tasks.iter().any(|task| task.kernel.own_work().is_some())
-    }
-
     /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.
     /// They are taken to fill the GPU, so that nothing runs beside them.
     pub fn kernels_without_grid(&self) -> BTreeSet<&str> {

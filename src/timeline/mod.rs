@@ -94,14 +94,6 @@ impl Timeline {
     pub fn busy(&self, lane: Lane) -> Span {
         busy(self.lane(lane).map(|activity| (activity.start, activity.end)))
     }
-
-    /// Busy time of the lane as a share of the makespan, 0 to 1.
-    pub fn utilisation(&self, lane: Lane) -> f64 {
-        if self.makespan == Span::ZERO {
-            return 0.0;
-        }
-        self.busy(lane).nanos_f64() / self.makespan.nanos_f64()
-    }
 }
 
 /// Time that at least one of some stretches of time covers, each given by its start and end.
