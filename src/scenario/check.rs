@@ -322,7 +322,8 @@ fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     });
     let programs = raw.programs.iter().zip(&workload.programs);
     // The stated time of the CPU in a pass.
-    let worked = |program: &Program| program.body.iter().filter_map(Call::stated_time).sum();
+    let worked =
+        |program: &Program| program.body.iter().filter_map(Call::stated_time).sum::<Span>();
     let programs = programs.map(|(raw, program)| (raw.name.span(), worked(program)));
     let Some((place, time)) = tasks.chain(programs).max_by_key(|(_, time)| *time) else {
         return Ok(());

@@ -143,8 +143,8 @@ impl TimeColumns {
 
 /// The times of each call of a pass, in the order of [`HEADS`]: when the host enters it and when it
 /// returns, unknown of a call that a graph makes; when the device starts on it, if it has anything
-/// to do; and when the work is done, of the device or else of the host, unless the call only marks a
-/// place in a stream.
+/// to do; and when the work is done, of the device or else of the host, unless the call only marks
+/// a place in a stream.
 fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 4]> {
     let mut times = vec![[None; 4]; program.body.len()];
     for Activity { lane, call, start, end, .. } in &timeline.activities {
