@@ -8,6 +8,7 @@ use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
     Load, Quantity, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side, WRITTEN_THROUGH, is_of_rate,
+    waiting_kernels,
 };
 use crate::units::{Bytes, Span};
 

@@ -11,7 +11,7 @@ use crate::profile::{
 };
 use crate::samples::{
     Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
-    WRITTEN_KEPT, WRITTEN_THROUGH,
+    WRITTEN_KEPT, WRITTEN_THROUGH, waiting_kernels,
 };
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};

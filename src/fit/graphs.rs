@@ -19,8 +19,8 @@ pub(super) fn graph_costs(
     let chain = Quantity::GraphChain { links: vec![OperationKind::Kernel] };
     let kernel_gap = estimator.estimate_of(&chain);
     let start = |link| {
-        let service = |size| round_trips::first_of_trip((copies, kernels), (link, size));
-        let by_parts = round_trips::start(estimator, (link, true), service, calls.synchronize);
+        let service_of = |size| round_trips::first_of_trip((copies, kernels), (link, size));
+        let by_parts = round_trips::start(estimator, (link, true), service_of, calls.synchronize);
         by_parts.or_else(|| {
             let trip = estimator.estimate_of(&Quantity::Node { after: None, of: link })?;
             let launch = launch.as_ref()?;

@@ -8,6 +8,7 @@ use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
+    waiting_kernels,
 };
 use hallway::units::{Bytes, Span};
 
