@@ -6,6 +6,9 @@ mod repeats;
 mod times;
 mod words;
 
+pub use hold_ups::{HeldUpBy, HoldUp, hold_ups};
+pub use times::call_times;
+
 use super::table::{Column, Table};
 use super::words::{BULLET, folded, if_known, often, plural, predicted};
 use crate::program::spelled::Names;

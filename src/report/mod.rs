@@ -36,7 +36,7 @@ pub use calibration::calibration;
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use evaluation::{Evaluation, RangesTried, Rows};
-pub use explain::{Calls, Timed, explain, prediction};
+pub use explain::{Calls, HeldUpBy, HoldUp, Timed, call_times, explain, hold_ups, prediction};
 pub use gate::{Baseline, Compared, Gate, Limits};
 pub use html::{Review, Subject, review};
 pub use library::library;

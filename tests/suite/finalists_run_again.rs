@@ -65,7 +65,7 @@ fn the_plan_to_choose_runs_again_beside_the_fastest() {
     assert_eq!(set.reruns.len(), 2, "{set:?}");
     let of = |set: &RunSet| score(&all[0].workload, &all[0].ranking, set);
     let scored = of(&set);
-    assert_eq!(scored.predicted_winner().expect("one").plan, "3");
+    assert_eq!(scored.predicted_winner().expect("one").scored.plan, "3");
     let [chosen, fastest] = scored.rerun.expect("they ran again");
     let by_reruns = chosen.nanos_f64() / fastest.nanos_f64() - 1.0;
     assert_eq!(scored.regret(), Some(by_reruns));

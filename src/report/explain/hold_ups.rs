@@ -6,7 +6,7 @@ use crate::units::{Instant, Span};
 use std::cmp::Reverse;
 
 /// Something that held a stream up.
-pub(super) struct HoldUp {
+pub struct HoldUp {
     pub by: HeldUpBy,
     /// For how long, in all.
     pub total: Span,
@@ -21,7 +21,7 @@ pub(super) struct HoldUp {
 
 /// What can hold a stream up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum HeldUpBy {
+pub enum HeldUpBy {
     /// The host had not issued the operation yet.
     Host,
     /// An operation of another stream had to end: an event says so.
@@ -34,11 +34,7 @@ pub(super) enum HeldUpBy {
 
 /// What held up the operations of a stream, which are in order: the longest first. The time behind
 /// the last operation is left out.
-pub(super) fn hold_ups(
-    program: &Program,
-    timeline: &Timeline,
-    operations: &[&Activity],
-) -> Vec<HoldUp> {
+pub fn hold_ups(program: &Program, timeline: &Timeline, operations: &[&Activity]) -> Vec<HoldUp> {
     let mut held_up: Vec<HoldUp> = Vec::new();
     let mut reached = Instant::START;
     for operation in operations {

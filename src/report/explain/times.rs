@@ -145,7 +145,7 @@ impl TimeColumns {
 /// returns, unknown of a call that a graph makes; when the device starts on it, if it has anything
 /// to do; and when the work is done, of the device or else of the host, unless the call only marks
 /// a place in a stream.
-fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 4]> {
+pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 4]> {
     let mut times = vec![[None; 4]; program.body.len()];
     for Activity { lane, call, start, end, .. } in &timeline.activities {
         let Some([begins, returns, starts, done]) = times.get_mut(*call) else { continue };
