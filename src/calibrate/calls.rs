@@ -154,14 +154,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// beside one from it. The order rotates from sample to sample.
     pub fn launches_beside(&mut self, count: u64) -> Timed<[Span; 3]> {
         let piece = self.piece(false)?;
-        let [to_device, to_host] = self.pinned.each_mut().map(|memory| memory.as_mut_ptr());
         let (stream, copying) = (&self.streams[0], &self.streams[1]);
-        let [ins, outs] = Direction::BOTH;
-        let copies = [None, Some((ins, to_device)), Some((outs, to_host))];
+        let copies = [None, Some(Direction::HostToDevice), Some(Direction::DeviceToHost)];
         let mut times = [Span::ZERO; 3];
         for at in (0..3).map(|place| (place + self.turn as usize) % 3) {
-            if let Some((way, ashore)) = copies[at] {
-                self.copy_at(copying, way, ashore, BESIDE, self.turn)?;
+            if let Some(way) = copies[at] {
+                self.copy_turn(copying, way, BESIDE, self.turn)?;
             }
             wait_a_while::<D>();
             let launch = |_| self.issue(stream, OperationKind::Kernel, &piece);
@@ -245,25 +243,23 @@ impl<'r, D: AnyDevice> MeasurementContext<'r, D> {
     /// The calls of a pipeline that has a stream for each engine.
     fn across_streams(&self, piece: &Piece<D>, at: u64, make: &mut Make<'_>) -> GpuResult {
         let [ins, kernels, outs] = [&self.streams[0], &self.streams[1], &self.streams[2]];
-        let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
         let events = &self.ordering[2 * at as usize..];
-        let copy = |stream, way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
-        make(TimedCall::CopyIn, &|| copy(ins, Direction::HostToDevice, to_device))?;
+        let copy = |stream, way| self.copy_turn(stream, way, piece.bytes, at);
+        make(TimedCall::CopyIn, &|| copy(ins, Direction::HostToDevice))?;
         make(TimedCall::Record, &|| ins.record(&events[0]))?;
         make(TimedCall::Wait, &|| kernels.wait(&events[0]))?;
         make(TimedCall::Launch, &|| self.issue(kernels, OperationKind::Kernel, piece))?;
         kernels.record(&events[1])?;
         outs.wait(&events[1])?;
-        make(TimedCall::CopyOut, &|| copy(outs, Direction::DeviceToHost, to_host))
+        make(TimedCall::CopyOut, &|| copy(outs, Direction::DeviceToHost))
     }
 
     /// The calls of a pipeline over three streams in which each piece stays in one stream.
     fn in_one_stream(&self, piece: &Piece<D>, at: u64, make: &mut Make<'_>) -> GpuResult {
         let stream = &self.streams[at as usize % 3];
-        let [to_device, to_host] = self.pinned.each_ref().map(AnyMemory::as_mut_ptr);
-        let copy = |way, ashore| self.copy_at(stream, way, ashore, piece.bytes, at);
-        make(TimedCall::CopyIn, &|| copy(Direction::HostToDevice, to_device))?;
+        let copy = |way| self.copy_turn(stream, way, piece.bytes, at);
+        make(TimedCall::CopyIn, &|| copy(Direction::HostToDevice))?;
         make(TimedCall::Launch, &|| self.issue(stream, OperationKind::Kernel, piece))?;
-        make(TimedCall::CopyOut, &|| copy(Direction::DeviceToHost, to_host))
+        make(TimedCall::CopyOut, &|| copy(Direction::DeviceToHost))
     }
 }

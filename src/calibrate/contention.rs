@@ -2,21 +2,22 @@
 
 use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::probe::{Counts, Probe};
-use super::sizes::{LARGEST, LEAST_KEPT, POOL, PROBING, Sizes};
+use super::sizes::{LEAST_KEPT, POOL, PROBING, Sizes};
 use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError, GpuResult};
 use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
     Load, Quantity, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side, WRITTEN_THROUGH, is_of_rate,
+    waiting_kernels,
 };
 use crate::units::{Bytes, Span};
 
 pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     let refetched = |(streams, kernels)| {
-        let what = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
+        let what = Quantity::Refetched { bytes: REFETCHED, streams, kernels };
         Probe::new(what, Counts::Both(2, 18))
     };
-    let mut probes: Vec<Probe> = REFETCHED.cases().map(refetched).collect();
+    let mut probes: Vec<Probe> = waiting_kernels().map(refetched).collect();
     probes.extend(sizes.both_ways().map(|(bytes, footprint)| both_ways(bytes, footprint)));
     for direction in Direction::BOTH {
         let powers: &[u32] = sizes.either(&[12, 15, 17, 18, 19, 20], &[15, 18, 20]);
@@ -172,9 +173,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         self.streams.iter().try_for_each(|stream| stream.synchronize())?;
         Ok(time)
     }
-}
 
-impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Times of `count` copies and of as many kernels that stream, started at once.
     pub fn beside_kernels(&mut self, way: Direction, bytes: Bytes, count: u64) -> Timed<[Span; 2]> {
         // Not the arrays that copies use.
@@ -215,11 +214,5 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         })?;
         self.streams[0].synchronize()?;
         Ok([self.marks[1].since(&self.marks[0])?, time])
-    }
-
-    fn copy_turn(&self, stream: &D::Stream, way: Direction, bytes: Bytes, index: u64) -> GpuResult {
-        debug_assert!(bytes <= LARGEST);
-        let ashore = self.pinned[way as usize].as_mut_ptr();
-        self.copy_at(stream, way, ashore, bytes, index)
     }
 }

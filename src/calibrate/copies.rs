@@ -100,6 +100,17 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         self.rejoin(streams)
     }
 
+    /// Issues a copy between window `index` of the direction's pinned memory and its array.
+    pub fn copy_turn(
+        &self,
+        stream: &D::Stream,
+        way: Direction,
+        bytes: Bytes,
+        index: u64,
+    ) -> GpuResult {
+        self.copy_at(stream, way, self.pinned[way as usize].as_mut_ptr(), bytes, index)
+    }
+
     /// Issues a copy between window `index` of host memory from `ashore` on and the
     /// direction's array.
     pub fn copy_at(

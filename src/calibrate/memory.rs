@@ -94,12 +94,10 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
                 };
                 return Ok(both::<D, _>(touch, || Ok(PageMemory::new(bytes)?))?.to_vec());
             }
-            MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam => {
-                self.use_combined(bytes, Access::Read, work == MemoryWork::CombinedReadTeam)?
-            }
-            MemoryWork::CombinedWrite | MemoryWork::CombinedWriteTeam => {
-                self.use_combined(bytes, Access::Write, work == MemoryWork::CombinedWriteTeam)?
-            }
+            MemoryWork::CombinedRead
+            | MemoryWork::CombinedReadTeam
+            | MemoryWork::CombinedWrite
+            | MemoryWork::CombinedWriteTeam => self.use_combined(work, bytes)?,
             MemoryWork::FirstTouch | MemoryWork::FirstTouchTeam => {
                 let team = (work == MemoryWork::FirstTouchTeam).then_some(self.team);
                 touch::<D>(PageMemory::new(bytes)?.as_mut_slice(), team)
@@ -170,17 +168,20 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     }
 
     /// Time to sum a part of the write-combined memory, or to fill it from ordinary memory.
-    fn use_combined(&mut self, bytes: Bytes, access: Access, team: bool) -> Calibrated<Span> {
+    fn use_combined(&mut self, work: MemoryWork, bytes: Bytes) -> Calibrated<Span> {
+        let is_read = matches!(work, MemoryWork::CombinedRead | MemoryWork::CombinedReadTeam);
+        let is_by_one = matches!(work, MemoryWork::CombinedRead | MemoryWork::CombinedWrite);
         let offset = self.window(COMBINED, bytes, self.turn);
         let start = self.combined()?.as_mut_ptr();
         let count = bytes.as_usize() / 4;
         // SAFETY: the window lies within the memory, and no copy uses that now.
         let combined = unsafe { std::slice::from_raw_parts_mut(start.add(offset), count) };
-        let team = if team { self.team } else { &self.one_thread };
+        let team = if is_by_one { &self.one_thread } else { self.team };
         let [from, .., out] = &mut self.pools;
-        let (kernel, input, output) = match access {
-            Access::Read => (Kernel::Sum, &*combined, &mut out.as_mut_slice()[..1]),
-            Access::Write => (Kernel::Scale, &from.as_slice()[..count], combined),
+        let (kernel, input, output) = if is_read {
+            (Kernel::Sum, &*combined, &mut out.as_mut_slice()[..1])
+        } else {
+            (Kernel::Scale, &from.as_slice()[..count], combined)
         };
         let arguments = Variant { kernel, extent: 0 }.arguments();
         clocked::<D, _, _>(|| {
@@ -207,13 +208,6 @@ fn touch<D: AnyDevice>(values: &mut [f32], team: Option<&Team>) -> Span {
         Ok::<_, std::convert::Infallible>(())
     });
     time.unwrap_or_else(|never| match never {})
-}
-
-/// How the CPU uses memory.
-#[derive(Debug, Clone, Copy)]
-enum Access {
-    Read,
-    Write,
 }
 
 /// Times of taking something and of giving it back. `before` comes before either: before it is

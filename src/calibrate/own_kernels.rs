@@ -3,7 +3,6 @@
 //! A kernel of somebody else may fault or never end, so this runs in a process of its own: whoever
 //! starts it watches the clock.
 
-use super::context::Timed;
 use super::error::Calibrated;
 use crate::gpu::{
     AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, Device, DeviceMemory, Event, GpuResult,
@@ -94,7 +93,9 @@ pub(super) fn rows_of_launches(
         stream.prepare(launch)?;
         // The first launch loads code; a fault shows here.
         for _ in 0..2 {
-            lasts = row(stream, &marks, launch, 1)?;
+            row(stream, &marks, launch, 1)?;
+            stream.synchronize()?;
+            lasts = marks[1].since(&marks[0])?;
         }
     }
     let fit_in = ROW.nanos() / lasts.nanos().max(1);
@@ -108,7 +109,7 @@ pub(super) fn rows_of_launches(
         let stream = &streams[sample % STREAMS];
         for (times, count) in times.iter_mut().zip(counts) {
             blocker.hold(stream)?;
-            let issued = row_behind(stream, &marks, launch, count);
+            let issued = row(stream, &marks, launch, count);
             blocker.end(&[stream])?;
             issued?;
             times.push(marks[1].since(&marks[0])?);
@@ -119,14 +120,8 @@ pub(super) fn rows_of_launches(
     Ok(times.into_iter().zip(counts).map(measurement).collect())
 }
 
-/// The time of a row of launches that nothing holds back.
-fn row(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> Timed {
-    row_behind(stream, marks, launch, count)?;
-    stream.synchronize()?;
-    marks[1].since(&marks[0])
-}
-
-fn row_behind(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> GpuResult {
+/// Issues a row of launches between two marks.
+fn row(stream: &Stream, marks: &[Event; 2], launch: &Launch, count: u64) -> GpuResult {
     stream.record(&marks[0])?;
     // SAFETY: the arrays are as large as the job says, and outlive the launches, which are waited
     // for. What a user's kernel does beyond them ends this process.

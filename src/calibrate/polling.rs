@@ -3,7 +3,7 @@
 use super::context::{MeasurementContext, Timed};
 use super::probe::{Counts, Probe};
 use super::sizes::MOST_STREAMS;
-use crate::gpu::{AnyDevice, AnyMemory, AnyStream};
+use crate::gpu::{AnyDevice, AnyStream};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{MEANWHILE, Quantity};
 use crate::units::Bytes;
@@ -37,9 +37,8 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             context.streams[0].record(start)?;
             for direction in Direction::BOTH.into_iter().filter(|&way| copies[way as usize]) {
                 let stream = &context.streams[context.streams.len() - 1 - direction as usize];
-                let ashore = context.pinned[direction as usize].as_mut_ptr();
                 stream.wait(start)?;
-                context.copy_at(stream, direction, ashore, LONG_COPIES, 0)?;
+                context.copy_turn(stream, direction, LONG_COPIES, 0)?;
             }
             (0..count).try_for_each(|_| {
                 context.issue(&context.streams[0], OperationKind::Kernel, &piece)

@@ -2,7 +2,7 @@
 
 use super::error::{CalibrateError, Calibrated};
 use crate::gpu::{AnyDevice, Device, Monitor};
-use crate::host::{Team, page_policy};
+use crate::host::{Team, count_numa_nodes, cpu_model, page_policy, usable_memory};
 use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 
@@ -32,7 +32,6 @@ pub fn provenance(
         Some(monitor) => monitor.version().unwrap_or_else(|| "does not say".to_owned()),
         None => "not found: clocks and throttling were not monitored".to_owned(),
     };
-    let cpu = crate::host::describe();
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Provenance {
         gpu: gpu.name,
@@ -42,7 +41,7 @@ pub fn provenance(
         host_pages: Some(page_policy()),
         multiprocessor: gpu.multiprocessor,
         device_memory_bytes: gpu.memory,
-        host_memory_bytes: cpu.memory,
+        host_memory_bytes: usable_memory(),
         copy_engines: gpu.copy_engines,
         link: gpu.link.unwrap_or_else(|| Provenance::NOT_SHOWN.to_owned()),
         driver: gpu
@@ -50,9 +49,9 @@ pub fn provenance(
             .or_else(|| monitor.as_ref()?.driver())
             .unwrap_or_else(|| Provenance::NOT_SHOWN.to_owned()),
         cuda: gpu.cuda,
-        cpu: cpu.model,
+        cpu: cpu_model(),
         cpu_threads: team.threads(),
-        numa_nodes: cpu.numa_nodes,
+        numa_nodes: count_numa_nodes(),
         unix_time: since_1970.map_or(0, |since| since.as_secs()),
         hallway_version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,

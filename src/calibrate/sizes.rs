@@ -91,6 +91,11 @@ const APART: [Powers; 2] = [
     },
 ];
 
+/// From here on, copies both ways are also measured where the host's caches keep what they write.
+pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
+/// Copies of this size are also measured at footprints between, to find how much the caches keep.
+pub(super) const PROBING: Bytes = Bytes::mib(4);
+
 impl Sizes {
     pub fn new(extent: CalibrationExtent) -> Self {
         Self { is_quick: extent == CalibrationExtent::Quick }
@@ -142,14 +147,7 @@ impl Sizes {
             _ => &[],
         }
     }
-}
 
-/// From here on, copies both ways are also measured where the host's caches keep what they write.
-pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
-/// Copies of this size are also measured at footprints between, to find how much the caches keep.
-pub(super) const PROBING: Bytes = Bytes::mib(4);
-
-impl Sizes {
     /// Sizes of copies both ways, each with the footprint of either way. All have a footprint
     /// larger than a host's caches. Those of some MiB also have one that caches keep, and a single
     /// size also has the footprints between.

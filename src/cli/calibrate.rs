@@ -10,7 +10,7 @@ use super::{Failure, Outcome, new_process};
 use crate::calibrate::{CalibrateError, MOST_DEVICES, managed_bytes, provenance};
 use crate::compare::DriftAnswer;
 use crate::gpu::{AnyDevice, Device, supports};
-use crate::host::Team;
+use crate::host::{Team, hardware_threads};
 use crate::kernels::Kernel;
 use crate::machine::MOST_CPU_THREADS;
 use crate::profile::Profile;
@@ -99,8 +99,7 @@ pub(super) fn run(arguments: &CalibrateArguments) -> Result<Outcome, Failure> {
         );
         Vec::new()
     });
-    let mut calibration =
-        Calibration::new(machine, (&device, &team), folder).with_first_uses(first_uses);
+    let mut calibration = Calibration::new(machine, (&device, &team), folder, first_uses);
     let growing = calibration.growing();
     let how = going_on(arguments, &growing);
     let interrupted =
@@ -222,14 +221,13 @@ fn gpus(device: &Device, asked: Option<usize>) -> Result<usize, Failure> {
 
 /// The threads that run the CPU side of every kernel.
 pub(super) fn team(threads: Option<usize>) -> Result<Team, Failure> {
-    let available = std::thread::available_parallelism().map_or(1, usize::from);
     let most = MOST_CPU_THREADS;
     match threads {
         Some(threads) if !(1..=most).contains(&(threads as u64)) => Err(Failure::refused(
             format!("--threads {threads}: must be between 1 and {most}"),
             "write a number in this range, or drop --threads to use all threads",
         )),
-        other => Team::new(other.unwrap_or(available)).map_err(Failure::of_machine),
+        other => Team::new(other.unwrap_or_else(hardware_threads)).map_err(Failure::of_machine),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::files;
 use crate::findings::{Assessment, InBrief, Turning, WhatIf};
 use crate::kernels::Kernel;
-use crate::report::{Baseline, Evaluation, Limits, Rows, json, trace};
+use crate::report::{Baseline, Evaluation, Gate, Limits, Rows, json, trace};
 use crate::scenario::Workload;
 use crate::search::{
     Ranking, break_even_counted, candidates_for, deciding_times, shortages, task_bound,
@@ -148,7 +148,8 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
     let mut evaluation = Evaluation::new(of, predicting.draws(), scenarios);
     if let (Some(baseline), Some(path)) = (&baseline, &arguments.baseline) {
         let path = path.display().to_string();
-        evaluation = evaluation.against((&path, baseline), limits(&arguments.fail_if));
+        let now = (&evaluation.profile, &evaluation.scenarios[..]);
+        evaluation.gate = Some(Gate::new(now, (&path, baseline), limits(&arguments.fail_if)));
     }
     let text = match arguments.format {
         AnswerFormat::Table => {
@@ -211,13 +212,14 @@ pub(super) fn evaluated(
     if profile.accuracy.is_some() {
         let kernels = workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0));
         let kernels: BTreeSet<Kernel> = kernels.collect();
-        let untried = kernels.into_iter().filter(|one| !TRIAL_KERNELS.contains(one));
-        assessment = assessment.without_trials_of(untried);
+        let untried = kernels.iter().filter(|one| !TRIAL_KERNELS.contains(one));
+        assessment.untried = Some(untried.map(Kernel::to_string).collect());
     }
     let what_if = questions.what_if.iter();
     let what_if = what_if.map(|variation| changed_answer(predictor, workload, runs, variation));
-    let what_if = what_if.collect::<Result<Vec<_>, _>>()?;
-    Ok((assessment.varied(InBrief::of(&ranking, runs), what_if), ranking))
+    assessment.what_if = what_if.collect::<Result<_, _>>()?;
+    assessment.today = (!assessment.what_if.is_empty()).then(|| InBrief::of(&ranking, runs));
+    Ok((assessment, ranking))
 }
 
 /// A share from 0 to 1, as in `5%`.

@@ -45,8 +45,13 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     let workload = load(&arguments.scenario)?;
-    let scenario = arguments.scenario.clone();
-    let predicting = Predicting::one_scenario(scenario, arguments.profile.clone());
+    // As a command predicts it that is told nothing else.
+    let predicting = Predicting {
+        scenarios: vec![arguments.scenario.clone()],
+        profile: arguments.profile.iter().cloned().collect(),
+        seed: 1,
+        draws: crate::simulate::DRAWS as u16,
+    };
     // A profile that is not needed says where the time goes if there is one.
     let found = predicting.profile();
     let found = if arguments.needs_profile() { Some(found?) } else { found.ok() };

@@ -141,6 +141,6 @@ pub(super) fn drawn(report: &Report) -> String {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     let is_coloured = std::io::stderr().is_terminal() && !is_set("NO_COLOR") && !is_dumb;
-    let drawn = Drawn::new(report.as_ref(), is_coloured).cleaned_by(without_controls);
+    let drawn = Drawn::new(report.as_ref(), is_coloured, without_controls);
     drawn.to_string().trim_end().to_owned()
 }

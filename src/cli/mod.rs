@@ -119,13 +119,6 @@ struct Predicting {
 }
 
 impl Predicting {
-    /// One scenario, as a command predicts it that is told nothing else.
-    fn one_scenario(scenario: PathBuf, profile: Option<PathBuf>) -> Self {
-        let draws = crate::simulate::DRAWS as u16;
-        let profile = profile.into_iter().collect();
-        Self { scenarios: vec![scenario], profile, seed: 1, draws }
-    }
-
     fn draws(&self) -> Draws {
         Draws::new(self.draws.into(), self.seed)
     }

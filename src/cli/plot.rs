@@ -1,7 +1,7 @@
 //! `hallway plot`: draw pictures for design reviews.
 
 use super::outputs::check_outputs;
-use super::profiles::{Predictor, check_runs, deliver, write_whole};
+use super::profiles::{check_runs, deliver, write_whole};
 use super::progress::Progress;
 use super::sweep::{Asked, sweep};
 use super::{Failure, Outcome, Predicting};
@@ -9,10 +9,8 @@ use crate::compare::Score;
 use crate::report::{
     Pictured, Sweeping, bandwidth, chunks, drawn_sweep, gantt, plans, predicted_against_measured,
 };
-use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::Workload;
-use crate::search::Ranking;
 use crate::study::score;
 use clap::Args;
 use std::collections::BTreeMap;
@@ -51,13 +49,6 @@ fn sweep_of(one: &Sweeping) -> String {
     picture_of(&one.scenario, &format!("sweep-{}", one.key))
 }
 
-/// A scenario with its predictions and, where there are any, its runs.
-struct Subject {
-    workload: Workload,
-    ranking: Ranking,
-    runs: Option<RunSet>,
-}
-
 pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     let found = arguments.predicting.profile()?;
     let workloads = arguments.predicting.workloads()?;
@@ -83,13 +74,19 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     // One more for the samples and the drawing.
     let progress = Progress::over_stages(workloads.len() + 1);
     let predictor = arguments.predicting.predictor(&found, &progress);
-    let subjects = workloads.into_iter().map(|workload| Subject::new(workload, predictor));
-    let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
+    // Scenarios with their predictions and, where there are any, their runs.
+    let subject = |workload| {
+        let runs = found.kept_runs(&workload)?;
+        let ranking = predictor.ranking(&workload);
+        runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
+        Ok((workload, ranking, runs))
+    };
+    let subjects = workloads.into_iter().map(subject).collect::<Result<Vec<_>, Failure>>()?;
     progress.begin("drawing", 1);
     let samples = samples.exists().then(|| Samples::load(&samples)).transpose()?;
     // By file name. Nothing is written before every input was read.
     let (mut pictures, mut scores, mut is_complete) = (BTreeMap::new(), Vec::new(), true);
-    for Subject { workload, ranking, runs } in &subjects {
+    for (workload, ranking, runs) in &subjects {
         let name = &workload.name;
         scores.extend(runs.as_ref().map(|runs| score(workload, ranking, runs)));
         let of = Pictured { workload, ranking, runs: runs.as_ref(), origin: &origin };
@@ -123,13 +120,4 @@ pub(super) fn run(arguments: &PlotArguments) -> Result<Outcome, Failure> {
     }
     deliver(&written, None)?;
     Ok(if is_complete { Outcome::Done } else { Outcome::NoAnswer })
-}
-
-impl Subject {
-    fn new(workload: Workload, predictor: Predictor<'_>) -> Result<Self, Failure> {
-        let runs = predictor.found.kept_runs(&workload)?;
-        let ranking = predictor.ranking(&workload);
-        runs.as_ref().map_or(Ok(()), |runs| check_runs(&workload, &ranking, runs))?;
-        Ok(Self { workload, ranking, runs })
-    }
 }

@@ -4,8 +4,7 @@ use super::progress::Progress;
 use super::{Failure, Predicting};
 use crate::files;
 use crate::profile::Profile;
-use crate::report;
-use crate::report::{Origin, ProblemKind, UnsteadyLink, ranges_held};
+use crate::report::{self, Origin, ProblemKind, UnsteadyLink, ranges_held};
 use crate::runs::RunSet;
 use crate::samples::Samples;
 use crate::scenario::{Source, Workload};
@@ -58,14 +57,6 @@ impl LoadedProfile {
     pub fn kept_runs(&self, workload: &Workload) -> Result<Option<RunSet>, Failure> {
         let path = self.runs_of(workload);
         path.exists().then(|| self.saved_runs_at(workload, &path)).transpose()
-    }
-
-    /// The plans to compare with runs. A plan that was found with the profile and
-    /// not run then is none of them.
-    pub fn candidates_with(&self, workload: &Workload, runs: &RunSet) -> Candidates {
-        let mut candidates = candidates_for(workload, &self.profile);
-        candidates.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
-        candidates
     }
 
     /// The runs of a scenario in a file.

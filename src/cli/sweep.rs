@@ -267,15 +267,14 @@ fn found(source: &Source, workload: &Workload, asked: &str) -> Result<Key, Failu
     let found = exact.or(if let [only] = called[..] { Some(only) } else { None });
     found.cloned().ok_or_else(|| {
         let name = &workload.name;
-        let quoted = |key: &Key| format!("`{key}`");
         if called.is_empty() {
-            let all = std::iter::once(format!("`{ELEMENTS}`")).chain(keys.iter().map(quoted));
+            let all = std::iter::once(ELEMENTS.to_owned()).chain(keys.iter().map(Key::to_string));
             return Failure::refused(
                 format!("the scenario `{name}` has no number `{asked}` to sweep"),
-                format!("available numbers: {}", all.collect::<Vec<_>>().join(", ")),
+                format!("available numbers: {}", files::in_backquotes(all)),
             );
         }
-        let called = called.into_iter().map(quoted).collect::<Vec<_>>().join(", ");
+        let called = files::in_backquotes(called);
         Failure::refused(
             format!("`{asked}` is ambiguous in the scenario `{name}`: it matches {called}"),
             "write a longer part of its path",

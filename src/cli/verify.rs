@@ -15,7 +15,7 @@ use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{Candidates, candidates_for};
 use crate::study::{
-    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, score,
+    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Which, digest, draw, score,
 };
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
@@ -198,10 +198,11 @@ impl Subjects {
             let folder = in_part(runs);
             let all = all.map(|workload| {
                 let kept = arguments.recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
-                let plans = match kept {
-                    Some(Ok(runs)) => found.candidates_with(&workload, &runs),
-                    _ => candidates_for(&workload, &found.profile),
-                };
+                let mut plans = candidates_for(&workload, &found.profile);
+                // A plan that was found with the profile and not run then is none to compare.
+                if let Some(Ok(runs)) = kept {
+                    plans.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
+                }
                 (workload, plans)
             });
             return Ok(Self { all: all.collect(), folder, texts: Vec::new() });
@@ -266,7 +267,7 @@ fn run_all(
         rounds: arguments.rounds as usize,
         reruns: if is_random { 0 } else { RERUNS },
         effort: if is_random { Effort::BRIEF } else { Effort::FULL },
-        traced: if is_random { Traced::Nothing } else { Traced::BestAnd(&timed) },
+        traced: if is_random { None } else { Some(&timed) },
     };
     if arguments.resume {
         let all = runner.left(jobs);

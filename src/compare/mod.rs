@@ -16,45 +16,61 @@ use crate::stats::{median, quantile, rounded};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// One plan, predicted and measured.
+/// A plan that was predicted and run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScoredPlan {
+    /// Name of the plan.
+    pub plan: String,
+    /// The processors that compute.
+    pub side: Side,
+    /// Predicted time of one run.
+    pub predicted_ns: Span,
+    /// Lower end of the predicted range.
+    pub low_ns: Span,
+    /// Upper end of that range.
+    pub high_ns: Span,
+    /// Median time of the measured runs.
+    pub measured_ns: Span,
+    /// Robust relative spread of the measured runs. `null` if there is only one.
+    pub spread: Option<f64>,
+    /// Number of measured runs.
+    pub passes: usize,
+    /// Number of runs that are not counted because something else used the core of the calling
+    /// thread.
+    pub passes_beside: usize,
+    /// Relative error of the prediction; positive if the prediction was too long.
+    pub error: f64,
+}
+
+impl ScoredPlan {
+    pub fn is_covered(&self) -> bool {
+        self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
+    }
+}
+
+/// One plan, predicted and measured, beside what simpler predictions would have been.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    pub plan: String,
-    pub side: Side,
+    pub scored: ScoredPlan,
     pub kind: Handling,
-    pub predicted: Span,
-    /// The range that the prediction gave with 90% confidence.
-    pub low: Span,
-    pub high: Span,
-    /// What simpler predictions would have been: the rule of thumb of a textbook, kernels and bytes
-    /// at 12 GB/s; all calls one after another, without any overlap; and perfect overlap, in which
-    /// only the busiest resource counts.
+    /// The rule of thumb of a textbook: kernels and bytes at 12 GB/s.
     pub textbook: Span,
+    /// All calls one after another, without any overlap.
     pub one_by_one: Span,
+    /// Perfect overlap, in which only the busiest resource counts.
     pub busiest: Span,
-    /// Median of the measured passes.
-    pub measured: Span,
-    /// Robust relative spread of the measured passes, if there are several.
-    pub spread: Option<f64>,
-    /// How many passes the median is of, and how many were set apart because something else used
-    /// the core.
-    pub passes: usize,
-    pub beside: usize,
 }
 
 impl Cell {
     /// Relative error of the prediction, positive where it was too slow.
     pub fn error(&self) -> f64 {
-        self.error_of(self.predicted)
+        self.error_of(self.scored.predicted_ns)
     }
 
     /// Relative error of another prediction.
     pub fn error_of(&self, predicted: Span) -> f64 {
-        predicted.nanos_f64() / self.measured.nanos_f64() - 1.0
-    }
-
-    pub fn is_covered(&self) -> bool {
-        self.low <= self.measured && self.measured <= self.high
+        predicted.nanos_f64() / self.scored.measured_ns.nanos_f64() - 1.0
     }
 }
 
@@ -92,7 +108,7 @@ impl ErrorFigures {
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
         let errors: Vec<f64> = cells.iter().map(|cell| cell.error().abs()).collect();
-        let covered = cells.iter().filter(|cell| cell.is_covered()).count();
+        let covered = cells.iter().filter(|cell| cell.scored.is_covered()).count();
         Some(Self {
             plans: cells.len(),
             median: rounded(median(&errors)?),
@@ -127,14 +143,8 @@ impl KindFigures {
     /// Each kind of which there are cells, and then all.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<Self> {
         let cells: Vec<&Cell> = cells.into_iter().collect();
-        let kinds = [
-            ("cpu", Some(Handling::Cpu)),
-            ("pageable", Some(Handling::Pageable)),
-            ("pinned", Some(Handling::Pinned)),
-            ("graph", Some(Handling::Graph)),
-            ("all", None),
-        ];
-        let of = |(name, kind): (&str, Option<Handling>)| {
+        let kinds = Handling::ALL.map(Some).into_iter().chain([None]);
+        let of = |kind: Option<Handling>| {
             let alike = cells.iter().filter(|cell| kind.is_none_or(|kind| cell.kind == kind));
             let alike: Vec<&Cell> = alike.copied().collect();
             let of = |baseline: fn(&Cell) -> Span| {
@@ -142,14 +152,14 @@ impl KindFigures {
                 median(&errors.collect::<Vec<f64>>()).map(rounded)
             };
             Some(Self {
-                kind: name.to_owned(),
+                kind: kind.map_or("all", Handling::name).to_owned(),
                 textbook: of(|cell| cell.textbook)?,
                 one_by_one: of(|cell| cell.one_by_one)?,
                 busiest: of(|cell| cell.busiest)?,
                 errors: ErrorFigures::of(alike)?,
             })
         };
-        kinds.into_iter().filter_map(of).collect()
+        kinds.filter_map(of).collect()
     }
 }
 
@@ -161,13 +171,14 @@ impl Score {
 
     /// The plan that was measured the fastest.
     pub fn measured_winner(&self) -> Option<&Cell> {
-        self.cells.iter().min_by_key(|cell| cell.measured)
+        self.cells.iter().min_by_key(|cell| cell.scored.measured_ns)
     }
 
     /// By which share the chosen plan is slower than the fastest one measured: by their reruns, if
     /// there are any. One that turns out to be faster is not slower.
     pub fn regret(&self) -> Option<f64> {
-        let measured = [self.predicted_winner()?.measured, self.measured_winner()?.measured];
+        let measured = [self.predicted_winner()?, self.measured_winner()?];
+        let measured = measured.map(|cell| cell.scored.measured_ns);
         let [chosen, fastest] = self.rerun.unwrap_or(measured).map(Span::nanos_f64);
         Some((chosen / fastest - 1.0).max(0.0))
     }
@@ -175,9 +186,10 @@ impl Score {
     /// Whether prediction and measurement agree on CPU, GPU or both; `None` where the CPU alone was
     /// not tried, or nothing else was.
     pub fn verdict_is_right(&self) -> Option<bool> {
-        let is_on_cpu = |cell: &Cell| cell.side == Side::Cpu;
+        let is_on_cpu = |cell: &Cell| cell.scored.side == Side::Cpu;
         let has_other = !self.cells.iter().all(is_on_cpu);
         let are_told = has_other && self.cells.iter().any(is_on_cpu);
-        are_told.then_some(self.predicted_winner()?.side == self.measured_winner()?.side)
+        let [predicted, measured] = [self.predicted_winner()?, self.measured_winner()?];
+        are_told.then_some(predicted.scored.side == measured.scored.side)
     }
 }

@@ -78,8 +78,9 @@ impl Contents {
                 match &task.kernel {
                     TaskKernel::Library { kernel, arguments } => {
                         let inputs = task.reads.iter();
-                        let inputs = inputs.map(|&id| after.batch(workload, id, batch).to_vec());
+                        let inputs = inputs.map(|&id| after.bytes(workload, id, batch));
                         let of = (*kernel, arguments);
+                        let inputs = inputs.map(|bytes| bytemuck::cast_slice(bytes).to_vec());
                         let output = iterated(task, of, inputs.collect(), team);
                         let written = after.bytes_mut(workload, task.output(), batch);
                         written.copy_from_slice(bytemuck::cast_slice(&output));
@@ -112,11 +113,6 @@ impl Contents {
     /// The contents of one buffer, all batches.
     pub fn of(&self, id: BufferId) -> &[f32] {
         &self.buffers[id.0]
-    }
-
-    /// A batch of a buffer of `f32`.
-    fn batch(&self, workload: &Workload, id: BufferId, batch: u64) -> &[f32] {
-        bytemuck::cast_slice(self.bytes(workload, id, batch))
     }
 
     fn bytes(&self, workload: &Workload, id: BufferId, batch: u64) -> &[u8] {

@@ -2,7 +2,7 @@
 
 use super::data::Contents;
 use super::error::{ExecuteError, Executed};
-use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream, GpuResult};
+use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream};
 use crate::host::PageMemory;
 use crate::machine::{HostMemory, Residence};
 use crate::program::{Allocation, AllocationId, MemoryChange, Place, Program, Slice};
@@ -137,7 +137,15 @@ impl<'d, D: AnyDevice> Memories<'d, D> {
         } else if let (Some(address), Place::Device(id)) =
             (self.all[index].device_address(), allocation.place)
         {
-            write(self.device()?.nth(id.0)?, (address, room(allocation)), start, values)?;
+            let device = self.device()?.nth(id.0)?;
+            device.make_current()?;
+            let stream = device.stream(0)?;
+            let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
+            assert!(offset + bytes <= room(allocation), "the values exceed the allocation");
+            let target = address + offset.get();
+            // SAFETY: both sides hold that many bytes until the copy has been waited for.
+            unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
+            stream.synchronize()?;
         }
         Ok(())
     }
@@ -166,7 +174,19 @@ impl<'d, D: AnyDevice> Memories<'d, D> {
                     stream.free(memory)?;
                 }
             }
-            (MemoryChange::Pin, _) => self.pin(index)?,
+            (MemoryChange::Pin, _) => {
+                *memory = match std::mem::replace(memory, Memory::None) {
+                    Memory::Pageable(mut pages) => {
+                        let (start, device) = (pages.as_mut_ptr(), need(self.device)?);
+                        let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
+                        // SAFETY: the pages stay mapped for longer than the registration lives.
+                        let registration = unsafe { device.register(start, bytes)? };
+                        let there = registration.device_address()?;
+                        Memory::Registered { _registration: registration, pages, there }
+                    }
+                    other => other,
+                };
+            }
             (MemoryChange::Unpin, _) => {
                 *memory = match std::mem::replace(memory, Memory::None) {
                     Memory::Registered { _registration: registration, pages, .. } => {
@@ -191,22 +211,6 @@ impl<'d, D: AnyDevice> Memories<'d, D> {
         let memory = &mut self.all[index];
         let there = memory.device_address();
         there.unwrap_or_else(|| memory.host_address().map_or(0, |start| start as u64))
-    }
-
-    /// Pins memory that is allocated already.
-    fn pin(&mut self, index: usize) -> Executed {
-        let memory = std::mem::replace(&mut self.all[index], Memory::None);
-        self.all[index] = match memory {
-            Memory::Pageable(mut pages) => {
-                let bytes = Bytes::new(4 * pages.as_slice().len() as u64);
-                // SAFETY: the pages stay mapped for longer than the registration lives.
-                let registration = unsafe { self.device()?.register(pages.as_mut_ptr(), bytes)? };
-                let there = registration.device_address()?;
-                Memory::Registered { _registration: registration, pages, there }
-            }
-            other => other,
-        };
-        Ok(())
     }
 
     /// Moves pages of managed memory to one side, in stream order.
@@ -270,23 +274,6 @@ impl<'d, D: AnyDevice> Memories<'d, D> {
 /// What an allocation takes: contents are set and read in whole `f32` values.
 fn room(allocation: &Allocation) -> Bytes {
     Bytes::of_f32(allocation.bytes.in_f32s() as u64)
-}
-
-/// Copies values to the device, to the elements from `start` on.
-fn write<D: AnyDevice>(
-    device: &D,
-    (address, size): (u64, Bytes),
-    start: usize,
-    values: &[f32],
-) -> GpuResult {
-    device.make_current()?;
-    let stream = device.stream(0)?;
-    let [offset, bytes] = [start, values.len()].map(|length| Bytes::of_f32(length as u64));
-    assert!(offset + bytes <= size, "the values exceed the allocation");
-    let target = address + offset.get();
-    // SAFETY: both sides hold that many bytes until the copy has been waited for.
-    unsafe { stream.copy_in(values.as_ptr(), target, bytes)? };
-    stream.synchronize()
 }
 
 pub(super) fn need<D>(device: Option<&D>) -> Executed<&D> {

@@ -1,8 +1,6 @@
 //! A plan that is set up and run: a checked pass, then warm-up and timed passes, then
 //! another checked pass.
 
-use super::by_events;
-use super::by_records;
 use super::effort::{Effort, warm_up_passes};
 use super::error::{ExecuteError, Executed};
 use super::executor::{Executor, Expected};
@@ -11,6 +9,7 @@ use super::memory::{Memories, Memory};
 use super::movable::Whole;
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once, make_setup, on_stream};
+use super::{by_events, by_records};
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
 use crate::host::{OneCpu, available_memory};
 use crate::machine::Capacities;

@@ -177,12 +177,6 @@ impl CriticalPathShares {
 /// Gains of less than this are not worth a line.
 const LEAST_GAIN: f64 = 0.01;
 
-fn gains_of(ranked: &Ranked) -> Vec<Gain> {
-    let all = ranked.gains.iter().flat_map(|gains| &gains.0);
-    let worth = all.filter(|gain| gain.share >= LEAST_GAIN);
-    worth.map(|gain| Gain { share: rounded(gain.share), ..*gain }).collect()
-}
-
 impl AssessedPlan {
     pub(super) fn new(rank: usize, ranked: &Ranked, fastest: &Ranked, runs: u64) -> Self {
         let Ranked { plan, forecast, setup, first_use, bound, .. } = ranked;
@@ -190,7 +184,11 @@ impl AssessedPlan {
         let (low_ns, high_ns) = forecast.interval();
         let in_all = ranked.program_interval(runs);
         let least = fastest.makespan().nanos_f64().max(1.0);
-        let share = |lane| rounded(timeline.utilisation(lane));
+        let makespan = timeline.makespan.nanos_f64().max(1.0);
+        let share = |lane| rounded(timeline.busy(lane).nanos_f64() / makespan);
+        let gains = ranked.gains.iter().flat_map(|gains| &gains.0);
+        let gains = gains.filter(|gain| gain.share >= LEAST_GAIN);
+        let gains = gains.map(|gain| Gain { share: rounded(gain.share), ..*gain });
         let (strategy, stated) = (plan.strategy, plan.program.stated_without_range());
         Self {
             rank,
@@ -220,7 +218,7 @@ impl AssessedPlan {
             },
             host_thread: HostThread::of(&plan.program, forecast),
             bottleneck: ranked.bottleneck(),
-            gains: gains_of(ranked),
+            gains: gains.collect(),
             stated_without_range: stated.into_iter().map(str::to_owned).collect(),
             critical_path: CriticalPathShares::of(timeline),
             lower_bound_ns: *bound,

@@ -4,7 +4,6 @@ use super::{
     AboveLeast, AssessedPlan, Certainty, Comparison, InBrief, MissingTime, Sizes, Threshold,
     Verdict, WhatIf,
 };
-use crate::kernels::Kernel;
 use crate::scenario::Workload;
 use crate::search::{BreakEven, Ranked, Ranking, Shortage, Simplicity, on_request};
 use crate::timeline::Lane;
@@ -189,13 +188,6 @@ impl Assessment {
         self
     }
 
-    /// Adds the kernels that the trials behind every range did not contain.
-    #[must_use]
-    pub fn without_trials_of(mut self, kernels: impl Iterator<Item = Kernel>) -> Self {
-        self.untried = Some(names(kernels));
-        self
-    }
-
     /// Adds how much memory the sides lack of which no plan fits.
     #[must_use]
     pub fn short_of(mut self, shortages: &[Shortage]) -> Self {
@@ -210,14 +202,6 @@ impl Assessment {
         if let (Some(known), Some(missing)) = (&self.verdict.run, self.missing_times.first()) {
             self.certainty = Some(Certainty::without(missing, &known.chosen));
         }
-        self
-    }
-
-    /// Adds what the answer would be if something were different.
-    #[must_use]
-    pub fn varied(mut self, today: InBrief, what_if: Vec<WhatIf>) -> Self {
-        self.today = Some(today).filter(|_| !what_if.is_empty());
-        self.what_if = what_if;
         self
     }
 

@@ -11,7 +11,7 @@ use crate::profile::{
 };
 use crate::samples::{
     Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
-    WRITTEN_KEPT, WRITTEN_THROUGH,
+    WRITTEN_KEPT, WRITTEN_THROUGH, waiting_kernels,
 };
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -75,11 +75,11 @@ pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
 /// scatter: a range draws the time of each copy, which has this scatter in it already.
 fn refetches(estimator: &Estimator<'_>, alone: Option<&Curve>) -> Vec<Refetch> {
     // A calibration that lacks a case was cut off, and knows nothing of it.
-    let bytes = REFETCHED.bytes;
     let is_known = |(streams, kernels)| {
-        estimator.estimate_of(&Quantity::Refetched { bytes, streams, kernels }).is_some()
+        let case = Quantity::Refetched { bytes: REFETCHED, streams, kernels };
+        estimator.estimate_of(&case).is_some()
     };
-    if !estimator.is_table() && !REFETCHED.cases().all(is_known) {
+    if !estimator.is_table() && !waiting_kernels().all(is_known) {
         return Vec::new();
     }
     let mut found = BTreeMap::<usize, Vec<(f64, f64)>>::new();

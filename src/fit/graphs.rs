@@ -19,12 +19,16 @@ pub(super) fn graph_costs(
     let chain = Quantity::GraphChain { links: vec![OperationKind::Kernel] };
     let kernel_gap = estimator.estimate_of(&chain);
     let start = |link| {
-        let service = |size| round_trips::first_of_trip((copies, kernels), (link, size));
-        let by_parts = round_trips::start(estimator, (link, true), service, calls.synchronize);
+        let service_of = |size| round_trips::first_of_trip((copies, kernels), (link, size));
+        let by_parts = round_trips::start(estimator, (link, true), service_of, calls.synchronize);
         by_parts.or_else(|| {
             let trip = estimator.estimate_of(&Quantity::Node { after: None, of: link })?;
             let launch = launch.as_ref()?;
-            let node = node_time(estimator, copies, link)?;
+            // A table times the way with a kernel that does next to nothing, or a copy of 4 KiB.
+            let node = match link {
+                OperationKind::Kernel => service(estimator, link)?.ns,
+                _ => round_trips::first_of_trip((copies, &[]), (link, SHORT_COPY.get()))?,
+            };
             let others = launch.per_graph.ns + launch.per_node.ns + calls.synchronize?.ns;
             Some(trip.without(others + node))
         })
@@ -73,15 +77,6 @@ pub(super) fn graph_costs(
         up_switch: switch(Direction::DeviceToHost),
         kernel_gap,
         launch,
-    }
-}
-
-/// Nanoseconds of the node with which a table times the way to a graph: a kernel that does next to
-/// nothing, or a copy of 4 KiB.
-fn node_time(estimator: &Estimator<'_>, copies: &[CopyModel], link: OperationKind) -> Option<f64> {
-    match link {
-        OperationKind::Kernel => service(estimator, link).map(|kernel| kernel.ns),
-        _ => round_trips::first_of_trip((copies, &[]), (link, SHORT_COPY.get())),
     }
 }
 

@@ -63,7 +63,7 @@ impl Blocker {
     pub(super) fn new(device: &Device) -> GpuResult<Self> {
         let flag = PinnedMemory::new(Bytes::new(64), 0)?;
         let function = device.module()?.blocker;
-        let context = device.context();
+        let context = device.context;
         let blocker = Self { context, flag, function, epoch: 0, held_since: Instant::now() };
         blocker.word().store(0, Ordering::SeqCst);
         Ok(blocker)
@@ -93,7 +93,7 @@ impl AnyBlocker<Device> for Blocker {
         // SAFETY: with unified addressing, the address of pinned host memory is valid on
         // the device. `drop` waits for the kernel before the flag is freed. The three
         // arguments have the types that the kernel declares.
-        unsafe { start(self.function, &ONE_THREAD, stream.raw(), &mut arguments) }
+        unsafe { start(self.function, &ONE_THREAD, stream.raw, &mut arguments) }
     }
 
     fn end(&self, streams: &[&Stream]) -> GpuResult {

@@ -7,11 +7,12 @@ use super::graph::{ExecutableGraph, Graph};
 use super::launch::{Code, Launch, Work, supports};
 use super::libraries::BlasApi;
 use super::memory::{DeviceMemory, ManagedMemory, PinnedMemory, PooledMemory, Registration};
+use super::module::Module;
 use super::monitor::Monitor;
 use super::own::OwnCode;
 use super::records::Recorder;
 use super::setup::ExtraContext;
-use super::stream::{Event, Stream};
+use super::stream::{Event, LEGACY_DEFAULT, Stream};
 use super::vendor::AnyDevice;
 use crate::kernels::{Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
 use crate::units::Bytes;
@@ -54,22 +55,22 @@ impl AnyDevice for Device {
     }
 
     fn make_current(&self) -> GpuResult {
-        self.context().make_current()
+        self.context.make_current()
     }
 
     fn synchronize(&self) -> GpuResult {
         // SAFETY: the context is alive, and current while the call is made.
         let wait = || check("cuCtxSynchronize", unsafe { sys::cuCtxSynchronize() });
-        self.context().within(wait)
+        self.context.within(wait)
     }
 
     fn enable_access(&self, other: &Self) -> GpuResult {
         if !self.reaches(other)? {
             return Ok(());
         }
-        let there = other.context().raw();
+        let there = other.context.0;
         // SAFETY: the other's context is retained as long as the other device lives.
-        self.context().within(|| match unsafe { sys::cuCtxEnablePeerAccess(there, 0) } {
+        self.context.within(|| match unsafe { sys::cuCtxEnablePeerAccess(there, 0) } {
             sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
             result => check("cuCtxEnablePeerAccess", result),
         })
@@ -77,7 +78,7 @@ impl AnyDevice for Device {
 
     fn free_memory(&self) -> GpuResult<Bytes> {
         let (mut free, mut total) = (0, 0);
-        self.context().within(|| {
+        self.context.within(|| {
             // SAFETY: a context is current, and both words are written on success.
             let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
             check("cuMemGetInfo", result)
@@ -92,7 +93,7 @@ impl AnyDevice for Device {
         // SAFETY: the handle is valid, `pool` is written on success, and the attribute is a 64-bit
         // number that the driver reads during the call.
         unsafe {
-            let found = sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.handle());
+            let found = sys::cuDeviceGetDefaultMemPool(&raw mut pool, self.handle);
             check("cuDeviceGetDefaultMemPool", found)?;
             let set = sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut all).cast());
             check("cuMemPoolSetAttribute", set)
@@ -109,11 +110,15 @@ impl AnyDevice for Device {
     }
 
     fn another_context(&self) -> GpuResult<impl Sized> {
-        ExtraContext::new(self)
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the device handle is valid, and `context` is written on success.
+        let result = unsafe { sys::cuCtxCreate_v2(&raw mut context, 0, self.handle) };
+        check("cuCtxCreate", result)?;
+        Ok(ExtraContext(context))
     }
 
     fn load_again(&self) -> GpuResult<impl Sized> {
-        self.module()?.load_again()
+        Module::load(self.module()?.image.clone())
     }
 
     fn blocker(&self) -> GpuResult<Blocker> {
@@ -121,7 +126,7 @@ impl AnyDevice for Device {
     }
 
     fn legacy_default_stream(&self) -> Stream {
-        Stream::legacy_default(self)
+        Stream::of(self, LEGACY_DEFAULT)
     }
 
     fn blocking_stream(&self, priority: i32) -> GpuResult<Stream> {
@@ -141,7 +146,13 @@ impl AnyDevice for Device {
     }
 
     fn allocate(&self, bytes: Bytes) -> GpuResult<DeviceMemory> {
-        DeviceMemory::new(self, bytes)
+        let (context, mut address) = (self.context, 0);
+        context.within(|| {
+            // SAFETY: a context is current, and `address` is written on success.
+            let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
+            check("cuMemAlloc", result)
+        })?;
+        Ok(DeviceMemory { context, address, bytes })
     }
 
     fn allocate_pinned(&self, bytes: Bytes) -> GpuResult<PinnedMemory> {
@@ -153,12 +164,24 @@ impl AnyDevice for Device {
     }
 
     fn allocate_managed(&self, bytes: Bytes) -> GpuResult<ManagedMemory> {
-        ManagedMemory::new(self, bytes)
+        ManagedMemory::check(self)?;
+        let mut address = 0;
+        // Both sides can use it at once.
+        let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+        // SAFETY: a context is current, and `address` is written on success.
+        let result =
+            unsafe { sys::cuMemAllocManaged(&raw mut address, bytes.as_usize().max(4), flags) };
+        check("cuMemAllocManaged", result)?;
+        Ok(ManagedMemory { address, bytes, device: self.handle })
     }
 
     unsafe fn register(&self, address: *mut f32, bytes: Bytes) -> GpuResult<Registration> {
-        // SAFETY: the caller promises what this call needs.
-        unsafe { Registration::new(address, bytes) }
+        const FLAGS: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+        let address = address.cast();
+        // SAFETY: a context is current, and the caller promises that the range is mapped.
+        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), FLAGS) };
+        check("cuMemHostRegister", result)?;
+        Ok(Registration { address })
     }
 
     fn kernel(
@@ -195,7 +218,7 @@ impl AnyDevice for Device {
                 let function = self.own(kernel, code)?;
                 let memory = [reads, writes];
                 let code = || OwnCode::new(function, geometry, parameters, memory);
-                Code::Own(self.context().within(code)?)
+                Code::Own(self.context.within(code)?)
             }
             (GpuSide::Product(of), _, Some(shape)) => {
                 BlasApi::get()?;

@@ -37,9 +37,9 @@ impl Device {
         let mut memory = 0;
         // SAFETY: the handle is valid, and the buffers are as long as stated.
         let name = unsafe {
-            check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), 256, self.handle()))?;
+            check("cuDeviceGetName", sys::cuDeviceGetName(name.as_mut_ptr(), 256, self.handle))?;
             check("cuDriverGetVersion", sys::cuDriverGetVersion(&raw mut version))?;
-            check("cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&raw mut memory, self.handle()))?;
+            check("cuDeviceTotalMem", sys::cuDeviceTotalMem_v2(&raw mut memory, self.handle))?;
             CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned()
         };
         let capability = self.compute_capability()?;
@@ -75,7 +75,7 @@ impl Device {
     pub(super) fn pci_bus_id(&self) -> Option<String> {
         let mut id = [0; 32];
         // SAFETY: the buffer is as long as stated.
-        let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle()) };
+        let result = unsafe { sys::cuDeviceGetPCIBusId(id.as_mut_ptr(), 32, self.handle) };
         check("cuDeviceGetPCIBusId", result).ok()?;
         // SAFETY: the driver wrote a zero-terminated string into the buffer.
         Some(unsafe { CStr::from_ptr(id.as_ptr()) }.to_string_lossy().to_lowercase())

@@ -13,8 +13,8 @@ use std::rc::Rc;
 ///
 /// Not `Send`: a context is current per thread, and hallway issues from one thread.
 pub struct Device {
-    handle: sys::CUdevice,
-    context: Context,
+    pub(super) handle: sys::CUdevice,
+    pub(super) context: Context,
     /// The other visible GPUs in the driver's order; each is opened when first asked for.
     others: Vec<(usize, OnceCell<Device>)>,
     module: OnceCell<Module>,
@@ -26,7 +26,7 @@ pub struct Device {
 /// A context of the driver. Memory, streams and events each belong to one, and a call is
 /// made in the one that is current.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Context(sys::CUcontext);
+pub(super) struct Context(pub(super) sys::CUcontext);
 
 impl Context {
     /// Makes the context current while `work` runs, and then restores the previous one.
@@ -44,10 +44,6 @@ impl Context {
     pub fn make_current(self) -> GpuResult {
         // SAFETY: the context is alive, as in `within`.
         check("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.0) })
-    }
-
-    pub(super) fn raw(self) -> sys::CUcontext {
-        self.0
     }
 }
 
@@ -103,10 +99,6 @@ impl Device {
         self.others.len() + 1
     }
 
-    pub(super) fn context(&self) -> Context {
-        self.context
-    }
-
     /// Whether this GPU can access the other's memory directly (peer access).
     ///
     /// # Errors
@@ -142,10 +134,6 @@ impl Device {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    pub(super) fn handle(&self) -> sys::CUdevice {
-        self.handle
-    }
-
     pub(super) fn attribute(&self, attribute: Attribute) -> GpuResult<u32> {
         let mut value = 0;
         // SAFETY: the handle is valid, and `value` is written on success.
@@ -169,7 +157,7 @@ impl Device {
     /// # Errors
     /// If it cannot be compiled or loaded.
     pub fn module_image(&self) -> GpuResult<String> {
-        let image = self.module()?.image().iter().take_while(|&&byte| byte != 0);
+        let image = self.module()?.image.iter().take_while(|&&byte| byte != 0);
         Ok(image.map(|&byte| char::from(byte)).collect())
     }
 

@@ -67,7 +67,7 @@ impl GpuError {
 
 /// Turns the result of a driver call into a [`GpuError`]. It is called only once the
 /// driver has been loaded, so asking the driver for the error's name is safe.
-pub(super) fn check(call: &'static str, result: CUresult) -> Result<(), GpuError> {
+pub(super) fn check(call: &'static str, result: CUresult) -> GpuResult {
     if result == CUresult::CUDA_SUCCESS {
         return Ok(());
     }

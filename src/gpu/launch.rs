@@ -1,6 +1,6 @@
 //! Launches of kernels: of our own library and of NVIDIA's.
 
-use super::error::{GpuError, check};
+use super::error::{GpuResult, check};
 use super::libraries::{Blas, BlasApi, FftApi, FftPlan};
 use super::own::OwnCode;
 use crate::kernels::{Arguments, Grid, Kernel, Library, ProductType};
@@ -41,8 +41,8 @@ impl Work {
 /// Whether this machine has the library that a kernel needs besides a driver and NVRTC.
 ///
 /// # Errors
-/// [`GpuError::NoLibrary`] if it has not.
-pub fn supports(kernel: Kernel) -> Result<(), GpuError> {
+/// [`super::GpuError::NoLibrary`] if it has not.
+pub fn supports(kernel: Kernel) -> GpuResult {
     match kernel.library() {
         Some(Library::Cublas) => BlasApi::get().map(|_| ()),
         Some(Library::Cufft) => FftApi::get().map(|_| ()),
@@ -59,14 +59,14 @@ pub(super) struct StreamLibraries {
 }
 
 impl StreamLibraries {
-    fn blas(&mut self, stream: sys::CUstream) -> Result<&Blas, GpuError> {
+    fn blas(&mut self, stream: sys::CUstream) -> GpuResult<&Blas> {
         if self.blas.is_none() {
             self.blas = Some(Blas::new(stream)?);
         }
         Ok(self.blas.as_ref().expect("just made"))
     }
 
-    fn fft(&mut self, stream: sys::CUstream, work: &Work) -> Result<&FftPlan, GpuError> {
+    fn fft(&mut self, stream: sys::CUstream, work: &Work) -> GpuResult<&FftPlan> {
         let length = u64::from(work.extent);
         Ok(match self.ffts.entry((length, work.count / (2 * length))) {
             Entry::Occupied(found) => found.into_mut(),
@@ -91,24 +91,13 @@ pub(super) enum Code {
 }
 
 impl Launch {
-    /// A launch of a function that is this kernel. It has one input and no workspace.
-    pub(super) fn of_function(
-        function: sys::CUfunction,
-        (kernel, arguments): (Kernel, Arguments),
-        (input, output): (u64, u64),
-        count: u64,
-    ) -> Self {
-        let work = Work::new(&[input], (output, 0), (count, count, 0), &arguments);
-        Self(Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work })
-    }
-
     /// Registers of a thread, and shared memory that the code declares, of a user's kernel.
     ///
     /// # Errors
     /// If the driver does not answer.
-    pub fn takes(&self) -> Result<[u32; 2], GpuError> {
+    pub fn takes(&self) -> GpuResult<[u32; 2]> {
         match &self.0 {
-            Code::Own(own) => own.takes(),
+            Code::Own(own) => own.function.takes(),
             _ => Ok([0; 2]),
         }
     }
@@ -119,7 +108,7 @@ impl Launch {
         &self,
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         match &self.0 {
             Code::Ours { .. } | Code::Own(_) => Ok(()),
             Code::Library(Library::Cublas, _) | Code::Product(..) => {
@@ -137,7 +126,7 @@ impl Launch {
         &self,
         stream: sys::CUstream,
         libraries: &mut StreamLibraries,
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         // SAFETY: the caller promises that the memory is valid. Our kernels take one
         // `struct Work`, which the driver copies.
         unsafe {
@@ -173,7 +162,7 @@ pub(super) unsafe fn start(
     grid: &Grid,
     stream: sys::CUstream,
     arguments: &mut [*mut c_void],
-) -> Result<(), GpuError> {
+) -> GpuResult {
     let arguments = arguments.as_mut_ptr();
     let none = std::ptr::null_mut();
     // Static shared memory that the source declares is counted a second time here; it is

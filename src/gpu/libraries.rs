@@ -3,16 +3,16 @@
 //! Nine functions are declared by hand. The bindings' tables of all functions take long
 //! to compile, and they know no library of CUDA 13.
 
-use super::error::GpuError;
+use super::error::{GpuError, GpuResult};
 use crate::kernels::ProductType;
 use cudarc::driver::sys::CUstream;
 use libloading::Library;
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
-const SUCCESS: c_int = 0;
+pub(super) const SUCCESS: c_int = 0;
 
-pub(super) fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
+pub(super) fn check(call: &'static str, status: c_int) -> GpuResult {
     if status == SUCCESS {
         return Ok(());
     }
@@ -20,7 +20,7 @@ pub(super) fn check(call: &'static str, status: c_int) -> Result<(), GpuError> {
 }
 
 /// Converts a count to the libraries' 32-bit integers.
-fn int(call: &'static str, count: u64) -> Result<c_int, GpuError> {
+fn int(call: &'static str, count: u64) -> GpuResult<c_int> {
     let too_many = |_| GpuError::Call { call, name: format!("{count} exceeds its 32-bit counts") };
     c_int::try_from(count).map_err(too_many)
 }
@@ -93,10 +93,13 @@ type GemmEx = unsafe extern "C" fn(
 impl BlasApi {
     /// # Errors
     /// [`GpuError::NoLibrary`] if the library is not there.
-    pub fn get() -> Result<&'static Self, GpuError> {
-        static FOUND: OnceLock<Option<BlasApi>> = OnceLock::new();
-        let found = FOUND.get_or_init(Self::load).as_ref();
-        found.ok_or(GpuError::NoLibrary { library: "cuBLAS", file: "libcublas", kernel: "matmul" })
+    pub fn get() -> GpuResult<&'static Self> {
+        static FOUND: LazyLock<Option<BlasApi>> = LazyLock::new(BlasApi::load);
+        FOUND.as_ref().ok_or(GpuError::NoLibrary {
+            library: "cuBLAS",
+            file: "libcublas",
+            kernel: "matmul",
+        })
     }
 
     fn load() -> Option<Self> {
@@ -125,7 +128,7 @@ impl Blas {
     ///
     /// # Errors
     /// If the library is missing or has too little memory.
-    pub fn new(stream: CUstream) -> Result<Self, GpuError> {
+    pub fn new(stream: CUstream) -> GpuResult<Self> {
         let api = BlasApi::get()?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: a context is current, and `handle` is written on success.
@@ -142,12 +145,7 @@ impl Blas {
     /// # Safety
     /// The addresses must be valid for their matrices until the stream has executed the
     /// call.
-    pub unsafe fn multiply(
-        &self,
-        [x, y, out]: [u64; 3],
-        rows: u64,
-        inner: u64,
-    ) -> Result<(), GpuError> {
+    pub unsafe fn multiply(&self, [x, y, out]: [u64; 3], rows: u64, inner: u64) -> GpuResult {
         const AS_IT_IS: c_int = 0;
         let (rows, inner) = (int("cublasSgemm", rows)?, int("cublasSgemm", inner)?);
         let (one, zero) = (1.0_f32, 0.0_f32);
@@ -186,7 +184,7 @@ impl Blas {
         of: ProductType,
         [x, y, out]: [u64; 3],
         [rows, inner, columns]: [u64; 3],
-    ) -> Result<(), GpuError> {
+    ) -> GpuResult {
         const AS_IT_IS: c_int = 0;
         const DEFAULT_ALGORITHM: c_int = -1;
         // `cudaDataType` and `cublasComputeType_t`.
@@ -261,10 +259,13 @@ type PlanMany = unsafe extern "C" fn(
 impl FftApi {
     /// # Errors
     /// [`GpuError::NoLibrary`] if the library is not there.
-    pub fn get() -> Result<&'static Self, GpuError> {
-        static FOUND: OnceLock<Option<FftApi>> = OnceLock::new();
-        let found = FOUND.get_or_init(Self::load).as_ref();
-        found.ok_or(GpuError::NoLibrary { library: "cuFFT", file: "libcufft", kernel: "fft" })
+    pub fn get() -> GpuResult<&'static Self> {
+        static FOUND: LazyLock<Option<FftApi>> = LazyLock::new(FftApi::load);
+        FOUND.as_ref().ok_or(GpuError::NoLibrary {
+            library: "cuFFT",
+            file: "libcufft",
+            kernel: "fft",
+        })
     }
 
     fn load() -> Option<Self> {
@@ -293,7 +294,7 @@ impl FftPlan {
     /// # Errors
     /// If the library is missing, has too little memory, or the numbers exceed its 32-bit
     /// counts.
-    pub fn new(stream: CUstream, length: u64, signals: u64) -> Result<Self, GpuError> {
+    pub fn new(stream: CUstream, length: u64, signals: u64) -> GpuResult<Self> {
         const COMPLEX_TO_COMPLEX: c_int = 0x29;
         let api = FftApi::get()?;
         let mut length = int("cufftPlanMany", length)?;
@@ -328,7 +329,7 @@ impl FftPlan {
     /// # Safety
     /// The addresses must be valid for all signals until the stream has executed the
     /// call.
-    pub unsafe fn transform(&self, x: u64, out: u64) -> Result<(), GpuError> {
+    pub unsafe fn transform(&self, x: u64, out: u64) -> GpuResult {
         const FORWARD: c_int = -1;
         // SAFETY: the caller promises that the addresses are valid; out of place, the
         // input is only read.

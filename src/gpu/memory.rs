@@ -15,16 +15,6 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    pub(super) fn new(device: &Device, bytes: Bytes) -> GpuResult<Self> {
-        let (context, mut address) = (device.context(), 0);
-        context.within(|| {
-            // SAFETY: a context is current, and `address` is written on success.
-            let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.as_usize().max(4)) };
-            check("cuMemAlloc", result)
-        })?;
-        Ok(Self { context, address, bytes })
-    }
-
     /// The size that was asked for.
     pub fn bytes(&self) -> Bytes {
         self.bytes
@@ -99,23 +89,11 @@ impl Drop for PinnedMemory {
 /// whose pages migrate between them.
 pub struct ManagedMemory {
     pub(super) address: u64,
-    bytes: Bytes,
+    pub(super) bytes: Bytes,
     pub(super) device: sys::CUdevice,
 }
 
 impl ManagedMemory {
-    /// Allocates managed memory that both sides can use at once.
-    pub(super) fn new(device: &Device, bytes: Bytes) -> GpuResult<Self> {
-        Self::check(device)?;
-        let mut address = 0;
-        let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
-        // SAFETY: a context is current, and `address` is written on success.
-        let result =
-            unsafe { sys::cuMemAllocManaged(&raw mut address, bytes.as_usize().max(4), flags) };
-        check("cuMemAllocManaged", result)?;
-        Ok(Self { address, bytes, device: device.handle() })
-    }
-
     /// Checks that this device migrates pages of managed memory on demand, fault by
     /// fault, and can prefetch them ("concurrent managed access").
     ///
@@ -148,7 +126,7 @@ impl AnyMemory for ManagedMemory {
 
 impl Drop for ManagedMemory {
     fn drop(&mut self) {
-        // SAFETY: the address was allocated in `new` and is freed only here.
+        // SAFETY: the address was allocated for this value and is freed only here.
         unsafe { sys::cuMemFree_v2(self.address) };
     }
 }
@@ -156,20 +134,7 @@ impl Drop for ManagedMemory {
 /// Memory that someone else allocated, pinned (`cuMemHostRegister`) for all devices as
 /// long as this value lives.
 pub struct Registration {
-    address: *mut c_void,
-}
-
-impl Registration {
-    /// # Safety
-    /// The `bytes` from `address` on must stay mapped as long as the value lives.
-    pub(super) unsafe fn new(address: *mut f32, bytes: Bytes) -> GpuResult<Self> {
-        const FLAGS: u32 = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
-        let address = address.cast();
-        // SAFETY: a context is current, and the caller promises that the range is mapped.
-        let result = unsafe { sys::cuMemHostRegister_v2(address, bytes.as_usize(), FLAGS) };
-        check("cuMemHostRegister", result)?;
-        Ok(Self { address })
-    }
+    pub(super) address: *mut c_void,
 }
 
 impl AnyRegistration for Registration {
@@ -185,7 +150,7 @@ impl AnyRegistration for Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: the range was registered in `new` and is unregistered only here.
+        // SAFETY: the range was registered for this value and is unregistered only here.
         unsafe { sys::cuMemHostUnregister(self.address) };
     }
 }

@@ -15,15 +15,10 @@ pub(super) struct Module {
     pub functions: Vec<(Kernel, sys::CUfunction)>,
     pub blocker: sys::CUfunction,
     /// The zero-terminated PTX that the module was loaded from.
-    image: Vec<u8>,
+    pub image: Vec<u8>,
 }
 
 impl Module {
-    /// The PTX that the module was loaded from, with a zero at its end.
-    pub fn image(&self) -> &[u8] {
-        &self.image
-    }
-
     /// For a compute capability, as NVRTC counts it: 90 for 9.0.
     pub fn compile(capability: u32) -> GpuResult<Self> {
         let source = Source { text: SOURCE, file: "kernels.cu", headers: &[], entry: None };
@@ -34,13 +29,8 @@ impl Module {
         Self::load(image)
     }
 
-    /// Loads a second module from this one's PTX, with every kernel looked up.
-    pub fn load_again(&self) -> GpuResult<Self> {
-        Self::load(self.image.clone())
-    }
-
     /// Loads a module and looks up every kernel in it.
-    fn load(image: Vec<u8>) -> GpuResult<Self> {
+    pub fn load(image: Vec<u8>) -> GpuResult<Self> {
         let mut module = Self::bare(image)?;
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
             let function = module.of(kernel)?;

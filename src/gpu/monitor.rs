@@ -5,12 +5,10 @@
 //! and everything else works. Nothing here is on a timed path.
 
 use super::device::Device;
-use super::libraries::open;
+use super::libraries::{SUCCESS, open};
 use crate::machine::Condition;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong, c_ulonglong, c_void};
-
-const SUCCESS: c_int = 0;
 
 pub(super) const FILES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
 

@@ -117,7 +117,7 @@ impl Drop for OwnFunction {
 
 /// A launch of a user's kernel: its parameters in words of eight bytes, and where each is.
 pub(super) struct OwnCode {
-    function: Rc<OwnFunction>,
+    pub function: Rc<OwnFunction>,
     geometry: Geometry,
     /// What `pointers` point into.
     _words: Box<[u64]>,
@@ -147,10 +147,6 @@ impl OwnCode {
         let mut words: Box<[u64]> = parameters.iter().map(word).collect();
         let pointers = words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         Ok(Self { function, geometry, _words: words, pointers })
-    }
-
-    pub fn takes(&self) -> GpuResult<[u32; 2]> {
-        self.function.takes()
     }
 
     /// # Safety

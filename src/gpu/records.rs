@@ -15,7 +15,7 @@ use crate::machine::Direction;
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The library, where the loader finds it and where CUDA installs it.
 const CUPTI: [&str; 6] = [
@@ -65,8 +65,8 @@ struct Found {
 impl Recorder {
     /// The library, if it is there and works.
     pub fn find() -> Option<&'static Self> {
-        static LOADED: OnceLock<Option<Recorder>> = OnceLock::new();
-        LOADED.get_or_init(Self::load).as_ref()
+        static LOADED: LazyLock<Option<Recorder>> = LazyLock::new(Recorder::load);
+        LOADED.as_ref()
     }
 
     fn load() -> Option<Self> {

@@ -1,30 +1,19 @@
 //! Contexts and modules that exist only to time their creation, destruction or first use.
 
 use super::device::Device;
-use super::error::{GpuResult, check};
-use super::launch::Launch;
+use super::error::GpuResult;
+use super::launch::{Code, Launch, Work};
 use super::module::Module;
-use crate::kernels::{Arguments, Kernel};
+use crate::kernels::{Arguments, Grid, Kernel};
 use cudarc::driver::sys;
 
 /// A second context on a device, besides its primary one. It is current on the calling
 /// thread from its creation until it is dropped.
-pub(super) struct ExtraContext(sys::CUcontext);
-
-impl ExtraContext {
-    /// Creates a context and makes it current.
-    pub fn new(device: &Device) -> GpuResult<Self> {
-        let mut context = std::ptr::null_mut();
-        // SAFETY: the device handle is valid, and `context` is written on success.
-        let result = unsafe { sys::cuCtxCreate_v2(&raw mut context, 0, device.handle()) };
-        check("cuCtxCreate", result)?;
-        Ok(Self(context))
-    }
-}
+pub(super) struct ExtraContext(pub(super) sys::CUcontext);
 
 impl Drop for ExtraContext {
     fn drop(&mut self) {
-        // SAFETY: the context was created in `new` and is destroyed only here. "If
+        // SAFETY: the context was created for this value and is destroyed only here. "If
         // hContext is current to the calling thread then hContext will also be popped
         // from the current thread's context stack" (CUDA Driver API, "Context
         // Management"), so the previous context becomes current again.
@@ -46,7 +35,7 @@ impl<'d> NewModule<'d> {
     /// If the driver refuses.
     pub fn load(device: &'d Device, image: &str) -> GpuResult<Self> {
         let image = image.bytes().chain([0]).collect();
-        let module = device.context().within(|| Module::bare(image))?;
+        let module = device.context.within(|| Module::bare(image))?;
         Ok(Self { device, module })
     }
 
@@ -60,7 +49,8 @@ impl<'d> NewModule<'d> {
         (input, output): (u64, u64),
         count: u64,
     ) -> GpuResult<Launch> {
-        let function = self.device.context().within(|| self.module.of(kernel))?;
-        Ok(Launch::of_function(function, (kernel, arguments), (input, output), count))
+        let function = self.device.context.within(|| self.module.of(kernel))?;
+        let work = Work::new(&[input], (output, 0), (count, count, 0), &arguments);
+        Ok(Launch(Code::Ours { function, grid: Grid::of(kernel, &arguments, count), work }))
     }
 }

@@ -15,22 +15,18 @@ use std::cell::RefCell;
 /// A stream of the device.
 pub struct Stream {
     context: Context,
-    raw: sys::CUstream,
+    pub(super) raw: sys::CUstream,
     libraries: RefCell<StreamLibraries>,
 }
 
 /// The handle of the legacy default stream: `CU_STREAM_LEGACY` of cuda.h. It is a macro
 /// there, so the bindings lack it.
-const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
+pub(super) const LEGACY_DEFAULT: sys::CUstream = std::ptr::without_provenance_mut(1);
 
 /// `CU_DEVICE_CPU` of cuda.h. It is a macro there, so the bindings lack it.
 const CPU: sys::CUdevice = -1;
 
 impl Stream {
-    pub(super) fn legacy_default(device: &Device) -> Self {
-        Self::of(device, LEGACY_DEFAULT)
-    }
-
     pub(super) fn new(
         device: &Device,
         flags: sys::CUstream_flags,
@@ -38,7 +34,7 @@ impl Stream {
     ) -> GpuResult<Self> {
         let mut stream = std::ptr::null_mut();
         let flags = flags as u32;
-        device.context().within(|| {
+        device.context.within(|| {
             // SAFETY: a context is current, and `stream` is written on success.
             let result =
                 unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, flags, priority) };
@@ -47,12 +43,8 @@ impl Stream {
         Ok(Self::of(device, stream))
     }
 
-    fn of(device: &Device, raw: sys::CUstream) -> Self {
-        Self { context: device.context(), raw, libraries: RefCell::default() }
-    }
-
-    pub(super) fn raw(&self) -> sys::CUstream {
-        self.raw
+    pub(super) fn of(device: &Device, raw: sys::CUstream) -> Self {
+        Self { context: device.context, raw, libraries: RefCell::default() }
     }
 
     /// Whether everything issued so far is done.
@@ -88,7 +80,7 @@ impl AnyStream<Device> for Stream {
     }
 
     unsafe fn copy_to_peer(&self, from: u64, (device, to): (&Device, u64), n: Bytes) -> GpuResult {
-        let (theirs, mine) = (device.context().raw(), self.context.raw());
+        let (theirs, mine) = (device.context.0, self.context.0);
         // SAFETY: stream and contexts are alive; the caller promises that the ranges are valid.
         let result =
             unsafe { sys::cuMemcpyPeerAsync(to, theirs, from, mine, n.as_usize(), self.raw) };
@@ -221,7 +213,7 @@ pub struct Event(sys::CUevent);
 impl Event {
     pub(super) fn new(device: &Device, flags: sys::CUevent_flags) -> GpuResult<Self> {
         let mut event = std::ptr::null_mut();
-        device.context().within(|| {
+        device.context.within(|| {
             // SAFETY: a context is current, and `event` is written on success.
             let result = unsafe { sys::cuEventCreate(&raw mut event, flags as u32) };
             check("cuEventCreate", result)

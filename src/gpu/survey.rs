@@ -45,11 +45,8 @@ fn driver() -> Option<String> {
     // initialised driver.
     let result = unsafe { sys::cuDriverGetVersion(&raw mut version) };
     let told = result == sys::CUresult::CUDA_SUCCESS;
-    Some(if told { by_thousands(version) } else { String::new() })
-}
-
-fn by_thousands(version: c_int) -> String {
-    format!("{}.{}", version / 1000, version % 1000 / 10)
+    let version = format!("{}.{}", version / 1000, version % 1000 / 10);
+    Some(if told { version } else { String::new() })
 }
 
 fn nvrtc_version() -> Option<String> {

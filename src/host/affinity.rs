@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub struct OneCpu {
     before: Option<libc::cpu_set_t>,
     /// CPUs that the thread may run on. `at` is the index of its current one.
-    cpus: Vec<usize>,
+    pub(super) cpus: Vec<usize>,
     at: usize,
     /// The shortest time that the arithmetic took, which is taken as its time on a core of its own.
     pace: Duration,
@@ -76,7 +76,8 @@ impl OneCpu {
         (0..3).map(|_| arithmetic()).min().unwrap_or_default()
     }
 
-    fn free() -> Self {
+    /// Where the thread is, pinned to nothing.
+    pub(super) fn free() -> Self {
         /// The affinity that the program was started with. A second value that is made
         /// while another one lives gets this choice, and not the one CPU of the other.
         static ALLOWED: OnceLock<Option<libc::cpu_set_t>> = OnceLock::new();
@@ -88,11 +89,6 @@ impl OneCpu {
         let cpus = (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect();
         Self { before, cpus, at: 0, pace: Duration::MAX }
     }
-}
-
-/// The CPUs that this process may run on, where the system tells.
-pub(super) fn allowed_cpus() -> Vec<usize> {
-    OneCpu::free().cpus.clone()
 }
 
 fn is_alone(time: Duration, pace: Duration) -> bool {

@@ -2,33 +2,26 @@
 
 use crate::units::Bytes;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The CPU, as a calibration records it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CpuDescription {
-    /// The vendor's model name, or the architecture where the system tells none.
-    pub model: String,
-    /// How many hardware threads this process may use.
-    pub threads: usize,
-    pub numa_nodes: usize,
-    /// All memory that this process may use, where the system tells.
-    pub memory: Option<Bytes>,
+/// The vendor's name of the CPU, or the architecture where the system tells none.
+pub fn cpu_model() -> String {
+    fact("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// Describes this machine's CPU. Where the system does not tell, it assumes one thread
-/// and one NUMA node.
-pub fn describe() -> CpuDescription {
-    CpuDescription {
-        model: model().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        numa_nodes: numa_nodes().unwrap_or(1),
-        memory: memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min(),
-    }
+/// How many hardware threads this process may use: one where the system does not tell.
+pub fn hardware_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn model() -> Option<String> {
-    fact("/proc/cpuinfo", "model name")
+/// How many NUMA nodes there are: one where the system does not tell.
+pub fn count_numa_nodes() -> usize {
+    numa_nodes().count().max(1)
+}
+
+/// All memory that this process may use, where the system tells.
+pub fn usable_memory() -> Option<Bytes> {
+    memory("MemTotal").into_iter().chain(limits().map(|limit| limit.most)).min()
 }
 
 /// A line of `/proc/meminfo`, whose "kB" are kibibytes (`proc_meminfo(5)`).
@@ -87,15 +80,13 @@ fn limit(group: &Path, [most, used]: [&str; 2]) -> Option<Limit> {
     Some(Limit { most: Bytes::new(most), left: Bytes::new(most.saturating_sub(used)) })
 }
 
-fn numa_nodes() -> Option<usize> {
-    let is_node =
-        |name: &str| name.strip_prefix("node").is_some_and(|id| id.parse::<u32>().is_ok());
-    let nodes = fs::read_dir("/sys/devices/system/node")
-        .ok()?
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_node))
-        .count();
-    (nodes > 0).then_some(nodes)
+/// The NUMA nodes that the system tells of, counted from 0, each with its folder.
+pub(super) fn numa_nodes() -> impl Iterator<Item = (usize, PathBuf)> {
+    let entries = fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let node = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+        Some((node, entry.path()))
+    })
 }
 
 /// The size of the largest cache of the first CPU.

@@ -24,7 +24,7 @@ mod twins;
 mod vector;
 
 pub use affinity::OneCpu;
-pub use cpu::{CpuDescription, available_memory, describe};
+pub use cpu::{available_memory, count_numa_nodes, cpu_model, hardware_threads, usable_memory};
 pub use page_policy::page_policy;
 pub use pages::PageMemory;
 pub use place::{governor, locked_limit, nodes_of_process, numbers};

@@ -1,6 +1,7 @@
 //! Where this process may run, and what the system limits.
 
-use super::affinity::allowed_cpus;
+use super::affinity::OneCpu;
+use super::cpu::numa_nodes;
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,12 +9,10 @@ use std::path::Path;
 
 /// NUMA nodes, counted from 0, that the process may run on.
 pub fn nodes_of_process() -> BTreeSet<usize> {
-    let allowed = allowed_cpus();
-    let nodes = fs::read_dir("/sys/devices/system/node").into_iter().flatten().flatten();
-    let nodes = nodes.filter_map(|entry| {
-        let node = entry.file_name().to_str()?.strip_prefix("node")?.parse::<usize>().ok()?;
-        let cpus = numbers(&fs::read_to_string(entry.path().join("cpulist")).ok()?);
-        allowed.iter().any(|cpu| cpus.contains(cpu)).then_some(node)
+    let allowed = OneCpu::free();
+    let nodes = numa_nodes().filter_map(|(node, folder)| {
+        let cpus = numbers(&fs::read_to_string(folder.join("cpulist")).ok()?);
+        allowed.cpus.iter().any(|cpu| cpus.contains(cpu)).then_some(node)
     });
     nodes.collect()
 }

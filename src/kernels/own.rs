@@ -150,11 +150,6 @@ impl OwnCost {
         }
     }
 
-    /// Whether it does not depend on the number of elements.
-    const fn is_the_same_at_any_size(&self) -> bool {
-        matches!(self, Self::Stated { per_element: 0.0, fixed, .. } if *fixed > 0.0)
-    }
-
     /// What keeps it from saying how long an element takes.
     pub fn problem(&self) -> Option<String> {
         let is_amount = |amount: f64| amount.is_finite() && amount >= 0.0;
@@ -176,7 +171,8 @@ impl OwnCost {
 impl OwnKernel {
     /// Whether any part of the work takes the GPU as long as the whole.
     pub const fn takes_the_same_at_any_size(&self) -> bool {
-        matches!(&self.gpu, GpuSide::Cost(cost) if cost.is_the_same_at_any_size())
+        matches!(self.gpu, GpuSide::Cost(OwnCost::Stated { per_element: 0.0, fixed, .. })
+            if fixed > 0.0)
     }
 
     /// Whether the GPU can run it.

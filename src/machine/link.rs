@@ -17,18 +17,14 @@ const SPEEDS: [f64; 6] = [2.5, 5.0, 8.0, 16.0, 32.0, 64.0];
 const WIDTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 impl PcieLink {
-    /// From a speed in GT/s, as the system shows it.
-    pub fn of_speed(speed: f64, lanes: u32) -> Option<Self> {
-        let at = SPEEDS.iter().position(|one| (one - speed).abs() < 0.05)?;
-        let generation = u8::try_from(at + 1).ok()?;
-        WIDTHS.contains(&lanes).then_some(Self { generation, lanes })
-    }
-
     /// From what a calibration notes of a link, such as `32.0 GT/s PCIe x16`.
     pub fn noted(link: &str) -> Option<Self> {
         let (speed, rest) = link.split_once(" GT/s")?;
         let (_, lanes) = rest.rsplit_once('x')?;
-        Self::of_speed(speed.trim().parse().ok()?, lanes.trim().parse().ok()?)
+        let (speed, lanes) = (speed.trim().parse::<f64>().ok()?, lanes.trim().parse().ok()?);
+        let at = SPEEDS.iter().position(|one| (one - speed).abs() < 0.05)?;
+        let generation = u8::try_from(at + 1).ok()?;
+        WIDTHS.contains(&lanes).then_some(Self { generation, lanes })
     }
 
     /// Transfers per second of a lane, in 10^9: each is one bit.

@@ -57,17 +57,19 @@ impl DeviceId {
     pub const FIRST: Self = Self(0);
 }
 
-/// The processors that compute in a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Side {
-    /// Only the CPU.
-    Cpu,
-    /// Only GPUs.
-    Gpu,
-    /// The CPU and GPUs.
-    Both,
+words! {
+    /// The processors that compute in a plan.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Side {
+        /// Only the CPU.
+        Cpu = "cpu",
+        /// Only GPUs.
+        Gpu = "gpu",
+        /// The CPU and GPUs.
+        Both = "both",
+    }
 }
 
 words! {

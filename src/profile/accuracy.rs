@@ -3,7 +3,7 @@
 use super::Profile;
 use super::checked_numbers::{if_known, not_negative, score};
 use crate::program::Program;
-use crate::units::Span;
+use crate::units::{Span, words};
 use serde::{Deserialize, Serialize};
 
 /// How well a profile predicted trials: plans that ran during calibration and that no model was
@@ -49,24 +49,24 @@ pub struct Margin {
     pub score: f64,
 }
 
-/// The kinds of plans that differ in how well they can be predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Handling {
-    /// Uses no GPU.
-    Cpu,
-    /// Copies pageable memory, through the driver's staging buffers.
-    Pageable,
-    /// Copies pinned memory, call by call.
-    Pinned,
-    /// Launches everything as one graph. The times of single calls, which widen the ranges of other
-    /// plans, hardly matter here.
-    Graph,
+words! {
+    /// The kinds of plans that differ in how well they can be predicted.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Handling {
+        /// Uses no GPU.
+        Cpu = "cpu",
+        /// Copies pageable memory, through the driver's staging buffers.
+        Pageable = "pageable",
+        /// Copies pinned memory, call by call.
+        Pinned = "pinned",
+        /// Launches everything as one graph. The times of single calls, which widen the ranges of
+        /// other plans, hardly matter here.
+        Graph = "graph",
+    }
 }
 
 impl Handling {
-    pub const ALL: [Self; 4] = [Self::Cpu, Self::Pageable, Self::Pinned, Self::Graph];
-
     pub fn of(program: &Program) -> Self {
         if program.computes_on_cpu() {
             Self::Cpu

@@ -128,7 +128,8 @@ impl Profile {
                 None => drop(own.insert(section, theirs)),
             }
         }
-        let mut filled = Self::from_plain(Value::Object(own));
+        let mut filled: Self = serde_json::from_value(Value::Object(own))
+            .expect("both profiles are sound, and so is each model of them");
         let mut groups: Vec<BorrowedGroup> = Vec::new();
         let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
         for parameter in new {
@@ -164,11 +165,6 @@ impl Profile {
     /// Everything that was borrowed, by kind, with where it comes from.
     pub fn borrowed_costs(&self) -> impl Iterator<Item = (&Borrowed, &BorrowedGroup)> {
         self.borrowed.iter().flat_map(|one| one.groups.iter().map(move |group| (one, group)))
-    }
-
-    fn from_plain(plain: Value) -> Self {
-        serde_json::from_value(plain)
-            .expect("both profiles are sound, and so is each model of them")
     }
 }
 

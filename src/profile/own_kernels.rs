@@ -126,7 +126,11 @@ impl Profile {
                 let curve = Curve { knots, scatter: 0.0 };
                 let end = |size: f64| format!("{size} elements");
                 let unknown = |beyond: Beyond| match points.len() {
-                    1 => Unknown::of_one_size(&kernel.name, on.name()),
+                    1 => {
+                        let (name, on) = (&kernel.name, on.name());
+                        let what = format!("kernel `{name}` has a time on the {on}");
+                        Unknown::because(Why::OneSize, what)
+                    }
                     _ => Unknown::because(Why::NotStated, beyond.of(&of(kernel, on), end)),
                 };
                 curve.known(elements as f64).map_err(unknown)

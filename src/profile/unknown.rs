@@ -83,12 +83,6 @@ impl Unknown {
         Self::because(Why::NotMeasured, what)
     }
 
-    /// A scenario's own kernel that has a time on a processor at one size, and would run at
-    /// another.
-    pub(super) fn of_one_size(kernel: &str, processor: &str) -> Self {
-        Self::because(Why::OneSize, format!("kernel `{kernel}` has a time on the {processor}"))
-    }
-
     /// Something that hallway predicts from no profile.
     pub(crate) fn refused(what: impl Into<String>) -> Self {
         Self::because(Why::NotPredicted, what)

@@ -87,11 +87,6 @@ impl Finding {
 }
 
 impl Diagnosis {
-    /// Whether something is missing.
-    pub fn lacks_something(&self) -> bool {
-        self.findings.iter().any(|finding| finding.state == State::Missing)
-    }
-
     /// A line for each finding; below it what it costs and the fix, where there is something to
     /// mend.
     pub fn text(&self) -> String {

@@ -17,15 +17,10 @@ pub struct Drawn<'e> {
 }
 
 impl<'e> Drawn<'e> {
-    /// With the codes that give colours to a terminal, or without.
-    pub fn new(error: &'e dyn Diagnostic, is_coloured: bool) -> Self {
-        Self { error, is_coloured, clean: str::to_owned }
-    }
-
-    /// With words that do nothing to a terminal, whatever names and words of files are in them.
-    #[must_use]
-    pub fn cleaned_by(self, clean: fn(&str) -> String) -> Self {
-        Self { clean, ..self }
+    /// With the codes that give colours to a terminal, or without. `clean` makes words do nothing
+    /// to a terminal, whatever names and words of files are in them.
+    pub fn new(error: &'e dyn Diagnostic, is_coloured: bool, clean: fn(&str) -> String) -> Self {
+        Self { error, is_coloured, clean }
     }
 
     /// Text between the codes of a terminal that make it bold and coloured.
@@ -171,7 +166,7 @@ mod tests {
             .with_labels(labels.iter().map(place));
         let report =
             Report::new(diagnostic).with_source_code(NamedSource::new("a", text.to_owned()));
-        Drawn::new(report.as_ref(), false).to_string()
+        Drawn::new(report.as_ref(), false, str::to_owned).to_string()
     }
 
     #[test]

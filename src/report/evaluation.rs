@@ -4,7 +4,7 @@
 //! the rest on request.
 
 use super::Origin;
-use super::gate::{Baseline, Gate, Limits};
+use super::gate::Gate;
 use super::plans_table::{full_table, short_table, table_of_parts};
 use super::said::{
     self, BREAK_EVEN, Line, WITH_THE_GPU, about_plans, about_sizes, answer, how_sure, limits, once,
@@ -68,51 +68,6 @@ pub struct RangesTried {
     pub in_range: f64,
 }
 
-impl Evaluation {
-    /// Puts together what was found about scenarios.
-    pub fn new(
-        (origin, profile): (Origin, &Profile),
-        Draws { count: draws, seed, .. }: Draws,
-        scenarios: Vec<Assessment>,
-    ) -> Self {
-        Self {
-            ranges_held: ranges_held(&origin, profile),
-            profile: origin,
-            seed,
-            draws,
-            ranges: profile.accuracy.as_ref().map(|found| RangesTried {
-                trials: found.trials,
-                median_error: found.median_error,
-                p95_error: found.p95_error,
-                in_range: found.coverage,
-            }),
-            unsteady_link: UnsteadyLink::of(profile),
-            context_ns: profile.first_context().map(|context| context.span()),
-            context_in_new_process: profile.setup.new_context.is_some(),
-            scenarios,
-            gate: None,
-        }
-    }
-
-    /// Says how it stands to an earlier evaluation, which has a path.
-    #[must_use]
-    pub fn against(mut self, baseline: (&str, &Baseline), limits: Limits) -> Self {
-        self.gate = Some(Gate::new((&self.profile, &self.scenarios), baseline, limits));
-        self
-    }
-
-    /// What ranges did where they were tried.
-    pub(super) fn how_ranges_did(&self) -> String {
-        said::ranges_held(self.ranges_held, self.profile.model_error)
-    }
-
-    /// The scenarios of which nothing could be predicted.
-    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
-        let nothing = self.scenarios.iter().filter(|one| one.plans.is_empty());
-        nothing.map(|one| one.scenario.as_str())
-    }
-}
-
 /// How much of an evaluation to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
@@ -142,9 +97,40 @@ const FASTEST: usize = 10;
 const LABEL: usize = 17;
 
 impl Evaluation {
-    /// The report, as wide as it needs to be.
-    pub fn text(&self, rows: Rows) -> String {
-        self.text_within(rows, None)
+    /// Puts together what was found about scenarios.
+    pub fn new(
+        (origin, profile): (Origin, &Profile),
+        Draws { count: draws, seed, .. }: Draws,
+        scenarios: Vec<Assessment>,
+    ) -> Self {
+        Self {
+            ranges_held: ranges_held(&origin, profile),
+            profile: origin,
+            seed,
+            draws,
+            ranges: profile.accuracy.as_ref().map(|found| RangesTried {
+                trials: found.trials,
+                median_error: found.median_error,
+                p95_error: found.p95_error,
+                in_range: found.coverage,
+            }),
+            unsteady_link: UnsteadyLink::of(profile),
+            context_ns: profile.first_context().map(|context| context.span()),
+            context_in_new_process: profile.setup.new_context.is_some(),
+            scenarios,
+            gate: None,
+        }
+    }
+
+    /// What ranges did where they were tried.
+    pub(super) fn how_ranges_did(&self) -> String {
+        said::ranges_held(self.ranges_held, self.profile.model_error)
+    }
+
+    /// The scenarios of which nothing could be predicted.
+    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
+        let nothing = self.scenarios.iter().filter(|one| one.plans.is_empty());
+        nothing.map(|one| one.scenario.as_str())
     }
 
     /// The report in lines of at most this many columns, if a number is given.

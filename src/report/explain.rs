@@ -1,9 +1,13 @@
 //! A plan in words, and call by call.
 
 mod calls;
+mod hold_ups;
 mod repeats;
 mod times;
 mod words;
+
+pub use hold_ups::{HeldUpBy, HoldUp, hold_ups};
+pub use times::call_times;
 
 use super::table::{Column, Table};
 use super::words::{BULLET, folded, if_known, often, plural, predicted};

@@ -65,39 +65,6 @@ pub struct Compared {
     pub failures: Vec<String>,
 }
 
-impl Gate {
-    pub(super) fn text(&self, width: Option<usize>) -> String {
-        let mut text = format!("\nCompared with {} ({}):\n\n", self.baseline, self.limits.words());
-        text += &Table::of(&self.compared)
-            .with(Column::words("scenario"), |one| &one.scenario)
-            .with(Column::number("before"), |one| or_dash(one.before_ns))
-            .with(Column::number("now"), |one| or_dash(one.now_ns))
-            .with(Column::number("change"), |one| or_dash(one.change().map(signed_percent)))
-            .with(Column::words("verdict"), |one| {
-                arrow([one.verdict_before, one.verdict_now].map(in_a_word))
-            })
-            .with(Column::words("fastest plan").if_folded(1), |one| {
-                arrow([&one.plan_before, &one.plan_now].map(|plan| or_dash(plan.as_ref())))
-            })
-            .with(
-                Column::words("result"),
-                |one| {
-                    if one.failures.is_empty() { "ok" } else { "FAILS" }
-                },
-            )
-            .text(width);
-        for (names, what) in
-            [(&self.only_before, "Only in the baseline"), (&self.only_now, "Not in the baseline")]
-        {
-            if !names.is_empty() {
-                text += &format!("{what}: {}.\n", quoted(names).join(", "));
-            }
-        }
-        text.extend(self.differences.iter().map(|line| format!("{line}\n")));
-        text
-    }
-}
-
 impl Limits {
     fn words(&self) -> String {
         let slower = self
@@ -181,8 +148,39 @@ impl Baseline {
 }
 
 impl Gate {
+    pub(super) fn text(&self, width: Option<usize>) -> String {
+        let mut text = format!("\nCompared with {} ({}):\n\n", self.baseline, self.limits.words());
+        text += &Table::of(&self.compared)
+            .with(Column::words("scenario"), |one| &one.scenario)
+            .with(Column::number("before"), |one| or_dash(one.before_ns))
+            .with(Column::number("now"), |one| or_dash(one.now_ns))
+            .with(Column::number("change"), |one| or_dash(one.change().map(signed_percent)))
+            .with(Column::words("verdict"), |one| {
+                arrow([one.verdict_before, one.verdict_now].map(in_a_word))
+            })
+            .with(Column::words("fastest plan").if_folded(1), |one| {
+                arrow([&one.plan_before, &one.plan_now].map(|plan| or_dash(plan.as_ref())))
+            })
+            .with(
+                Column::words("result"),
+                |one| {
+                    if one.failures.is_empty() { "ok" } else { "FAILS" }
+                },
+            )
+            .text(width);
+        for (names, what) in
+            [(&self.only_before, "Only in the baseline"), (&self.only_now, "Not in the baseline")]
+        {
+            if !names.is_empty() {
+                text += &format!("{what}: {}.\n", quoted(names).join(", "));
+            }
+        }
+        text.extend(self.differences.iter().map(|line| format!("{line}\n")));
+        text
+    }
+
     /// Holds an evaluation against an earlier one, which has a path.
-    pub(super) fn new(
+    pub fn new(
         (profile, now): (&Origin, &[Assessment]),
         (path, baseline): (&str, &Baseline),
         limits: Limits,

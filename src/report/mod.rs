@@ -28,7 +28,6 @@ mod timeline_row;
 mod trace;
 mod verification;
 mod what_if_text;
-mod why;
 mod words;
 
 pub use crate::cost::Bottleneck;
@@ -37,7 +36,7 @@ pub use calibration::calibration;
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
 pub use drawn::Drawn;
 pub use evaluation::{Evaluation, RangesTried, Rows};
-pub use explain::{Calls, Timed, explain, prediction};
+pub use explain::{Calls, HeldUpBy, HoldUp, Timed, call_times, explain, hold_ups, prediction};
 pub use gate::{Baseline, Compared, Gate, Limits};
 pub use html::{Review, Subject, review};
 pub use library::library;
@@ -51,10 +50,8 @@ pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
 pub use verification::{
-    Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredPlan, ScoredScenario, Scores,
-    Verification,
+    Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredScenario, Scores, Verification,
 };
-pub use why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
 pub use words::{date, folded};
 
 use serde::Serialize;

@@ -21,8 +21,8 @@ const CPU: Colour = Colour(0x1f, 0x78, 0xb4);
 const GPU: Colour = Colour(0xd9, 0x5f, 0x02);
 const BOTH: Colour = Colour(0x1b, 0x9e, 0x77);
 /// Copies to the device, to the host, and from GPU to GPU.
-pub(super) const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
-pub(super) const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
+const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
+const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
 const P2P: Colour = Colour(0x7d, 0x74, 0x68);
 
 /// Families of plans, where a chart tells plans of one side apart: each has a shade near its side's
@@ -132,7 +132,7 @@ impl Subject {
     /// The class of such lines in style sheets.
     pub fn class(self) -> String {
         let family = self.shade().map(|shade| format!("-{}", shade.1));
-        name_of(self.side).to_owned() + &family.unwrap_or_default()
+        self.side.name().to_owned() + &family.unwrap_or_default()
     }
 }
 
@@ -147,26 +147,6 @@ pub(super) const fn of_lane(lane: Lane) -> Colour {
     }
 }
 
-/// The name of a side in style sheets.
-pub(super) const fn name_of(side: Side) -> &'static str {
-    match side {
-        Side::Cpu => "cpu",
-        Side::Gpu => "gpu",
-        Side::Both => "both",
-    }
-}
-
-/// The name of a row in style sheets.
-pub(super) const fn name_of_lane(lane: Lane) -> &'static str {
-    match lane {
-        Lane::Host => "host",
-        Lane::CopyIn => "h2d",
-        Lane::Kernels => "kernels",
-        Lane::CopyOut => "d2h",
-        Lane::PeerCopy => "p2p",
-    }
-}
-
 impl Colour {
     /// `#1f78b4`.
     pub fn css(self) -> String {
@@ -175,25 +155,23 @@ impl Colour {
     }
 }
 
-const SIDES: [Side; 3] = [Side::Cpu, Side::Gpu, Side::Both];
-
 /// All that have a colour of their own.
 fn subjects() -> impl Iterator<Item = Subject> {
     let families = FAMILIES.iter().map(|one| Subject { side: one.0, family: Some(one.1) });
-    SIDES.into_iter().map(Subject::side).chain(families)
+    Side::ALL.into_iter().map(Subject::side).chain(families)
 }
 
 /// All colours as properties of a style sheet, `--gpu` and the like, and those of lines.
 pub(super) fn css() -> String {
     let (mut fixed, mut strokes) = (String::new(), String::new());
-    for side in SIDES {
-        let _ = write!(fixed, "--{}:{};", name_of(side), of_side(side).css());
+    for side in Side::ALL {
+        let _ = write!(fixed, "--{side}:{};", of_side(side).css());
     }
     for subject in subjects() {
         let _ = write!(strokes, "path.{}{{stroke:{}}}", subject.class(), subject.colour().css());
     }
     for lane in Lane::ALL {
-        let _ = write!(fixed, "--{}:{};", name_of_lane(lane), of_lane(lane).css());
+        let _ = write!(fixed, "--{}:{};", lane.name().to_lowercase(), of_lane(lane).css());
     }
     // What is written on a bar, by how light the bar is.
     let _ = write!(fixed, "--on-dark:{};--on-light:{};", WHITE.css(), LIGHT.ink.css());

@@ -142,16 +142,12 @@ pub fn ranges_held(origin: &Origin, profile: &Profile) -> Option<RangesHeld> {
 const HARDLY_ANY: f64 = 0.05;
 
 impl RangesHeld {
-    /// Whether ranges held less than they are made for by more than chance: two standard deviations
-    /// of a binomial share.
-    pub fn fell_short(&self) -> bool {
-        self.share < COVERAGE - 2.0 * (COVERAGE * (1.0 - COVERAGE) / self.tries as f64).sqrt()
-    }
-
     /// How many times as wide the ranges have to be to hold what they are made for, if errors are
-    /// normal deviates; 1 if they held enough.
+    /// normal deviates; 1 if they held enough, or less by no more than chance: two standard
+    /// deviations of a binomial share.
     pub fn widening(&self) -> f64 {
-        if !self.fell_short() {
+        let chance = 2.0 * (COVERAGE * (1.0 - COVERAGE) / self.tries as f64).sqrt();
+        if self.share >= COVERAGE - chance {
             return 1.0;
         }
         NINE_OF_TEN / deviations_holding(self.share.max(HARDLY_ANY))

@@ -173,90 +173,7 @@ impl Sweeping {
         self.gpu_wins = wins_of(&times.collect::<Vec<_>>(), &self.turns);
         self
     }
-}
 
-impl SweepReport {
-    /// Reads what [`json`](super::json) wrote.
-    ///
-    /// # Errors
-    /// If it is something else, with the reason in words.
-    pub fn read(text: &str) -> Result<Self, String> {
-        super::read_json(text, "a sweep")
-    }
-
-    /// The scenarios of which nothing could be predicted at any value.
-    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
-        let has_none = |sweep: &&Sweeping| {
-            let is_known = |point: &SweptPoint| point.cpu.is_some() || point.gpu.is_some();
-            !sweep.points.is_empty() && !sweep.points.iter().any(is_known)
-        };
-        self.sweeps.iter().filter(has_none).map(|sweep| sweep.scenario.as_str())
-    }
-
-    /// Adds the points of another part of the same sweeps.
-    ///
-    /// # Errors
-    /// If it is of other sweeps, or a part that is here already.
-    pub fn merge(&mut self, other: Self) -> Result<(), String> {
-        let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
-            return Err("one of them is already a complete sweep".to_owned());
-        };
-        if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
-            return Err(format!("both contain part {twice} of {}", mine.of));
-        }
-        let head = |report: &Self| {
-            let mut head = report.clone();
-            // The digest tells which profile it is, wherever that lies.
-            head.profile.path.clear();
-            head.parts.iter_mut().for_each(|parts| parts.numbers.clear());
-            for sweep in &mut head.sweeps {
-                (sweep.points, sweep.turns, sweep.gpu_wins) = Default::default();
-            }
-            head
-        };
-        if head(self) != head(&other) {
-            return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
-                        values and number of parts must be the same"
-                .to_owned());
-        }
-        for (mine, theirs) in self.sweeps.iter_mut().zip(other.sweeps) {
-            mine.points.extend(theirs.points);
-            mine.turns.extend(theirs.turns);
-        }
-        self.parts.iter_mut().zip(other.parts).for_each(|(mine, theirs)| {
-            mine.numbers.extend(theirs.numbers);
-        });
-        Ok(())
-    }
-
-    /// The whole, if no part is missing.
-    ///
-    /// # Errors
-    /// The numbers of the parts that are missing.
-    pub fn whole(mut self) -> Result<Self, Vec<usize>> {
-        if let Some(Parts { numbers, of }) = self.parts.take() {
-            let missing: Vec<usize> = (1..=of).filter(|part| !numbers.contains(part)).collect();
-            if !missing.is_empty() {
-                return Err(missing);
-            }
-        }
-        self.sweeps = self.sweeps.into_iter().map(Sweeping::concluded).collect();
-        Ok(self)
-    }
-}
-
-impl Unit {
-    /// A value in words.
-    pub fn say(self, value: f64) -> String {
-        match self {
-            Self::Number => fine_count(value),
-            Self::Bytes => Bytes::new(value as u64).to_string(),
-            Self::Nanoseconds => Span::from_nanos_f64(value).to_string(),
-        }
-    }
-}
-
-impl Sweeping {
     /// What a value is, behind its number: ``elements of `x` ``.
     fn noun(&self) -> String {
         match (&self.counted, self.unit) {
@@ -345,21 +262,75 @@ impl Sweeping {
     }
 }
 
-fn time_of(side: Option<&SideTime>) -> String {
-    or_dash(side.map(|side| side.predicted_ns))
-}
-
-/// How much faster the GPU is than the CPU, or slower.
-fn compared(point: &SweptPoint) -> Option<String> {
-    let (cpu, gpu) = (point.cpu.as_ref()?.predicted_ns, point.gpu.as_ref()?.predicted_ns);
-    Some(if gpu > cpu {
-        format!("{} x slower", times(times_as_long(gpu, cpu)))
-    } else {
-        format!("{} x faster", times(times_as_long(cpu, gpu)))
-    })
-}
-
 impl SweepReport {
+    /// Reads what [`json`](super::json) wrote.
+    ///
+    /// # Errors
+    /// If it is something else, with the reason in words.
+    pub fn read(text: &str) -> Result<Self, String> {
+        super::read_json(text, "a sweep")
+    }
+
+    /// The scenarios of which nothing could be predicted at any value.
+    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
+        let has_none = |sweep: &&Sweeping| {
+            let is_known = |point: &SweptPoint| point.cpu.is_some() || point.gpu.is_some();
+            !sweep.points.is_empty() && !sweep.points.iter().any(is_known)
+        };
+        self.sweeps.iter().filter(has_none).map(|sweep| sweep.scenario.as_str())
+    }
+
+    /// Adds the points of another part of the same sweeps.
+    ///
+    /// # Errors
+    /// If it is of other sweeps, or a part that is here already.
+    pub fn merge(&mut self, other: Self) -> Result<(), String> {
+        let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
+            return Err("one of them is already a complete sweep".to_owned());
+        };
+        if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
+            return Err(format!("both contain part {twice} of {}", mine.of));
+        }
+        let head = |report: &Self| {
+            let mut head = report.clone();
+            // The digest tells which profile it is, wherever that lies.
+            head.profile.path.clear();
+            head.parts.iter_mut().for_each(|parts| parts.numbers.clear());
+            for sweep in &mut head.sweeps {
+                (sweep.points, sweep.turns, sweep.gpu_wins) = Default::default();
+            }
+            head
+        };
+        if head(self) != head(&other) {
+            return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
+                        values and number of parts must be the same"
+                .to_owned());
+        }
+        for (mine, theirs) in self.sweeps.iter_mut().zip(other.sweeps) {
+            mine.points.extend(theirs.points);
+            mine.turns.extend(theirs.turns);
+        }
+        self.parts.iter_mut().zip(other.parts).for_each(|(mine, theirs)| {
+            mine.numbers.extend(theirs.numbers);
+        });
+        Ok(())
+    }
+
+    /// The whole, if no part is missing.
+    ///
+    /// # Errors
+    /// The numbers of the parts that are missing.
+    pub fn whole(mut self) -> Result<Self, Vec<usize>> {
+        if let Some(Parts { numbers, of }) = self.parts.take() {
+            let missing: Vec<usize> = (1..=of).filter(|part| !numbers.contains(part)).collect();
+            if !missing.is_empty() {
+                return Err(missing);
+            }
+        }
+        self.sweeps = self.sweeps.into_iter().map(Sweeping::concluded).collect();
+        Ok(self)
+    }
+
     /// The report in lines of at most so many columns, if a number is given.
     pub fn text_within(&self, width: Option<usize>) -> String {
         let mut text = format!("{}\n", self.profile);
@@ -392,6 +363,31 @@ impl SweepReport {
         let rows = String::from_utf8(bytes).expect("all fields are text");
         if rows.is_empty() { rows } else { CSV_TITLES.to_owned() + &rows }
     }
+}
+
+impl Unit {
+    /// A value in words.
+    pub fn say(self, value: f64) -> String {
+        match self {
+            Self::Number => fine_count(value),
+            Self::Bytes => Bytes::new(value as u64).to_string(),
+            Self::Nanoseconds => Span::from_nanos_f64(value).to_string(),
+        }
+    }
+}
+
+fn time_of(side: Option<&SideTime>) -> String {
+    or_dash(side.map(|side| side.predicted_ns))
+}
+
+/// How much faster the GPU is than the CPU, or slower.
+fn compared(point: &SweptPoint) -> Option<String> {
+    let (cpu, gpu) = (point.cpu.as_ref()?.predicted_ns, point.gpu.as_ref()?.predicted_ns);
+    Some(if gpu > cpu {
+        format!("{} x slower", times(times_as_long(gpu, cpu)))
+    } else {
+        format!("{} x faster", times(times_as_long(cpu, gpu)))
+    })
 }
 
 const CSV_TITLES: &str = "scenario,key,value,answer,plan,predicted_ns,low_ns,high_ns,bottleneck,\

@@ -7,10 +7,9 @@ use super::words::{
     fine_percent, folded, heading, if_known, or_dash, or_unknown, percent, plural, range,
     signed_percent,
 };
-use crate::compare::{Cell, ErrorFigures, KindFigures, Score};
+use crate::compare::{Cell, ErrorFigures, KindFigures, Score, ScoredPlan};
 use crate::machine::Side;
 use crate::stats::{median, quantile, rounded};
-use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -64,33 +63,6 @@ pub struct ScoredScenario {
     pub verdict_right: Option<bool>,
 }
 
-/// A plan that was predicted and run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ScoredPlan {
-    /// Name of the plan.
-    pub plan: String,
-    /// The processors that compute.
-    pub side: Side,
-    /// Predicted time of one run.
-    pub predicted_ns: Span,
-    /// Lower end of the predicted range.
-    pub low_ns: Span,
-    /// Upper end of that range.
-    pub high_ns: Span,
-    /// Median time of the measured runs.
-    pub measured_ns: Span,
-    /// Robust relative spread of the measured runs. `null` if there is only one.
-    pub spread: Option<f64>,
-    /// Number of measured runs.
-    pub passes: usize,
-    /// Number of runs that are not counted because something else used the core of the calling
-    /// thread.
-    pub passes_beside: usize,
-    /// Relative error of the prediction; positive if the prediction was too long.
-    pub error: f64,
-}
-
 /// A check, and whether it passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -99,25 +71,6 @@ pub struct Check {
     pub passed: bool,
     /// What was checked, with the value found.
     pub what: String,
-}
-
-impl Verification {
-    pub fn new(profile: Origin, scores: &[Score]) -> Self {
-        let cells = || scores.iter().flat_map(|score| &score.cells);
-        let overall = ErrorFigures::of(cells());
-        let kinds = KindFigures::of(cells());
-        let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
-        let checks = checks(&scenarios, overall.as_ref());
-        Self { profile, predictions: None, scenarios, overall, kinds, checks }
-    }
-
-    pub fn passed(&self) -> bool {
-        self.checks.iter().all(|check| check.passed)
-    }
-
-    fn plans(&self) -> impl Iterator<Item = &ScoredPlan> {
-        self.scenarios.iter().flat_map(|scenario| &scenario.plans)
-    }
 }
 
 fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<Check> {
@@ -156,39 +109,16 @@ fn at_most(what: &str, found: f64, of: &str, limit: f64) -> Check {
 
 impl From<&Score> for ScoredScenario {
     fn from(score: &Score) -> Self {
-        let name = |cell: Option<&Cell>| cell.map(|cell| cell.plan.clone());
+        let name = |cell: Option<&Cell>| cell.map(|cell| cell.scored.plan.clone());
         Self {
             scenario: score.scenario.clone(),
-            plans: score.cells.iter().map(ScoredPlan::from).collect(),
+            plans: score.cells.iter().map(|cell| cell.scored.clone()).collect(),
             errors: ErrorFigures::of(&score.cells),
             predicted_winner: name(score.predicted_winner()),
             measured_winner: name(score.measured_winner()),
             regret: score.regret().map(rounded),
             verdict_right: score.verdict_is_right(),
         }
-    }
-}
-
-impl From<&Cell> for ScoredPlan {
-    fn from(cell: &Cell) -> Self {
-        Self {
-            plan: cell.plan.clone(),
-            side: cell.side,
-            predicted_ns: cell.predicted,
-            low_ns: cell.low,
-            high_ns: cell.high,
-            measured_ns: cell.measured,
-            spread: cell.spread.map(rounded),
-            passes: cell.passes,
-            passes_beside: cell.beside,
-            error: rounded(cell.error()),
-        }
-    }
-}
-
-impl ScoredPlan {
-    pub fn is_covered(&self) -> bool {
-        self.low_ns <= self.measured_ns && self.measured_ns <= self.high_ns
     }
 }
 
@@ -242,74 +172,6 @@ struct Summary<'a> {
     errors: Option<&'a ErrorFigures>,
     /// `None` of all scenarios.
     scenario: Option<&'a ScoredScenario>,
-}
-
-impl Verification {
-    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
-    /// many columns, if a number is given.
-    pub fn text_within(&self, width: Option<usize>) -> String {
-        let mut text = format!("{}\n", self.profile);
-        for scenario in &self.scenarios {
-            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
-            text.push_str(&cells(&scenario.plans, width));
-        }
-        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
-        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
-        folded(&text, width)
-    }
-
-    /// How many passes do not count; empty if all do.
-    fn passes_beside(&self) -> String {
-        let beside: usize = self.plans().map(|plan| plan.passes_beside).sum();
-        let all = beside + self.plans().map(|plan| plan.passes).sum::<usize>();
-        if beside == 0 {
-            return String::new();
-        }
-        let share = percent(beside as f64 / all as f64);
-        format!(
-            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
-             used the core of the calling thread.\n"
-        )
-    }
-
-    /// How far off the CPU's plans are. They are few, but each decides a verdict.
-    fn on_cpu(&self, bullet: &str) -> String {
-        let plans = self.plans().filter(|plan| plan.side == Side::Cpu);
-        let mut errors: Vec<f64> = plans.map(|plan| plan.error).collect();
-        errors.sort_unstable_by(f64::total_cmp);
-        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
-        let middle = fine_percent(median(&sizes).unwrap_or_default());
-        match errors.into_iter().map(signed_percent).collect::<Vec<_>>().as_slice() {
-            [] => String::new(),
-            [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
-            [low, .., high] => {
-                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
-            }
-        }
-    }
-
-    /// The summary and the checks in Markdown.
-    pub fn markdown(&self) -> String {
-        let summary = summary(&self.summaries()).markdown();
-        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
-    }
-
-    fn check_lines(&self, bullet: &str) -> String {
-        let line = |Check { passed, what }: &Check| {
-            format!("{bullet}{}  {what}\n", if *passed { "pass" } else { "FAIL" })
-        };
-        self.checks.iter().map(line).collect()
-    }
-
-    fn summaries(&self) -> Vec<Summary<'_>> {
-        let all = Summary { name: "all", errors: self.overall.as_ref(), scenario: None };
-        let rows = self.scenarios.iter().map(|one| Summary {
-            name: &one.scenario,
-            errors: one.errors.as_ref(),
-            scenario: Some(one),
-        });
-        rows.chain((self.scenarios.len() > 1).then_some(all)).collect()
-    }
 }
 
 /// In the order in which a narrow terminal loses them: how many plans there are, how many lie in
@@ -387,6 +249,89 @@ const BASELINES: &str = "The last columns show median errors of simpler predicti
                          resource alone.\n";
 
 impl Verification {
+    pub fn new(profile: Origin, scores: &[Score]) -> Self {
+        let cells = || scores.iter().flat_map(|score| &score.cells);
+        let overall = ErrorFigures::of(cells());
+        let kinds = KindFigures::of(cells());
+        let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
+        let checks = checks(&scenarios, overall.as_ref());
+        Self { profile, predictions: None, scenarios, overall, kinds, checks }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.passed)
+    }
+
+    fn plans(&self) -> impl Iterator<Item = &ScoredPlan> {
+        self.scenarios.iter().flat_map(|scenario| &scenario.plans)
+    }
+
+    /// Every plan of every scenario, then the summary and what was checked, in lines of at most so
+    /// many columns, if a number is given.
+    pub fn text_within(&self, width: Option<usize>) -> String {
+        let mut text = format!("{}\n", self.profile);
+        for scenario in &self.scenarios {
+            let _ = write!(text, "\n{}\n", heading(&scenario.scenario, "", width));
+            text.push_str(&cells(&scenario.plans, width));
+        }
+        let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
+        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
+        folded(&text, width)
+    }
+
+    /// How many passes do not count; empty if all do.
+    fn passes_beside(&self) -> String {
+        let beside: usize = self.plans().map(|plan| plan.passes_beside).sum();
+        let all = beside + self.plans().map(|plan| plan.passes).sum::<usize>();
+        if beside == 0 {
+            return String::new();
+        }
+        let share = percent(beside as f64 / all as f64);
+        format!(
+            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
+             used the core of the calling thread.\n"
+        )
+    }
+
+    /// How far off the CPU's plans are. They are few, but each decides a verdict.
+    fn on_cpu(&self, bullet: &str) -> String {
+        let plans = self.plans().filter(|plan| plan.side == Side::Cpu);
+        let mut errors: Vec<f64> = plans.map(|plan| plan.error).collect();
+        errors.sort_unstable_by(f64::total_cmp);
+        let sizes: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        let middle = fine_percent(median(&sizes).unwrap_or_default());
+        match errors.into_iter().map(signed_percent).collect::<Vec<_>>().as_slice() {
+            [] => String::new(),
+            [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
+            [low, .., high] => {
+                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
+            }
+        }
+    }
+
+    /// The summary and the checks in Markdown.
+    pub fn markdown(&self) -> String {
+        let summary = summary(&self.summaries()).markdown();
+        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
+    }
+
+    fn check_lines(&self, bullet: &str) -> String {
+        let line = |Check { passed, what }: &Check| {
+            format!("{bullet}{}  {what}\n", if *passed { "pass" } else { "FAIL" })
+        };
+        self.checks.iter().map(line).collect()
+    }
+
+    fn summaries(&self) -> Vec<Summary<'_>> {
+        let all = Summary { name: "all", errors: self.overall.as_ref(), scenario: None };
+        let rows = self.scenarios.iter().map(|one| Summary {
+            name: &one.scenario,
+            errors: one.errors.as_ref(),
+            scenario: Some(one),
+        });
+        rows.chain((self.scenarios.len() > 1).then_some(all)).collect()
+    }
+
     /// Errors by kind of plan, beside the median errors of three baselines, and what the choices of
     /// plans would have cost.
     pub fn text_by_kind(&self, width: Option<usize>) -> String {

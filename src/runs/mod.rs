@@ -249,10 +249,6 @@ impl RunSet {
         self.runs.iter().find(|run| run.identity == identity)
     }
 
-    pub fn rerun_of(&self, identity: &str) -> Option<&Run> {
-        self.reruns.iter().find(|run| run.identity == identity)
-    }
-
     pub fn trace_of(&self, identity: &str) -> Option<&Trace> {
         self.traces.iter().find(|trace| trace.identity == identity)
     }

@@ -40,25 +40,13 @@ impl Load {
     }
 }
 
-/// How H2D copies beside waiting kernels are measured.
-pub struct Waiting {
-    /// Size of each copy.
-    pub bytes: Bytes,
-    /// Numbers of streams in which kernels wait; `kernels` are the numbers in each.
-    pub streams: [usize; 3],
-    pub kernels: [u64; 3],
-}
+/// Size of the H2D copies that are measured beside waiting kernels.
+pub const REFETCHED: Bytes = Bytes::mib(1);
 
-/// From few waiting streams, whose commands the device keeps, to more than it reads at a time.
-pub const REFETCHED: Waiting =
-    Waiting { bytes: Bytes::mib(1), streams: [2, 3, 4], kernels: [1, 4, 16] };
-
-impl Waiting {
-    /// Pairs of streams and kernels in each: none at all, then every combination.
-    pub fn cases(&self) -> impl Iterator<Item = (usize, u64)> {
-        let kernels = self.kernels;
-        let some = self.streams.into_iter();
-        let some = some.flat_map(move |streams| kernels.map(|kernels| (streams, kernels)));
-        std::iter::once((0, 0)).chain(some)
-    }
+/// Numbers of streams in which kernels wait, with the number of kernels in each: none at all, then
+/// from few streams, whose commands the device keeps, to more than it reads at a time.
+pub fn waiting_kernels() -> impl Iterator<Item = (usize, u64)> {
+    let some = [2, 3, 4].into_iter();
+    let some = some.flat_map(|streams| [1, 4, 16].map(|kernels| (streams, kernels)));
+    std::iter::once((0, 0)).chain(some)
 }

@@ -41,7 +41,7 @@ pub use caches::{
 };
 pub use calls::{IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, TURNS, TimedCall};
 pub use chains::{CYCLES, LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};
-pub use contention::{Load, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side};
+pub use contention::{Load, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side, waiting_kernels};
 pub use copies::{ROTATED, is_of_rate};
 pub use definition::{Definition, Doer, Work};
 pub use error::{FORMAT, SamplesError};

@@ -6,22 +6,16 @@ macro_rules! named {
         $(#[$about:meta])*
         pub enum $kind:ident { $($(#[$of_one:meta])* $one:ident = $word:literal, $name:literal;)+ }
     ) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[derive(serde::Serialize, serde::Deserialize)]
-        pub enum $kind { $($(#[$of_one])* #[serde(rename = $word)] $one,)+ }
+        crate::units::words! {
+            $(#[$about])*
+            #[derive(serde::Serialize, serde::Deserialize)]
+            pub enum $kind { $($(#[$of_one])* #[serde(rename = $word)] $one = $name,)+ }
+        }
 
         impl $kind {
-            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$one),+];
-
             /// The word that files and tables have for it.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$one => $word,)+ }
-            }
-
-            /// In a few words.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$one => $name,)+ }
             }
         }
     };

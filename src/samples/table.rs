@@ -11,9 +11,10 @@ mod row;
 mod seconds;
 
 use self::quantities::SORTS;
-use self::row::{NOT_KNOWN, Row, listed};
+use self::row::{NOT_KNOWN, Row};
 use super::error::SamplesError;
 use super::{Measurement, Provenance, Quantity, Samples, Stop};
+use crate::files::in_backquotes;
 use crate::units::Span;
 use std::collections::BTreeMap;
 
@@ -83,7 +84,10 @@ fn check_columns(columns: &csv::StringRecord) -> Result<(), String> {
     let known: Vec<&str> = COLUMNS.split(' ').collect();
     for (at, name) in columns.iter().enumerate() {
         if !known.contains(&name) {
-            return Err(format!("unknown column `{name}`; the columns are {}", listed(&known)));
+            return Err(format!(
+                "unknown column `{name}`; the columns are {}",
+                in_backquotes(&known)
+            ));
         }
         if columns.iter().take(at).any(|before| before == name) {
             return Err(format!("the column `{name}` appears twice; remove one"));
@@ -100,7 +104,7 @@ impl Row<'_> {
     fn sample(&self) -> Result<(Quantity, Span), String> {
         let filled = SORTS.into_iter().filter(|column| self.get(column).is_some());
         let [sort] = filled.collect::<Vec<_>>()[..] else {
-            let sorts = listed(&SORTS);
+            let sorts = in_backquotes(&SORTS);
             return Err(format!("a row is for one measurement: fill in exactly one of {sorts}"));
         };
         let quantity = self.quantity(sort)?;

@@ -321,6 +321,9 @@ fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
         Some((raw.kernel.span(), stated(task, workload)))
     });
     let programs = raw.programs.iter().zip(&workload.programs);
+    // The stated time of the CPU in a pass.
+    let worked =
+        |program: &Program| program.body.iter().filter_map(Call::stated_time).sum::<Span>();
     let programs = programs.map(|(raw, program)| (raw.name.span(), worked(program)));
     let Some((place, time)) = tasks.chain(programs).max_by_key(|(_, time)| *time) else {
         return Ok(());
@@ -361,9 +364,4 @@ fn stated(task: &Task, workload: &Workload) -> Span {
     };
     let longest = work.declared.kernel.costs().map(time).max().unwrap_or_default();
     longest * task.iterations * workload.batches
-}
-
-/// The stated time of the CPU in a pass over a program.
-fn worked(program: &Program) -> Span {
-    program.body.iter().filter_map(Call::stated_time).sum()
 }

@@ -62,6 +62,63 @@ impl Key {
             Measure::Time => format!("\"{} ns\"", number(value)),
         }
     }
+
+    /// Puts a value into a document that has this key, or may have it.
+    pub(super) fn put<'i>(
+        &self,
+        document: &mut DeTable<'i>,
+        literal: &'i str,
+    ) -> Result<(), Fault> {
+        let value = DeValue::parse(literal).map_err(|_| self.lost())?;
+        // `chunks` stands under [plans].
+        let steps: Vec<&str> = match self.measure {
+            Measure::List => ["plans"].into_iter().chain(self.steps()).collect(),
+            _ => self.steps().collect(),
+        };
+        let (last, above) = steps.split_last().ok_or_else(|| self.lost())?;
+        let mut table = document;
+        let mut above = above.iter().copied();
+        while let Some(step) = above.next() {
+            if !table.contains_key(step) {
+                // Only tables of optional keys are missing.
+                let place = toml::Spanned::new(0..0, step.to_owned().into());
+                let empty = toml::Spanned::new(0..0, DeValue::Table(DeTable::new()));
+                table.insert(place, empty);
+            }
+            let inner = table.get_mut(step).ok_or_else(|| self.lost())?.get_mut();
+            table = match inner {
+                DeValue::Table(inner) => inner,
+                DeValue::Array(items) => {
+                    let name = above.next().ok_or_else(|| self.lost())?;
+                    let mut items = items.iter_mut().enumerate();
+                    let found = items.find_map(|(place, item)| match item.get_mut() {
+                        DeValue::Table(table) if called(table, place) == name => Some(table),
+                        _ => None,
+                    });
+                    found.ok_or_else(|| self.lost())?
+                }
+                _ => return Err(self.lost()),
+            };
+        }
+        let value = value.into_inner();
+        match table.get_mut(*last) {
+            Some(there) => *there.get_mut() = value,
+            None => {
+                let key = toml::Spanned::new(0..0, (*last).to_owned().into());
+                table.insert(key, toml::Spanned::new(0..0, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(String::as_str)
+    }
+
+    fn lost(&self) -> Fault {
+        let message = format!("the scenario has no `{self}`");
+        Fault::new(message, 0..0, "not here", "sweep another key")
+    }
 }
 
 /// The shortest text that gives this number again, whole if it is.
@@ -164,63 +221,4 @@ fn in_value(value: &DeValue<'_>, steps: Vec<String>, found: &mut Vec<Key>) {
 fn called(table: &DeTable<'_>, place: usize) -> String {
     let name = table.get("name").and_then(|name| name.get_ref().as_str());
     name.map_or_else(|| place.to_string(), str::to_owned)
-}
-
-impl Key {
-    /// Puts a value into a document that has this key, or may have it.
-    pub(super) fn put<'i>(
-        &self,
-        document: &mut DeTable<'i>,
-        literal: &'i str,
-    ) -> Result<(), Fault> {
-        let value = DeValue::parse(literal).map_err(|_| self.lost())?;
-        // `chunks` stands under [plans].
-        let steps: Vec<&str> = match self.measure {
-            Measure::List => ["plans"].into_iter().chain(self.steps()).collect(),
-            _ => self.steps().collect(),
-        };
-        let (last, above) = steps.split_last().ok_or_else(|| self.lost())?;
-        let mut table = document;
-        let mut above = above.iter().copied();
-        while let Some(step) = above.next() {
-            if !table.contains_key(step) {
-                // Only tables of optional keys are missing.
-                let place = toml::Spanned::new(0..0, step.to_owned().into());
-                let empty = toml::Spanned::new(0..0, DeValue::Table(DeTable::new()));
-                table.insert(place, empty);
-            }
-            let inner = table.get_mut(step).ok_or_else(|| self.lost())?.get_mut();
-            table = match inner {
-                DeValue::Table(inner) => inner,
-                DeValue::Array(items) => {
-                    let name = above.next().ok_or_else(|| self.lost())?;
-                    let mut items = items.iter_mut().enumerate();
-                    let found = items.find_map(|(place, item)| match item.get_mut() {
-                        DeValue::Table(table) if called(table, place) == name => Some(table),
-                        _ => None,
-                    });
-                    found.ok_or_else(|| self.lost())?
-                }
-                _ => return Err(self.lost()),
-            };
-        }
-        let value = value.into_inner();
-        match table.get_mut(*last) {
-            Some(there) => *there.get_mut() = value,
-            None => {
-                let key = toml::Spanned::new(0..0, (*last).to_owned().into());
-                table.insert(key, toml::Spanned::new(0..0, value));
-            }
-        }
-        Ok(())
-    }
-
-    fn steps(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().map(String::as_str)
-    }
-
-    fn lost(&self) -> Fault {
-        let message = format!("the scenario has no `{self}`");
-        Fault::new(message, 0..0, "not here", "sweep another key")
-    }
 }

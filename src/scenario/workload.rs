@@ -213,20 +213,9 @@ impl Workload {
         (launches + AROUND).saturating_mul(self.batches).saturating_mul(chunks)
     }
 
-    /// The scenario's name, with the part that it is.
-    pub fn title(&self) -> String {
-        let part = self.part.as_ref().map(|part| format!(", {part}"));
-        format!("{}{}", self.name, part.unwrap_or_default())
-    }
-
     /// Whether the scenario spells a program out, rather than that it does the tasks.
     pub fn spells_out(&self, program: &Program) -> bool {
         self.programs.contains(program)
-    }
-
-    /// Whether a task runs a kernel of the user's own.
-    pub fn has_own_kernels(&self) -> bool {
-        self.tasks.iter().any(|task| task.kernel.own_work().is_some())
     }
 
     /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.

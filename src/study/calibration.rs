@@ -69,17 +69,17 @@ impl<'a> Calibration<'a> {
     pub const PROFILE: &'static str = "profile.toml";
 
     /// A calibration that has measured nothing yet, of the machine that
-    /// [`provenance`](crate::calibrate::provenance) describes.
-    pub fn new(machine: Provenance, (device, team): (&'a Device, &'a Team), folder: &Path) -> Self {
+    /// [`provenance`](crate::calibrate::provenance) describes, with what
+    /// [`first_uses`](crate::calibrate::first_uses) measured before the device was opened. Without,
+    /// that stays unknown.
+    pub fn new(
+        machine: Provenance,
+        (device, team): (&'a Device, &'a Team),
+        folder: &Path,
+        first_uses: Vec<Measurement>,
+    ) -> Self {
         let (so_far, folder) = (Samples::none(machine), folder.to_owned());
-        Self { device, team, so_far, folder, first_uses: Vec::new() }
-    }
-
-    /// With what [`first_uses`](crate::calibrate::first_uses) measured before the device was
-    /// opened. Without, that stays unknown.
-    #[must_use]
-    pub fn with_first_uses(self, first_uses: Vec<Measurement>) -> Self {
-        Self { first_uses, ..self }
+        Self { device, team, so_far, folder, first_uses }
     }
 
     /// Where samples grow until there are all.

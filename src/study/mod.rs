@@ -21,7 +21,7 @@
 //! let machine = provenance(&device, &team, seed, CalibrationExtent::Full, gpus)?;
 //!
 //! let folder = Path::new("calibration/my-machine");
-//! let mut calibration = Calibration::new(machine, (&device, &team), folder);
+//! let mut calibration = Calibration::new(machine, (&device, &team), folder, Vec::new());
 //! if calibration.growing().exists() {
 //!     calibration.resume()?;
 //! }
@@ -58,7 +58,7 @@
 //! use hallway::scenario::Workload;
 //! use hallway::search::candidates_over;
 //! use hallway::simulate::{Draws, Tally};
-//! use hallway::study::{Job, Runner, Traced, Which, digest, predict, score};
+//! use hallway::study::{Job, Runner, Which, digest, predict, score};
 //! use std::ops::ControlFlow;
 //! use std::path::Path;
 //!
@@ -81,7 +81,7 @@
 //!     rounds: 3,
 //!     reruns: 3,
 //!     effort: Effort::FULL,
-//!     traced: Traced::Nothing,
+//!     traced: None,
 //! };
 //! let measured = runner.run(&mut jobs, &mut |_| ControlFlow::Continue(()))?;
 //! for (one, runs) in predicted.iter().zip(&measured) {
@@ -114,7 +114,7 @@ pub use drawn::{Drawn, draw};
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, Which, digest, predict};
 pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};
-pub use runner::{Event, Job, Runner, StudyError, Traced};
+pub use runner::{Event, Job, Runner, StudyError};
 pub use score::score;
 pub use shard::Shard;
 pub use trials::TrialError;

@@ -1,8 +1,7 @@
 //! What scenarios bring along to be measured, and adding it to a machine's samples and profile.
 
 use super::library_sizes::library_jobs;
-use crate::calibrate::OwnJob;
-use crate::calibrate::ScenarioJob;
+use crate::calibrate::{OwnJob, ScenarioJob};
 use crate::fit::{own_models, with_library_sizes};
 use crate::kernels::{CpuSide, OwnKernel};
 use crate::profile::Profile;

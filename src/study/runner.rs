@@ -149,15 +149,6 @@ impl<'p> Job<'p> {
     }
 }
 
-/// The plans that are run once more, to time each call, after all plans have run.
-#[derive(Debug, Clone, Copy)]
-pub enum Traced<'t> {
-    Nothing,
-    /// The plan to choose and the fastest one among those on the GPU, and the plans with these
-    /// names.
-    BestAnd(&'t [String]),
-}
-
 /// How plans are run.
 pub struct Runner<'a, D = Device> {
     /// Plans on the CPU need none.
@@ -173,7 +164,10 @@ pub struct Runner<'a, D = Device> {
     /// How often each of the plan to choose and the fastest one is run again, in turn.
     pub reruns: usize,
     pub effort: Effort,
-    pub traced: Traced<'a>,
+    /// The plans that are run once more, to time each call, after all plans have run: the plan to
+    /// choose and the fastest one among those on the GPU, and the plans with these names. `None`:
+    /// no plan.
+    pub traced: Option<&'a [String]>,
 }
 
 impl<D: AnyDevice> Runner<'_, D> {
@@ -279,7 +273,7 @@ impl<D: AnyDevice> Runner<'_, D> {
 
     /// Times every call of the plans that are to be traced and are not yet.
     fn trace(&self, job: &mut Job<'_>, along: &mut Along<'_>) -> Result<(), StudyError> {
-        let Traced::BestAnd(names) = self.traced else { return Ok(()) };
+        let Some(names) = self.traced else { return Ok(()) };
         let set = &job.kept.set;
         let on_gpu = job.programs.iter().filter(|(program, _)| program.needs_device());
         let run = on_gpu.clone().filter_map(|(program, identity)| {

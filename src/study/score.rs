@@ -1,11 +1,12 @@
 //! Predictions beside runs.
 
-use crate::compare::{Cell, Score};
+use crate::compare::{Cell, Score, ScoredPlan};
 use crate::profile::Handling;
 use crate::program::{Program, Route, Sides};
 use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
+use crate::stats::rounded;
 use crate::timeline::{Activity, Lane, Timeline, busy};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -22,28 +23,33 @@ pub fn score(workload: &Workload, ranking: &Ranking, runs: &RunSet) -> Score {
         if winner.is_some_and(|winner| std::ptr::eq(winner, ranked)) {
             chosen = Some(cells.len());
         }
-        let (low, high) = ranked.forecast.interval();
+        let (low_ns, high_ns) = ranked.forecast.interval();
         let (program, timeline) = (&ranked.plan.program, &ranked.forecast.timeline);
-        cells.push(Cell {
+        let (predicted, measured) = (ranked.makespan(), run.makespan());
+        let scored = ScoredPlan {
             plan: run.plan.clone(),
             side: ranked.plan.side(),
+            predicted_ns: predicted,
+            low_ns,
+            high_ns,
+            measured_ns: measured,
+            spread: run.spread().map(rounded),
+            passes: run.passes_ns.len(),
+            passes_beside: run.beside_ns.len(),
+            error: rounded(predicted.nanos_f64() / measured.nanos_f64() - 1.0),
+        };
+        cells.push(Cell {
+            scored,
             kind: Handling::of(program),
-            predicted: ranked.makespan(),
-            low,
-            high,
             textbook: textbook(program, timeline),
             one_by_one: one_by_one(program, timeline),
             busiest: busiest(program, timeline),
-            measured: run.makespan(),
-            spread: run.spread(),
-            passes: run.passes_ns.len(),
-            beside: run.beside_ns.len(),
         });
     }
     let score = Score { scenario: workload.name.clone(), cells, chosen, rerun: None };
     let again = |cell: &Cell| {
         let at = score.cells.iter().position(|one| std::ptr::eq(one, cell))?;
-        runs.rerun_of(identities[at]).map(Run::makespan)
+        runs.reruns.iter().find(|run| &run.identity == identities[at]).map(Run::makespan)
     };
     let both = [score.predicted_winner(), score.measured_winner()].map(|cell| again(cell?));
     let rerun =

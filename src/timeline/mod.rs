@@ -8,51 +8,33 @@ mod critical;
 pub use critical::{CriticalPath, PathSegment};
 
 use crate::machine::Direction;
-use crate::units::{Instant, Span};
+use crate::units::{Instant, Span, words};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// A resource, shown as one row. Lanes of the same kind on several devices count as one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Lane {
-    /// The host thread that issues calls.
-    Host,
-    /// The copy engine from host to device.
-    CopyIn,
-    /// The multiprocessors.
-    Kernels,
-    /// The copy engine from device to host.
-    CopyOut,
-    /// The copy engine from device to device.
-    PeerCopy,
+words! {
+    /// A resource, shown as one row. Lanes of the same kind on several devices count as one.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Lane {
+        /// The host thread that issues calls.
+        Host = "host",
+        /// The copy engine from host to device.
+        CopyIn = "H2D",
+        /// The multiprocessors.
+        Kernels = "kernels",
+        /// The copy engine from device to host.
+        CopyOut = "D2H",
+        /// The copy engine from device to device.
+        PeerCopy = "P2P",
+    }
 }
 
 impl Lane {
-    pub const ALL: [Self; 5] =
-        [Self::Host, Self::CopyIn, Self::Kernels, Self::CopyOut, Self::PeerCopy];
-
     pub const fn of(direction: Direction) -> Self {
         match direction {
             Direction::HostToDevice => Self::CopyIn,
             Direction::DeviceToHost => Self::CopyOut,
         }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::CopyIn => "H2D",
-            Self::Kernels => "kernels",
-            Self::CopyOut => "D2H",
-            Self::PeerCopy => "P2P",
-        }
-    }
-}
-
-impl fmt::Display for Lane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -111,14 +93,6 @@ impl Timeline {
     /// run side by side, count once.
     pub fn busy(&self, lane: Lane) -> Span {
         busy(self.lane(lane).map(|activity| (activity.start, activity.end)))
-    }
-
-    /// Busy time of the lane as a share of the makespan, 0 to 1.
-    pub fn utilisation(&self, lane: Lane) -> f64 {
-        if self.makespan == Span::ZERO {
-            return 0.0;
-        }
-        self.busy(lane).nanos_f64() / self.makespan.nanos_f64()
     }
 }
 

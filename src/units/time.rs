@@ -28,6 +28,8 @@ impl Span {
     pub const ZERO: Self = Self(0);
     /// 292 years. It also stands for all that is longer.
     pub const LONGEST: Self = Self(MOST);
+    /// Nanoseconds of a day: the longest time that a scenario states.
+    pub const DAY: f64 = 86_400e9;
 
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
@@ -61,6 +63,24 @@ impl Span {
         // into the mathematics library, and processors convert signed integers in one step. What is
         // too large for one becomes the largest.
         Self((nanos + 0.5) as i64 as u64)
+    }
+
+    /// The nanoseconds in a text such as `"3.5 ms"`, or a part of one in `"0.2 ns"`.
+    ///
+    /// # Errors
+    /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
+    pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
+        let expected = "a time such as \"3.5 ms\" or \"20 us\", up to a day";
+        let error = || ParseError { text: text.to_owned(), expected };
+        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
+        let nanos = match unit {
+            "ns" => number,
+            "us" | "µs" => number * 1e3,
+            "ms" => number * 1e6,
+            "s" => number * 1e9,
+            _ => return Err(error()),
+        };
+        if nanos <= Self::DAY { Ok(nanos) } else { Err(error()) }
     }
 
     #[inline]
@@ -153,29 +173,6 @@ impl FromStr for Span {
     /// If the text is no number with such a unit, or more than a day.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Self::nanos_in(text).map(Self::from_nanos_f64)
-    }
-}
-
-impl Span {
-    /// Nanoseconds of a day: the longest time that a scenario states.
-    pub const DAY: f64 = 86_400e9;
-
-    /// The nanoseconds in a text such as `"3.5 ms"`, or a part of one in `"0.2 ns"`.
-    ///
-    /// # Errors
-    /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
-    pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
-        let expected = "a time such as \"3.5 ms\" or \"20 us\", up to a day";
-        let error = || ParseError { text: text.to_owned(), expected };
-        let (number, unit) = number_and_unit(text).ok_or_else(error)?;
-        let nanos = match unit {
-            "ns" => number,
-            "us" | "µs" => number * 1e3,
-            "ms" => number * 1e6,
-            "s" => number * 1e9,
-            _ => return Err(error()),
-        };
-        if nanos <= Self::DAY { Ok(nanos) } else { Err(error()) }
     }
 }
 

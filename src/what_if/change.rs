@@ -153,10 +153,9 @@ impl FromStr for Change {
                 "pageable" => Ok(Self::Memory(HostMemory::Pageable)),
                 _ => Err(format!("`memory` can be `pinned` or `pageable`, not `{value}`")),
             },
-            "process" => match value {
-                "new" => Ok(Self::Process(ProcessState::New)),
-                "running" => Ok(Self::Process(ProcessState::Running)),
-                _ => Err(format!("`process` can be `new` or `running`, not `{value}`")),
+            "process" => match ProcessState::from_name(value) {
+                Some(state) => Ok(Self::Process(state)),
+                None => Err(format!("`process` can be `new` or `running`, not `{value}`")),
             },
             "gpus" => match value.parse() {
                 Ok(count @ 1..=MOST_GPUS) => Ok(Self::Gpus(count)),

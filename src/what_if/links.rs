@@ -17,13 +17,6 @@ use crate::profile::{Curve, Profile};
 use crate::samples::{OnLink, RowPath, TransferPath};
 use crate::units::Bandwidth;
 
-/// How many times as much as today each direction carries.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Capacities {
-    pub down: f64,
-    pub up: f64,
-}
-
 /// A direction of the link, as it is and as it would be.
 #[derive(Clone, Copy)]
 struct Way {
@@ -69,9 +62,9 @@ pub(super) fn rates(profile: &Profile) -> Result<[f64; 2], String> {
     Ok([rate(Direction::HostToDevice)?, rate(Direction::DeviceToHost)?])
 }
 
-/// Changes everything that crosses the link.
-pub(super) fn scale(varied: &mut Varied, capacities: Capacities) -> Result<(), String> {
-    let Capacities { down, up } = capacities;
+/// Changes everything that crosses the link, of which each direction carries so many times as much
+/// as today.
+pub(super) fn scale(varied: &mut Varied, [down, up]: [f64; 2]) -> Result<(), String> {
     if down == 1.0 && up == 1.0 {
         return Ok(());
     }

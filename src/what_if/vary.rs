@@ -22,7 +22,8 @@ pub fn vary(
     let (profile, workload) = (profile.clone(), workload.clone());
     let mut varied = Varied { profile, workload, assumptions: Vec::new() };
     let machine = varied.profile.machine.clone();
-    let mut capacities = links::Capacities { down: 1.0, up: 1.0 };
+    // How many times as much as today each direction of the link carries.
+    let mut capacities = [1.0; 2];
     let mut devices = None;
     for change in &variation.changes {
         match change {
@@ -89,22 +90,25 @@ pub(super) fn scaling(
 
 fn scale(
     varied: &mut Varied,
-    capacities: &mut links::Capacities,
+    capacities: &mut [f64; 2],
     (knob, factor): (&Knob, f64),
 ) -> Result<(), String> {
     match knob {
-        Knob::Link => {
-            capacities.down *= factor;
-            capacities.up *= factor;
-        }
-        Knob::CopyIn => capacities.down *= factor,
-        Knob::CopyOut => capacities.up *= factor,
+        Knob::Link => capacities.iter_mut().for_each(|capacity| *capacity *= factor),
+        Knob::CopyIn => capacities[0] *= factor,
+        Knob::CopyOut => capacities[1] *= factor,
         Knob::Kernels => kernels::scale(varied, None, factor)?,
         Knob::Kernel(name) => kernels::scale(varied, Some(name), factor)?,
         Knob::Multiprocessors => kernels::scale_multiprocessors(varied, factor),
         Knob::Threads => threads::scale(varied, factor)?,
-        Knob::Launch => scale_launches(&mut varied.profile, factor),
-        Knob::Setup(price) => scale_setup(&mut varied.profile, *price, factor),
+        // What a launch costs the host, wherever it is made.
+        Knob::Launch => {
+            scale_prices(&mut varied.profile, factor, |key| key.starts_with("calls.launch"));
+        }
+        // Also where a program pays it in a pass.
+        Knob::Setup(price) => scale_prices(&mut varied.profile, factor, |key| {
+            paid_for(key).is_some_and(|of| *price == SetupPrice::All || *price == of)
+        }),
     }
     Ok(())
 }
@@ -128,18 +132,6 @@ fn set_memory(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
         workload.limits.pinned_memory = Some(Bytes::ZERO);
     }
     Ok(())
-}
-
-/// Scales what a launch costs the host, wherever it is made.
-fn scale_launches(profile: &mut Profile, factor: f64) {
-    scale_prices(profile, factor, |key| key.starts_with("calls.launch"));
-}
-
-/// Scales a price of set-up, also where a program pays it in a pass.
-fn scale_setup(profile: &mut Profile, price: SetupPrice, factor: f64) {
-    scale_prices(profile, factor, |key| {
-        paid_for(key).is_some_and(|of| price == SetupPrice::All || price == of)
-    });
 }
 
 fn scale_prices(profile: &mut Profile, factor: f64, is_meant: impl Fn(&str) -> bool) {

@@ -215,7 +215,7 @@ fn undisturbed(device: &Device) -> Profile {
     let extent = CalibrationExtent::Quick;
     let machine = hallway::calibrate::provenance(device, &team, 1, extent, 1).expect("known");
     let folder = tempfile::tempdir().expect("a folder");
-    let calibration = Calibration::new(machine, (device, &team), folder.path());
+    let calibration = Calibration::new(machine, (device, &team), folder.path(), Vec::new());
     calibration.run(&mut |_| ControlFlow::Continue(())).expect("calibrated").1
 }
 

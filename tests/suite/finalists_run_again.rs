@@ -9,7 +9,7 @@ use hallway::runs::RunSet;
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::{Draws, Tally};
-use hallway::study::{Job, Predicted, Runner, Traced, Which, digest, predict, score};
+use hallway::study::{Job, Predicted, Runner, Which, digest, predict, score};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -46,9 +46,9 @@ fn jobs<'p>(all: &'p [Predicted], most: Option<usize>, folder: &Path) -> Vec<Job
 fn runs(all: &[Predicted], reruns: usize) -> RunSet {
     let (team, folder) = (Team::new(1).expect("a team"), tempfile::tempdir().expect("a folder"));
     let (contents, order, rounds, effort) = (1, 1, 3, Effort::BRIEF);
-    let traced = Traced::Nothing;
+    let (team, traced) = (&team, None);
     let runner: Runner<'_> =
-        Runner { device: None, team: &team, contents, order, rounds, reruns, effort, traced };
+        Runner { device: None, team, contents, order, rounds, reruns, effort, traced };
     let mut jobs = jobs(all, None, folder.path());
     let mut sets = runner.run(&mut jobs, &mut |_| ControlFlow::Continue(())).expect("they run");
     let set = sets.pop().expect("one scenario");
@@ -65,7 +65,7 @@ fn the_plan_to_choose_runs_again_beside_the_fastest() {
     assert_eq!(set.reruns.len(), 2, "{set:?}");
     let of = |set: &RunSet| score(&all[0].workload, &all[0].ranking, set);
     let scored = of(&set);
-    assert_eq!(scored.predicted_winner().expect("one").plan, "3");
+    assert_eq!(scored.predicted_winner().expect("one").scored.plan, "3");
     let [chosen, fastest] = scored.rerun.expect("they ran again");
     let by_reruns = chosen.nanos_f64() / fastest.nanos_f64() - 1.0;
     assert_eq!(scored.regret(), Some(by_reruns));

@@ -10,7 +10,7 @@ mod wording;
 use super::machines::machine;
 use super::said;
 use super::workloads::simple;
-use hallway::compare::{Cell, Score};
+use hallway::compare::{Cell, Score, ScoredPlan};
 use hallway::cost::FirstUse;
 use hallway::findings::{Answer, Assessment, Verdict};
 use hallway::kernels::Kernel;
@@ -21,6 +21,7 @@ use hallway::samples::{Condition, HostPages};
 use hallway::scenario::Workload;
 use hallway::search::{BreakEven, Ranked, Ranking, Setting, Wins, candidates, rank};
 use hallway::simulate::{Forecast, MainThread};
+use hallway::stats::rounded;
 use hallway::timeline::Timeline;
 use hallway::units::{Bytes, Span};
 
@@ -114,7 +115,8 @@ fn a_plan_that_is_as_fast_in_most_draws_is_a_tie() {
 #[test]
 fn notable_plans_are_the_fastest_and_the_best_of_each_kind() {
     let evaluation = evaluation(&scaling(), &predicted(&scaling()));
-    let (notable, all) = (evaluation.text(Rows::Notable), evaluation.text(Rows::All));
+    let (notable, all) =
+        (evaluation.text_within(Rows::Notable, None), evaluation.text_within(Rows::All, None));
     assert!(notable.lines().count() < all.lines().count());
     assert!(notable.contains("`--all` shows them"), "{notable}");
     for plan in &evaluation.scenarios[0].plans {
@@ -155,25 +157,28 @@ fn dates_are_those_of_the_calendar() {
 
 fn cell(plan: &str, predicted: u64, measured: u64) -> Cell {
     let [predicted, measured] = [predicted, measured].map(Span::from_micros);
-    let (low, high) = (predicted, predicted + Span::from_micros(10));
-    Cell {
+    let scored = ScoredPlan {
         plan: plan.to_owned(),
         side: if plan == "cpu" { Side::Cpu } else { Side::Gpu },
+        predicted_ns: predicted,
+        low_ns: predicted,
+        high_ns: predicted + Span::from_micros(10),
+        measured_ns: measured,
+        spread: Some(0.01),
+        passes: 90,
+        passes_beside: 0,
+        error: rounded(predicted.nanos_f64() / measured.nanos_f64() - 1.0),
+    };
+    Cell {
+        scored,
         kind: if plan == "cpu" { Handling::Cpu } else { Handling::Pinned },
-        predicted,
-        low,
-        high,
         textbook: predicted,
         one_by_one: predicted * 2,
         busiest: predicted,
-        measured,
-        spread: Some(0.01),
-        passes: 90,
-        beside: 0,
     }
 }
 
 fn score(cells: Vec<Cell>) -> Score {
-    let chosen = (0..cells.len()).min_by_key(|&cell| cells[cell].predicted);
+    let chosen = (0..cells.len()).min_by_key(|&cell| cells[cell].scored.predicted_ns);
     Score { scenario: "demo".to_owned(), cells, chosen, rerun: None }
 }

@@ -14,7 +14,7 @@ pub fn evaluation(assessment: Assessment, profile: &Profile) -> Evaluation {
 
 /// All that is known of a scenario.
 pub fn text(assessment: &Assessment, profile: &Profile) -> String {
-    evaluation(assessment.clone(), profile).text(Rows::All)
+    evaluation(assessment.clone(), profile).text_within(Rows::All, None)
 }
 
 /// The sentence that says what to choose: it follows the title.

@@ -86,7 +86,7 @@ fn valid_but(piece: &str, replacement: &str) -> String {
 
 /// The error as a terminal shows it.
 fn drawn(error: &ScenarioError) -> String {
-    Drawn::new(error, false).to_string()
+    Drawn::new(error, false, str::to_owned).to_string()
 }
 
 #[test]

@@ -15,7 +15,7 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranked, candidates, candidates_for};
 use hallway::simulate::{Draws, Tally};
 use hallway::study::{
-    Event, Job, Predicted, Runner, Shard, StudyError, Traced, Which, digest, draw, predict, score,
+    Event, Job, Predicted, Runner, Shard, StudyError, Which, digest, draw, predict, score,
 };
 use hallway::timeline::Lane;
 use hallway::units::Span;
@@ -64,7 +64,7 @@ fn runner(team: &Team) -> Runner<'_> {
         rounds: ROUNDS,
         reruns: ROUNDS,
         effort: Effort::BRIEF,
-        traced: Traced::BestAnd(&[]),
+        traced: Some(&[]),
     }
 }
 
@@ -242,12 +242,13 @@ fn baselines_are_what_their_rules_say() {
     let cells = score(&workload, &ranking, &runs).cells;
     assert_eq!(cells.len(), ranking.plans.len());
     for (cell, ranked) in cells.iter().zip(&ranking.plans) {
-        assert!(cell.busiest <= cell.predicted && cell.busiest <= cell.one_by_one, "{cell:?}");
+        let predicted = cell.scored.predicted_ns;
+        assert!(cell.busiest <= predicted && cell.busiest <= cell.one_by_one, "{cell:?}");
         let kernels = ranked.forecast.timeline.lane(Lane::Kernels);
         let kernels: f64 = kernels.map(|one| one.end.since(one.start).nanos_f64()).sum();
         match cell.kind {
             Handling::Cpu => {
-                assert_eq!([cell.textbook, cell.one_by_one, cell.busiest], [cell.predicted; 3]);
+                assert_eq!([cell.textbook, cell.one_by_one, cell.busiest], [predicted; 3]);
             }
             _ => {
                 let rule = 4e6 / 12e9 * 1e9 + kernels;

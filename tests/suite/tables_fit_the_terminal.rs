@@ -6,7 +6,7 @@ use super::predicted::{PROFILE, RANKED, ranked, repository};
 use super::said;
 use super::terminals::{read_along, terminal};
 use super::workloads::simple;
-use hallway::compare::{Cell, Score};
+use hallway::compare::{Cell, Score, ScoredPlan};
 use hallway::findings::Assessment;
 use hallway::kernels::Kernel;
 use hallway::profile::Handling;
@@ -22,9 +22,9 @@ const WIDTHS: [usize; 4] = [60, 80, 100, 140];
 fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Evaluation {
     let assess = |(workload, ranking): &(Workload, Ranking)| {
         let sizes = break_even(workload, &PROFILE);
-        Assessment::new(workload, workload.runs, ranking, sizes).without_trials_of(
-            workload.tasks.iter().take(1).filter_map(|task| Some(task.kernel.library()?.0)),
-        )
+        let untried = workload.tasks.iter().take(1).filter_map(|task| task.kernel.library());
+        let untried = Some(untried.map(|(kernel, _)| kernel.to_string()).collect());
+        Assessment { untried, ..Assessment::new(workload, workload.runs, ranking, sizes) }
     };
     let origin = Origin::new("calibration/h200/profile.toml", &PROFILE);
     let scenarios = of.into_iter().map(assess).collect();
@@ -37,21 +37,25 @@ fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Eval
 fn verification(of: &[(Workload, Ranking)]) -> Verification {
     let score = |(workload, ranking): &(Workload, Ranking)| {
         let cell = |ranked: &hallway::search::Ranked| {
-            let (low, high) = ranked.forecast.interval();
-            Cell {
+            let (low_ns, high_ns) = ranked.forecast.interval();
+            let scored = ScoredPlan {
                 plan: ranked.plan.name(),
                 side: ranked.plan.side(),
+                predicted_ns: ranked.makespan(),
+                low_ns,
+                high_ns,
+                measured_ns: ranked.makespan() * 2,
+                spread: Some(0.01),
+                passes: 90,
+                passes_beside: 9,
+                error: -0.5,
+            };
+            Cell {
+                scored,
                 kind: Handling::of(&ranked.plan.program),
-                predicted: ranked.makespan(),
-                low,
-                high,
                 textbook: ranked.makespan(),
                 one_by_one: ranked.makespan() * 2,
                 busiest: ranked.makespan(),
-                measured: ranked.makespan() * 2,
-                spread: Some(0.01),
-                passes: 90,
-                beside: 9,
             }
         };
         Score {
@@ -106,7 +110,7 @@ fn in_80_columns_all_that_decides_is_there() {
         }
         let joined = words(&text).join(" ");
         let assessment = &evaluation.scenarios[0];
-        let wide = evaluation.text(Rows::All);
+        let wide = evaluation.text_within(Rows::All, None);
         assert!(joined.contains(&words(said::answer(&wide)).join(" ")), "{text}");
         let table: Vec<&str> = text.lines().skip_while(|line| *line != header).skip(2).collect();
         for plan in &assessment.plans {
@@ -143,7 +147,8 @@ fn a_first_screen_ends_no_reason_in_the_middle() {
     for one in &*RANKED {
         let evaluation = evaluation([one]);
         let joined = |line: &str| words(line).join(" ");
-        let wide = evaluation.text(Rows::Screen) + &evaluation.text(Rows::All);
+        let wide =
+            evaluation.text_within(Rows::Screen, None) + &evaluation.text_within(Rows::All, None);
         let known: Vec<String> = wide.lines().map(joined).collect();
         for width in (50..=140).step_by(5) {
             let screen = evaluation.text_within(Rows::Screen, Some(width));
@@ -195,7 +200,7 @@ fn columns_go_in_the_stated_order() {
 #[test]
 fn without_a_width_nothing_is_left_out_or_folded() {
     let evaluation = evaluation(&*RANKED);
-    let text = evaluation.text(Rows::All);
+    let text = evaluation.text_within(Rows::All, None);
     for assessment in &evaluation.scenarios {
         let chosen = assessment.verdict.deciding().expect("plans were predicted");
         assert!(text.contains(&chosen.chosen.time_ns.to_string()));

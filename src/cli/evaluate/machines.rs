@@ -7,7 +7,7 @@ use crate::cli::progress::Progress;
 use crate::cli::sweep::AnswerFormat;
 use crate::cli::terminal::width;
 use crate::cli::{Failure, Outcome};
-use crate::findings::InBrief;
+use crate::findings::{InBrief, titled};
 use crate::report::{Machine, Machines, SideBySide, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
             let ranking = predicting.predictor(machine, &progress).ranking(workload);
             check_runs_count(workload, &ranking, runs).map(|()| InBrief::of(&ranking, runs))
         });
-        let title = workload.title();
+        let title = titled(&workload.name, workload.part.as_deref());
         let of = (title.as_str(), workload.question.as_str());
         Ok::<_, Failure>(SideBySide::new(of, runs, &machines, answers.collect::<Result<_, _>>()?))
     };
@@ -106,8 +106,7 @@ fn machines(found: &[LoadedProfile], prices: &[Price]) -> Result<Vec<Machine>, F
             return Err(Failure::refused(what, "give each machine one price"));
         }
         if !found.iter().any(|one| is_it(machine, one)) {
-            let names =
-                places.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let names = crate::files::in_backquotes(places.keys());
             return Err(Failure::refused(
                 format!("--price: no machine is named `{machine}`; the machines are {names}"),
                 "name a machine by its profile's folder or by its GPU",

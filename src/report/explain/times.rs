@@ -1,32 +1,49 @@
 //! Where the time of a pass goes, in words and call by call.
 
-use crate::program::Program;
-use crate::report::why::{CallTimes, HeldUpBy, HoldUp, StreamTimes, TimeShares, Why, call_times};
+use super::hold_ups::{HeldUpBy, HoldUp, hold_ups};
+use crate::machine::StreamId;
+use crate::program::spelled::Names;
+use crate::program::{Call, Program};
 use crate::report::words::{if_known, joined, or_dash, percent};
-use crate::timeline::Timeline;
+use crate::timeline::{Activity, Lane, Timeline, busy};
 use crate::units::Span;
+use std::collections::BTreeMap;
 
 /// How the time of a pass divides, and what held each stream up.
 pub(super) fn where_it_goes(program: &Program, timeline: &Timeline) -> Vec<String> {
-    let Why { pass_ns, times, streams } = Why::of(program, timeline);
-    let mut sentences = vec![divided(pass_ns, &times)];
-    sentences.extend(streams.iter().map(stream));
-    sentences
+    let names = Names::in_program(program);
+    let streams = (0..program.streams.len()).map(StreamId);
+    let streams = streams.filter_map(|id| stream((program, &names), timeline, id));
+    std::iter::once(divided(program, timeline)).chain(streams).collect()
 }
 
-fn divided(pass: Span, times: &TimeShares) -> String {
-    let TimeShares { compute_ns, calls_ns, h2d_ns, kernels_ns, d2h_ns, p2p_ns, waits_ns } = *times;
-    let parts = [
-        ("the CPU's work", compute_ns),
-        ("the host's calls", calls_ns),
-        ("copies to the GPU", h2d_ns),
-        ("kernels", kernels_ns),
-        ("copies to the host", d2h_ns),
-        ("copies between GPUs", p2p_ns),
-        ("waits", waits_ns),
-    ];
-    let there = parts.into_iter().filter(|(_, time)| *time > Span::ZERO);
-    let parts = there.map(|(what, time)| {
+/// What happens along a critical path, in the order in which it is said. The host's calls are
+/// launches, copies and memory; copies to the GPU include the staging of pageable memory; kernels
+/// include copies inside the device. During waits, nothing on the path is done: hand-overs, the way
+/// to the device, waking up.
+const PARTS: [&str; 7] = [
+    "the CPU's work",
+    "the host's calls",
+    "copies to the GPU",
+    "kernels",
+    "copies to the host",
+    "copies between GPUs",
+    "waits",
+];
+
+/// The parts of the critical path. Together they take as long as the pass.
+fn divided(program: &Program, timeline: &Timeline) -> String {
+    let pass = timeline.makespan;
+    let mut times: BTreeMap<&str, Span> = BTreeMap::new();
+    for segment in timeline.critical_path().segments {
+        *times.entry(part(program, segment.activity)).or_default() += segment.time;
+    }
+    let [.., waits] = PARTS;
+    let done: Span = times.values().copied().sum();
+    // Nothing is done in gaps between activities.
+    *times.entry(waits).or_default() += pass.saturating_sub(done);
+    let there = PARTS.into_iter().filter_map(|what| Some((what, *times.get(what)?)));
+    let parts = there.filter(|(_, time)| *time > Span::ZERO).map(|(what, time)| {
         let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
         format!("{what} {time} ({})", percent(share))
     });
@@ -34,25 +51,59 @@ fn divided(pass: Span, times: &TimeShares) -> String {
     format!("A run takes {pass}, without scatter. Along its critical path: {parts}.")
 }
 
-fn stream(StreamTimes { stream, busy_ns, held_up }: &StreamTimes) -> String {
+fn part(program: &Program, activity: &Activity) -> &'static str {
+    let [compute, calls, copies_in, kernels, copies_out, peer_copies, waits] = PARTS;
+    let call = program.body.get(activity.call);
+    // The call of a pageable copy lasts as long as the copy is staged.
+    let lane = match call.and_then(Call::crossing) {
+        Some((_, direction, ..)) if program.is_staged(activity.call) => Lane::of(direction),
+        _ => activity.lane,
+    };
+    match lane {
+        Lane::Host if call.is_some_and(Call::only_waits) => waits,
+        Lane::Host if call.is_some_and(Call::is_host_work) => compute,
+        Lane::Host => calls,
+        Lane::CopyIn => copies_in,
+        Lane::Kernels => kernels,
+        Lane::CopyOut => copies_out,
+        Lane::PeerCopy => peer_copies,
+    }
+}
+
+/// What a stream does in a pass. `None` of a stream that has nothing to do.
+fn stream(
+    (program, names): (&Program, &Names<'_>),
+    timeline: &Timeline,
+    id: StreamId,
+) -> Option<String> {
+    let is_here = |activity: &&Activity| {
+        let stream = program.body.get(activity.call).and_then(Call::stream);
+        activity.lane != Lane::Host && stream == Some(id)
+    };
+    let mut operations: Vec<&Activity> = timeline.activities.iter().filter(is_here).collect();
+    operations.sort_by_key(|operation| (operation.start, operation.call));
+    operations.first()?;
+    let held_up = hold_ups(program, timeline, &operations);
+    let busy = busy(operations.iter().map(|operation| (operation.start, operation.end)));
     let why = match held_up.as_slice() {
         [] => ", and nothing holds it up".to_owned(),
         held_up => format!(". {}", joined(held_up.iter().map(hold_up), ". ")),
     };
-    format!("Stream `{stream}` is busy for {busy_ns}{why}.")
+    Some(format!("Stream `{}` is busy for {busy}{why}.", names.stream(id)))
 }
 
-fn hold_up(HoldUp { by, ns, longest_ns, from_ns, call, awaited }: &HoldUp) -> String {
+fn hold_up(HoldUp { by, total, longest, from, call, awaited }: &HoldUp) -> String {
     let longest =
-        if longest_ns < ns { format!(" in all, for {longest_ns} at most") } else { String::new() };
-    let awaited = |what: &str| if_known(*awaited, |other| format!(", {what} {other}"));
+        if longest < total { format!(" in all, for {longest} at most") } else { String::new() };
+    let awaited = |what: &str| if_known(*awaited, |other| format!(", {what} {}", other + 1));
     let (who, while_it) = match by {
         HeldUpBy::Host => ("The host holds", awaited("while the host makes call")),
         HeldUpBy::OtherStream => ("Another stream holds", awaited("which waits for call")),
         HeldUpBy::Engine => ("A busy engine holds", awaited("while the engine runs call")),
         HeldUpBy::HandOver => ("Hand-overs hold", String::new()),
     };
-    format!("{who} it up for {ns}{longest} (from {from_ns}, before call {call}{while_it})")
+    let call = call + 1;
+    format!("{who} it up for {total}{longest} (from {from}, before call {call}{while_it})")
 }
 
 /// The columns of a listing with times.
@@ -65,10 +116,7 @@ const HEADS: [&str; 4] = ["begins", "returns", "starts", "done"];
 
 impl TimeColumns {
     pub fn new(program: &Program, timeline: &Timeline) -> Self {
-        let cells = call_times(program, timeline).into_iter();
-        let cells = cells.map(|CallTimes { begins_ns, returns_ns, starts_ns, done_ns }| {
-            [begins_ns, returns_ns, starts_ns, done_ns].map(or_dash)
-        });
+        let cells = call_times(program, timeline).into_iter().map(|times| times.map(or_dash));
         let cells: Vec<[String; 4]> = cells.collect();
         let width = |at: usize| {
             let cells = cells.iter().map(|row| row[at].len());
@@ -91,6 +139,29 @@ impl TimeColumns {
         let cells = cells.iter().zip(self.widths).map(|(cell, width)| format!("  {cell:>width$}"));
         cells.collect()
     }
+}
+
+/// The times of each call of a pass, in the order of [`HEADS`]: when the host enters it and when it
+/// returns, unknown of a call that a graph makes; when the device starts on it, if it has anything
+/// to do; and when the work is done, of the device or else of the host, unless the call only marks
+/// a place in a stream.
+pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 4]> {
+    let mut times = vec![[None; 4]; program.body.len()];
+    for Activity { lane, call, start, end, .. } in &timeline.activities {
+        let Some([begins, returns, starts, done]) = times.get_mut(*call) else { continue };
+        let (start, end) = (start.since_start(), end.since_start());
+        if *lane == Lane::Host {
+            (*begins, *returns) = (Some(start), Some(end));
+        } else {
+            (*starts, *done) = (Some(start), Some(end));
+        }
+    }
+    for (call, [_, returns, _, done]) in program.body.iter().zip(&mut times) {
+        if call.stream().is_none() || call.only_waits() {
+            *done = done.or(*returns);
+        }
+    }
+    times
 }
 
 /// What the columns mean.

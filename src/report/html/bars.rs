@@ -6,7 +6,6 @@ use super::{Case, noted, place, roles};
 use crate::findings::{Answer, AssessedPlan, times_as_long};
 use crate::machine::Side;
 use crate::report::evaluation::Rows;
-use crate::report::palette::name_of;
 use crate::report::plans_table::against_fastest;
 use crate::report::said::choice;
 use crate::report::table::{Column, Table};
@@ -78,7 +77,7 @@ fn sides(shown: &[&AssessedPlan]) -> Markup {
     let there = all.into_iter().filter(|(side, _)| shown.iter().any(|plan| plan.side == *side));
     html! {
         "Bars: predicted,"
-        @for (side, name) in there { " " span class={ "key " (name_of(side)) } {} (name) }
+        @for (side, name) in there { " " span class={ "key " (side) } {} (name) }
         "."
     }
 }
@@ -135,7 +134,7 @@ fn row(case: &Case<'_>, plan: &AssessedPlan, end: f64, scale: &Scale) -> Markup 
             }
             td.bar { div.track role="img" aria-label=(words) title=(words) {
                 (scale.lines())
-                div class={ "fill " (name_of(plan.side)) @if middle > end { " cut" } }
+                div class={ "fill " (plan.side) @if middle > end { " cut" } }
                     style={ "width:" (at(middle)) } {}
                 @if low < end {
                     @let right = share(1.0 - high.min(end) / end);

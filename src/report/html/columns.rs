@@ -6,7 +6,6 @@
 use crate::machine::{Direction, StreamId};
 use crate::program::spelled::Names;
 use crate::program::{Call, Program, Sides, Slice, Step};
-use crate::report::palette::name_of_lane;
 use crate::report::timeline_row::TimelineRow;
 use crate::report::words::joined;
 use crate::timeline::{Activity, Reason, Timeline};
@@ -23,7 +22,7 @@ pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> Strin
         views.iter().map(|(title, timeline)| view(program, title, timeline, &rows)).collect();
     let rows: Vec<Value> = rows
         .iter()
-        .map(|row| json!({ "name": row.name(program), "kind": name_of_lane(row.lane) }))
+        .map(|row| json!({ "name": row.name(program), "kind": row.lane.name().to_lowercase() }))
         .collect();
     json!({
         "words": Vec::from_iter(words), "streams": streams(program), "calls": calls, "rows": rows,

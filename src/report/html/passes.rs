@@ -5,7 +5,6 @@ use super::Case;
 use super::bars::{ranked, shown};
 use super::chart::{Scale, path_through};
 use super::style::{scrolled, share};
-use crate::report::palette::name_of;
 use crate::report::ticks::even_marks;
 use crate::report::words::{plural, range, signed_percent};
 use crate::runs::Run;
@@ -125,7 +124,7 @@ impl<'a> Passes<'a> {
     fn row(&self, [low, high]: [f64; 2], scale: &Scale) -> Markup {
         let at = |off: f64| share((off - low) / (high - low));
         let [from, middle, to] = self.predicted().map(|off| off.clamp(low, high));
-        let side = name_of(self.ranked.plan.side());
+        let side = self.ranked.plan.side();
         let time = |q: f64| {
             let off = quantile(&self.off, q).unwrap_or(0.0);
             Span::from_nanos_f64(self.median.nanos_f64() * (1.0 + off))

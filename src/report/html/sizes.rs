@@ -6,7 +6,7 @@ use super::{Case, noted};
 use crate::findings::Threshold;
 use crate::machine::Side;
 use crate::report::coincide::Line;
-use crate::report::palette::{Subject, name_of};
+use crate::report::palette::Subject;
 use crate::report::said::{self, holds};
 use crate::report::ticks::time_at;
 use crate::report::words::{count, fine_percent};
@@ -83,14 +83,13 @@ fn strip(found: &Threshold, side: Side) -> Markup {
     let ends = found.gpu_wins.iter().flat_map(|wins| [wins.from, wins.until]).flatten();
     let ends = ends.map(|end| end.0 as u64).chain(found.tried);
     let scale = Scale::new(ends.map(|end| (at(end), count(end))));
-    let colour = name_of(side);
     let wins = if side == Side::Both { "on both processors" } else { "with the GPU" };
     let is_left = |size: u64| if at(size) > 0.6 { " left" } else { "" };
     html! {
         figure.strip {
             div.track.cpu {
                 @for (from, wide) in &stretches {
-                    div class={ "fill " (colour) }
+                    div class={ "fill " (side) }
                         style={ "left:" (share(*from)) ";width:" (share(*wide)) } {}
                 }
                 @for [from, to] in &open {
@@ -105,7 +104,7 @@ fn strip(found: &Threshold, side: Side) -> Markup {
             figcaption.note {
                 (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
                 code { (found.buffer) } ", on a logarithmic line. A run is faster: "
-                span.key.cpu {} "on the CPU, " span class={ "key " (colour) } {} (wins) ", "
+                span.key.cpu {} "on the CPU, " span class={ "key " (side) } {} (wins) ", "
                 span.key.open {} (OPEN) "."
             }
         }

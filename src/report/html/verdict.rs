@@ -4,7 +4,6 @@ use super::style::{chip, rich};
 use super::{Case, Review, place};
 use crate::findings::{Answer, times_as_long};
 use crate::machine::Side;
-use crate::report::palette::name_of;
 use crate::report::said::{answer, how_sure, reasons};
 use crate::report::words::{
     fine_percent, if_known, joined, percent, plural, predicted, range, times,
@@ -96,7 +95,7 @@ fn figures(case: &Case<'_>) -> Markup {
     let to_choose = [with_gpu, alone, ranking.best_on_cpu()].into_iter().flatten();
     let to_choose = to_choose.map(|one| {
         let side = one.plan.side();
-        (format!("To choose {}", place(side)), one, name_of(side))
+        (format!("To choose {}", place(side)), one, side.name())
     });
     let naive = case.naive().map(|one| ("Naive plan on the GPU".to_owned(), one, "naive"));
     let all = to_choose.chain(naive);

@@ -6,10 +6,11 @@ use super::picture::Picture;
 use super::style::{BODY, Drawn, INK, rgb, wrapped, write};
 use crate::machine::{Direction, PcieLink};
 use crate::profile::{Curve, Profile, StagingModel, Warmth};
-use crate::report::palette;
+use crate::report::palette::of_lane;
 use crate::report::words::{if_known, percent};
 use crate::samples::{Measurement, Quantity, Samples, TransferPath};
 use crate::stats::{median, rounded};
+use crate::timeline::Lane;
 use crate::units::{Bandwidth, Bytes};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -145,10 +146,7 @@ struct Series<'a> {
 
 impl Series<'_> {
     fn colour(&self) -> RGBColor {
-        rgb(match self.direction {
-            Direction::HostToDevice => palette::H2D,
-            Direction::DeviceToHost => palette::D2H,
-        })
+        rgb(of_lane(Lane::of(self.direction)))
     }
 
     /// Its marker, the width of its line, and what it is called.

@@ -24,7 +24,7 @@ const RESIDUALS: i32 = 290;
 /// Draws every plan of the scores: above, predicted over measured time; below,
 /// the error over measured time.
 pub fn predicted_against_measured(scores: &[Score]) -> String {
-    let times = cells(scores).flat_map(|cell| [cell.predicted, cell.measured]);
+    let times = cells(scores).flat_map(|cell| [cell.scored.predicted_ns, cell.scored.measured_ns]);
     let (low, high) =
         extent(times.map(power_of)).map_or((3.0, 6.0), |(low, high)| (low - 0.15, high + 0.15));
     let mut lines = vec!["Grey lines: predictions that are 10% too slow or too fast.".to_owned()];
@@ -77,7 +77,7 @@ fn against(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn 
         let ends = [(from, from + above), (to, to + above)];
         chart.draw_series(LineSeries::new(ends, line(level)))?;
     }
-    points(&mut chart, scores, |cell| power_of(cell.predicted))
+    points(&mut chart, scores, |cell| power_of(cell.scored.predicted_ns))
 }
 
 fn residuals(area: &Area<'_>, scores: &[Score], (low, high): (f64, f64)) -> Drawn {
@@ -110,7 +110,8 @@ fn mark(index: usize) -> (Marker, RGBColor) {
 /// Each plan as a point.
 fn points(chart: &mut Chart<'_>, scores: &[Score], y: impl Fn(&Cell) -> f64) -> Drawn {
     for (index, score) in scores.iter().enumerate() {
-        let places = score.cells.iter().map(|cell| (power_of(cell.measured), y(cell)));
+        let cells = score.cells.iter();
+        let places = cells.map(|cell| (power_of(cell.scored.measured_ns), y(cell)));
         let places = places.filter(|(_, y)| y.is_finite());
         let (marker, colour) = mark(index);
         marker.draw_all(chart, places, colour)?;

@@ -12,10 +12,6 @@ const FEW: usize = 2;
 /// How many plans of a group are named; the rest is counted.
 const NAMED: usize = 3;
 
-const fn time_on(on_cpu: bool) -> &'static str {
-    if on_cpu { "CPU time" } else { "GPU time" }
-}
-
 /// What keeps a side from being compared.
 pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
     let room = assessment.no_room.iter().map(|NoRoom { on_cpu, plan, reason, .. }| {
@@ -30,7 +26,8 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
             Some(at) => format!("if that is over {at} a run"),
             None => "even if that is zero".to_owned(),
         };
-        let text = format!("{} of `{kernel}`; `{other}` is faster {wins}", time_on(*on_cpu));
+        let time = if *on_cpu { "CPU time" } else { "GPU time" };
+        let text = format!("{time} of `{kernel}`; `{other}` is faster {wins}");
         Line::new("Unknown", text)
     });
     room.chain(most_unknown(assessment)).chain(missing).collect()

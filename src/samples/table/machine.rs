@@ -1,6 +1,7 @@
 //! The comment lines above a table, which describe its machine.
 
-use super::row::{NOT_KNOWN, listed};
+use super::row::NOT_KNOWN;
+use crate::files::in_backquotes;
 use crate::samples::{CalibrationExtent, Provenance};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ fn said(text: &str) -> Result<Said<'_>, (usize, String)> {
             continue;
         };
         if !keys.contains(&key) {
-            let keys = listed(&keys);
+            let keys = in_backquotes(&keys);
             return Err((line, format!("`# {key} = ..` is unknown; the keys are {keys}")));
         }
         if said.insert(key, (line, value.trim_matches('"'))).is_some() {

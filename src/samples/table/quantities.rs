@@ -1,8 +1,9 @@
 //! The quantity that a row of a table is about.
 
-use super::row::{Row, TOO_MANY};
+use super::row::Row;
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, OperationKind};
+use crate::samples::provenance::MOST_GPUS;
 use crate::samples::{
     GraphCall, Load, MemoryWork, Quantity, SetupStep, Side, TimedCall, TransferPath,
     WRITTEN_THROUGH,
@@ -134,9 +135,8 @@ impl Row<'_> {
         if let Some(streams) = several("branches")? {
             return Ok(Quantity::Rotation { direction, bytes, streams, in_graph: true });
         }
-        let most = TOO_MANY as u64 - 1;
         let at_once = "the number of GPUs that copy at once, 2 or more";
-        if let Some(devices) = self.within("gpus", 2..=most, at_once)? {
+        if let Some(devices) = self.within("gpus", 2..=MOST_GPUS - 1, at_once)? {
             let both = self.is_beside_the_other(direction)?;
             return Ok(Quantity::Concurrent { direction, bytes, devices, both });
         }

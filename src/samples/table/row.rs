@@ -1,16 +1,12 @@
 //! What stands in a row of a table, column by column.
 
+use crate::files::in_backquotes;
 use crate::machine::DeviceId;
+use crate::samples::provenance::{MOST_BYTES, MOST_GPUS};
 use crate::units::Bytes;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-
-/// Bytes or elements: more than any memory holds.
-const LARGEST: u64 = 1 << 50;
-
-/// More GPUs than any machine has.
-pub(super) const TOO_MANY: usize = 1_000;
 
 /// Stands for a time that nobody knows: the line counts for nothing.
 pub(super) const NOT_KNOWN: &str = "?";
@@ -50,9 +46,10 @@ impl<'r> Row<'r> {
 
     pub fn one_of<T: Copy>(&self, column: &str, choices: &[(&str, T)]) -> Result<T, String> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let text = self.needs(column, &format!("write one of {}", listed(&names)))?;
+        let text = self.needs(column, &format!("write one of {}", in_backquotes(&names)))?;
         let found = choices.iter().find(|(name, _)| *name == text);
-        let unknown = || format!("column `{column}`: `{text}` is not one of {}", listed(&names));
+        let unknown =
+            || format!("column `{column}`: `{text}` is not one of {}", in_backquotes(&names));
         found.map(|(_, value)| *value).ok_or_else(unknown)
     }
 
@@ -67,22 +64,23 @@ impl<'r> Row<'r> {
 
     pub fn bytes(&self, column: &str) -> Result<Bytes, String> {
         let text = self.needs(column, "write a number such as 1048576")?;
-        let bytes = text.parse().ok().filter(|bytes: &Bytes| (1..=LARGEST).contains(&bytes.get()));
+        let bytes =
+            text.parse().ok().filter(|bytes: &Bytes| (1..=MOST_BYTES).contains(&bytes.get()));
         bytes.ok_or_else(|| {
             format!(
                 "column `{column}`: `{text}` is not a number of bytes from 1 to {}, such as \
                  65536 or 64 KiB",
-                Bytes::new(LARGEST)
+                Bytes::new(MOST_BYTES)
             )
         })
     }
 
     pub fn whole(&self, column: &str) -> Result<u64, String> {
         let text = self.needs(column, "write a number such as 1048576")?;
-        let number = text.parse().ok().filter(|number: &u64| (1..=LARGEST).contains(number));
+        let number = text.parse().ok().filter(|number: &u64| (1..=MOST_BYTES).contains(number));
         number.ok_or_else(|| {
             format!(
-                "column `{column}`: `{text}` is not a whole number from 1 to {LARGEST}, such as \
+                "column `{column}`: `{text}` is not a whole number from 1 to {MOST_BYTES}, such as \
                  1048576"
             )
         })
@@ -106,13 +104,8 @@ impl<'r> Row<'r> {
 
     pub fn gpu(&self, column: &str) -> Result<Option<DeviceId>, String> {
         let Some(text) = self.get(column) else { return Ok(None) };
-        let number = text.parse::<usize>().ok().filter(|&number| number < TOO_MANY);
+        let number = text.parse::<usize>().ok().filter(|&number| number < MOST_GPUS as usize);
         let bad = || format!("column `{column}`: `{text}` is not a GPU's number, such as 0 or 1");
         number.map(|number| Some(DeviceId(number))).ok_or_else(bad)
     }
-}
-
-pub(super) fn listed(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }

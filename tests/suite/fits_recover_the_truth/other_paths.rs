@@ -8,6 +8,7 @@ use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, Profile};
 use hallway::samples::{
     Condition, Load, MEMORY_FOOTPRINT, Measurement, MemoryWork, Quantity, REFETCHED, ROTATED,
     STREAMING_KERNEL, STREAMING_TWIN, Samples, SetupStep, Side, TimedCall, TransferPath,
+    waiting_kernels,
 };
 use hallway::units::{Bytes, Span};
 
@@ -250,11 +251,10 @@ fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
     };
     let mut clock = Clock::new(0.001, 0.02);
     let mut all = vec![measured(copy(ROTATED.get()), 1, clock.times(alone, 40))];
-    for (streams, kernels) in REFETCHED.cases() {
+    for (streams, kernels) in waiting_kernels() {
         for count in [2, 18] {
             let ns = 9_000.0 + alone * slowdown(streams, kernels) * count as f64;
-            let bytes = REFETCHED.bytes;
-            let quantity = Quantity::Refetched { bytes, streams, kernels };
+            let quantity = Quantity::Refetched { bytes: REFETCHED, streams, kernels };
             all.push(measured(quantity, count, clock.times(ns, 40)));
         }
     }
@@ -283,10 +283,9 @@ fn what_waiting_kernels_cost_copies_is_told_from_changing_streams() {
 
 #[test]
 fn what_waiting_kernels_cost_copies_is_known_as_a_whole_or_not_at_all() {
-    let all: Vec<Measurement> = REFETCHED
-        .cases()
+    let all: Vec<Measurement> = waiting_kernels()
         .map(|(streams, kernels)| {
-            let quantity = Quantity::Refetched { bytes: REFETCHED.bytes, streams, kernels };
+            let quantity = Quantity::Refetched { bytes: REFETCHED, streams, kernels };
             measured(quantity, 1, Clock::new(0.002, 0.0).times(20_000.0, 9))
         })
         .collect();

@@ -49,7 +49,8 @@ fn of_a_machine_that_little_is_said_of_are_null() {
 
 #[test]
 fn of_one_pass_is_the_spread() {
-    let alone = Cell { spread: None, passes: 1, ..cell("cpu", 2_000, 2_010) };
+    let mut alone = cell("cpu", 2_000, 2_010);
+    (alone.scored.spread, alone.scored.passes) = (None, 1);
     let verification = verification(&[score(vec![alone])]);
     assert!(
         verification.text_within(None).contains("unknown"),

@@ -101,21 +101,24 @@ fn of_what_is_not_known() {
     let missing = Assessment::new(&scaling(), 1, &missing, None);
     assert_eq!((missing.unknown.len(), missing.verdict.run_answer), (7, Answer::Gpu));
     page.add("seven plans were not predicted", &said::text(&missing, &machine()));
-    let kernels = [Kernel::Matmul, Kernel::Fft].into_iter();
+    let kernels = [Kernel::Matmul, Kernel::Fft].map(|kernel| kernel.to_string());
     let untried = Assessment::new(&scaling(), 1, &ranking(Some(SLOW), Some(FAST)), None);
-    let untried = untried.without_trials_of(kernels);
+    let untried = Assessment { untried: Some(kernels.to_vec()), ..untried };
     page.add("kernels that no trial had", &said::text(&untried, &machine()));
     let mut all = said::evaluation(untried, &machine());
     all.context_ns = Some(Span::from_millis(124));
     for in_new_process in [true, false] {
         all.context_in_new_process = in_new_process;
-        page.add(&format!("a context, in a new process: {in_new_process}"), &all.text(Rows::All));
+        page.add(
+            &format!("a context, in a new process: {in_new_process}"),
+            &all.text_within(Rows::All, None),
+        );
     }
     all.context_ns = None;
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.91);
     all.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
     all.ranges_held = Some(RangesHeld { share: in_range, tries: 120, of_trials: true });
-    page.add("no context, and ranges that trials have widened", &all.text(Rows::All));
+    page.add("no context, and ranges that trials have widened", &all.text_within(Rows::All, None));
     // Pinning what is new in every run is refused, and the machine has no twin.
     let mut profile = machine();
     profile.twins.clear();
@@ -165,7 +168,8 @@ fn of_calibrations() {
 #[test]
 fn of_scores() {
     let right = score(vec![cell("cpu", 2_000, 2_010), cell("resident, pinned", 1_000, 1_010)]);
-    let shared = Cell { beside: 20, ..cell("resident, pinned", 1_000, 1_010) };
+    let mut shared = cell("resident, pinned", 1_000, 1_010);
+    shared.scored.passes_beside = 20;
     let beside = score(vec![cell("cpu", 2_000, 2_010), shared]);
     let late = score(vec![cell("cpu", 4_000, 2_000)]);
     let mut page = Page::default();
