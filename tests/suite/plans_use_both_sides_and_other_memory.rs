@@ -2,9 +2,9 @@
 //! tried where a scenario asks for them, and predicted from what a profile knows.
 
 use super::machines::machine;
-use super::predicted::{PROFILE, calibrated, repository, scenarios};
+use super::predicted::{PROFILE, calibrated, plan_of, repository, scenario, scenarios};
 use super::said;
-use super::workloads::{read, simple};
+use super::workloads::{ON_HOST, floats, head, read, simple, task};
 use hallway::findings::{Answer, AssessedPlan, Assessment};
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, HostMemory, Side};
@@ -18,8 +18,9 @@ use std::sync::LazyLock;
 /// A machine whose copies by the CPU and managed memory were measured, too.
 static BUSY: LazyLock<Profile> = LazyLock::new(|| calibrated("others/busy-h200"));
 
+/// A committed scenario about memory.
 fn shipped(name: &str) -> Workload {
-    Workload::load(&repository().join("scenarios/memory").join(name)).expect("a scenario")
+    scenario(&format!("memory/{name}"))
 }
 
 fn answered(workload: &Workload, profile: &Profile) -> Ranking {
@@ -96,20 +97,15 @@ fn every_scenario_of_memory_gets_what_it_asks_for() {
 #[test]
 fn what_a_profile_lacks_is_named() {
     let lacking = Profile { host_copies: Vec::new(), ..PROFILE.clone() };
-    let upload = answered(&shipped("staged-upload.toml"), &lacking);
+    let upload = answered(&shipped("staged-upload"), &lacking);
     let (plan, unknown) = upload.unknown.first().expect("no copies by the CPU were measured");
     assert!(plan.name().starts_with("staged"), "{}", plan.name());
     assert!(unknown.what().contains("copies by"), "{}", unknown.what());
     assert!(upload.plans.iter().any(|one| one.plan.name() == "resident, pageable"));
-    let product = read(
-        "schema_version = 1\nname = \"m\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\nwrites = [\"out\"]\n\
-         arguments = { inner = 256 }\n[plans]\nfamilies = [\"zero-copy\"]\n",
-    );
-    let product = answered(&product, &PROFILE);
+    let buffers = floats(["x", "y", "out"], 65_536, ON_HOST);
+    let task = task("t", "matmul", &["x", "y"], "out", "arguments = { inner = 256 }");
+    let text = head("m", "[plans]\nfamilies = [\"zero-copy\"]") + &buffers + &task;
+    let product = answered(&read(&text), &PROFILE);
     assert!(product.plans.is_empty(), "a product goes through its factors again and again");
     let what = product.unknown[0].1.what();
     assert!(what.contains("on host or managed memory, because it reads some of it more"), "{what}");
@@ -118,7 +114,7 @@ fn what_a_profile_lacks_is_named() {
 /// All threads fill a ring faster than the driver's one thread; beyond the link nothing is gained.
 #[test]
 fn a_ring_of_ones_own_beats_the_drivers_staging() {
-    let ranking = answered(&shipped("staged-upload.toml"), &BUSY);
+    let ranking = answered(&shipped("staged-upload"), &BUSY);
     let [all, one, driver, pinned] = [
         "staged 1 ring 4 of 4 MiB by all",
         "staged 1 ring 4 of 4 MiB by one",
@@ -133,7 +129,7 @@ fn a_ring_of_ones_own_beats_the_drivers_staging() {
 /// In place, both directions of the link are busy at once.
 #[test]
 fn reading_and_writing_in_place_is_as_good_as_overlap() {
-    let ranking = answered(&shipped("in-place-large.toml"), &PROFILE);
+    let ranking = answered(&shipped("in-place-large"), &PROFILE);
     let [place, copied, overlapped] =
         ["zero-copy, pinned", "resident", "by-engine"].map(|plan| micros(best(&ranking, plan)));
     assert!(place < 0.7 * copied, "{place} us in place, {copied} us copied");
@@ -143,7 +139,7 @@ fn reading_and_writing_in_place_is_as_good_as_overlap() {
 /// The share is found at which both sides are done at the same time, and its neighbours are tried.
 #[test]
 fn the_share_of_the_cpu_comes_from_the_profile() {
-    let workload = shipped("both-options.toml");
+    let workload = shipped("both-options");
     let ranking = answered(&workload, &PROFILE);
     let winner = ranking.plans.first().expect("predicted");
     assert!(winner.plan.name().starts_with("hybrid"), "{}", winner.plan.name());
@@ -174,17 +170,15 @@ fn copies_and_threads_that_need_memory_slow_each_other() {
         let together = micros(best(&answered(&workload, &PROFILE), plan));
         together / micros(best(&answered(&workload, &alone(&PROFILE)), plan))
     };
-    let (memory, arithmetic) = (
-        slower("both-stencil.toml", "hybrid 8 cpu 4"),
-        slower("both-polynomial.toml", "hybrid 8 cpu 4"),
-    );
+    let (memory, arithmetic) =
+        (slower("both-stencil", "hybrid 8 cpu 4"), slower("both-polynomial", "hybrid 8 cpu 4"));
     assert!(memory > 1.1 && memory < beside.load_slowdown.max(2.7), "{memory}");
     assert!((0.999..1.05).contains(&arithmetic), "{arithmetic}");
 }
 
 #[test]
 fn managed_memory_has_a_limit_and_prefetching_gains() {
-    let ranking = answered(&shipped("managed.toml"), &BUSY);
+    let ranking = answered(&shipped("managed"), &BUSY);
     let [faults, prefetched] =
         ["managed, ", "managed prefetch, "].map(|plan| micros(best(&ranking, plan)));
     assert!(prefetched < faults, "{faults} us with page faults, {prefetched} us without");
@@ -196,7 +190,7 @@ fn managed_memory_has_a_limit_and_prefetching_gains() {
 
 #[test]
 fn plans_hold_data_as_the_scenario_asks() {
-    let workload = shipped("kinds-of-memory.toml");
+    let workload = shipped("kinds-of-memory");
     let ranking = answered(&workload, &BUSY);
     let [pageable, pinned, each, combined] = [
         "resident, pageable",
@@ -204,10 +198,7 @@ fn plans_hold_data_as_the_scenario_asks() {
         "resident, pinned each pass",
         "resident, write-combined",
     ]
-    .map(|name| {
-        let is_it = |one: &&Ranked| one.plan.name() == name;
-        ranking.plans.iter().find(is_it).unwrap_or_else(|| panic!("no `{name}`"))
-    });
+    .map(|name| plan_of(&ranking, name));
     // Pinning each time costs more than the copy, and less than staging.
     assert!(micros(each) > 1.5 * micros(pinned) && micros(each) < micros(pageable));
     assert!((micros(combined) / micros(pinned) - 1.0).abs() < 0.02);
@@ -252,7 +243,7 @@ fn both_sides_together_beat_either() {
 
 #[test]
 fn a_verdict_says_that_both_win() {
-    let workload = shipped("both-polynomial.toml");
+    let workload = shipped("both-polynomial");
     let ranking = answered(&workload, &BUSY);
     // So many runs that set-up decides nothing.
     let assessment = Assessment::new(&workload, 1_000_000, &ranking, None);

@@ -3,7 +3,7 @@
 use hallway::profile::Profile;
 use hallway::runs::RunSet;
 use hallway::scenario::Workload;
-use hallway::search::{Ranking, candidates_over, rank};
+use hallway::search::{Ranked, Ranking, candidates_over, rank};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -45,6 +45,29 @@ pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
 /// With few draws, which is quick.
 pub fn ranked(workload: &Workload, profile: &Profile) -> Ranking {
     rank(candidates_over(workload, &profile.gpu_counts()), profile, 10, 1)
+}
+
+/// The plan of a name.
+#[track_caller]
+pub fn plan_of<'r>(ranking: &'r Ranking, name: &str) -> &'r Ranked {
+    let found = ranking.plans.iter().find(|one| one.plan.program.label == name);
+    found.unwrap_or_else(|| panic!("no `{name}`: {:?}", ranking.unknown))
+}
+
+/// How many milliseconds a plan of a name is predicted to take.
+#[track_caller]
+pub fn milliseconds(ranking: &Ranking, name: &str) -> f64 {
+    plan_of(ranking, name).makespan().nanos_f64() * 1e-6
+}
+
+/// A scenario of one of the cases that people asked about in public.
+pub fn case(file: &str) -> Workload {
+    Workload::load(&case_path(file)).expect("a scenario")
+}
+
+/// A file of one of the cases that people asked about in public.
+pub fn case_path(file: &str) -> PathBuf {
+    repository().join("tests/cases").join(file)
 }
 
 /// The runs that were committed with the profile.

@@ -98,7 +98,8 @@ fn shipped_scenarios_have_reviews() {
 #[test]
 fn names_are_text_whatever_is_in_them() {
     let evil = r#"</script><script>alert(1)</script><img src=x onerror="alert(1)">&amp;"#;
-    let scenario = a_scenario("evil", 4_096, 4).replace("Does it pay?", &evil.replace('"', "'"));
+    let question = format!("\"{}\"", evil.replace('"', "'"));
+    let scenario = a_scenario("evil", 4_096, 4).replace("\"?\"", &question);
     let page = report(&[Made::new(&scenario).path()]).text;
     assert!(!page.contains("<img") && !page.contains("<script>alert"), "markup got through");
     assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"), "the question is not shown");

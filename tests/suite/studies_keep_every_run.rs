@@ -4,7 +4,7 @@
 use super::commands::{hallway, ran};
 use super::machines::machine;
 use super::predicted::{PROFILE, calibrated, repository, scenario};
-use super::workloads::{read, simple};
+use super::workloads::{ON_HOST, SPLIT, floats, head, read, simple, task};
 use hallway::execute::Effort;
 use hallway::files::partial;
 use hallway::host::Team;
@@ -27,13 +27,9 @@ use std::time::{Duration, Instant};
 
 /// A scenario whose only plan computes on the CPU.
 fn on_cpu(name: &str, elements: u64) -> String {
-    format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n[plans]\nfamilies = [\"cpu\"]\n"
-    )
+    let task = task("t", "scale", &["x"], "out", SPLIT);
+    let buffers = floats(["x", "out"], elements, ON_HOST);
+    head(name, "[plans]\nfamilies = [\"cpu\"]") + &buffers + &task
 }
 
 fn workloads() -> Vec<Workload> {

@@ -1,7 +1,8 @@
 //! What a table of few sizes, or of a machine unlike others, can tell: a synthetic machine is found
 //! again within 3%, or refused by name.
 
-use super::tables_borrow_what_they_lack::{fitted, likes, milliseconds};
+use super::predicted::milliseconds;
+use super::tables_borrow_what_they_lack::{fitted, likes};
 use hallway::machine::Direction;
 use hallway::profile::Profile;
 use hallway::scenario::Workload;

@@ -3,7 +3,7 @@
 use super::commands::hallway;
 use super::machines::machine;
 use super::predicted::{PROFILE, calibrated, repository, scenario};
-use super::workloads::{read, simple};
+use super::workloads::{ON_DEVICE, floats, head, read, simple, task};
 use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, PcieLink};
@@ -85,13 +85,9 @@ fn half_a_link_takes_what_copies_bound_twice_as_long() {
 
 #[test]
 fn kernels_in_half_the_time_halve_what_kernels_bound() {
-    let resident = read(
-        "schema_version = 1\nname = \"r\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"polynomial\"\narguments = { degree = 4096 }\n\
-         reads = [\"x\"]\nwrites = [\"y\"]\n",
-    );
+    let buffers = floats(["x", "y"], 1 << 24, ON_DEVICE);
+    let task = task("t", "polynomial", &["x"], "y", "arguments = { degree = 4096 }");
+    let resident = read(&(head("r", "") + &buffers + &task));
     assert_near(longer(&PROFILE, &resident, "kernels=0.5x"), 0.5, 0.02);
     assert_near(longer(&PROFILE, &resident, "kernel.polynomial=0.5x"), 0.5, 0.02);
     assert_near(longer(&PROFILE, &resident, "multiprocessors=0.5x"), 2.0, 0.02);

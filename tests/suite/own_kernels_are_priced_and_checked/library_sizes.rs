@@ -1,7 +1,7 @@
 //! A scenario may have sizes that no calibration measures: these are measured for it, and added.
 
 use super::super::predicted::{PROFILE, repository};
-use super::super::workloads::{ON_HOST, read, simple};
+use super::super::workloads::{ON_HOST, floats, head, read, simple, task};
 use hallway::calibrate::{LibraryJob, ScenarioJob, measure_twin};
 use hallway::fit::fit;
 use hallway::kernels::{Arguments, Kernel, Variant};
@@ -75,15 +75,9 @@ fn sizes_beyond_a_calibration_are_wanted_once_and_stand_in_the_profile() {
 }
 
 fn product(inner: u64) -> Workload {
-    let buffer = |name| crate::workloads::buffer(name, "f32", inner * inner, ON_HOST);
-    read(&format!(
-        "schema_version = 1\nname = \"p\"\nquestion = \"?\"\n{}{}{}\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\nwrites = [\"z\"]\n\
-         arguments = {{ inner = {inner} }}\n",
-        buffer("x"),
-        buffer("y"),
-        buffer("z")
-    ))
+    let buffers = floats(["x", "y", "z"], inner * inner, ON_HOST);
+    let arguments = format!("arguments = {{ inner = {inner} }}");
+    read(&(head("p", "") + &buffers + &task("t", "matmul", &["x", "y"], "z", &arguments)))
 }
 
 #[test]

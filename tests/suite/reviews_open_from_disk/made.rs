@@ -2,7 +2,7 @@
 
 use crate::commands::{hallway, printed};
 use crate::predicted::repository;
-use crate::workloads::{ON_HOST, buffer};
+use crate::workloads::{ON_HOST, SPLIT, floats, head, task};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,12 +77,9 @@ impl Made {
 
 /// One kernel over arrays that are cut into up to so many chunks.
 pub fn a_scenario(name: &str, elements: u64, chunks: u64) -> String {
-    format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"Does it pay?\"\nruns = 10\n{}\
-         [[task]]\nname = \"task\"\nkernel = \"scale\"\nreads = [\"{name}\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n[plans]\nchunks = [1, {chunks}]\n",
-        [name, "out"].map(|name| buffer(name, "f32", elements, ON_HOST)).concat()
-    )
+    let head = head(name, &format!("runs = 10\n[plans]\nchunks = [1, {chunks}]"));
+    let buffers = floats([name, "out"], elements, ON_HOST);
+    head + &buffers + &task("task", "scale", &[name], "out", SPLIT)
 }
 
 /// A program whose timeline has about so many spans: each of its calls has one on the host and one
@@ -90,16 +87,7 @@ pub fn a_scenario(name: &str, elements: u64, chunks: u64) -> String {
 pub fn a_program_of_spans(spans: u64) -> String {
     let repeats = spans / 6;
     format!(
-        r#"schema_version = 1
-name = "many-spans"
-question = "What does a loop of small steps look like?"
-
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 4_096
-home = "host"
-
+        r#"{}{}
 [[program]]
 name = "a loop of small steps"
 memory = [
@@ -115,6 +103,8 @@ calls = [
     ] }},
     {{ synchronize = "s" }},
 ]
-"#
+"#,
+        head("many-spans", ""),
+        floats(["x"], 4_096, ON_HOST)
     )
 }

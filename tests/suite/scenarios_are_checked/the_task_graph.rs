@@ -1,23 +1,16 @@
 //! Tasks are put in an order that respects their dependencies.
 
 use super::*;
+use crate::workloads::{ON_HOST, floats, head, task};
 use hallway::scenario::TaskId;
+use std::collections::BTreeSet;
 
 /// A scenario of `scale` tasks, each given as name, what it reads and what it writes.
 fn chain(tasks: &[(&str, &str, &str)]) -> String {
-    let mut text = "schema_version = 1\nname = \"chain\"\nquestion = \"?\"\n".to_owned();
-    let mut buffers: Vec<&str> = tasks.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
-    buffers.sort_unstable();
-    buffers.dedup();
-    for name in buffers {
-        text += &format!("[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\n");
-        text += "elements = 8\nhome = \"host\"\n";
-    }
-    for (name, from, to) in tasks {
-        text += &format!("[[task]]\nname = \"{name}\"\nkernel = \"scale\"\n");
-        text += &format!("reads = [\"{from}\"]\nwrites = [\"{to}\"]\n");
-    }
-    text
+    let names: BTreeSet<&str> = tasks.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
+    let buffers = names.into_iter().map(|name| floats([name], 8, ON_HOST));
+    let tasks = tasks.iter().map(|(name, from, to)| task(name, "scale", &[from], to, ""));
+    head("chain", "") + &buffers.chain(tasks).collect::<String>()
 }
 
 fn order(tasks: &[(&str, &str, &str)]) -> Vec<String> {
