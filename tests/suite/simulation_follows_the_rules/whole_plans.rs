@@ -1,7 +1,7 @@
 //! Plans of real families, checked against closed forms.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{machine, wide_machine};
 use crate::workloads::simple;
 use hallway::families::{Buffered, ByChunk, ByEngine, Cpu, Issue, Resident, build};
 use hallway::profile::{HostLocality, MOST_OPERANDS, Reuse, Warmth};
@@ -15,14 +15,6 @@ const CHUNK: u64 = 9_600;
 fn planned(family: impl Into<Family>, elements: u64) -> Program {
     let workload = simple(Kernel::Scale, elements, "");
     build(&workload, pinned(family)).expect("fits")
-}
-
-/// The machine with a link that is wide enough for both directions.
-fn wide_machine() -> Profile {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    machine.link.up_shared = FREE;
-    machine
 }
 
 #[test]
