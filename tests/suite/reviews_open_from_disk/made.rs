@@ -1,10 +1,14 @@
 //! Reports of scenarios, made by the command.
 
+use super::browser::Browser;
+use super::shipped;
 use crate::commands::{hallway, printed};
 use crate::predicted::repository;
 use crate::workloads::{ON_HOST, SPLIT, floats, head, task};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// As long as names are that somebody generates.
 pub const LONG: &str = "a-name-of-sixty-four-letters-that-some-generator-came-up-with-01";
@@ -37,6 +41,27 @@ pub fn report(scenarios: &[PathBuf]) -> Report {
     let report = written(scenarios);
     assert_eq!(report.code, Some(0), "{}", report.said);
     report
+}
+
+/// The review of a committed scenario, in a file of its own. Each is made once for all tests.
+pub fn review(name: &str) -> Report {
+    static MADE: Mutex<BTreeMap<String, Arc<OnceLock<String>>>> = Mutex::new(BTreeMap::new());
+    let mut all = MADE.lock().expect("nothing panics while it is held");
+    let made = Arc::clone(all.entry(name.to_owned()).or_default());
+    drop(all);
+    let text = made.get_or_init(|| report(&[shipped(name)]).text).clone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = Report { text, code: Some(0), said: String::new(), folder };
+    std::fs::write(report.path(), &report.text).expect("written");
+    report
+}
+
+/// A browser of some size with the review of a committed scenario; `None` if there is no browser.
+pub fn opened(name: &str, size: (u32, u32)) -> Option<(Browser, Report)> {
+    let mut browser = Browser::start()?;
+    let page = review(name);
+    browser.open(&page.path(), size);
+    Some((browser, page))
 }
 
 /// Reports on scenarios with the committed profile, whether or not all have an answer.
