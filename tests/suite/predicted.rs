@@ -1,7 +1,9 @@
 //! The committed scenarios on the committed profile, predicted once for all tests.
 
+use hallway::fit::fit;
 use hallway::profile::Profile;
 use hallway::runs::RunSet;
+use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, candidates_over, rank};
 use std::path::{Path, PathBuf};
@@ -36,6 +38,14 @@ pub fn calibrated(folder: &str) -> Profile {
 }
 
 pub static PROFILE: LazyLock<Profile> = LazyLock::new(|| calibrated("h200"));
+
+/// The samples from which it was fitted.
+pub static SAMPLES: LazyLock<Samples> = LazyLock::new(|| {
+    Samples::load(&repository().join("calibration/h200/samples.jsonl")).expect("committed")
+});
+
+/// What the samples are fitted to, which takes seconds. Trials are left out.
+pub static FITTED: LazyLock<Profile> = LazyLock::new(|| fit(&SAMPLES).expect("samples"));
 
 pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
     let workloads = scenarios(&[""]).into_iter().map(|path| Workload::load(&path).expect("valid"));

@@ -2,6 +2,7 @@
 //! The profile says what is borrowed, ranges are as wide as machines differ, and the verdict says
 //! what hangs on it.
 
+use super::kept::saved;
 use super::predicted::{calibrated, case, case_path, milliseconds, plan_of};
 use super::said;
 use super::samples_from_elsewhere::{example, ranked, read};
@@ -199,10 +200,7 @@ fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
     assert!(record.scatter >= BorrowedCosts::Calls.spread());
     assert!(like.calls.launch.expect("stated").scatter < 0.01);
     // It is written and read.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("profile.toml");
-    like.save(&path).expect("written");
-    assert_eq!(Profile::load(&path).expect("read"), like);
+    assert_eq!(saved(&like), like);
 }
 
 fn assessed(elements: u64, profile: &Profile) -> Assessment {

@@ -2,16 +2,17 @@
 
 use super::{FILTER, FILTERED, costs, launch, machine, makespan, own_step, program};
 use crate::commands::{hallway, printed};
+use crate::kept::{recorded, saved};
+use crate::predicted::{FITTED, SAMPLES};
 use crate::workloads::{ON_HOST, floats, head, task};
 use hallway::calibrate::ScenarioJob;
 use hallway::fit::{fit, own_models};
 use hallway::profile::{Curve, OwnKernelModel, Profile};
-use hallway::samples::{Measurement, OwnRun, Quantity, Recorder, Samples, Stop};
+use hallway::samples::{Measurement, OwnRun, Quantity, Samples, Stop};
 use hallway::scenario::Workload;
 use hallway::simulate::simulate;
 use hallway::study::{Wanted, with_own_models};
 use hallway::units::Span;
-use std::path::Path;
 
 fn model(kernel: String, numbers: &str, knots: &[(f64, f64)]) -> OwnKernelModel {
     OwnKernelModel {
@@ -87,7 +88,7 @@ const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/calibration/h200");
 
 #[test]
 fn samples_give_a_model_and_leave_all_others_as_they_were() {
-    let before = Samples::load(&Path::new(H200).join("samples.jsonl")).expect("samples");
+    let before = &*SAMPLES;
     let mut samples = before.clone();
     for (elements, each) in [(1_000, 5_000), (2_000, 9_000)] {
         for count in [1, 101] {
@@ -105,22 +106,11 @@ fn samples_give_a_model_and_leave_all_others_as_they_were() {
     assert_eq!(kernels[0].time.knots, [(1_000.0, 5_000.0), (2_000.0, 9_000.0)]);
     assert_eq!((kernels.len(), commands.len()), (1, 0));
     let profile = fit(&samples).expect("there are samples");
-    let without = fit(&before).expect("there are samples");
-    assert_eq!(with_own_models(without, &samples), profile);
+    assert_eq!(with_own_models(FITTED.clone(), &samples), profile);
     // Both are written and come back.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("profile.toml");
-    profile.save(&path).expect("written");
-    assert_eq!(Profile::load(&path).expect("read").own_kernels, profile.own_kernels);
-    let mut text = Vec::new();
-    Recorder::new(&mut text, &samples).and_then(Recorder::end).expect("written");
-    let path = folder.path().join("samples.jsonl");
-    std::fs::write(&path, text).expect("written");
-    let read = Samples::load(&path).expect("read");
-    assert_eq!(
-        read.measurements[before.measurements.len()..],
-        samples.measurements[before.measurements.len()..]
-    );
+    assert_eq!(saved(&profile).own_kernels, profile.own_kernels);
+    let added = before.measurements.len()..;
+    assert_eq!(recorded(&samples).measurements[added.clone()], samples.measurements[added]);
 }
 
 #[test]
