@@ -2,10 +2,11 @@
 
 use hallway::fit::fit;
 use hallway::profile::Profile;
-use hallway::runs::RunSet;
+use hallway::runs::{Run, RunSet};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, candidates_over, rank};
+use hallway::units::Span;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -78,6 +79,18 @@ pub fn case(file: &str) -> Workload {
 /// A file of one of the cases that people asked about in public.
 pub fn case_path(file: &str) -> PathBuf {
     repository().join("tests/cases").join(file)
+}
+
+/// Three runs of a plan that took equally long.
+pub fn run_of(ranked: &Ranked, time: Span) -> Run {
+    Run {
+        plan: ranked.plan.name(),
+        identity: ranked.plan.identity(),
+        setups_ns: vec![ranked.setup.clone().unwrap_or(time); 3],
+        passes_ns: vec![time; 3],
+        beside_ns: Vec::new(),
+        worst_error: 0.0,
+    }
 }
 
 /// The runs that were committed with the profile.

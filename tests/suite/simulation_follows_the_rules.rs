@@ -186,7 +186,7 @@ fn pinned(family: impl Into<Family>) -> Strategy {
     Strategy::plain(family, HostMemory::Pinned)
 }
 
-fn slice(allocation: AllocationId, elements: u64) -> Slice {
+pub(super) fn slice(allocation: AllocationId, elements: u64) -> Slice {
     Slice { allocation, offset: Bytes::ZERO, length: Bytes::of_f32(elements) }
 }
 
@@ -221,7 +221,7 @@ fn step_between([from, to]: [AllocationId; 2], elements: u64) -> LibraryStep {
     }
 }
 
-fn step(on: AllocationId, elements: u64) -> LibraryStep {
+pub(super) fn step(on: AllocationId, elements: u64) -> LibraryStep {
     step_between([on, on], elements)
 }
 

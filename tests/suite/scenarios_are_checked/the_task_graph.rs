@@ -57,8 +57,7 @@ fn has_no_circle() {
 fn after(tasks: &[(&str, &str, &str)], rules: &[(&str, &str)]) -> String {
     rules.iter().fold(chain(tasks), |text, (name, after)| {
         let key = format!("name = \"{name}\"\nkernel");
-        assert_eq!(text.matches(&key).count(), 1);
-        text.replace(&key, &format!("name = \"{name}\"\nafter = [{after}]\nkernel"))
+        with(&text, &key, &format!("name = \"{name}\"\nafter = [{after}]\nkernel"))
     })
 }
 
@@ -91,8 +90,7 @@ fn leaves_alone_what_all_batches_share() {
     let text = chain(&[("one", "x", "a")]);
     let shared = |name: &str| {
         let key = format!("name = \"{name}\"\ntype = \"f32\"\n");
-        assert_eq!(text.matches(&key).count(), 1);
-        text.replace(&key, &format!("{key}shared = true\n"))
+        with(&text, &key, &format!("{key}shared = true\n"))
     };
     let workload = read(&shared("x").replace("question", "batches = 3\nquestion")).expect("valid");
     let bytes: Vec<u64> = workload.buffers.iter().map(|one| one.bytes(3).get()).collect();
