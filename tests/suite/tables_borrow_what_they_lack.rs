@@ -14,13 +14,14 @@ use hallway::profile::{BorrowedCosts, Profile};
 use hallway::samples::{GraphCall, SetupStep, TABLE_TEMPLATE};
 use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
 use hallway::study::fit_and_assess;
+use std::sync::LazyLock;
 
 /// Profiles of one GPU with cuBLAS, and of two without.
-pub(super) fn likes() -> Vec<Like> {
+pub(super) static LIKES: LazyLock<[Like; 2]> = LazyLock::new(|| {
     let like =
         |folder: &str| Like { from: format!("calibration/{folder}"), profile: calibrated(folder) };
-    ["h200", "others/two-h200"].map(like).to_vec()
-}
+    ["h200", "others/two-h200"].map(like)
+});
 
 pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
     fit_and_assess(&read(table).expect("right"), likes, &mut |_| {}).expect("rows")
@@ -29,7 +30,7 @@ pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
 /// What a case's machine is from what the case states alone.
 pub(super) fn machine(table: &str) -> Profile {
     let text = std::fs::read_to_string(case_path(table)).expect("there");
-    fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
+    fitted(text.split("# Borrowed").next().expect("its beginning"), &*LIKES)
 }
 
 fn answered(scenario: &str, profile: &Profile) -> Ranking {
@@ -177,7 +178,7 @@ fn answers_are_those_of_the_cases() {
 /// What is borrowed is marked, and its own times stay as they are.
 #[test]
 fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
-    let (own, like) = (fitted(&example(), &[]), fitted(&example(), &likes()));
+    let (own, like) = (fitted(&example(), &[]), fitted(&example(), &*LIKES));
     assert!(own.borrowed.is_empty());
     let lender = &like.borrowed[0];
     assert_eq!((lender.from.as_str(), lender.gpu.as_str()), ("calibration/h200", "NVIDIA H200"));
@@ -214,7 +215,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let rates = rates.lines().filter(|line| !line.starts_with(",,,,,"));
     let rates: String = rates.map(|line| format!("{line}\n")).collect();
     let said = |elements| {
-        let profile = fitted(&rates, &likes());
+        let profile = fitted(&rates, &*LIKES);
         let assessment = assessed(elements, &profile);
         let text = said::text(&assessment, &profile);
         (assessment.verdict.borrowed, said::the(&text, "Borrowed").to_owned())
@@ -249,7 +250,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
 fn borrowed_costs_are_as_uncertain_as_machines_differ() {
     let folders = ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200"];
     let profiles = folders.map(|folder| calibrated(folder).parameters());
-    let borrowing = fitted(&example(), &likes());
+    let borrowing = fitted(&example(), &*LIKES);
     for group in borrowing.borrowed.iter().flat_map(|one| &one.groups) {
         let (mut inside, mut all) = (0, 0);
         let pairs = profiles.iter().flat_map(|one| profiles.iter().map(move |other| (one, other)));
