@@ -5,7 +5,7 @@ use hallway::profile::Profile;
 use hallway::runs::{Run, RunSet};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, candidates_over, rank};
+use hallway::search::{Ranked, Ranking, candidates_for, candidates_over, rank};
 use hallway::units::Span;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -56,6 +56,11 @@ pub static RANKED: LazyLock<Vec<(Workload, Ranking)>> = LazyLock::new(|| {
 /// With few draws, which is quick.
 pub fn ranked(workload: &Workload, profile: &Profile) -> Ranking {
     rank(candidates_over(workload, &profile.gpu_counts()), profile, 10, 1)
+}
+
+/// With few draws, over the plans that a search with the profile finds.
+pub fn searched(workload: &Workload, profile: &Profile) -> Ranking {
+    rank(candidates_for(workload, profile), profile, 10, 1)
 }
 
 /// The plan of a name.

@@ -3,14 +3,14 @@
 //! at hand where the case states none. Each file names its source. Cases from which the answer also
 //! follows by what they state alone are in `tables_borrow_what_they_lack`.
 
-use super::predicted::{PROFILE, calibrated, case, case_path, milliseconds, ranked};
+use super::predicted::{PROFILE, calibrated, case, case_path, milliseconds, ranked, searched};
 use hallway::cost::Bottleneck;
 use hallway::findings::{Assessment, HeldBy};
 use hallway::fit::fit;
 use hallway::profile::Profile;
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
+use hallway::search::{Ranked, Ranking, Wins, break_even};
 use hallway::units::Bytes;
 
 pub(super) fn table(file: &str) -> Profile {
@@ -73,7 +73,7 @@ fn case_12_overlapped_copies_are_as_good_as_reading_in_place() {
 #[test]
 fn case_15_layers_stream_through_little_memory() {
     let scheduled = |workload: &Workload| {
-        let ranking = rank(candidates_for(workload, &PROFILE), &PROFILE, 10, 1);
+        let ranking = searched(workload, &PROFILE);
         let is_meant = |ranked: &&Ranked| ranked.plan.name().starts_with("by-task");
         let found = ranking.plans.iter().find(is_meant).expect("it is scheduled");
         (found.makespan().nanos_f64(), found.plan.program.device_bytes())

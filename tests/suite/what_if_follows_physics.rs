@@ -2,14 +2,14 @@
 
 use super::commands::hallway;
 use super::machines::machine;
-use super::predicted::{PROFILE, calibrated, repository, scenario};
+use super::predicted::{PROFILE, calibrated, repository, scenario, searched};
 use super::workloads::{ON_DEVICE, floats, head, read, simple, task};
 use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, PcieLink};
 use hallway::profile::Profile;
 use hallway::scenario::Workload;
-use hallway::search::{Ranking, candidates_for, lead, rank};
+use hallway::search::lead;
 use hallway::units::{Bytes, Span};
 use hallway::what_if::{Variation, Varied, turning_factor, vary};
 use std::process::Output;
@@ -22,14 +22,10 @@ fn varied(profile: &Profile, workload: &Workload, text: &str) -> Varied {
     vary(profile, workload, &change(text)).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
-fn ranking(profile: &Profile, workload: &Workload) -> Ranking {
-    rank(candidates_for(workload, profile), profile, 10, 1)
-}
-
 /// Time of a pass of the fastest plan on the GPU.
 fn on_gpu(profile: &Profile, workload: &Workload, text: &str) -> f64 {
     let Varied { profile, workload, .. } = varied(profile, workload, text);
-    let ranking = ranking(&profile, &workload);
+    let ranking = searched(&workload, &profile);
     ranking.fastest_on_gpu().expect("there is one").makespan().nanos_f64()
 }
 
@@ -137,7 +133,7 @@ fn memory_that_is_pinned_from_the_start_needs_no_set_up() {
     let workload = scenario("stencil-halo");
     let setup = |text: &str| {
         let Varied { profile, workload, .. } = varied(&PROFILE, &workload, text);
-        let ranking = ranking(&profile, &workload);
+        let ranking = searched(&workload, &profile);
         let best = ranking.best_on_gpu().expect("there is one");
         (best.setup.clone().expect("known"), best.plan.host_memory())
     };
@@ -154,7 +150,7 @@ fn half_of_the_threads_take_between_as_long_and_twice_as_long() {
     let cpu = |text: &str| {
         let Varied { profile, workload, .. } =
             varied(&PROFILE, &scenario("compute-polynomial"), text);
-        let ranking = ranking(&profile, &workload);
+        let ranking = searched(&workload, &profile);
         ranking.fastest_on_cpu().expect("there is one").makespan().nanos_f64()
     };
     let longer = cpu("threads=0.5x") / cpu("threads=1x");

@@ -3,7 +3,7 @@
 use super::{cell, predicted, scaling, score};
 use crate::commands::{hallway, printed};
 use crate::machines::{machine, machine_of_two};
-use crate::predicted::{PROFILE, repository, run_of, scenario};
+use crate::predicted::{PROFILE, repository, run_of, scenario, searched};
 use crate::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
@@ -144,7 +144,7 @@ fn lanes_of_several_gpus_are_told_apart() {
     let profile = machine_of_two([100.0; 3]);
     let workload = simple(Kernel::Scale, 1 << 24, "[plans]\nfamilies = [\"multi-gpu\"]");
     let workload = named("two", workload);
-    let ranking = rank(candidates_for(&workload, &profile), &profile, 10, 1);
+    let ranking = searched(&workload, &profile);
     let on_two = ranking.plans.iter().find(|plan| plan.plan.program.devices() == 2);
     let origin = origin();
     let of = Pictured { workload: &workload, ranking: &ranking, runs: None, origin: &origin };
