@@ -1,14 +1,15 @@
 //! Whatever ends a calibration, the old files stay as they were and the samples taken so
 //! far are usable.
 
+use super::kept::{loaded as load, saved};
 use super::machines::machine;
+use super::predicted::SAMPLES;
 use hallway::calibrate::{OtherSchedule, Schedule};
 use hallway::fit::fit;
 use hallway::samples::{Measurement, Provenance, Quantity, Recorder, Samples, SetupStep, Stop};
 use hallway::study::{CalibrationError, interrupted};
 use hallway::units::Span;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 fn measured(quantity: &Quantity) -> Measurement {
     let times = vec![Span::from_micros(5); 3];
@@ -65,13 +66,6 @@ fn written(measurements: Vec<Measurement>) -> Vec<u8> {
     let samples = Samples { measurements, ..Samples::none(machine().machine) };
     Recorder::new(&mut text, &samples).expect("writing to a vector cannot fail");
     text
-}
-
-fn load(text: &[u8]) -> Result<Samples, String> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("samples.partial.jsonl");
-    std::fs::write(&path, text).expect("written");
-    Samples::load(&path).map_err(|error| error.to_string())
 }
 
 /// A machine may have no room for a second context.
@@ -135,22 +129,15 @@ fn an_interrupted_calibration_resumes_behind_its_last_whole_probe() {
     assert!(matches!(refused, CalibrationError::CannotResume { .. }), "{refused}");
 }
 
-fn committed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration/h200/samples.jsonl")
-}
-
 #[test]
 fn what_there_is_can_be_fitted() {
-    let Samples { machine, measurements, .. } = Samples::load(&committed()).expect("committed");
+    let Samples { machine, measurements, .. } = &*SAMPLES;
     for taken in [1, 2, 10, 100, 500, 1_000, 2_000] {
         let measurements = measurements[..taken].to_vec();
         let profile =
             fit(&Samples { measurements, ..Samples::none(machine.clone()) }).expect("samples");
         // The profile can be written and read, whatever is missing in it.
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("profile.toml");
-        profile.save(&path).expect("written");
-        assert_eq!(hallway::profile::Profile::load(&path).expect("a profile"), profile);
+        assert_eq!(saved(&profile), profile);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A check answers *changed* for what changed, *same* for what did not, and *unsure*
 //! where the samples cannot tell.
 
+use super::intervals_hold_what_they_promise::normal;
 use super::machines::machine;
 use hallway::calibrate::Schedule;
 use hallway::compare::{Drift, DriftAnswer};
@@ -9,14 +10,13 @@ use hallway::machine::Direction;
 use hallway::report::drifts;
 use hallway::samples::{CalibrationExtent, Provenance, Quantity};
 use hallway::units::Bytes;
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use std::collections::BTreeSet;
 
 /// Draws `samples` times of a quantity with this median and relative scatter.
 fn times(random: &mut ChaCha8Rng, median: f64, scatter: f64, samples: usize) -> Vec<f64> {
-    let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
-    (0..samples).map(|_| median * (1.0 + scatter * normal())).collect()
+    (0..samples).map(|_| median * (1.0 + scatter * normal(random))).collect()
 }
 
 /// The answers for a hundred pairs of sittings: same, changed, unsure.

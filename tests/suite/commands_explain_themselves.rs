@@ -95,43 +95,26 @@ impl Outcome {
 
 const EVALUATE: [&str; 4] = ["evaluate", "scenario.toml", "--profile", "profile.toml"];
 
-/// Whether commands that need a GPU would find one, which these tests are not about.
-fn has_gpu(test: &str) -> bool {
+#[test]
+fn without_a_gpu_commands_say_so_in_one_line() {
     let absent = matches!(Device::count(), Err(error) if error.is_absence());
     if !absent {
         // Not `println!`, which the harness would hide.
-        let message = format!("{test}: skipped: this machine has a GPU\n");
-        std::io::stderr().write_all(message.as_bytes()).expect("standard error");
-    }
-    !absent
-}
-
-#[test]
-fn without_a_gpu_calibrate_says_so_in_one_line() {
-    if has_gpu("without_a_gpu_calibrate_says_so_in_one_line") {
+        let message = b"without_a_gpu_commands_say_so_in_one_line: skipped: there is a GPU\n";
+        std::io::stderr().write_all(message).expect("standard error");
         return;
     }
-    for how in [&[][..], &["--resume"]] {
-        let arguments = [&["calibrate", "--output", "new/folder"], how].concat();
+    for arguments in [
+        "calibrate --output new/folder",
+        "calibrate --output new/folder --resume",
+        "verify scenario.toml --profile profile.toml --output out.txt",
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
         let outcome = Desk::new().run(&arguments);
         outcome.failed_cleanly(3);
         outcome.says(&["GPU"]);
         assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
     }
-}
-
-#[test]
-fn without_a_gpu_verify_says_so_in_one_line() {
-    if has_gpu("without_a_gpu_verify_says_so_in_one_line") {
-        return;
-    }
-    let scenario = repository().join("scenarios/stream-saxpy.toml");
-    let scenario = scenario.to_str().expect("a path in UTF-8");
-    let arguments = ["verify", scenario, "--profile", "profile.toml", "--output", "out.txt"];
-    let outcome = Desk::new().run(&arguments);
-    outcome.failed_cleanly(3);
-    outcome.says(&["GPU"]);
-    assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.shown);
 }
 
 /// Writes the machine with intervals of a tenth, its launch taking so many nanoseconds

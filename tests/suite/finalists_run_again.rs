@@ -2,7 +2,7 @@
 
 use super::machines::machine;
 use super::predicted::scenario;
-use super::workloads::{ON_HOST, read};
+use super::workloads::{ON_HOST, floats, head, read};
 use hallway::execute::Effort;
 use hallway::host::Team;
 use hallway::runs::RunSet;
@@ -15,20 +15,14 @@ use std::path::Path;
 
 /// A workload with two programs that leave the same: one computes it once, the other three times.
 fn workload() -> Workload {
-    let buffer = |name| crate::workloads::buffer(name, "f32", 50_000, ON_HOST);
     let program = |times: u64| {
         format!(
             "[[program]]\nname = \"{times}\"\ncalls = [{{ repeat = {times}, calls = [\
              {{ compute = \"scale\", reads = [\"x\"], writes = \"y\" }}] }}]\n"
         )
     };
-    read(&format!(
-        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}{}{}",
-        buffer("x"),
-        buffer("y"),
-        program(1),
-        program(3),
-    ))
+    let buffers = floats(["x", "y"], 50_000, ON_HOST);
+    read(&(head("w", "") + &buffers + &program(1) + &program(3)))
 }
 
 fn predicted() -> Predicted {

@@ -13,13 +13,12 @@ mod table;
 mod turning;
 
 use super::machines::{machine, time};
-use super::predicted::{PROFILE, repository};
+use super::predicted::PROFILE;
+use super::public_cases::table;
 use asked::{Asked, Known, drawn_tasks, shipped};
 use hallway::findings::Assessment;
-use hallway::fit::fit;
 use hallway::profile::{CallCosts, GraphCosts, MemoryCosts, Profile, SetupCosts};
 use hallway::report::{self, Evaluation, Origin, Rows};
-use hallway::samples::Samples;
 use hallway::scenario::Workload;
 use hallway::search::{
     break_even_counted, candidates_for, contests, deciding_times, rank, shortages, task_bound,
@@ -50,11 +49,8 @@ pub(super) static BORROWING: LazyLock<Profile> = LazyLock::new(|| {
 });
 
 /// What a table of somebody else's measurements makes.
-static TABLE: LazyLock<Profile> = LazyLock::new(|| {
-    let path = repository().join("tests/cases/18-batch-that-pays-for-its-weights");
-    let path = path.join("rtx3090-gen3-x8.csv");
-    fit(&Samples::load(&path).expect("a table")).expect("it has rows")
-});
+static TABLE: LazyLock<Profile> =
+    LazyLock::new(|| table("18-batch-that-pays-for-its-weights/rtx3090-gen3-x8.csv"));
 
 /// The machine with straight lines. A new process's context takes less there than a further one.
 static STRAIGHT: LazyLock<Profile> = LazyLock::new(|| {

@@ -9,6 +9,7 @@ mod spelled_out;
 mod spikes;
 mod trips;
 
+use super::intervals_hold_what_they_promise::normal;
 use super::machines::machine;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
@@ -39,7 +40,7 @@ impl Clock {
 
     /// The time that it shows for `ns` nanoseconds.
     fn time(&mut self, ns: f64) -> Span {
-        let normal = (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0;
+        let normal = normal(&mut self.random);
         let wild = if self.random.random::<f64>() < self.wild { 1_000.0 } else { 1.0 };
         Span::from_nanos_f64((ns * (1.0 + self.scatter * normal) * wild).max(1.0))
     }
@@ -59,6 +60,12 @@ fn fitted(measurements: Vec<Measurement>) -> Profile {
 
 fn copy(bytes: u64) -> Quantity {
     Quantity::Copy { direction: DOWN, bytes: Bytes::new(bytes) }
+}
+
+/// What a copy to the device is fitted to take.
+#[track_caller]
+fn copied(profile: &Profile, bytes: u64) -> f64 {
+    profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64()
 }
 
 #[track_caller]
@@ -90,8 +97,7 @@ fn one_time_in_five_a_thousand_times_too_long_moves_little() {
     let profile = fitted(copies(&mut Clock::new(0.02, 0.2), 101));
     for power in 2..=28 {
         let bytes = 1_u64 << power;
-        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
-        assert_within(found, interpolate(&TRUTH, bytes as f64), 0.025, bytes);
+        assert_within(copied(&profile, bytes), interpolate(&TRUTH, bytes as f64), 0.025, bytes);
     }
     let rate = profile.link.down_bytes_per_second.expect("known").bytes_per_second();
     let truth = 1e9 * (TRUTH[3].0 - TRUTH[2].0) / (TRUTH[3].1 - TRUTH[2].1);
@@ -111,8 +117,7 @@ fn five_sizes_are_enough_where_the_machine_is_straight() {
     }
     let profile = fitted(all);
     for bytes in [1_u64 << 10, 8 << 10, 100_000, 1 << 20, 5_000_000, 64 << 20, 1 << 30] {
-        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
-        assert_within(found, truth(bytes as f64), 0.03, bytes);
+        assert_within(copied(&profile, bytes), truth(bytes as f64), 0.03, bytes);
     }
 }
 
@@ -129,8 +134,8 @@ fn a_wild_size_that_was_measured_once_is_belied_by_its_neighbours() {
         let profile = fitted(once.collect());
         for bytes in sizes {
             if wild > 0 || bytes > sizes[0] {
-                let found = profile.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
-                assert_within(found, truth(bytes), 0.001, format!("{wild} {ns} {bytes}"));
+                let what = format!("{wild} {ns} {bytes}");
+                assert_within(copied(&profile, bytes), truth(bytes), 0.001, what);
             }
         }
     }
@@ -209,18 +214,17 @@ fn draws_choose_modes_by_their_shares() {
 #[test]
 fn one_mode_is_not_taken_for_two() {
     let mut random = ChaCha8Rng::seed_from_u64(3);
-    let mut uniform = move || random.random::<f64>();
+    let mut draw = |one: fn(&mut ChaCha8Rng) -> f64| -> Vec<f64> {
+        (0..60).map(|_| one(&mut random)).collect()
+    };
     for _ in 0..300 {
-        let normal: Vec<f64> = (0..60)
-            .map(|_| 100.0 + 8.0 * ((0..12).map(|_| uniform()).sum::<f64>() - 6.0))
-            .collect();
-        assert_eq!(modes(&normal), None);
-        let flat: Vec<f64> = (0..60).map(|_| 100.0 + 100.0 * uniform()).collect();
-        assert_eq!(modes(&flat), None);
-        let tailed: Vec<f64> = (0..60).map(|_| 100.0 - 30.0 * uniform().max(1e-9).ln()).collect();
+        let around = draw(|random| 100.0 + 8.0 * normal(random));
+        assert_eq!(modes(&around), None);
+        assert_eq!(modes(&draw(|random| 100.0 + 100.0 * random.random::<f64>())), None);
+        let tailed = draw(|random| 100.0 - 30.0 * random.random::<f64>().max(1e-9).ln());
         assert_eq!(modes(&tailed), None);
         // A single wild time is an accident, not a mode.
-        let mut spiked = normal;
+        let mut spiked = around;
         spiked[7] = 1e6;
         assert_eq!(modes(&spiked), None);
     }
@@ -283,8 +287,7 @@ fn a_curve_follows_what_both_passes_saw_and_not_what_one_did() {
     // Both passes see a step, so it is found although it is smaller.
     let sure = visited(step, 2, 0.001);
     for bytes in [1_u64 << 12, 1 << 18, 3 << 18, 1 << 20, 1 << 22, 1 << 26] {
-        let found = sure.copy(DOWN, Bytes::new(bytes)).expect("known").nanos_f64();
-        assert_within(found, step(bytes as f64), 0.01, bytes);
+        assert_within(copied(&sure, bytes), step(bytes as f64), 0.01, bytes);
     }
 }
 

@@ -12,7 +12,7 @@ mod sizes;
 
 use super::commands::ran;
 use super::predicted::repository;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 use tempfile::TempDir;
 
@@ -36,6 +36,11 @@ fn file(name: &str, text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
 /// Runs the binary from the repository's folder.
 fn hallway<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
     ran(repository(), arguments)
+}
+
+/// Fits samples to a profile in a file.
+fn fit(samples: &Path, to: &Path) -> Output {
+    hallway(["fit".as_ref(), samples.as_os_str(), "--output".as_ref(), to.as_os_str()])
 }
 
 /// What a command that was given bad input said of it.

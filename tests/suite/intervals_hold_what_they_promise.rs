@@ -18,7 +18,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn normal(random: &mut ChaCha8Rng) -> f64 {
+/// Draws from about the normal distribution, with standard deviation 1.
+pub(super) fn normal(random: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 

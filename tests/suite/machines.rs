@@ -120,6 +120,13 @@ pub fn machine() -> Profile {
     }
 }
 
+/// The machine with a link that is wide enough for both directions.
+pub fn wide_machine() -> Profile {
+    let mut machine = machine();
+    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    machine
+}
+
 /// Two such devices, which share a root. A copy between them starts 3500 after its call and takes
 /// 1000, and a quarter of a nanosecond for each element; the link between them carries three
 /// quarters of what both directions ask for. Waiting for an event of the other device takes 2000

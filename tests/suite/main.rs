@@ -12,6 +12,7 @@ mod first_steps;
 mod fits_recover_the_truth;
 mod input_at_the_edges_is_met;
 mod intervals_hold_what_they_promise;
+mod kept;
 mod links_are_shared_fairly;
 mod machines;
 mod machines_stand_side_by_side;

@@ -6,9 +6,11 @@
 //! not see a mistake either, that is said, too. With `BLESS=1`, what is said is written anew.
 
 use super::first_steps::the_schema::Judge;
+use super::predicted::repository;
+use super::said::is_as_blessed;
 use hallway::scenario::{ScenarioError, Workload};
 use miette::{Diagnostic, LabeledSpan};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The line at which a case without lines to replace puts its own.
 const HERE: &str = "# here";
@@ -27,13 +29,10 @@ impl Mistake {
     }
 }
 
-fn path_of(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes").join(name)
-}
-
 /// The text without mistakes of a file, and its mistakes.
 pub fn mistakes(name: &str) -> (String, Vec<Mistake>) {
-    let all = std::fs::read_to_string(path_of(name)).expect("it is committed");
+    let path = repository().join("tests/mistakes").join(name);
+    let all = std::fs::read_to_string(path).expect("it is committed");
     let (right, cases) = all.split_once("====\n").expect("cases");
     let cases = cases.split("\n\n").map(str::trim).filter(|case| !case.is_empty());
     let mistake = |case: &str| {
@@ -61,9 +60,14 @@ pub fn mistakes(name: &str) -> (String, Vec<Mistake>) {
 #[track_caller]
 fn replaced(text: &str, from: &str, to: &str) -> String {
     let from = if from.is_empty() { format!("{HERE}\n") } else { from.to_owned() };
-    let text = format!("\n{text}");
-    assert_eq!(text.matches(&format!("\n{from}")).count(), 1, "not unique: {from}");
-    text.replacen(&format!("\n{from}"), &format!("\n{to}"), 1).split_off(1)
+    with(&format!("\n{text}"), &format!("\n{from}"), &format!("\n{to}")).split_off(1)
+}
+
+/// A text with a piece replaced, which must be there just once.
+#[track_caller]
+pub fn with(text: &str, piece: &str, other: &str) -> String {
+    assert_eq!(text.matches(piece).count(), 1, "`{piece}` is not unique");
+    text.replacen(piece, other, 1)
 }
 
 /// What is said of a text that is read as if it were in a file: the message with its place, what is
@@ -89,18 +93,10 @@ fn said(file: &Path, text: &str, judge: &Judge) -> String {
 /// Checks what is said of all mistakes in a file, in a scenario of this path.
 fn check(name: &str, file: &str) {
     let (right, all) = mistakes(name);
-    let (file, judge) = (Path::new(env!("CARGO_MANIFEST_DIR")).join(file), Judge::new());
-    let now = all.iter().map(|one| said(&file, &one.text, &judge));
-    let now: Vec<String> = now.collect();
-    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
-        let cases = all.iter().zip(&now).map(|(one, now)| format!("\n{}{now}", one.changes));
-        let text = format!("{right}====\n{}", cases.collect::<String>());
-        std::fs::write(path_of(name), text).expect("written");
-        return;
-    }
-    for (one, now) in all.iter().zip(now) {
-        assert_eq!(one.said, now, "{name}, with\n{}", one.changes);
-    }
+    let (file, judge) = (repository().join(file), Judge::new());
+    let case = |one: &Mistake| format!("\n{}{}", one.changes, said(&file, &one.text, &judge));
+    let cases: String = all.iter().map(case).collect();
+    is_as_blessed(&format!("tests/mistakes/{name}"), &format!("{right}====\n{cases}"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A table with more rows knows no less.
 
-use super::samples_from_elsewhere::{buffers, example, fitted, ranked, read};
+use super::samples_from_elsewhere::{example, fitted, ranked, read};
 use hallway::fit::fit;
 use hallway::machine::Direction;
 use hallway::profile::Profile;
@@ -59,7 +59,7 @@ fn of_small_copies_if_there_are_large_ones() {
     let profile = fit(&read(&(rows + ",,,,,,copy-in,copy-in,2.8e-6\n")).expect("right"));
     let profile = profile.expect("rows");
     assert!(profile.copy(Direction::HostToDevice, Bytes::new(1)).is_err());
-    let ranking = ranked(&buffers(1 << 24), &profile);
+    let ranking = ranked(1 << 24, &profile);
     let names: Vec<String> = ranking.plans.iter().map(|ranked| ranked.plan.name()).collect();
     assert!(names.contains(&"round-trip, pinned".to_owned()), "{names:?}");
 }

@@ -17,12 +17,12 @@ mod streams;
 
 use super::predicted::calibrated;
 use super::simulation_follows_the_rules::laws::{check_bound, check_path};
-use hallway::kernels::{Arguments, Kernel};
+use super::simulation_follows_the_rules::{slice, step};
 use hallway::machine::{DeviceId, Direction, HostMemory, Residence, StreamId};
 use hallway::profile::Profile;
 use hallway::program::{
-    Allocation, AllocationId, Call, CopyBy, EventId, LibraryStep, Place, Program, Route, Slice,
-    StreamKind, StreamTraits, ThreadId, Threads,
+    Allocation, AllocationId, Call, CopyBy, EventId, Place, Program, Route, Slice, StreamKind,
+    StreamTraits, ThreadId, Threads,
 };
 use hallway::samples::{Load, TransferPath};
 use hallway::simulate::simulate;
@@ -35,8 +35,9 @@ use simulator::{Op, Simulator};
 use std::sync::LazyLock;
 
 const EVENTS: usize = 4;
-const PAGEABLE: usize = 1;
-const MANAGED: usize = 2;
+const PINNED: AllocationId = AllocationId(0);
+const PAGEABLE: AllocationId = AllocationId(1);
+const MANAGED: AllocationId = AllocationId(2);
 const DEVICE: usize = 3;
 
 /// Machines of one and of two GPUs, each as it is and with hand-overs at a cost.
@@ -130,28 +131,29 @@ impl Kind {
         let (device, theirs) = (stream % self.devices, EventId(event + 1 - mine));
         let (stream, event) = (StreamId(stream), EventId(event + mine));
         let is_one = self.devices == 1 && self.threads == 1;
-        let there = |elements| slice(DEVICE + device, elements);
+        let allocation = AllocationId(DEVICE + device);
+        let there = |elements| slice(allocation, elements);
         let copy = |way: Direction| {
             let elements = elements.max(if self.stages[way as usize] { 20_000 } else { 1 });
-            let here = slice(usize::from(self.stages[way as usize]), elements);
+            let memory = if self.stages[way as usize] { PAGEABLE } else { PINNED };
+            let here = slice(memory, elements);
             let (from, to) = match way {
                 Direction::HostToDevice => (here, there(elements)),
                 Direction::DeviceToHost => (there(elements), here),
             };
             vec![Call::copy(CopyBy::crossing(stream, way), from, to)]
         };
-        let launch = |on: Slice| Call::Launch { stream, step: step(on).into() };
+        let launch = |on, elements| Call::Launch { stream, step: step(on, elements).into() };
         let alone = |call| {
             let device = Call::SynchronizeDevice(DeviceId(0));
             vec![device, call, Call::Synchronize { stream }]
         };
-        let allocation = AllocationId(DEVICE + device);
         let part = elements.min(1 << 22);
         vec![match kind {
             0..6 => return copy(Direction::HostToDevice),
             6..12 => return copy(Direction::DeviceToHost),
-            12..18 => launch(there(elements)),
-            18 | 19 => launch(there(elements % 5_000 + 1)),
+            12..18 => launch(allocation, elements),
+            18 | 19 => launch(allocation, elements % 5_000 + 1),
             20..23 => Call::Record { stream, event },
             23..26 => Call::Wait { stream, event },
             26 => Call::Synchronize { stream },
@@ -162,7 +164,8 @@ impl Kind {
                 return vec![other, Call::Wait { stream, event: theirs }];
             }
             29 if self.devices > 1 => {
-                let (stream, to) = (StreamId(device), slice(DEVICE + 1 - device, elements));
+                let (stream, to) =
+                    (StreamId(device), slice(AllocationId(DEVICE + 1 - device), elements));
                 Call::copy(CopyBy::Stream(stream, Route::ToPeer), there(elements), to)
             }
             29 | 30 => Call::Work { time: Span::from_nanos(elements % 50_000) },
@@ -171,12 +174,14 @@ impl Kind {
                 Call::copy(CopyBy::Stream(stream, Route::OnDevice), from, there(part))
             }
             32 => Call::Clear { stream, target: there(elements) },
-            33 if is_one => Call::Compute { step: step(slice(PAGEABLE, elements)).into() },
+            33 if is_one => Call::Compute { step: step(PAGEABLE, elements).into() },
             34 if is_one => {
                 let by = CopyBy::Host(Threads::All);
-                Call::copy(by, slice(PAGEABLE, elements), slice(0, elements))
+                Call::copy(by, slice(PAGEABLE, elements), slice(PINNED, elements))
             }
-            35 if is_one => return alone(launch(slice(elements as usize % 2 * MANAGED, elements))),
+            35 if is_one => {
+                return alone(launch([PINNED, MANAGED][elements as usize % 2], elements));
+            }
             36 if is_one => {
                 let to = [Residence::Host, Residence::Device][elements as usize % 2];
                 return alone(Call::Prefetch { stream, target: slice(MANAGED, elements), to });
@@ -185,16 +190,6 @@ impl Kind {
             _ => Call::Allocate { allocation, stream: Some(stream) },
         }]
     }
-}
-
-fn slice(allocation: usize, elements: u64) -> Slice {
-    let (allocation, length) = (AllocationId(allocation), Bytes::of_f32(elements));
-    Slice { allocation, offset: Bytes::ZERO, length }
-}
-
-fn step(on: Slice) -> LibraryStep {
-    let (kernel, arguments) = (Kernel::Scale, Arguments::default());
-    LibraryStep { kernel, arguments, inputs: vec![on], output: on, workspace: None, lead: 0 }
 }
 
 /// Makes calls in the middle a graph, as far as they can be captured.

@@ -2,9 +2,9 @@
 //! scenario are asked the same.
 
 use super::machines::{machine, time};
-use super::workloads::read;
+use super::workloads::{ON_DEVICE, floats, head, read, simple};
 use hallway::cost::{FirstUse, FirstUseOf, first_use, pinning, setup_time, taken};
-use hallway::kernels::Library;
+use hallway::kernels::{Kernel, Library};
 use hallway::profile::Profile;
 use hallway::program::{Process, ProcessState, StateReason};
 use hallway::scenario::Workload;
@@ -15,62 +15,30 @@ use hallway::what_if::{Varied, vary};
 /// Two programs that do the same: one in a buffer that is at home on the device, one in memory of
 /// its own.
 fn two_programs(process: &str) -> Workload {
-    read(&format!(
-        r#"
-schema_version = 1
-name = "first-use"
-question = "Which of two is faster?"
-{process}
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 1024
-home = "device"
+    const PROGRAMS: &str = r#"
 [[kernel]]
 name = "k"
-stated = {{ fixed = "1 ms" }}
+stated = { fixed = "1 ms" }
 [[program]]
 name = "own"
-memory = [{{ name = "d", kind = "device", size = "4 KiB" }}]
+memory = [{ name = "d", kind = "device", size = "4 KiB" }]
 calls = [
-    {{ launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" }},
-    {{ synchronize = "s" }},
+    { launch = "k", reads = ["d"], writes = "d", elements = 1024, stream = "s" },
+    { synchronize = "s" },
 ]
 [[program]]
 name = "home"
 calls = [
-    {{ launch = "k", reads = ["x"], writes = "x", elements = 1024, stream = "s" }},
-    {{ synchronize = "s" }},
+    { launch = "k", reads = ["x"], writes = "x", elements = 1024, stream = "s" },
+    { synchronize = "s" },
 ]
-"#
-    ))
+"#;
+    read(&(head("first-use", process) + &floats(["x"], 1024, ON_DEVICE) + PROGRAMS))
 }
 
 /// One kernel, from the host and back.
 fn one_task(process: &str) -> Workload {
-    read(&format!(
-        r#"
-schema_version = 1
-name = "one-task"
-question = "?"
-{process}
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 4096
-home = "host"
-[[buffer]]
-name = "out"
-type = "f32"
-elements = 4096
-home = "host"
-[[task]]
-name = "t"
-kernel = "scale"
-reads = ["x"]
-writes = ["out"]
-"#
-    ))
+    simple(Kernel::Scale, 4096, process)
 }
 
 fn ranking(workload: &Workload, profile: &Profile) -> Ranking {
@@ -195,9 +163,7 @@ fn prices_of_new_processes_come_before_those_of_the_calibrator() {
 #[test]
 fn each_kernel_and_each_gpu_is_used_for_the_first_time_once() {
     let launches = |kernels: &[(&str, u64)]| -> FirstUse {
-        let mut text = "schema_version = 1\nname = \"p\"\nquestion = \"?\"\n[[program]]\n\
-                        name = \"p\"\nmemory = ["
-            .to_owned();
+        let mut text = head("p", "") + "[[program]]\nname = \"p\"\nmemory = [";
         for gpu in 0..2 {
             text += &format!(
                 "{{ name = \"d{gpu}\", kind = \"device\", size = \"64 KiB\", gpu = {gpu} }},"
@@ -205,13 +171,13 @@ fn each_kernel_and_each_gpu_is_used_for_the_first_time_once() {
         }
         text += "]\nstreams = [{ name = \"s0\" }, { name = \"s1\", gpu = 1 }]\ncalls = [\n";
         for (kernel, gpu) in kernels {
-            let reads = format!("\"d{gpu}[0..16 KiB]\"");
-            let reads = if *kernel == "matmul" {
-                format!("{reads}, \"d{gpu}[16 KiB..32 KiB]\"")
-            } else {
-                reads
+            let (second, arguments) = match *kernel {
+                "matmul" => {
+                    (format!(", \"d{gpu}[16 KiB..32 KiB]\""), ", arguments = { inner = 64 }")
+                }
+                _ => (String::new(), ""),
             };
-            let arguments = if *kernel == "matmul" { ", arguments = { inner = 64 }" } else { "" };
+            let reads = format!("\"d{gpu}[0..16 KiB]\"{second}");
             text += &format!(
                 "{{ launch = \"{kernel}\", reads = [{reads}], writes = \"d{gpu}[32 KiB..48 KiB]\", \
                  stream = \"s{gpu}\"{arguments} }},\n"
@@ -263,13 +229,12 @@ fn what_pinning_costs_includes_unpinning() {
 #[test]
 fn what_memory_of_its_own_costs_includes_giving_it_back() {
     let mut profile = machine();
-    let program = read(
-        "schema_version = 1\nname = \"p\"\nquestion = \"?\"\n[[program]]\nname = \"p\"\n\
-         memory = [{ name = \"h\", kind = \"pinned\", size = \"64 KiB\" }, \
-         { name = \"d\", kind = \"device\", size = \"64 KiB\" }]\n\
-         calls = [{ copy = \"h\", to = \"d\" }]\n",
-    );
-    let of = |profile: &Profile| taken(&program.programs[0], profile).expect("it takes memory");
+    let copies = "[[program]]\nname = \"p\"\n\
+                  memory = [{ name = \"h\", kind = \"pinned\", size = \"64 KiB\" }, \
+                  { name = \"d\", kind = \"device\", size = \"64 KiB\" }]\n\
+                  calls = [{ copy = \"h\", to = \"d\" }]\n";
+    let workload = read(&(head("p", "") + copies));
+    let of = |profile: &Profile| taken(&workload.programs[0], profile).expect("it takes memory");
     assert!(of(&profile).gives_back_ns > Some(Span::ZERO));
     profile.memory.pinned_free = None;
     assert_eq!(of(&profile).gives_back_ns, None);

@@ -9,7 +9,7 @@ mod verdicts;
 
 use super::machines::machine;
 use super::programs_are_plain_values::read_back;
-use crate::workloads::ON_HOST;
+use crate::workloads::{ON_HOST, floats, head};
 use hallway::execute::{Effort, ExecuteError, Executor, check_orders};
 use hallway::host::Team;
 use hallway::kernels::{CpuSide, Geometry, GpuSide, Image, OwnCost, Parameter};
@@ -25,17 +25,14 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/kernels/test.
 /// Two buffers of 4 MiB, some kernels, and a program of some calls with two pieces of device
 /// memory.
 fn text(kernels: &str, calls: &str) -> String {
-    let buffer = |name| crate::workloads::buffer(name, "f32", 1_048_576, ON_HOST);
     let memory = ["d", "e"]
         .map(|name| format!("{{ name = \"{name}\", kind = \"device\", size = \"4 MiB\" }}"));
-    format!(
-        "schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n{}{}{kernels}\n\
-         [[program]]\nname = \"p\"\nmemory = [{}]\ncalls = [\n{{ copy = \"x\", to = \"d\" }},\n\
+    let program = format!(
+        "[[program]]\nname = \"p\"\nmemory = [{}]\ncalls = [\n{{ copy = \"x\", to = \"d\" }},\n\
          {calls}\n{{ copy = \"e\", to = \"y\" }},\n]\n",
-        buffer("x"),
-        buffer("y"),
         memory.join(", ")
-    )
+    );
+    head("demo", "") + &floats(["x", "y"], 1_048_576, ON_HOST) + kernels + "\n" + &program
 }
 
 #[track_caller]

@@ -12,7 +12,8 @@ mod shared_by_batches;
 
 use self::of_other_memory::{held_otherwise, of_other_memory};
 use self::over_several_gpus::{check_contexts, over_several};
-use super::workloads::{any_workload, committed, read, simple};
+use super::any_program_is_read::order::without;
+use super::workloads::{ON_HOST, SPLIT, any_workload, committed, floats, head, read, simple, task};
 use hallway::execute::{Contents, run_in_random_order};
 use hallway::families::{
     Buffered, ByChunk, ByEngine, Cpu, Each, Family, Issue, MultiGpu, Resident, RoundTrip, Spread,
@@ -189,29 +190,23 @@ proptest! {
 fn iterations_in_place_repeat_the_task() {
     for (reads, expected) in [
         // Twice `v = 0.5 v + w`, twice `v = 0.5 w + v`, twice `v = 0.5 v + v`.
-        ("\"v\", \"w\"", |v: f32, w: f32| 0.5 * (0.5 * v + w) + w),
-        ("\"w\", \"v\"", |v: f32, w: f32| 0.5 * w + (0.5 * w + v)),
-        ("\"v\", \"v\"", |v: f32, _: f32| 2.25 * v),
-    ] as [(&str, fn(f32, f32) -> f32); 3]
+        (["v", "w"], |v: f32, w: f32| 0.5 * (0.5 * v + w) + w),
+        (["w", "v"], |v: f32, w: f32| 0.5 * w + (0.5 * w + v)),
+        (["v", "v"], |v: f32, _: f32| 2.25 * v),
+    ] as [([&str; 2], fn(f32, f32) -> f32); 3]
     {
-        let other = if reads.contains('w') {
-            "[[buffer]]\nname = \"w\"\ntype = \"f32\"\nelements = 200\nhome = \"host\"\n"
-        } else {
-            ""
-        };
-        let case = Case::new(read(&format!(
-            "schema_version = 1\nname = \"update\"\nquestion = \"?\"\n\
-             [[buffer]]\nname = \"v\"\ntype = \"f32\"\nelements = 200\nhome = \"host\"\n{other}\
-             [[task]]\nname = \"t\"\nkernel = \"saxpy\"\nreads = [{reads}]\nwrites = [\"v\"]\n\
-             iterations = 2\nsplit = {{ along = \"elements\" }}\n"
-        )));
+        let names: BTreeSet<&str> = reads.into_iter().collect();
+        let buffers = names.into_iter().map(|name| floats([name], 200, ON_HOST));
+        let task = task("t", "saxpy", &reads, "v", &format!("iterations = 2\n{SPLIT}"));
+        let text = head("update", "") + &buffers.collect::<String>() + &task;
+        let case = Case::new(read(&text));
         let ids: Vec<_> = case.workload.tasks[0].reads.clone();
         let v = case.workload.tasks[0].output();
         let w = ids.into_iter().find(|id| *id != v).unwrap_or(v);
         for i in 0..200 {
             let truth = expected(case.before.of(v)[i], case.before.of(w)[i]);
             let found = case.after.of(v)[i];
-            assert!((found - truth).abs() < 1e-5, "[{reads}]: {found} is not {truth}");
+            assert!((found - truth).abs() < 1e-5, "{reads:?}: {found} is not {truth}");
         }
         case.check(3).unwrap();
     }
@@ -237,12 +232,6 @@ fn places(plan: &Program, wanted: impl Fn(&Call) -> bool) -> Vec<usize> {
     (0..plan.body.len()).filter(|&index| wanted(&plan.body[index])).collect()
 }
 
-fn without(plan: &Program, index: usize) -> Program {
-    let mut plan = plan.clone();
-    plan.body.remove(index);
-    plan
-}
-
 /// Asserts that both methods, proof and random orders, find a mistake.
 fn is_found(case: &Case, plan: &Program, what: &str) {
     assert!(
@@ -256,6 +245,10 @@ fn is_found(case: &Case, plan: &Program, what: &str) {
 
 fn is_wait(call: &Call) -> bool {
     matches!(call, Call::Wait { .. })
+}
+
+fn is_synchronize(call: &Call) -> bool {
+    matches!(call, Call::Synchronize { .. })
 }
 
 /// Asserts that a plan is right, and needs each of its calls of a kind; returns how many it has.
@@ -289,7 +282,7 @@ fn every_forgotten_wait_record_and_synchronisation_is_found() {
             let plan = build(&case.workload, pinned(family)).expect("fits");
             needs(&case, &plan, is_wait);
             needs(&case, &plan, |call| is_awaited_record(&plan, call));
-            needs(&case, &plan, |call| matches!(call, Call::Synchronize { .. }));
+            needs(&case, &plan, is_synchronize);
         }
     }
 }
@@ -309,7 +302,7 @@ fn every_forgotten_synchronisation_of_a_chunked_plan_is_found() {
         let case = Case::new(simple(Kernel::Scale, 101, ""));
         let family = Family::ByChunk(ByChunk { chunks: 5, streams: 2, issue });
         let plan = build(&case.workload, pinned(family)).expect("fits");
-        let waits = needs(&case, &plan, |call| matches!(call, Call::Synchronize { .. }));
+        let waits = needs(&case, &plan, is_synchronize);
         assert_eq!(waits, 2, "one for each stream");
     }
 }
@@ -325,7 +318,7 @@ fn a_reduction_waits_for_all_its_parts() {
     let case = Case::new(workload);
     let plan = build(&case.workload, pinned(ByEngine { chunks: 3 })).expect("fits");
     case.runs(&plan, 1).expect("the unchanged plan is right");
-    let waits = places(&plan, |call| matches!(call, Call::Synchronize { .. }));
+    let waits = places(&plan, is_synchronize);
     is_found(&case, &without(&plan, waits[0]), "the synchronisation before the host adds");
 }
 

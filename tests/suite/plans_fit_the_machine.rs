@@ -3,7 +3,7 @@
 
 use super::machines::machine;
 use super::said;
-use super::workloads::{ON_HOST, buffer, read, simple};
+use super::workloads::{ON_HOST, floats, head, read, simple, task};
 use hallway::cost::CompileError;
 use hallway::execute::{Effort, ExecuteError, Executor};
 use hallway::families::{Family, Resident, Strategy, build};
@@ -31,22 +31,22 @@ fn resident(workload: &Workload) -> Result<Program, String> {
     build(workload, strategy).map_err(|refusal| refusal.to_string())
 }
 
+fn saxpy(more: &str, buffers: &str, output: &str, rest: &str) -> String {
+    head("saxpy", more) + buffers + &task("t", "saxpy", &["x", "y"], output, rest)
+}
+
 #[test]
 fn copies_each_way_have_a_footprint_of_their_own() {
-    let footprints = |buffers: &[&str], output: &str| {
-        let buffer = |name: &&str| buffer(name, "f32", 1 << 20, ON_HOST);
-        let buffers: String = buffers.iter().map(buffer).collect();
-        let workload = read(&format!(
-            "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{buffers}[[task]]\n\
-             name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"{output}\"]\n"
-        ));
+    let footprints = |buffers: &str, output: &str| {
+        let workload = read(&saxpy("", buffers, output, ""));
         let plan = resident(&workload).expect("no limits");
         let [ins, outs] = Direction::BOTH;
         [&[ins][..], &[outs], &[ins, outs]].map(|ways| plan.copied_footprint(ways))
     };
-    assert_eq!(footprints(&["x", "y", "z"], "z"), [8, 4, 12].map(Bytes::mib));
+    let three = floats(["x", "y", "z"], 1 << 20, ON_HOST);
+    assert_eq!(footprints(&three, "z"), [8, 4, 12].map(Bytes::mib));
     // A buffer that is both read and written counts once.
-    assert_eq!(footprints(&["x", "y"], "y"), [8, 4, 8].map(Bytes::mib));
+    assert_eq!(footprints(&floats(["x", "y"], 1 << 20, ON_HOST), "y"), [8, 4, 8].map(Bytes::mib));
 }
 
 #[test]
@@ -174,14 +174,8 @@ fn each_is_run(workload: &Workload, is_shared: bool) {
 /// checked last.
 #[test]
 fn what_is_updated_in_place_begins_anew_for_the_last_check() {
-    let buffer = |name| buffer(name, "f32", 10_007, ON_HOST);
-    let workload = super::workloads::read(&format!(
-        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\nbatches = 2\n{}{}[[task]]\n\
-         name = \"t\"\nkernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"y\"]\n\
-         iterations = 2",
-        buffer("x"),
-        buffer("y")
-    ));
+    let buffers = floats(["x", "y"], 10_007, ON_HOST);
+    let workload = read(&saxpy("batches = 2", &buffers, "y", "iterations = 2"));
     let plan = candidates(&workload).programs().into_iter().find(|plan| !plan.needs_device());
     let team = Team::new(2).expect("two threads");
     let executor: Executor<'_> = Executor::new(None, &team, &workload, 1);

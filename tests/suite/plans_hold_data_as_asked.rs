@@ -1,7 +1,7 @@
 //! `memory` under `[plans]` is obeyed by plans of every kind, whatever would be faster.
 
 use super::predicted::PROFILE;
-use super::workloads::read;
+use super::workloads::{ON_DEVICE, ON_HOST, PINNED, floats, head, read, task};
 use hallway::machine::HostMemory;
 use hallway::program::{Call, Place, Program};
 use hallway::scenario::Workload;
@@ -10,19 +10,9 @@ use hallway::search::{Candidates, candidates_for};
 /// A product of two arrays at home on the host, the first of them held as given; `more` is of the
 /// task.
 fn saxpy(host: &str, other: &str, more: &str) -> Workload {
-    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 1_000_000, rest);
-    read(&format!(
-        "schema_version = 1\nname = \"saxpy\"\nquestion = \"?\"\n{}{}{}[[task]]\nname = \"saxpy\"\n\
-         kernel = \"saxpy\"\nreads = [\"x\", \"y\"]\nwrites = [\"z\"]\n{more}",
-        buffer("x", host),
-        buffer("y", other),
-        buffer("z", other),
-    ))
+    let buffers = floats(["x"], 1_000_000, host) + &floats(["y", "z"], 1_000_000, other);
+    read(&(head("saxpy", "") + &buffers + &task("saxpy", "saxpy", &["x", "y"], "z", more)))
 }
-
-const PAGEABLE: &str = "home = \"host\"";
-const PINNED: &str = "home = \"host\"\nhost = { memory = \"pinned\" }";
-const ON_DEVICE: &str = "home = \"device\"";
 
 fn found(workload: &Workload) -> Candidates {
     candidates_for(workload, &PROFILE)
@@ -41,7 +31,7 @@ fn pins(program: &Program) -> bool {
 
 #[test]
 fn no_plan_pins_where_data_is_to_stay_pageable() {
-    for (host, other) in [(PAGEABLE, PAGEABLE), (PAGEABLE, ON_DEVICE), (PINNED, ON_DEVICE)] {
+    for (host, other) in [(ON_HOST, ON_HOST), (ON_HOST, ON_DEVICE), (PINNED, ON_DEVICE)] {
         let free = found(&saxpy(host, other, ""));
         let asked = found(&saxpy(host, other, "[plans]\nmemory = [\"pageable\"]"));
         assert!(host == PINNED || free.plans.iter().any(|plan| pins(&plan.program)), "unasked");
@@ -68,7 +58,7 @@ fn a_family_that_is_asked_for_holds_it_so_too() {
     let asked = |family: &str, memory: &str| {
         let plans =
             format!("[plans]\nfamilies = [\"{family}\"]\nmemory = [\"{memory}\"]\nchunks = [4]");
-        found(&saxpy(PAGEABLE, PAGEABLE, &plans))
+        found(&saxpy(ON_HOST, ON_HOST, &plans))
     };
     for family in ["hybrid", "by-engine", "by-chunk", "buffered", "managed", "by-task"] {
         let found = asked(family, "pageable");

@@ -2,37 +2,28 @@
 //! goes.
 
 use super::commands::{hallway, printed};
-use super::predicted::{PROFILE, repository, scenarios};
+use super::predicted::{PROFILE, plan_of, repository, scenario, scenarios};
 use super::tables_borrow_what_they_lack::machine;
-use super::workloads::read;
+use super::workloads::{ON_DEVICE, floats, head, read, task};
 use hallway::cost::Bottleneck;
 use hallway::findings::Assessment;
 use hallway::machine::StreamId;
 use hallway::profile::Profile;
 use hallway::report::{Calls, Timed, call_times, explain, hold_ups};
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::search::{Ranking, candidates_for, rank};
 use hallway::simulate::{gains, simulate};
 use hallway::timeline::{Activity, Lane, busy};
 use hallway::units::Span;
 use std::path::Path;
 
-fn load(path: &str) -> Workload {
-    Workload::load(&repository().join(path)).expect("a scenario")
-}
-
 fn ranked(workload: &Workload, profile: &Profile, seed: u64) -> Ranking {
     rank(candidates_for(workload, profile), profile, 20, seed)
 }
 
-fn found<'r>(ranking: &'r Ranking, name: &str) -> &'r Ranked {
-    let found = ranking.plans.iter().find(|ranked| ranked.plan.name() == name);
-    found.unwrap_or_else(|| panic!("no `{name}`: {:?}", ranking.unknown))
-}
-
 #[track_caller]
 fn is_bound_by(ranking: &Ranking, name: &str, wanted: &[Bottleneck]) {
-    let plan = found(ranking, name);
+    let plan = plan_of(ranking, name);
     let bottleneck = plan.bottleneck().expect("it was looked for");
     assert!(wanted.contains(&bottleneck), "`{name}` by {bottleneck}: {:?}", plan.gains);
 }
@@ -41,7 +32,7 @@ fn is_bound_by(ranking: &Ranking, name: &str, wanted: &[Bottleneck]) {
 /// the link in both directions.
 #[test]
 fn kernels_that_use_host_memory_in_place_are_bound_by_the_link() {
-    let ranking = ranked(&load("scenarios/programs/mapped-memory.toml"), &PROFILE, 1);
+    let ranking = ranked(&scenario("programs/mapped-memory"), &PROFILE, 1);
     is_bound_by(&ranking, "in place", &[Bottleneck::Link]);
     is_bound_by(&ranking, "copied", &[Bottleneck::CopyIn, Bottleneck::CopyOut]);
     let in_part = "read in place, result copied";
@@ -52,7 +43,7 @@ fn kernels_that_use_host_memory_in_place_are_bound_by_the_link() {
 /// bounds them.
 #[test]
 fn small_copies_are_bound_by_their_number() {
-    let ranking = ranked(&load("scenarios/programs/small-arrays.toml"), &PROFILE, 1);
+    let ranking = ranked(&scenario("programs/small-arrays"), &PROFILE, 1);
     is_bound_by(&ranking, "one by one", &[Bottleneck::Copies]);
     is_bound_by(&ranking, "one by one, pinned, on a stream", &[Bottleneck::Copies]);
     is_bound_by(&ranking, "all at once", &[Bottleneck::Staging]);
@@ -64,13 +55,10 @@ fn small_copies_are_bound_by_their_number() {
 #[test]
 fn kernels_of_no_length_are_bound_by_launches() {
     let of = |elements: u64, iterations: u32| {
-        read(&format!(
-            "schema_version = 1\nname = \"kernels\"\nquestion = \"?\"\n\
-             [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
-             [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = {elements}\nhome = \"device\"\n\
-             [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
-             iterations = {iterations}\n[plans]\nfamilies = [\"resident\", \"graph\"]\n"
-        ))
+        let rest = format!("iterations = {iterations}");
+        let families = "[plans]\nfamilies = [\"resident\", \"graph\"]";
+        let buffers = floats(["x", "y"], elements, ON_DEVICE);
+        read(&(head("kernels", families) + &buffers + &task("t", "scale", &["x"], "y", &rest)))
     };
     let short = ranked(&of(256, 2_000), &PROFILE, 1);
     is_bound_by(&short, "resident", &[Bottleneck::Calls]);
@@ -83,7 +71,7 @@ fn kernels_of_no_length_are_bound_by_launches() {
 #[test]
 fn gains_are_shares_of_the_pass() {
     for file in ["stencil-halo", "reduce-sum", "graphs/diamond", "programs/small-arrays"] {
-        let ranking = ranked(&load(&format!("scenarios/{file}.toml")), &PROFILE, 1);
+        let ranking = ranked(&scenario(file), &PROFILE, 1);
         for plan in ranking.plans.iter().take(6) {
             let gains = gains(&plan.plan.program, &PROFILE).expect("known");
             let apart = gains.0.iter().filter(|gain| gain.of != Bottleneck::Link);
@@ -116,24 +104,24 @@ fn stated_times_have_the_range_that_is_stated() {
     let stated = Span::from_millis(500);
     let ranking = ranked(&behind("fixed = \"500 ms\""), &PROFILE, 1);
     for name in ["pageable", "pinned"] {
-        let plan = found(&ranking, name);
+        let plan = plan_of(&ranking, name);
         let (low, high) = plan.forecast.interval();
         assert!(low >= stated, "{name}: from {low}");
         assert!(high <= stated + Span::from_micros(100), "{name}: to {high}");
         assert_eq!(plan.plan.program.stated_without_range(), ["long"]);
     }
     // Nobody could tell which of the two is faster.
-    let [pageable, pinned] = ["pageable", "pinned"].map(|name| &found(&ranking, name).forecast);
+    let [pageable, pinned] = ["pageable", "pinned"].map(|name| &plan_of(&ranking, name).forecast);
     assert!(pageable.ties_with(pinned));
     let workload = behind("fixed = \"500 ms\", range = \"10%\"");
     let ranking = rank(candidates_for(&workload, &PROFILE), &PROFILE, 100, 1);
-    let plan = found(&ranking, "pinned");
+    let plan = plan_of(&ranking, "pinned");
     let (low, high) = plan.forecast.interval();
     let [low, high] = [low, high].map(|end| end.nanos_f64() * 1e-6);
     assert!((440.0..460.0).contains(&low) && (540.0..560.0).contains(&high), "{low} to {high}");
     assert!(plan.plan.program.stated_without_range().is_empty());
     // Both programs have the same kernel on the same machines.
-    assert!(plan.forecast.ties_with(&found(&ranking, "pageable").forecast));
+    assert!(plan.forecast.ties_with(&plan_of(&ranking, "pageable").forecast));
 }
 
 #[test]

@@ -2,28 +2,25 @@
 //! tried where a scenario asks for them, and predicted from what a profile knows.
 
 use super::machines::machine;
-use super::predicted::{PROFILE, calibrated, repository, scenarios};
+use super::predicted::{PROFILE, calibrated, plan_of, repository, scenario, scenarios, searched};
 use super::said;
-use super::workloads::{read, simple};
+use super::workloads::{ON_HOST, floats, head, read, simple, task};
 use hallway::findings::{Answer, AssessedPlan, Assessment};
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, HostMemory, Side};
 use hallway::profile::Profile;
 use hallway::samples::Load;
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
-use hallway::search::{Ranked, Ranking, candidates, candidates_for, rank, task_bound};
+use hallway::search::{Ranked, Ranking, candidates, rank, task_bound};
 use hallway::units::Bytes;
 use std::sync::LazyLock;
 
 /// A machine whose copies by the CPU and managed memory were measured, too.
 static BUSY: LazyLock<Profile> = LazyLock::new(|| calibrated("others/busy-h200"));
 
+/// A committed scenario about memory.
 fn shipped(name: &str) -> Workload {
-    Workload::load(&repository().join("scenarios/memory").join(name)).expect("a scenario")
-}
-
-fn answered(workload: &Workload, profile: &Profile) -> Ranking {
-    rank(candidates_for(workload, profile), profile, 10, 1)
+    scenario(&format!("memory/{name}"))
 }
 
 /// The fastest plan whose name begins so.
@@ -54,7 +51,7 @@ fn nobody_who_does_not_ask_gets_them() {
 #[test]
 fn a_report_names_the_families_to_ask_for() {
     let named = |workload: &Workload| {
-        let assessment = Assessment::new(workload, 1, &answered(workload, &machine()), None);
+        let assessment = Assessment::new(workload, 1, &searched(workload, &machine()), None);
         assessment.on_request.join(" ")
     };
     let small = simple(Kernel::Scale, 1 << 20, "");
@@ -78,7 +75,7 @@ fn every_scenario_of_memory_gets_what_it_asks_for() {
         assert!(
             text.starts_with("# ") && text.lines().next().is_some_and(|one| one.ends_with('?'))
         );
-        let ranking = answered(&workload, &BUSY);
+        let ranking = searched(&workload, &BUSY);
         assert!(ranking.unknown.is_empty(), "{path:?}: {:?}", ranking.unknown);
         let new = ["staged", "hybrid", "zero-copy", "managed", "packed"];
         for (family, count) in new.into_iter().zip(&mut asked) {
@@ -96,20 +93,15 @@ fn every_scenario_of_memory_gets_what_it_asks_for() {
 #[test]
 fn what_a_profile_lacks_is_named() {
     let lacking = Profile { host_copies: Vec::new(), ..PROFILE.clone() };
-    let upload = answered(&shipped("staged-upload.toml"), &lacking);
+    let upload = searched(&shipped("staged-upload"), &lacking);
     let (plan, unknown) = upload.unknown.first().expect("no copies by the CPU were measured");
     assert!(plan.name().starts_with("staged"), "{}", plan.name());
     assert!(unknown.what().contains("copies by"), "{}", unknown.what());
     assert!(upload.plans.iter().any(|one| one.plan.name() == "resident, pageable"));
-    let product = read(
-        "schema_version = 1\nname = \"m\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 65536\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\nwrites = [\"out\"]\n\
-         arguments = { inner = 256 }\n[plans]\nfamilies = [\"zero-copy\"]\n",
-    );
-    let product = answered(&product, &PROFILE);
+    let buffers = floats(["x", "y", "out"], 65_536, ON_HOST);
+    let task = task("t", "matmul", &["x", "y"], "out", "arguments = { inner = 256 }");
+    let text = head("m", "[plans]\nfamilies = [\"zero-copy\"]") + &buffers + &task;
+    let product = searched(&read(&text), &PROFILE);
     assert!(product.plans.is_empty(), "a product goes through its factors again and again");
     let what = product.unknown[0].1.what();
     assert!(what.contains("on host or managed memory, because it reads some of it more"), "{what}");
@@ -118,7 +110,7 @@ fn what_a_profile_lacks_is_named() {
 /// All threads fill a ring faster than the driver's one thread; beyond the link nothing is gained.
 #[test]
 fn a_ring_of_ones_own_beats_the_drivers_staging() {
-    let ranking = answered(&shipped("staged-upload.toml"), &BUSY);
+    let ranking = searched(&shipped("staged-upload"), &BUSY);
     let [all, one, driver, pinned] = [
         "staged 1 ring 4 of 4 MiB by all",
         "staged 1 ring 4 of 4 MiB by one",
@@ -133,7 +125,7 @@ fn a_ring_of_ones_own_beats_the_drivers_staging() {
 /// In place, both directions of the link are busy at once.
 #[test]
 fn reading_and_writing_in_place_is_as_good_as_overlap() {
-    let ranking = answered(&shipped("in-place-large.toml"), &PROFILE);
+    let ranking = searched(&shipped("in-place-large"), &PROFILE);
     let [place, copied, overlapped] =
         ["zero-copy, pinned", "resident", "by-engine"].map(|plan| micros(best(&ranking, plan)));
     assert!(place < 0.7 * copied, "{place} us in place, {copied} us copied");
@@ -143,8 +135,8 @@ fn reading_and_writing_in_place_is_as_good_as_overlap() {
 /// The share is found at which both sides are done at the same time, and its neighbours are tried.
 #[test]
 fn the_share_of_the_cpu_comes_from_the_profile() {
-    let workload = shipped("both-options.toml");
-    let ranking = answered(&workload, &PROFILE);
+    let workload = shipped("both-options");
+    let ranking = searched(&workload, &PROFILE);
     let winner = ranking.plans.first().expect("predicted");
     assert!(winner.plan.name().starts_with("hybrid"), "{}", winner.plan.name());
     for pure in ["cpu", "by-engine", "buffered"] {
@@ -171,20 +163,18 @@ fn copies_and_threads_that_need_memory_slow_each_other() {
     assert_eq!(beside.load, Load::Cpu);
     let slower = |scenario: &str, plan: &str| {
         let workload = shipped(scenario);
-        let together = micros(best(&answered(&workload, &PROFILE), plan));
-        together / micros(best(&answered(&workload, &alone(&PROFILE)), plan))
+        let together = micros(best(&searched(&workload, &PROFILE), plan));
+        together / micros(best(&searched(&workload, &alone(&PROFILE)), plan))
     };
-    let (memory, arithmetic) = (
-        slower("both-stencil.toml", "hybrid 8 cpu 4"),
-        slower("both-polynomial.toml", "hybrid 8 cpu 4"),
-    );
+    let (memory, arithmetic) =
+        (slower("both-stencil", "hybrid 8 cpu 4"), slower("both-polynomial", "hybrid 8 cpu 4"));
     assert!(memory > 1.1 && memory < beside.load_slowdown.max(2.7), "{memory}");
     assert!((0.999..1.05).contains(&arithmetic), "{arithmetic}");
 }
 
 #[test]
 fn managed_memory_has_a_limit_and_prefetching_gains() {
-    let ranking = answered(&shipped("managed.toml"), &BUSY);
+    let ranking = searched(&shipped("managed"), &BUSY);
     let [faults, prefetched] =
         ["managed, ", "managed prefetch, "].map(|plan| micros(best(&ranking, plan)));
     assert!(prefetched < faults, "{faults} us with page faults, {prefetched} us without");
@@ -196,18 +186,15 @@ fn managed_memory_has_a_limit_and_prefetching_gains() {
 
 #[test]
 fn plans_hold_data_as_the_scenario_asks() {
-    let workload = shipped("kinds-of-memory.toml");
-    let ranking = answered(&workload, &BUSY);
+    let workload = shipped("kinds-of-memory");
+    let ranking = searched(&workload, &BUSY);
     let [pageable, pinned, each, combined] = [
         "resident, pageable",
         "resident, pinned",
         "resident, pinned each pass",
         "resident, write-combined",
     ]
-    .map(|name| {
-        let is_it = |one: &&Ranked| one.plan.name() == name;
-        ranking.plans.iter().find(is_it).unwrap_or_else(|| panic!("no `{name}`"))
-    });
+    .map(|name| plan_of(&ranking, name));
     // Pinning each time costs more than the copy, and less than staging.
     assert!(micros(each) > 1.5 * micros(pinned) && micros(each) < micros(pageable));
     assert!((micros(combined) / micros(pinned) - 1.0).abs() < 0.02);
@@ -245,15 +232,15 @@ fn both_sides_together_beat_either() {
     let mut workload = simple(Kernel::Scale, 1 << 22, "");
     workload.plans.families = vec![FamilyName::Hybrid, FamilyName::Cpu, FamilyName::ByEngine];
     workload.plans.chunks = vec![8];
-    let ranking = answered(&workload, &machine());
+    let ranking = searched(&workload, &machine());
     let [cpu, gpu, both] = ["cpu", "by-engine", "hybrid"].map(|plan| micros(best(&ranking, plan)));
     assert!(both < cpu.min(gpu), "{cpu}, {gpu}: {both} us");
 }
 
 #[test]
 fn a_verdict_says_that_both_win() {
-    let workload = shipped("both-polynomial.toml");
-    let ranking = answered(&workload, &BUSY);
+    let workload = shipped("both-polynomial");
+    let ranking = searched(&workload, &BUSY);
     // So many runs that set-up decides nothing.
     let assessment = Assessment::new(&workload, 1_000_000, &ranking, None);
     let run = assessment.verdict.run.as_ref().expect("both sides have plans");

@@ -16,7 +16,7 @@ mod memory;
 mod stream;
 mod truths;
 
-use crate::machines::{FREE, machine};
+use crate::machines::wide_machine;
 use crate::workloads::simple;
 use calibrated::{calibrated, prices};
 use device::PretendDevice;
@@ -25,7 +25,6 @@ use hallway::families::{Buffered, ByChunk, ByEngine, Family, Issue, Resident, St
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
-use hallway::profile::Profile;
 use hallway::simulate::simulate;
 use hallway::timeline::Lane;
 use hallway::units::Bytes;
@@ -95,14 +94,6 @@ const TO_BE_FOUND: Truths = Truths {
     unregister: Rising { fixed: 30_000, per_element: 0.2 },
 };
 
-/// The machine with these truths: a link that carries both ways at once.
-fn profile() -> Profile {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    machine.link.up_shared = FREE;
-    machine
-}
-
 fn strategy(family: Family, graph: bool) -> Strategy {
     Strategy { family, memory: HostMemory::Pinned, graph, each_pass: false }
 }
@@ -130,7 +121,8 @@ fn a_vendors_device_runs_what_is_predicted_for_its_truths() {
         let executor = Executor::new(Some(&device), &team, &workload, 1);
         for family in families(chunks) {
             let program = build(&workload, strategy(family, false)).expect("it can be made");
-            let predicted = simulate(&program, &profile()).expect("known").makespan.nanos_f64();
+            let predicted =
+                simulate(&program, &wide_machine()).expect("known").makespan.nanos_f64();
             let run = executor.run(&program, Effort::BRIEF).expect("it runs and is right");
             let measured = run.makespan().nanos_f64();
             let plan = &program.label;

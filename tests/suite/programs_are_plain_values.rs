@@ -5,7 +5,7 @@ mod broken;
 
 use super::commands::hallway;
 use super::predicted::{PROFILE, repository, scenarios};
-use super::workloads::read;
+use super::workloads::{ON_HOST, SCRATCH, SPLIT, floats, head, read, task};
 use hallway::program::Program;
 use hallway::scenario::{FamilyName, Workload};
 use hallway::search::candidates_over;
@@ -105,15 +105,15 @@ fn explain_writes_a_scenario_of_the_plan_that_it_explains() {
 
 /// A workload whose programs have every sort of call.
 fn workload() -> Workload {
-    read(
-        "schema_version = 1\nname = \"all\"\nquestion = \"?\"\nbatches = 2\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 240\nhome = \"host\"\n\
-         [[buffer]]\nname = \"weights\"\ntype = \"f32\"\nelements = 5\nhome = \"host\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 240\nhome = \"scratch\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 1\nhome = \"host\"\n\
-         [[task]]\nname = \"convolve\"\nkernel = \"convolution\"\nreads = [\"x\", \"weights\"]\n\
-         writes = [\"y\"]\narguments = { taps = 5 }\nsplit = { along = \"elements\" }\n\
-         [[task]]\nname = \"add\"\nkernel = \"sum\"\nreads = [\"y\"]\nwrites = [\"out\"]\n\
-         split = { along = \"elements\" }\n",
-    )
+    let convolve = format!("arguments = {{ taps = 5 }}\n{SPLIT}");
+    let text = [
+        head("all", "batches = 2"),
+        floats(["x"], 240, ON_HOST),
+        floats(["weights"], 5, ON_HOST),
+        floats(["y"], 240, SCRATCH),
+        floats(["out"], 1, ON_HOST),
+        task("convolve", "convolution", &["x", "weights"], "y", &convolve),
+        task("add", "sum", &["y"], "out", SPLIT),
+    ];
+    read(&text.concat())
 }

@@ -6,7 +6,7 @@ mod memory;
 mod shipped;
 mod threads;
 
-use super::workloads::{ON_HOST, read};
+use super::workloads::{ON_HOST, PINNED, floats, head, read};
 use hallway::machine::{DeviceId, Direction, HostMemory, StreamId};
 use hallway::program::{
     AllocationId, Call, CopyBy, EventId, Place, Program, Route, Slice, StreamKind,
@@ -15,10 +15,8 @@ use hallway::units::{Bytes, Span};
 
 /// Two buffers of 16 MiB, and programs over them.
 fn scenario(programs: &str) -> String {
-    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 4_194_304, rest);
-    let pinned = format!("{ON_HOST}\nhost = {{ memory = \"pinned\" }}");
-    let buffers = buffer("x", ON_HOST) + &buffer("y", &pinned);
-    format!("schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n{buffers}{programs}")
+    let buffers = floats(["x"], 4_194_304, ON_HOST) + &floats(["y"], 4_194_304, PINNED);
+    head("demo", "") + &buffers + programs
 }
 
 /// A program of some calls, with two pieces of device memory of 16 MiB.
@@ -271,7 +269,7 @@ fn a_graph_is_launched_once_a_pass() {
 #[test]
 fn tasks_and_programs_stand_side_by_side() {
     let text = calls("{ copy = \"x\", to = \"d\" },\n{ copy = \"d\", to = \"y\" },")
-        + "[[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\n";
+        + &super::workloads::task("t", "scale", &["x"], "y", "");
     let workload = read(&text);
     assert_eq!((workload.tasks.len(), workload.programs.len()), (1, 1));
 }

@@ -4,7 +4,7 @@
 use super::commands::hallway;
 use super::predicted::repository;
 use super::terminals::{read_along, terminal};
-use super::workloads::{ON_HOST, buffer};
+use super::workloads::{ON_HOST, floats, head, task};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,12 +17,9 @@ const LONG_ONES: [(u64, u64); 2] = [(250, 60), (13, 1_000)];
 fn folder(iterations: u64, batches: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("long.toml");
-    let text = format!(
-        "schema_version = 1\nname = \"long\"\nquestion = \"How long?\"\nbatches = {batches}\n{}\
-         [[task]]\nname = \"smooth\"\nkernel = \"stencil\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
-         iterations = {iterations}\n",
-        ["x", "out"].map(|name| buffer(name, "f32", 100_000, ON_HOST)).concat()
-    );
+    let task = task("smooth", "stencil", &["x"], "out", &format!("iterations = {iterations}"));
+    let buffers = floats(["x", "out"], 100_000, ON_HOST);
+    let text = head("long", &format!("batches = {batches}")) + &buffers + &task;
     std::fs::write(&path, text).expect("written");
     (folder, path)
 }

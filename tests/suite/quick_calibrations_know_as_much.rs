@@ -1,7 +1,7 @@
 //! A quick calibration measures fewer sizes, but its profile answers what that of a full
 //! one does.
 
-use super::predicted::{repository, scenarios};
+use super::predicted::{FITTED, SAMPLES, scenarios};
 use hallway::calibrate::Schedule;
 use hallway::fit::fit;
 use hallway::gpu::supports;
@@ -13,10 +13,6 @@ use hallway::simulate::simulate;
 use hallway::stats::quantile;
 use hallway::units::{Bytes, Span};
 use std::collections::BTreeSet;
-
-fn committed() -> Samples {
-    Samples::load(&repository().join("calibration/h200/samples.jsonl")).expect("committed")
-}
 
 /// The part of these samples that a quick calibration would have taken: one pass, and half
 /// the time for each measurement.
@@ -47,11 +43,10 @@ fn quick(full: &Samples) -> Samples {
 
 #[test]
 fn a_quick_calibration_takes_a_small_part_of_the_time() {
-    let full = committed();
     let time = |samples: &Samples| -> Span {
         samples.measurements.iter().flat_map(|measurement| &measurement.times).copied().sum()
     };
-    let (all, some) = (time(&full), time(&quick(&full)));
+    let (all, some) = (time(&SAMPLES), time(&quick(&SAMPLES)));
     // 15 s of 90 s.
     assert!(some.nanos_f64() < all.nanos_f64() / 6.0, "{some} of {all}");
 }
@@ -59,7 +54,7 @@ fn a_quick_calibration_takes_a_small_part_of_the_time() {
 #[test]
 fn managed_memory_is_measured_where_it_was_asked_for() {
     let sizes = |managed_bytes| -> Vec<Bytes> {
-        let schedule = Schedule::new(&Provenance { managed_bytes, ..committed().machine });
+        let schedule = Schedule::new(&Provenance { managed_bytes, ..SAMPLES.machine.clone() });
         let quantities = schedule.quantities().flatten();
         let managed = quantities.filter_map(|quantity| match quantity {
             Quantity::Transfer { path, bytes } if TransferPath::MANAGED.contains(path) => {
@@ -78,8 +73,7 @@ fn managed_memory_is_measured_where_it_was_asked_for() {
 
 #[test]
 fn a_quick_calibration_predicts_like_a_full_one() {
-    let full = committed();
-    let [full, quick] = [full.clone(), quick(&full)].map(|s| fit(&s).expect("samples"));
+    let (full, quick) = (&*FITTED, fit(&quick(&SAMPLES)).expect("samples"));
     let mut differences = Vec::new();
     for path in scenarios(&[""]) {
         let workload = Workload::load(&path).expect("valid");
@@ -97,7 +91,7 @@ fn a_quick_calibration_predicts_like_a_full_one() {
         for plan in plans.filter(|plan| knows_graphs || !plan.has_graphs()) {
             let time =
                 |profile: &Profile| simulate(&plan, profile).map(|timeline| timeline.makespan);
-            let full = time(&full).expect("calibrated").nanos_f64();
+            let full = time(full).expect("calibrated").nanos_f64();
             let quick = time(&quick).unwrap_or_else(|e| panic!("{}: {e}", plan.label));
             differences.push((quick.nanos_f64() / full - 1.0).abs());
         }

@@ -1,5 +1,6 @@
 //! Ranges are as wide as trials found predictions to be off, and hold nine of ten other trials.
 
+use super::intervals_hold_what_they_promise::normal;
 use super::machines::machine;
 use hallway::machine::StreamId;
 use hallway::profile::{Accuracy, Estimate, Handling, LinkModel, Other, Profile};
@@ -10,18 +11,13 @@ use hallway::search::candidates;
 use hallway::simulate::{DRAWS, Draws, Forecast, Tally, forecast, forecast_all};
 use hallway::study::{self, trial_scenarios};
 use hallway::units::{Bandwidth, Span};
+use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
 fn assess(profile: &Profile, passes: Option<&[Profile; 2]>, samples: &Samples) -> Option<Accuracy> {
     study::assess(profile, passes, samples, &mut |_| {})
-}
-
-/// An approximately normal deviate.
-fn deviate(random: &mut impl RngExt) -> f64 {
-    (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
 }
 
 /// Trials that go exactly as predicted, by how many scenarios were drawn from which seed.
@@ -63,7 +59,7 @@ fn trials(profile: &Profile, count: usize, (bias, scatter): (f64, f64), seed: u6
         predicted(profile, count, seed)
     };
     for trial in &mut samples.trials {
-        let ratio = bias * (scatter * deviate(&mut random)).exp();
+        let ratio = bias * (scatter * normal(&mut random)).exp();
         trial.passes[0] = Span::from_nanos_f64(trial.passes[0].nanos_f64() * ratio);
     }
     samples

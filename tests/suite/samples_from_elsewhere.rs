@@ -1,13 +1,12 @@
 //! A table of somebody else's measurements makes a profile that answers for what
 //! is in the table and for nothing else.
 
-use crate::workloads::ON_HOST;
+use crate::workloads::simple;
 use hallway::fit::fit;
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{DeviceLocality, OperationKind, Profile, TimedCall};
 use hallway::samples::{CalibrationExtent, Quantity, Samples, TransferPath};
-use hallway::scenario::Workload;
 use hallway::search::{Plan, Ranking, candidates, rank};
 use hallway::units::{Bytes, Span};
 use std::path::Path;
@@ -35,21 +34,9 @@ pub(super) fn example() -> String {
     rest.split_once("```").expect("its end").0.to_owned()
 }
 
-pub(super) fn ranked(buffers: &str, profile: &Profile) -> Ranking {
-    rank(candidates(&one_task(buffers)), profile, 3, 1)
-}
-
-pub(super) fn one_task(buffers: &str) -> Workload {
-    let text = format!(
-        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{buffers}\n[[task]]\nname = \"t\"\n\
-         kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"y\"]\nsplit = {{ along = \"elements\" }}"
-    );
-    Workload::from_toml("w.toml", &text).expect("valid")
-}
-
-pub(super) fn buffers(elements: u64) -> String {
-    let buffer = |name| crate::workloads::buffer(name, "f32", elements, ON_HOST);
-    buffer("x") + &buffer("y")
+/// The plans that scale so many elements.
+pub(super) fn ranked(elements: u64, profile: &Profile) -> Ranking {
+    rank(candidates(&simple(Kernel::Scale, elements, "")), profile, 3, 1)
 }
 
 /// Both ways at once, whatever clock whoever measured it had: what two GPUs carry together is no
@@ -184,7 +171,7 @@ fn a_plan_is_asked_for_what_it_may_come_to_and_for_no_more() {
     assert_eq!(lines.clone().count() + 1, table.lines().count());
     let lines: String = lines.map(|line| format!("{line}\n")).collect();
     let profile = fit(&read(&lines).expect("right")).expect("rows");
-    let ranking = ranked(&buffers(1 << 24), &profile);
+    let ranking = ranked(1 << 24, &profile);
     // It waits for its copies before it launches a kernel.
     let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.name()).collect();
     assert_eq!(names, ["round-trip, pinned"]);
@@ -237,7 +224,7 @@ fn a_size_says_nothing_of_sizes_that_behave_otherwise() {
 #[test]
 fn the_table_in_the_readme_predicts_some_plans_and_says_what_others_lack() {
     let profile = fit(&read(&example()).expect("right")).expect("rows");
-    let ranking = ranked(&buffers(1 << 24), &profile);
+    let ranking = ranked(1 << 24, &profile);
     let names: Vec<String> = ranking.plans.iter().map(|r| r.plan.name()).collect();
     for name in ["round-trip, pinned", "resident, pinned"] {
         assert!(names.iter().any(|found| found == name), "no {name}: {:?}", ranking.unknown);

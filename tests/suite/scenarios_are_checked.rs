@@ -5,7 +5,7 @@ mod the_file;
 mod the_task_graph;
 mod what_is_right;
 
-use super::mistakes::refuses;
+use super::mistakes::{mistakes, refuses, with};
 use super::predicted::scenarios;
 use hallway::kernels::Kernel;
 use hallway::machine::HostMemory;
@@ -17,62 +17,10 @@ use miette::Diagnostic;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Has every key of the format. Mistakes are made by replacing a piece of it.
-const VALID: &str = r#"schema_version = 1
-name = "demo"
-question = "Is it worth it?"
-batches = 2
-runs = 10
-
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 1024
-home = "host"
-host = { memory = "pinned", state = "reused" }
-
-[[buffer]]
-name = "middle"
-type = "f32"
-elements = 1_024 # scratch
-home = "scratch"
-
-[[buffer]]
-name = "out"
-type = "f32"
-elements = 1024 # output
-home = "host"
-host = { state = "fresh" }
-
-[[task]]
-name = "double"
-kernel = "scale"
-reads = ["x"]
-writes = ["middle"]
-arguments = { a = 2.0 }
-
-[[task]]
-name = "smooth"
-kernel = "stencil"
-reads = ["middle"]
-writes = ["out"]
-iterations = 4
-split = { along = "elements", halo = 1 }
-
-[limits]
-device_memory = "8 GiB"
-pinned_memory = "2 GiB"
-cpu_threads = 16
-
-[plans]
-families = ["cpu", "by-engine"]
-chunks = [1, 4]
-
-[process]
-state = "new"
-start = "4 s"
-"#;
+static VALID: LazyLock<String> = LazyLock::new(|| mistakes("scenario.txt").0);
 
 fn read(text: &str) -> Result<Workload, ScenarioError> {
     Workload::from_toml("demo.toml", text)
@@ -80,8 +28,7 @@ fn read(text: &str) -> Result<Workload, ScenarioError> {
 
 /// `VALID` with one piece of it replaced, which must be there just once.
 fn valid_but(piece: &str, replacement: &str) -> String {
-    assert_eq!(VALID.matches(piece).count(), 1, "`{piece}` is not unique");
-    VALID.replacen(piece, replacement, 1)
+    with(&VALID, piece, replacement)
 }
 
 /// The error as a terminal shows it.
@@ -91,7 +38,7 @@ fn drawn(error: &ScenarioError) -> String {
 
 #[test]
 fn a_valid_scenario_becomes_a_workload() {
-    let workload = read(VALID).expect("valid");
+    let workload = read(&VALID).expect("valid");
     assert_eq!((workload.batches, workload.runs), (2, 10));
     let homes: Vec<Home> = workload.buffers.iter().map(|buffer| buffer.home).collect();
     let pageable = Home::Host(HostMemory::Pageable);

@@ -2,7 +2,7 @@
 //! that the GPU wins at other sizes, that agrees with the verdict.
 
 use super::predicted::{PROFILE, scenario};
-use super::workloads::{read, simple};
+use super::workloads::{ON_DEVICE, ON_HOST, SCRATCH, SPLIT, floats, head, read, simple, task};
 use hallway::families::{ByEngine, Family, RoundTrip};
 use hallway::findings::{Answer, Verdict};
 use hallway::kernels::Kernel;
@@ -79,27 +79,17 @@ fn includes(sizes: &[Wins], elements: u64) -> bool {
 
 /// Three kernels in a row.
 fn pipeline(elements: u64) -> Workload {
-    let buffer = |(name, home)| {
-        crate::workloads::buffer(name, "f32", elements, &format!("home = \"{home}\""))
-    };
-    let task = |(kernel, from, to)| {
-        format!(
-            "[[task]]\nname = \"{to}\"\nkernel = \"{kernel}\"\nreads = [\"{from}\"]\n\
-             writes = [\"{to}\"]\nsplit = {{ along = \"elements\" }}\n"
-        )
-    };
-    let buffers = [("a", "host"), ("b", "scratch"), ("c", "scratch"), ("d", "host")].map(buffer);
-    let tasks = [("scale", "a", "b"), ("polynomial", "b", "c"), ("scale", "c", "d")].map(task);
-    let head = "schema_version = 1\nname = \"pipeline\"\nquestion = \"?\"\n";
-    read(&(head.to_owned() + &buffers.concat() + &tasks.concat()))
+    let buffers = floats(["a", "d"], elements, ON_HOST) + &floats(["b", "c"], elements, SCRATCH);
+    let tasks = [("scale", "a", "b"), ("polynomial", "b", "c"), ("scale", "c", "d")]
+        .map(|(kernel, from, to)| task(to, kernel, &[from], to, SPLIT));
+    read(&(head("pipeline", "") + &buffers + &tasks.concat()))
 }
 
 #[test]
 fn what_stays_on_the_device_is_called_resident() {
-    let text = "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[buffer]]\nname = \"x\"\n\
-                type = \"f32\"\nelements = 1000000\nhome = \"device\"\n[[task]]\nname = \"t\"\n\
-                kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\niterations = 9\n";
-    let plans = candidates(&read(text)).plans;
+    let text =
+        floats(["x"], 1_000_000, ON_DEVICE) + &task("t", "scale", &["x"], "x", "iterations = 9");
+    let plans = candidates(&read(&(head("w", "") + &text))).plans;
     let names: Vec<_> =
         plans.iter().filter_map(|plan| plan.strategy).map(|one| one.family.name()).collect();
     assert!(

@@ -1,6 +1,7 @@
 //! A fit of what is measured on several GPUs finds their true costs, and one GPU is
 //! calibrated as if there were no others.
 
+use super::kept::{recorded, saved};
 use super::machines::machine;
 use super::workloads::simple;
 use hallway::calibrate::Schedule;
@@ -10,9 +11,7 @@ use hallway::kernels::Kernel;
 use hallway::machine::{DeviceId, Direction, HostMemory};
 use hallway::profile::{OperationKind, Profile};
 use hallway::program::{Call, Program};
-use hallway::samples::{
-    LONG_COPY, Measurement, Provenance, Quantity, Recorder, Samples, Stop, TimedCall,
-};
+use hallway::samples::{LONG_COPY, Measurement, Provenance, Quantity, Samples, Stop, TimedCall};
 use hallway::scenario::FamilyName;
 use hallway::search::candidates_over;
 use hallway::simulate::simulate;
@@ -137,11 +136,10 @@ fn costs_of_several_gpus_come_back() {
 
 #[test]
 fn a_profile_of_several_gpus_is_read_as_it_was_written() {
+    let profile = fitted();
+    assert_eq!(saved(&profile), profile);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("profile.toml");
-    let profile = fitted();
-    profile.save(&path).expect("writable");
-    assert_eq!(Profile::load(&path).expect("a profile"), profile);
     machine().save(&path).expect("writable");
     let one = std::fs::read_to_string(&path).expect("written");
     assert!(!one.contains("multi_gpu"), "{one}");
@@ -218,12 +216,7 @@ fn samples_of_several_gpus_are_written_and_found_again() {
         |quantity: &Quantity| Measurement::new(quantity.clone(), 1, times.clone(), Stop::Settled);
     let measurements: Vec<_> = schedule.quantities().flatten().map(measured).collect();
     let samples = Samples { measurements, ..Samples::none(machine.clone()) };
-    let mut text = Vec::new();
-    Recorder::new(&mut text, &samples).and_then(Recorder::end).expect("memory");
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("samples.jsonl");
-    std::fs::write(&path, text).expect("written");
-    let read = Samples::load(&path).expect("what was written");
+    let read = recorded(&samples);
     assert_eq!(read, samples);
     assert_eq!(
         schedule.done(&read.measurements).map(|(_, lines)| lines),

@@ -186,29 +186,43 @@ fn pinned(family: impl Into<Family>) -> Strategy {
     Strategy::plain(family, HostMemory::Pinned)
 }
 
-fn slice(allocation: AllocationId, elements: u64) -> Slice {
+pub(super) fn slice(allocation: AllocationId, elements: u64) -> Slice {
     Slice { allocation, offset: Bytes::ZERO, length: Bytes::of_f32(elements) }
 }
 
+/// A part of an allocation that begins at an element.
+fn part(allocation: AllocationId, from: u64, elements: u64) -> Slice {
+    Slice { offset: Bytes::of_f32(from), ..slice(allocation, elements) }
+}
+
+fn copy(by: CopyBy, [from, to]: [AllocationId; 2], elements: u64) -> Call {
+    Call::copy(by, slice(from, elements), slice(to, elements))
+}
+
 fn copy_in(stream: usize, from: AllocationId, elements: u64) -> Call {
-    let (from, to) = (slice(from, elements), slice(DEVICE, elements));
-    Call::copy(CopyBy::crossing(StreamId(stream), Direction::HostToDevice), from, to)
+    let by = CopyBy::crossing(StreamId(stream), Direction::HostToDevice);
+    copy(by, [from, DEVICE], elements)
 }
 
 fn copy_out(stream: usize, to: AllocationId, elements: u64) -> Call {
-    let (from, to) = (slice(DEVICE, elements), slice(to, elements));
-    Call::copy(CopyBy::crossing(StreamId(stream), Direction::DeviceToHost), from, to)
+    let by = CopyBy::crossing(StreamId(stream), Direction::DeviceToHost);
+    copy(by, [DEVICE, to], elements)
 }
 
-fn step(on: AllocationId, elements: u64) -> LibraryStep {
+/// A step that reads in one place and writes in another.
+fn step_between([from, to]: [AllocationId; 2], elements: u64) -> LibraryStep {
     LibraryStep {
         kernel: Kernel::Scale,
         arguments: Arguments::default(),
-        inputs: vec![slice(on, elements)],
-        output: slice(on, elements),
+        inputs: vec![slice(from, elements)],
+        output: slice(to, elements),
         workspace: None,
         lead: 0,
     }
+}
+
+pub(super) fn step(on: AllocationId, elements: u64) -> LibraryStep {
+    step_between([on, on], elements)
 }
 
 fn launch(stream: usize, elements: u64) -> Call {
@@ -229,6 +243,12 @@ fn wait(stream: usize, event: usize) -> Call {
 
 fn synchronize(stream: usize) -> Call {
     Call::Synchronize { stream: StreamId(stream) }
+}
+
+/// These calls as a graph that stream 0 launches.
+fn graph(calls: Vec<Call>) -> Vec<Call> {
+    let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
+    std::iter::once(replay).chain(calls).collect()
 }
 
 /// In, through a kernel and out again, in one stream.
@@ -255,6 +275,12 @@ fn spans(timeline: &Timeline, lane: Lane) -> Vec<(u64, u64)> {
 /// How long each thing took that a lane did.
 fn lasts(timeline: &Timeline, lane: Lane) -> Vec<u64> {
     spans(timeline, lane).into_iter().map(|(start, end)| end - start).collect()
+}
+
+/// When the kernel that a call launched began.
+fn kernel_start(timeline: &Timeline, call: usize) -> u64 {
+    let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
+    found.expect("it ran").start.since_start().nanos()
 }
 
 fn makespan(timeline: &Timeline) -> u64 {

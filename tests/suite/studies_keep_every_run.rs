@@ -3,22 +3,21 @@
 
 use super::commands::{hallway, ran};
 use super::machines::machine;
-use super::predicted::{PROFILE, calibrated, repository, scenario};
-use super::workloads::{read, simple};
+use super::predicted::{PROFILE, calibrated, repository, run_of, scenario};
+use super::workloads::{ON_HOST, SPLIT, floats, head, read, simple, task};
 use hallway::execute::Effort;
 use hallway::files::partial;
 use hallway::host::Team;
 use hallway::kernels::Kernel;
 use hallway::profile::{Handling, Profile};
-use hallway::runs::{PartialRuns, Run, RunSet};
+use hallway::runs::{PartialRuns, RunSet};
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, candidates, candidates_for};
+use hallway::search::{candidates, candidates_for};
 use hallway::simulate::{Draws, Tally};
 use hallway::study::{
     Event, Job, Predicted, Runner, Shard, StudyError, Which, digest, draw, predict, score,
 };
 use hallway::timeline::Lane;
-use hallway::units::Span;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,13 +26,9 @@ use std::time::{Duration, Instant};
 
 /// A scenario whose only plan computes on the CPU.
 fn on_cpu(name: &str, elements: u64) -> String {
-    format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n[plans]\nfamilies = [\"cpu\"]\n"
-    )
+    let task = task("t", "scale", &["x"], "out", SPLIT);
+    let buffers = floats(["x", "out"], elements, ON_HOST);
+    head(name, "[plans]\nfamilies = [\"cpu\"]") + &buffers + &task
 }
 
 fn workloads() -> Vec<Workload> {
@@ -255,17 +250,6 @@ fn baselines_are_what_their_rules_say() {
                 assert!((cell.textbook.nanos_f64() - rule).abs() <= 1.0, "{cell:?}: {rule}");
             }
         }
-    }
-}
-
-fn run_of(ranked: &Ranked, time: Span) -> Run {
-    Run {
-        plan: ranked.plan.name(),
-        identity: ranked.plan.identity(),
-        setups_ns: vec![time],
-        passes_ns: vec![time; 3],
-        beside_ns: Vec::new(),
-        worst_error: 0.0,
     }
 }
 

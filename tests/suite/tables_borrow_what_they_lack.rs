@@ -2,23 +2,26 @@
 //! The profile says what is borrowed, ranges are as wide as machines differ, and the verdict says
 //! what hangs on it.
 
-use super::predicted::{calibrated, repository};
+use super::kept::saved;
+use super::predicted::{calibrated, case, case_path, milliseconds, plan_of};
 use super::said;
-use super::samples_from_elsewhere::{buffers, example, one_task, ranked, read};
+use super::samples_from_elsewhere::{example, ranked, read};
+use super::workloads::simple;
 use hallway::findings::{Assessment, BorrowedCost};
 use hallway::fit::Like;
+use hallway::kernels::Kernel;
 use hallway::profile::{BorrowedCosts, Profile};
 use hallway::samples::{GraphCall, SetupStep, TABLE_TEMPLATE};
-use hallway::scenario::Workload;
 use hallway::search::{Ranked, Ranking, Wins, break_even, candidates_for, rank};
 use hallway::study::fit_and_assess;
+use std::sync::LazyLock;
 
 /// Profiles of one GPU with cuBLAS, and of two without.
-pub(super) fn likes() -> Vec<Like> {
+pub(super) static LIKES: LazyLock<[Like; 2]> = LazyLock::new(|| {
     let like =
         |folder: &str| Like { from: format!("calibration/{folder}"), profile: calibrated(folder) };
-    ["h200", "others/two-h200"].map(like).to_vec()
-}
+    ["h200", "others/two-h200"].map(like)
+});
 
 pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
     fit_and_assess(&read(table).expect("right"), likes, &mut |_| {}).expect("rows")
@@ -26,24 +29,13 @@ pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
 
 /// What a case's machine is from what the case states alone.
 pub(super) fn machine(table: &str) -> Profile {
-    let path = repository().join("tests/cases").join(table);
-    let text = std::fs::read_to_string(path).expect("there");
-    fitted(text.split("# Borrowed").next().expect("its beginning"), &likes())
+    let text = std::fs::read_to_string(case_path(table)).expect("there");
+    fitted(text.split("# Borrowed").next().expect("its beginning"), &*LIKES)
 }
 
 fn answered(scenario: &str, profile: &Profile) -> Ranking {
-    let path = repository().join("tests/cases").join(scenario);
-    let workload = Workload::load(&path).expect("a scenario");
+    let workload = case(scenario);
     rank(candidates_for(&workload, profile), profile, 100, 1)
-}
-
-fn found<'r>(ranking: &'r Ranking, plan: &str) -> &'r Ranked {
-    let found = ranking.plans.iter().find(|ranked| ranked.plan.program.label == plan);
-    found.unwrap_or_else(|| panic!("no `{plan}`: {:?}", ranking.unknown))
-}
-
-pub(super) fn milliseconds(ranking: &Ranking, plan: &str) -> f64 {
-    found(ranking, plan).makespan().nanos_f64() * 1e-6
 }
 
 /// Plans, and what was measured of each in milliseconds.
@@ -105,7 +97,7 @@ fn what_people_measured_lies_in_ranges_from_what_they_state() {
     for (table, scenario, plans) in MEASURED {
         let ranking = answered(scenario, &machine(table));
         for &(plan, measured) in plans {
-            let ranked = found(&ranking, plan);
+            let ranked = plan_of(&ranking, plan);
             let (low, high) = ranked.forecast.interval();
             let [low, middle, high] =
                 [low, ranked.makespan(), high].map(|time| time.nanos_f64() * 1e-6);
@@ -151,9 +143,8 @@ fn answers_are_those_of_the_cases() {
     assert!((0.7..0.85).contains(&gain), "{gain} of the time in turn");
 
     let slow = machine("18-batch-that-pays-for-its-weights/rtx3090-gen3-x8.csv");
-    let scenario = "tests/cases/18-batch-that-pays-for-its-weights/x8-rows-0034.toml";
-    let workload = Workload::load(&repository().join(scenario)).expect("a scenario");
-    let sizes = break_even(&workload, &slow).expect("both sides are known");
+    let scenario = case("18-batch-that-pays-for-its-weights/x8-rows-0034.toml");
+    let sizes = break_even(&scenario, &slow).expect("both sides are known");
     let [Wins { from: Some(from), from_range: Some([Some(low), Some(high)]), until: None, .. }] =
         sizes.gpu_wins[..]
     else {
@@ -173,7 +164,7 @@ fn answers_are_those_of_the_cases() {
     let [host, peers] = both.map(|plan| milliseconds(&apart, plan));
     assert!((6.4..7.2).contains(&(peers - host)), "{host} and {peers} ms");
     let [host, peers] = both.map(|plan| {
-        let (low, high) = found(&apart, plan).forecast.interval();
+        let (low, high) = plan_of(&apart, plan).forecast.interval();
         [low, high].map(|time| time.nanos_f64() * 1e-6)
     });
     let lost = peers[0] - host[1]..peers[1] - host[0];
@@ -187,7 +178,7 @@ fn answers_are_those_of_the_cases() {
 /// What is borrowed is marked, and its own times stay as they are.
 #[test]
 fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
-    let (own, like) = (fitted(&example(), &[]), fitted(&example(), &likes()));
+    let (own, like) = (fitted(&example(), &[]), fitted(&example(), &*LIKES));
     assert!(own.borrowed.is_empty());
     let lender = &like.borrowed[0];
     assert_eq!((lender.from.as_str(), lender.gpu.as_str()), ("calibration/h200", "NVIDIA H200"));
@@ -210,14 +201,12 @@ fn what_is_borrowed_is_marked_and_what_is_stated_stays() {
     assert!(record.scatter >= BorrowedCosts::Calls.spread());
     assert!(like.calls.launch.expect("stated").scatter < 0.01);
     // It is written and read.
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("profile.toml");
-    like.save(&path).expect("written");
-    assert_eq!(Profile::load(&path).expect("read"), like);
+    assert_eq!(saved(&like), like);
 }
 
-fn assessed(buffers: &str, profile: &Profile) -> Assessment {
-    Assessment::new(&one_task(buffers), 1, &ranked(buffers, profile), None)
+fn assessed(elements: u64, profile: &Profile) -> Assessment {
+    let workload = simple(Kernel::Scale, elements, "");
+    Assessment::new(&workload, 1, &ranked(elements, profile), None)
 }
 
 #[test]
@@ -226,8 +215,8 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let rates = rates.lines().filter(|line| !line.starts_with(",,,,,"));
     let rates: String = rates.map(|line| format!("{line}\n")).collect();
     let said = |elements| {
-        let (workload, profile) = (buffers(elements), fitted(&rates, &likes()));
-        let assessment = assessed(&workload, &profile);
+        let profile = fitted(&rates, &*LIKES);
+        let assessment = assessed(elements, &profile);
         let text = said::text(&assessment, &profile);
         (assessment.verdict.borrowed, said::the(&text, "Borrowed").to_owned())
     };
@@ -250,8 +239,8 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
     let (borrowed, large) = said(1 << 26);
     assert!(large.ends_with("move no time by 2%"), "{large}");
     assert!(borrowed.iter().all(|one| one.share < 0.02), "{borrowed:?}");
-    let (workload, profile) = (buffers(1 << 26), fitted(&example(), &[]));
-    let own = assessed(&workload, &profile);
+    let profile = fitted(&example(), &[]);
+    let own = assessed(1 << 26, &profile);
     assert!(own.verdict.borrowed.is_empty());
     assert!(said::labelled(&said::text(&own, &profile), "Borrowed").is_empty());
 }
@@ -261,7 +250,7 @@ fn the_verdict_says_what_hangs_on_borrowed_costs() {
 fn borrowed_costs_are_as_uncertain_as_machines_differ() {
     let folders = ["h200", "others/busy-h200", "others/one-h200", "others/programs-h200"];
     let profiles = folders.map(|folder| calibrated(folder).parameters());
-    let borrowing = fitted(&example(), &likes());
+    let borrowing = fitted(&example(), &*LIKES);
     for group in borrowing.borrowed.iter().flat_map(|one| &one.groups) {
         let (mut inside, mut all) = (0, 0);
         let pairs = profiles.iter().flat_map(|one| profiles.iter().map(move |other| (one, other)));
@@ -295,8 +284,8 @@ fn ranges_without_trials_are_as_wide_as_the_model_is_off() {
             .collect();
     errors.sort_by(f64::total_cmp);
     assert!((error / errors[2] - 1.0).abs() < 0.05, "{error}, measured {errors:?}");
-    let ranking = ranked(&buffers(1 << 24), &profile);
-    let resident = found(&ranking, "resident, pinned");
+    let ranking = ranked(1 << 24, &profile);
+    let resident = plan_of(&ranking, "resident, pinned");
     let (low, high) = resident.forecast.interval();
     let middle = resident.makespan().nanos_f64();
     assert!(low.nanos_f64() < middle / (1.0 + error) + 1.0, "{low:?}");
@@ -339,7 +328,7 @@ fn a_template_that_is_filled_in_predicts_plans() {
         filled += &format!("{line}\n");
     }
     let profile = fitted(&filled, &[]);
-    let ranking = ranked(&buffers(1 << 22), &profile);
+    let ranking = ranked(1 << 22, &profile);
     let unknown = ranking.unknown.iter().filter(|(plan, _)| plan.name().ends_with(", pinned"));
     let unknown: Vec<String> =
         unknown.map(|(plan, unknown)| format!("{}: {unknown}", plan.name())).collect();

@@ -15,19 +15,24 @@ use hallway::scenario::Workload;
 use hallway::search::{Ranking, break_even};
 use hallway::simulate::Draws;
 use std::process::Command;
+use std::sync::LazyLock;
 use unicode_width::UnicodeWidthStr;
 
 const WIDTHS: [usize; 4] = [60, 80, 100, 140];
 
-fn evaluation<'a>(of: impl IntoIterator<Item = &'a (Workload, Ranking)>) -> Evaluation {
-    let assess = |(workload, ranking): &(Workload, Ranking)| {
-        let sizes = break_even(workload, &PROFILE);
-        let untried = workload.tasks.iter().take(1).filter_map(|task| task.kernel.library());
-        let untried = Some(untried.map(|(kernel, _)| kernel.to_string()).collect());
-        Assessment { untried, ..Assessment::new(workload, workload.runs, ranking, sizes) }
-    };
+fn assessed((workload, ranking): &(Workload, Ranking)) -> Assessment {
+    let sizes = break_even(workload, &PROFILE);
+    let untried = workload.tasks.iter().take(1).filter_map(|task| task.kernel.library());
+    let untried = Some(untried.map(|(kernel, _)| kernel.to_string()).collect());
+    Assessment { untried, ..Assessment::new(workload, workload.runs, ranking, sizes) }
+}
+
+/// What is said of the committed scenarios. To try other sizes takes long, so the tests share it.
+static ASSESSED: LazyLock<Vec<Assessment>> =
+    LazyLock::new(|| RANKED.iter().map(assessed).collect());
+
+fn evaluation(scenarios: Vec<Assessment>) -> Evaluation {
     let origin = Origin::new("calibration/h200/profile.toml", &PROFILE);
-    let scenarios = of.into_iter().map(assess).collect();
     let mut found = Evaluation::new((origin, &PROFILE), Draws::new(10, 1), scenarios);
     let (median_error, p95_error, in_range) = (0.02, 0.08, 0.9);
     found.ranges = Some(RangesTried { trials: 120, median_error, p95_error, in_range });
@@ -83,7 +88,7 @@ fn words(text: &str) -> Vec<&str> {
 
 #[test]
 fn no_line_of_an_evaluation_is_longer_than_the_terminal() {
-    let evaluation = evaluation(&*RANKED);
+    let evaluation = evaluation(ASSESSED.clone());
     for width in WIDTHS {
         for rows in [Rows::Screen, Rows::Notable, Rows::All] {
             keeps_to(width, &evaluation.text_within(rows, Some(width)));
@@ -101,8 +106,8 @@ fn no_line_of_a_verification_is_longer_than_the_terminal() {
 
 #[test]
 fn in_80_columns_all_that_decides_is_there() {
-    for one in &*RANKED {
-        let evaluation = evaluation([one]);
+    for one in &*ASSESSED {
+        let evaluation = evaluation(vec![one.clone()]);
         let text = evaluation.text_within(Rows::All, Some(80));
         let header = text.lines().find(|line| line.contains("vs fastest")).expect("a table");
         for title in ["#", "plan", "one run", "range", "vs fastest", "limited by"] {
@@ -144,8 +149,8 @@ fn in_80_columns_all_that_decides_is_there() {
 /// A reason that has no room on a first screen is left out, not cut off.
 #[test]
 fn a_first_screen_ends_no_reason_in_the_middle() {
-    for one in &*RANKED {
-        let evaluation = evaluation([one]);
+    for one in &*ASSESSED {
+        let evaluation = evaluation(vec![one.clone()]);
         let joined = |line: &str| words(line).join(" ");
         let wide =
             evaluation.text_within(Rows::Screen, None) + &evaluation.text_within(Rows::All, None);
@@ -182,8 +187,8 @@ fn columns_go_in_the_stated_order() {
         &["vs fastest"],
         &["range"],
     ];
-    let one = RANKED.iter().find(|(workload, _)| workload.name == "stencil-halo");
-    let evaluation = evaluation(one);
+    let one = RANKED.iter().zip(&*ASSESSED).find(|((one, _), _)| one.name == "stencil-halo");
+    let evaluation = evaluation(vec![one.expect("committed").1.clone()]);
     let mut gone_before = 0;
     for width in (40..=160).rev() {
         let text = evaluation.text_within(Rows::Notable, Some(width));
@@ -199,7 +204,7 @@ fn columns_go_in_the_stated_order() {
 
 #[test]
 fn without_a_width_nothing_is_left_out_or_folded() {
-    let evaluation = evaluation(&*RANKED);
+    let evaluation = evaluation(ASSESSED.clone());
     let text = evaluation.text_within(Rows::All, None);
     for assessment in &evaluation.scenarios {
         let chosen = assessment.verdict.deciding().expect("plans were predicted");
@@ -223,9 +228,11 @@ fn long_names_break_no_table() {
         workload.question = format!("{name} {name}?");
         workload.buffers[0].name = name.repeat(3);
         let one = (workload.clone(), ranked(&workload, &PROFILE));
+        let evaluation = evaluation(vec![assessed(&one)]);
+        let verification = verification(std::slice::from_ref(&one));
         for width in WIDTHS {
-            keeps_to(width, &evaluation([&one]).text_within(Rows::All, Some(width)));
-            keeps_to(width, &verification(std::slice::from_ref(&one)).text_within(Some(width)));
+            keeps_to(width, &evaluation.text_within(Rows::All, Some(width)));
+            keeps_to(width, &verification.text_within(Some(width)));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What a table of few sizes, or of a machine unlike others, can tell: a synthetic machine is found
 //! again within 3%, or refused by name.
 
-use super::tables_borrow_what_they_lack::{fitted, likes, milliseconds};
+use super::predicted::milliseconds;
+use super::tables_borrow_what_they_lack::{LIKES, fitted};
 use hallway::machine::Direction;
 use hallway::profile::Profile;
 use hallway::scenario::Workload;
@@ -85,7 +86,7 @@ fn slowed(times: f64) -> Profile {
         table += &format!("{way},pinned,{bytes},kernel,,,{seconds:e}\n");
     }
     table += ",,,,scale,1048576,0.2e-3\n,,,,scale,16777216,3e-3\n,,,H2D,scale,16777216,3.3e-3\n";
-    fitted(&table, &likes())
+    fitted(&table, &*LIKES)
 }
 
 /// On a K40 and a V100, copies take longer by 0.5 and 0.21 of the time of kernels beside them.

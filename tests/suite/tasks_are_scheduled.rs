@@ -1,14 +1,13 @@
 //! Tasks scheduled one by one: what overlaps, what fits, and what is not waited for.
 
 use super::predicted::{PROFILE, scenarios};
-use super::workloads::read;
+use super::workloads::{ON_HOST, floats, head, read, task};
 use hallway::program::{Call, Program, check_hazards};
 use hallway::scenario::{Limits, Workload};
 use hallway::schedule::{Choice, Scheduled, schedule};
 use hallway::search::{Plan, candidates_for, candidates_over};
 use hallway::simulate::simulate;
 use hallway::units::{Bytes, Span};
-use std::fmt::Write;
 
 /// What [`schedule`] finds for whole batches on one GPU.
 fn scheduled(workload: &Workload, budget: u64) -> Scheduled {
@@ -30,23 +29,12 @@ fn time(program: &Program) -> Span {
 
 /// Independent pairs of an array that comes and one that goes, which stay whole.
 fn pairs(count: usize, mebibytes: u64) -> Workload {
-    let mut text = "schema_version = 1\nname = \"pairs\"\nquestion = \"?\"\n".to_owned();
+    let mut text = head("pairs", "");
     for index in 0..count {
-        for name in ["x", "y"] {
-            let elements = mebibytes << 18;
-            writeln!(
-                text,
-                "[[buffer]]\nname = \"{name}{index}\"\ntype = \"f32\"\nelements = {elements}\n\
-                 home = \"host\""
-            )
-            .expect("text");
-        }
-        writeln!(
-            text,
-            "[[task]]\nname = \"t{index}\"\nkernel = \"polynomial\"\nreads = [\"x{index}\"]\n\
-             writes = [\"y{index}\"]\narguments = {{ degree = 4096 }}\nsplit = \"none\""
-        )
-        .expect("text");
+        let [x, y, name] = ["x", "y", "t"].map(|kind| format!("{kind}{index}"));
+        let rest = "arguments = { degree = 4096 }\nsplit = \"none\"";
+        text += &floats([&x, &y], mebibytes << 18, ON_HOST);
+        text += &task(&name, "polynomial", &[&x], &y, rest);
     }
     read(&text)
 }

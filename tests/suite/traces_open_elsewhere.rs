@@ -4,12 +4,12 @@
 mod validator;
 
 use super::commands::ran;
-use super::predicted::{PROFILE, RANKED, calibrated, ranked, repository, runs};
+use super::predicted::{PROFILE, RANKED, calibrated, ranked, repository, runs, searched};
 use hallway::families::{Family, Strategy};
 use hallway::machine::HostMemory;
 use hallway::report::{TracedPlan, trace};
 use hallway::scenario::{FamilyName, Workload};
-use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::search::{Ranked, Ranking};
 use hallway::timeline::{Lane, Timeline};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ fn every_predicted_timeline_is_a_whole_trace() {
 #[test]
 fn every_measured_timeline_is_a_whole_trace() {
     for (workload, _) in &*RANKED {
-        let ranking = rank(candidates_for(workload, &PROFILE), &PROFILE, 10, 1);
+        let ranking = searched(workload, &PROFILE);
         let runs = runs(workload);
         let timed = ranking.plans.iter().find_map(|ranked| {
             Some((ranked, runs.trace_of(&ranked.plan.identity())?.timeline.clone()))
@@ -214,7 +214,7 @@ fn holistic_trace_analysis_reads_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut paths, mut expected) = (Vec::new(), Vec::new());
     for (workload, _) in &*RANKED {
-        let ranking = rank(candidates_for(workload, &PROFILE), &PROFILE, 10, 1);
+        let ranking = searched(workload, &PROFILE);
         let runs = runs(workload);
         let ranked = ranking.best_on_gpu().expect("a plan");
         let measured = runs.trace_of(&ranked.plan.identity()).map(|trace| trace.timeline.clone());

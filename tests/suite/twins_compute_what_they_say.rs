@@ -9,7 +9,7 @@ use std::time::Instant;
 const SIZES: [usize; 9] = [0, 1, 2, 3, 17, 128, 1000, 4099, 100_003];
 
 /// What a kernel is documented to compute: element `i` of a map, in `f64`.
-fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> f64 {
+fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[Vec<f32>], i: usize) -> f64 {
     let at = |array: usize, i: usize| f64::from(inputs[array][i]);
     let a = f64::from(arguments.a);
     match kernel {
@@ -22,7 +22,7 @@ fn truth(kernel: Kernel, arguments: &Arguments, inputs: &[&[f32]], i: usize) -> 
         }
         Kernel::BlackScholes => call([0, 1, 2].map(|array| at(array, i))),
         Kernel::Convolution => {
-            let (x, weights) = (inputs[0], inputs[1]);
+            let (x, weights) = (&inputs[0], &inputs[1]);
             let neighbour = |t: usize| (i + t).saturating_sub(weights.len() / 2).min(x.len() - 1);
             (0..weights.len()).map(|t| at(1, t) * at(0, neighbour(t))).sum()
         }
@@ -85,6 +85,19 @@ fn inputs(team: &Team, kernel: Kernel, arguments: &Arguments, count: usize) -> V
     (0..kernel.inputs()).map(|input| random(team, length(input), input as u64)).collect()
 }
 
+/// What a kernel makes of whole inputs, from the element `lead` on.
+fn output(
+    team: &Team,
+    (kernel, arguments): (Kernel, &Arguments),
+    inputs: &[Vec<f32>],
+    (lead, count): (usize, usize),
+) -> Vec<f32> {
+    let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
+    let mut output = vec![f32::NAN; count];
+    team.run(kernel, arguments, &operands, &mut output, lead);
+    output
+}
+
 fn maps() -> impl Iterator<Item = Kernel> {
     let any_size = |kernel: &Kernel| kernel.grain(&Arguments::default()) == 1;
     let maps = Kernel::ALL.into_iter().filter(|kernel| kernel.shape() == Shape::Map);
@@ -98,11 +111,8 @@ fn maps_match_plain_code() {
         for size in SIZES {
             for kernel in maps() {
                 let inputs = inputs(&team, kernel, &arguments, size);
-                let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-                let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
-                let mut output = vec![f32::NAN; size];
-                team.run(kernel, &arguments, &operands, &mut output, 0);
-                for (i, &value) in output.iter().enumerate() {
+                let output = output(&team, (kernel, &arguments), &inputs, (0, size));
+                for (i, value) in output.into_iter().enumerate() {
                     assert_close(kernel, value, truth(kernel, &arguments, &inputs, i));
                 }
             }
@@ -118,11 +128,8 @@ fn a_chunk_with_margins_equals_the_same_elements_of_the_whole() {
             for (lead, trail) in [(0, 0), (1, 0), (0, 1), (1, 1), (3, 2)] {
                 for kernel in maps() {
                     let inputs = inputs(&team, kernel, &arguments, lead + size + trail);
-                    let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-                    let operands: Vec<_> = inputs.iter().map(|x| Operand::Array(x)).collect();
-                    let mut output = vec![f32::NAN; size];
-                    team.run(kernel, &arguments, &operands, &mut output, lead);
-                    for (i, &value) in output.iter().enumerate() {
+                    let output = output(&team, (kernel, &arguments), &inputs, (lead, size));
+                    for (i, value) in output.into_iter().enumerate() {
                         assert_close(kernel, value, truth(kernel, &arguments, &inputs, i + lead));
                     }
                 }
@@ -136,16 +143,12 @@ fn transpositions_of_any_shape() {
     for team in teams() {
         for (rows, columns) in [(0, 3), (1, 1), (1, 100), (100, 1), (16, 16), (17, 65), (500, 333)]
         {
+            let (kernel, count) = (Kernel::Transpose, rows * columns as usize);
             let arguments = Arguments { extent: columns, ..Arguments::default() };
-            let x = random(&team, rows * columns as usize, 1);
-            let mut output = vec![f32::NAN; x.len()];
-            team.run(Kernel::Transpose, &arguments, &[Operand::Array(&x)], &mut output, 0);
-            for (i, &value) in output.iter().enumerate() {
-                assert_close(
-                    Kernel::Transpose,
-                    value,
-                    truth(Kernel::Transpose, &arguments, &[&x], i),
-                );
+            let inputs = inputs(&team, kernel, &arguments, count);
+            let output = output(&team, (kernel, &arguments), &inputs, (0, count));
+            for (i, value) in output.into_iter().enumerate() {
+                assert_close(kernel, value, truth(kernel, &arguments, &inputs, i));
             }
         }
     }
@@ -167,11 +170,8 @@ fn products_and_transforms_of_any_number_of_rows() {
             let arguments = Arguments { extent, ..Arguments::default() };
             let count = rows * kernel.grain(&arguments) as usize;
             let inputs = inputs(&team, kernel, &arguments, count);
-            let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-            let operands: Vec<_> = inputs.iter().map(|input| Operand::Array(input)).collect();
-            let mut output = vec![f32::NAN; count];
-            team.run(kernel, &arguments, &operands, &mut output, 0);
-            for (i, &value) in output.iter().enumerate() {
+            let output = output(&team, (kernel, &arguments), &inputs, (0, count));
+            for (i, value) in output.into_iter().enumerate() {
                 // Terms cancel in a transform, so its error is relative to the sum of
                 // their sizes.
                 let off = (f64::from(value) - truth(kernel, &arguments, &inputs, i)).abs();
@@ -213,10 +213,8 @@ fn in_place_equals_out_of_place() {
 fn long_polynomials_are_shared_and_the_same_for_every_team() {
     let arguments = Arguments { a: 0.0, extent: 1024 };
     let mut results = teams().map(|team| {
-        let x = random(&team, 10_007, 7);
-        let mut output = vec![f32::NAN; x.len()];
-        team.run(Kernel::Polynomial, &arguments, &[Operand::Array(&x)], &mut output, 0);
-        output
+        let inputs = [random(&team, 10_007, 7)];
+        output(&team, (Kernel::Polynomial, &arguments), &inputs, (0, 10_007))
     });
     let first = results.next().unwrap();
     assert!(first.iter().all(|value| value.is_finite()));

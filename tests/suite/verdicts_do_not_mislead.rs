@@ -11,7 +11,7 @@ mod what_was_tried;
 
 use super::predicted::{PROFILE, scenario};
 use super::said;
-use super::workloads::read;
+use super::workloads::{self, floats, head, read};
 use hallway::findings::{AssessedPlan, Assessment};
 use hallway::scenario::Workload;
 use hallway::search::{Ranking, candidates, rank};
@@ -26,15 +26,9 @@ fn assessed(workload: &Workload, runs: u64) -> Assessment {
 
 /// One task that reads `x` and writes `y`.
 fn task(kernel: &str, [x, y]: [&str; 2], elements: u64, more: &str) -> Workload {
-    let buffer =
-        |name, home| crate::workloads::buffer(name, "f32", elements, &format!("home = {home}"));
-    read(&format!(
-        "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n{}{}\
-         [[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"y\"]\n\
-         {more}\n",
-        buffer("x", x),
-        buffer("y", y),
-    ))
+    let [x, y] = [("x", x), ("y", y)]
+        .map(|(name, home)| floats([name], elements, &format!("home = {home}")));
+    read(&(head("w", "") + &x + &y + &workloads::task("t", kernel, &["x"], "y", more)))
 }
 
 #[track_caller]

@@ -2,14 +2,14 @@
 
 use super::commands::hallway;
 use super::machines::machine;
-use super::predicted::{PROFILE, calibrated, repository, scenario};
-use super::workloads::{read, simple};
+use super::predicted::{PROFILE, calibrated, repository, scenario, searched};
+use super::workloads::{ON_DEVICE, floats, head, read, simple, task};
 use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
 use hallway::machine::{Direction, PcieLink};
 use hallway::profile::Profile;
 use hallway::scenario::Workload;
-use hallway::search::{Ranking, candidates_for, lead, rank};
+use hallway::search::lead;
 use hallway::units::{Bytes, Span};
 use hallway::what_if::{Variation, Varied, turning_factor, vary};
 use std::process::Output;
@@ -22,14 +22,10 @@ fn varied(profile: &Profile, workload: &Workload, text: &str) -> Varied {
     vary(profile, workload, &change(text)).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
-fn ranking(profile: &Profile, workload: &Workload) -> Ranking {
-    rank(candidates_for(workload, profile), profile, 10, 1)
-}
-
 /// Time of a pass of the fastest plan on the GPU.
 fn on_gpu(profile: &Profile, workload: &Workload, text: &str) -> f64 {
     let Varied { profile, workload, .. } = varied(profile, workload, text);
-    let ranking = ranking(&profile, &workload);
+    let ranking = searched(&workload, &profile);
     ranking.fastest_on_gpu().expect("there is one").makespan().nanos_f64()
 }
 
@@ -85,13 +81,9 @@ fn half_a_link_takes_what_copies_bound_twice_as_long() {
 
 #[test]
 fn kernels_in_half_the_time_halve_what_kernels_bound() {
-    let resident = read(
-        "schema_version = 1\nname = \"r\"\nquestion = \"?\"\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 16777216\nhome = \"device\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"polynomial\"\narguments = { degree = 4096 }\n\
-         reads = [\"x\"]\nwrites = [\"y\"]\n",
-    );
+    let buffers = floats(["x", "y"], 1 << 24, ON_DEVICE);
+    let task = task("t", "polynomial", &["x"], "y", "arguments = { degree = 4096 }");
+    let resident = read(&(head("r", "") + &buffers + &task));
     assert_near(longer(&PROFILE, &resident, "kernels=0.5x"), 0.5, 0.02);
     assert_near(longer(&PROFILE, &resident, "kernel.polynomial=0.5x"), 0.5, 0.02);
     assert_near(longer(&PROFILE, &resident, "multiprocessors=0.5x"), 2.0, 0.02);
@@ -141,7 +133,7 @@ fn memory_that_is_pinned_from_the_start_needs_no_set_up() {
     let workload = scenario("stencil-halo");
     let setup = |text: &str| {
         let Varied { profile, workload, .. } = varied(&PROFILE, &workload, text);
-        let ranking = ranking(&profile, &workload);
+        let ranking = searched(&workload, &profile);
         let best = ranking.best_on_gpu().expect("there is one");
         (best.setup.clone().expect("known"), best.plan.host_memory())
     };
@@ -158,7 +150,7 @@ fn half_of_the_threads_take_between_as_long_and_twice_as_long() {
     let cpu = |text: &str| {
         let Varied { profile, workload, .. } =
             varied(&PROFILE, &scenario("compute-polynomial"), text);
-        let ranking = ranking(&profile, &workload);
+        let ranking = searched(&workload, &profile);
         ranking.fastest_on_cpu().expect("there is one").makespan().nanos_f64()
     };
     let longer = cpu("threads=0.5x") / cpu("threads=1x");

@@ -4,7 +4,6 @@ use super::predicted::scenarios;
 use hallway::kernels::{Arguments, Kernel, Shape};
 use hallway::scenario::{Task, TaskKernel, Workload};
 use proptest::prelude::*;
-use std::fmt::Write;
 
 /// Parses the workload that a scenario's text describes.
 #[track_caller]
@@ -17,8 +16,35 @@ pub fn buffer(name: &str, of: &str, elements: u64, rest: &str) -> String {
     format!("[[buffer]]\nname = \"{name}\"\ntype = \"{of}\"\nelements = {elements}\n{rest}\n")
 }
 
+/// Buffers of equally many numbers, whose tables have the same rest.
+pub fn floats<const N: usize>(names: [&str; N], elements: u64, rest: &str) -> String {
+    names.map(|name| buffer(name, "f32", elements, rest)).concat()
+}
+
 /// The rest of the table of a buffer at home on the host.
 pub const ON_HOST: &str = "home = \"host\"";
+/// The rest of the table of a buffer in pinned memory.
+pub const PINNED: &str = "home = \"host\"\nhost = { memory = \"pinned\" }";
+/// The rest of the table of a buffer at home on the device.
+pub const ON_DEVICE: &str = "home = \"device\"";
+/// The rest of the table of a buffer that only tasks use.
+pub const SCRATCH: &str = "home = \"scratch\"";
+
+/// What a scenario's text begins with, and more keys or tables.
+pub fn head(name: &str, more: &str) -> String {
+    format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n{more}\n")
+}
+
+/// A task of a scenario's text: what it runs, reads and writes, and the rest of its table.
+pub fn task(name: &str, kernel: &str, reads: &[&str], writes: &str, rest: &str) -> String {
+    format!(
+        "[[task]]\nname = \"{name}\"\nkernel = \"{kernel}\"\nreads = {reads:?}\n\
+         writes = [\"{writes}\"]\n{rest}\n"
+    )
+}
+
+/// The rest of the table of a task that may be cut.
+pub const SPLIT: &str = "split = { along = \"elements\" }";
 
 /// Every committed scenario in small: its largest buffer has `elements` elements, or the
 /// nearest whole rows, the others are in proportion, and there are at most three batches
@@ -56,13 +82,8 @@ pub fn committed(elements: u64) -> Vec<Workload> {
 
 /// `out = kernel(x)`, with everything on the host, in chunks if need be.
 pub fn simple(kernel: Kernel, elements: u64, more: &str) -> Workload {
-    read(&format!(
-        "schema_version = 1\nname = \"simple\"\nquestion = \"?\"\n{more}\n\
-         {}{}[[task]]\nname = \"t\"\nkernel = \"{kernel}\"\nreads = [\"x\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n",
-        buffer("x", "f32", elements, ON_HOST),
-        buffer("out", "f32", elements, ON_HOST),
-    ))
+    let task = task("t", kernel.name(), &["x"], "out", SPLIT);
+    read(&(head("simple", more) + &floats(["x", "out"], elements, ON_HOST) + &task))
 }
 
 /// One task of a generated workload, before it has a name.
@@ -76,13 +97,8 @@ struct Draft {
     home: usize,
 }
 
-const HOMES: [&str; 5] = [
-    "home = \"scratch\"",
-    "home = \"device\"",
-    "home = \"host\"",
-    "home = \"host\"\nhost = { memory = \"pinned\" }",
-    "home = \"host\"\nhost = { state = \"fresh\" }",
-];
+const HOMES: [&str; 5] =
+    [SCRATCH, ON_DEVICE, ON_HOST, PINNED, "home = \"host\"\nhost = { state = \"fresh\" }"];
 
 fn draft() -> impl Strategy<Value = Draft> {
     let kernel = prop::sample::select(&Kernel::ALL[..]);
@@ -164,20 +180,13 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         let iterations = if reduces { 1 } else { draft.iterations };
         let names: Vec<&str> = reads.iter().map(|&id| buffers[id].0.as_str()).collect();
         let target = &buffers[writes].0;
-        write!(
-            tasks,
-            "[[task]]\nname = \"t{index}\"\nkernel = \"{kernel}\"\nreads = {names:?}\n\
-             writes = [{target:?}]\niterations = {iterations}\n{}{}",
-            argument_text(kernel),
-            if kernel.can_be_cut() { "split = { along = \"elements\" }\n" } else { "" },
-        )
-        .expect("writing to a string cannot fail");
+        let split = if kernel.can_be_cut() { SPLIT } else { "" };
+        let rest = format!("iterations = {iterations}\n{}{split}", argument_text(kernel));
+        tasks += &task(&format!("t{index}"), kernel.name(), &names, target, &rest);
         written.push(writes);
         read.extend(reads);
     }
-    let mut text = format!(
-        "schema_version = 1\nname = \"generated\"\nquestion = \"?\"\nbatches = {batches}\n"
-    );
+    let mut text = head("generated", &format!("batches = {batches}"));
     for (id, (name, elements, home)) in buffers.iter().enumerate() {
         let (is_read, is_written) = (read.contains(&id), written.contains(&id));
         // A scenario must not have scratch that nobody reads, or an unused input.
@@ -186,12 +195,7 @@ fn text(batches: u64, elements: u64, inputs: [usize; 2], drafts: &[Draft]) -> St
         let is_shared = !is_written && (id + rows).is_multiple_of(3);
         let shared = if is_shared { "shared = true\n" } else { "" };
         if is_read || is_written {
-            write!(
-                text,
-                "[[buffer]]\nname = {name:?}\ntype = \"f32\"\nelements = {elements}\n{shared}\
-                 {home}\n"
-            )
-            .expect("writing to a string cannot fail");
+            text += &buffer(name, "f32", *elements, &format!("{shared}{home}"));
         }
     }
     text + &tasks

@@ -1,7 +1,8 @@
 //! A page of Markdown as far as the tests read it: fences, marked output, headings, links.
 
+pub use crate::predicted::repository as root;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A page, by its path below the repository.
 #[derive(Debug)]
@@ -185,8 +186,4 @@ fn kind_of(info: &str, place: &str) -> Kind {
 fn keeps(words: &str) -> Vec<String> {
     let list = words.strip_prefix("keep: ").unwrap_or_default();
     list.split(" / ").filter(|phrase| !phrase.is_empty()).map(str::to_owned).collect()
-}
-
-pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }

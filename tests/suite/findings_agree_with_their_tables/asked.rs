@@ -2,7 +2,7 @@
 //! their text says about the answer.
 
 use super::super::predicted::scenarios;
-use super::super::workloads::buffer;
+use super::super::workloads::{ON_DEVICE, ON_HOST, PINNED, SCRATCH, floats, head, read, task};
 use hallway::program::{BufferId, ProcessState};
 use hallway::scenario::{FamilyName, Home, PlanMemory, Workload};
 use hallway::search::scaled;
@@ -157,23 +157,17 @@ pub(super) fn drawn_tasks(count: usize) -> Vec<Asked> {
 
 /// A scenario of matrix products in a row, each with weights of its own.
 pub(super) fn layers(name: &str, count: u64, inner: u64) -> String {
-    let pinned = "home = \"host\"\nhost = { memory = \"pinned\" }";
-    let buffer = |name: String, elements, home| buffer(&name, "f32", elements, home);
-    let mut text = format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n");
+    let mut text = head(name, "");
     for layer in 0..=count {
-        let home = if layer % count == 0 { pinned } else { "home = \"scratch\"" };
-        text += &buffer(format!("h{layer}"), 512 * inner, home);
+        let home = if layer % count == 0 { PINNED } else { SCRATCH };
+        text += &floats([&format!("h{layer}")], 512 * inner, home);
     }
     for layer in 0..count {
-        text += &buffer(format!("w{layer}"), inner * inner, pinned);
-    }
-    for layer in 0..count {
-        text += &format!(
-            "[[task]]\nname = \"layer{layer}\"\nkernel = \"matmul\"\n\
-             reads = [\"h{layer}\", \"w{layer}\"]\nwrites = [\"h{}\"]\n\
-             arguments = {{ inner = {inner} }}\n",
-            layer + 1
-        );
+        let [data, weights] = ["h", "w"].map(|kind| format!("{kind}{layer}"));
+        text += &floats([&weights], inner * inner, PINNED);
+        let (name, next) = (format!("layer{layer}"), format!("h{}", layer + 1));
+        let arguments = format!("arguments = {{ inner = {inner} }}");
+        text += &task(&name, "matmul", &[&data, &weights], &next, &arguments);
     }
     text
 }
@@ -184,7 +178,7 @@ fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
     let count = random.random_range(4..=8_u64);
     let inner = *[1_024, 2_048, 4_096].choose(random).expect("some");
     let text = layers(&format!("layers-{at}"), count, inner);
-    let mut workload = Workload::from_toml("s.toml", &text).expect("a scenario");
+    let mut workload = read(&text);
     workload.runs = *RUNS.choose(random).expect("some");
     // Room for the weights of two layers and a half.
     workload.limits.device_memory = Some(Bytes::new(10 * inner * inner));
@@ -194,34 +188,16 @@ fn in_little_memory(at: usize, random: &mut ChaCha8Rng) -> Asked {
 /// A task with a kernel whose time on the CPU nobody knows.
 fn for_the_gpu_alone(at: usize, random: &mut ChaCha8Rng) -> Asked {
     let elements = random.random_range(100_000..4_000_000_u64);
-    let text = format!(
-        r#"
-schema_version = 1
-name = "gpu-alone-{at}"
-question = "?"
-[[buffer]]
-name = "x"
-type = "f32"
-elements = {elements}
-home = "host"
-[[buffer]]
-name = "y"
-type = "f32"
-elements = {elements}
-home = "device"
+    const OWN: &str = r#"
 [[kernel]]
 name = "own"
 reads = ["in"]
 writes = ["out"]
-stated = {{ fixed = "2 us", per_element = "0.002 ns" }}
-[[task]]
-name = "t"
-kernel = "own"
-reads = ["x"]
-writes = ["y"]
-"#
-    );
-    let workload = Workload::from_toml("s.toml", &text).expect("a scenario");
+stated = { fixed = "2 us", per_element = "0.002 ns" }
+"#;
+    let buffers = floats(["x"], elements, ON_HOST) + &floats(["y"], elements, ON_DEVICE);
+    let text = buffers + OWN + &task("t", "own", &["x"], "y", "");
+    let workload = read(&(head(&format!("gpu-alone-{at}"), "") + &text));
     let mut asked = asked(workload, random, false);
     asked.known.bytes_down = 4 * elements;
     asked

@@ -25,14 +25,28 @@ struct Compared<'j> {
 }
 
 impl<'j> Compared<'j> {
-    fn time(&self, contender: &Value) -> Option<u64> {
+    /// A comparison of runs.
+    fn of_runs(name: &'static str, value: &'j Value, rows: impl Iterator<Item = Row<'j>>) -> Self {
+        let rows = rows.map(|row| (row, row.run())).collect();
+        Self { name, value, rows, least: UNSEEN }
+    }
+
+    /// The plan to choose and the other, where there is one.
+    fn contenders(&self) -> impl Iterator<Item = &'j Value> {
+        [&self.value["chosen"], &self.value["other"]].into_iter().filter(|one| !one.is_null())
+    }
+
+    fn found(&self, contender: &Value) -> Option<(Row<'j>, u64)> {
         let name = contender["plan"].as_str()?;
-        self.rows.iter().find(|(row, _)| row.name() == name).map(|(_, time)| *time)
+        self.rows.iter().find(|(row, _)| row.name() == name).copied()
+    }
+
+    fn time(&self, contender: &Value) -> Option<u64> {
+        Some(self.found(contender)?.1)
     }
 
     fn row(&self, contender: &Value) -> Option<Row<'j>> {
-        let name = contender["plan"].as_str()?;
-        self.rows.iter().find(|(row, _)| row.name() == name).map(|(row, _)| *row)
+        Some(self.found(contender)?.0)
     }
 
     fn has(&self, on_cpu: bool) -> bool {
@@ -47,14 +61,9 @@ impl<'j> Compared<'j> {
 
 pub(super) fn check(part: &Part<'_>, complaints: &mut Complaints) {
     let verdict = &part.scenario["verdict"];
-    let run = Compared {
-        name: "verdict.run",
-        value: &verdict["run"],
-        rows: part.rows().map(|row| (row, row.run())).collect(),
-        least: UNSEEN,
-    };
+    let run = Compared::of_runs("verdict.run", &verdict["run"], part.rows());
     contenders(&run, complaints);
-    ranges(&run, (0, 1), complaints);
+    ranges(&run, 1, complaints);
     answers(&run, complaints);
     let expected = if run.value.is_null() { "nothing-to-compare" } else { word(run.value) };
     complaints.expect(verdict["run_answer"] == expected, || {
@@ -76,19 +85,15 @@ fn contenders(compared: &Compared<'_>, complaints: &mut Complaints) {
     if value.is_null() {
         return;
     }
-    for contender in [&value["chosen"], &value["other"]] {
-        if contender.is_null() {
-            continue;
-        }
+    for contender in compared.contenders() {
         let plan = &contender["plan"];
-        let Some(row) = compared.row(contender) else {
+        let Some((row, time)) = compared.found(contender) else {
             complaints.expect(false, || format!("{name}: {plan} does not compete"));
             continue;
         };
         complaints.expect(contender["side"] == row.side(), || format!("{name}: side of {plan}"));
-        let time = compared.time(contender);
-        complaints.expect(contender["time_ns"].as_u64() == time, || {
-            format!("{name}: {plan} takes {}, and {time:?} by its row", contender["time_ns"])
+        complaints.expect(contender["time_ns"] == time, || {
+            format!("{name}: {plan} takes {}, and {time} by its row", contender["time_ns"])
         });
     }
     let times = [&value["chosen"], &value["other"]].map(|one| compared.time(one));
@@ -105,11 +110,11 @@ fn contenders(compared: &Compared<'_>, complaints: &mut Complaints) {
 }
 
 /// The ends of the ranges, which are `runs` times those of a run after what comes before.
-fn ranges(compared: &Compared<'_>, (_, runs): (u64, u64), complaints: &mut Complaints) {
-    let Compared { name, value, .. } = compared;
-    for contender in [&value["chosen"], &value["other"]] {
+fn ranges(compared: &Compared<'_>, runs: u64, complaints: &mut Complaints) {
+    let name = compared.name;
+    for contender in compared.contenders() {
         let Some(row) = compared.row(contender) else { continue };
-        let before = match *name {
+        let before = match name {
             "verdict.program" => row.before().unwrap_or_default(),
             _ => 0,
         };
@@ -131,16 +136,15 @@ fn answers(compared: &Compared<'_>, complaints: &mut Complaints) {
         return;
     }
     let (chosen, other) = (&value["chosen"], &value["other"]);
-    let (Some(winner), Some(time)) = (compared.row(chosen), compared.time(chosen)) else { return };
+    let Some((winner, time)) = compared.found(chosen) else { return };
     let answer = word(value);
     let between_sides = compared.has(true) && compared.has(false);
     let is_of_sides = matches!(answer, "gpu" | "cpu" | "both" | "tie");
-    let Some(loser) = compared.row(other) else {
+    let Some((loser, other_time)) = compared.found(other) else {
         let alone = rows.len() == 1 && answer == "nothing-to-compare";
         complaints.expect(alone, || format!("{name}: `{answer}` without another plan"));
         return;
     };
-    let other_time = compared.time(other).expect("it has a row");
     if between_sides {
         complaints.expect(is_of_sides, || format!("{name}: `{answer}` between two sides"));
         let apart = winner.is_cpu() != loser.is_cpu();
@@ -240,12 +244,12 @@ fn of_programs(part: &Part<'_>, complaints: &mut Complaints) {
     answers(&compared, complaints);
     // Rows say nothing of a plan whose first use alone is known.
     if part.rows().all(|row| row.before().is_some()) {
-        ranges(&compared, (0, runs), complaints);
+        ranges(&compared, runs, complaints);
     }
     complaints.expect(verdict["answer"] == word(value), || {
         format!("the answer is {}, and {} by the program", verdict["answer"], word(value))
     });
-    for contender in [&value["chosen"], &value["other"]] {
+    for contender in compared.contenders() {
         let Some(row) = compared.row(contender) else { continue };
         let [first_use, setup] = ["first_use_ns", "setup_ns"].map(|key| contender[key].as_u64());
         let sum = first_use.zip(setup).map(|(first_use, setup)| first_use + setup);
@@ -262,23 +266,20 @@ fn of_programs(part: &Part<'_>, complaints: &mut Complaints) {
 /// Only plans that pin nothing are compared, and only where it matters.
 fn without_pinning(part: &Part<'_>, complaints: &mut Complaints) {
     let value = &part.scenario["without_pinning"];
-    let run = &part.scenario["verdict"]["run"];
-    let named = [&run["chosen"], &run["other"]].map(|one| one["plan"].as_str());
-    let mut named = named.into_iter().flatten().filter_map(|name| part.row(name));
+    let mut named = part.of_a_run();
     let chosen = named.next();
     let other =
         named.next().filter(|other| chosen.is_some_and(|one| one.is_cpu() != other.is_cpu()));
     let matters = [chosen, other].into_iter().flatten().any(Row::pins);
-    let rows: Vec<(Row<'_>, u64)> =
-        part.rows().filter(|row| !row.pins()).map(|row| (row, row.run())).collect();
-    let is_said = !value.is_null();
-    complaints.expect(is_said == (matters && !rows.is_empty()), || {
-        format!("pinning matters: {matters}; plans without: {}; said: {is_said}", rows.len())
+    let unpinned = || part.rows().filter(|row| !row.pins());
+    let (count, is_said) = (unpinned().count(), !value.is_null());
+    complaints.expect(is_said == (matters && count > 0), || {
+        format!("pinning matters: {matters}; plans without: {count}; said: {is_said}")
     });
     if is_said {
-        let compared = Compared { name: "without_pinning", value, rows, least: UNSEEN };
+        let compared = Compared::of_runs("without_pinning", value, unpinned());
         contenders(&compared, complaints);
-        ranges(&compared, (0, 1), complaints);
+        ranges(&compared, 1, complaints);
         answers(&compared, complaints);
     }
 }
@@ -292,10 +293,9 @@ fn gpu_alone(part: &Part<'_>, complaints: &mut Complaints) {
     let [chosen, other] = [&value["chosen"], &value["other"]];
     let sides = [&chosen["side"], &other["side"]];
     complaints.expect(sides == ["both", "gpu"], || format!("gpu_alone: {sides:?}"));
-    let rows = part.rows().filter(|row| !row.is_cpu()).map(|row| (row, row.run())).collect();
-    let compared = Compared { name: "gpu_alone", value, rows, least: UNSEEN };
+    let compared = Compared::of_runs("gpu_alone", value, part.on_gpu());
     contenders(&compared, complaints);
-    ranges(&compared, (0, 1), complaints);
+    ranges(&compared, 1, complaints);
     let [one, alone] = [chosen, other].map(|one| compared.time(one).unwrap_or_default());
     let agrees = match word(value) {
         "both" => one < alone,
@@ -310,14 +310,10 @@ fn gpu_alone(part: &Part<'_>, complaints: &mut Complaints) {
 fn simpler_on_gpu(part: &Part<'_>, complaints: &mut Complaints) {
     let on_gpu = &part.scenario["verdict"]["run"];
     let on_gpu = [&on_gpu["chosen"], &on_gpu["other"]];
-    let rows: Vec<_> =
-        part.rows().filter(|row| !row.is_cpu()).map(|row| (row, row.run())).collect();
-    let compared = part.scenario["simpler_on_gpu"].as_array().expect("a list");
-    for value in compared {
-        let compared =
-            Compared { name: "simpler_on_gpu", value, rows: rows.clone(), least: UNSEEN };
+    for value in part.scenario["simpler_on_gpu"].as_array().expect("a list") {
+        let compared = Compared::of_runs("simpler_on_gpu", value, part.on_gpu());
         contenders(&compared, complaints);
-        ranges(&compared, (0, 1), complaints);
+        ranges(&compared, 1, complaints);
         let [chosen, other] = [&value["chosen"], &value["other"]];
         complaints.expect(on_gpu.iter().any(|one| one["plan"] == chosen["plan"]), || {
             format!("simpler_on_gpu: {} is not to be chosen", chosen["plan"])

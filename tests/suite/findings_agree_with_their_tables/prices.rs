@@ -3,7 +3,6 @@
 use super::asked::Known;
 use super::table::{Complaints, Part, Row};
 use hallway::profile::Profile;
-use serde_json::Value;
 
 pub(super) fn check(
     part: &Part<'_>,
@@ -15,8 +14,7 @@ pub(super) fn check(
     streams(part, known, profile, complaints);
     from_runs(part, complaints);
     for row in part.rows() {
-        pinning(part, row, complaints);
-        taken(part, row, complaints);
+        paid_once(part, row, complaints);
     }
     copies_on_the_cpu(part, known, complaints);
 }
@@ -28,9 +26,8 @@ fn first_uses(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
         let expected = if is_new { "new" } else { "running" };
         complaints.expect(state == expected, || format!("a {state} process, not a {expected} one"));
     }
-    let on_gpu = || part.rows().filter(|row| !row.is_cpu());
     let context = part.answer["context_ns"].as_u64();
-    for row in on_gpu() {
+    for row in part.on_gpu() {
         let Some(first_use) = row.time("first_use_ns") else { continue };
         match known.is_new {
             Some(true) => {
@@ -45,7 +42,7 @@ fn first_uses(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
             None => {}
         }
     }
-    let times: Vec<u64> = on_gpu().filter_map(|row| row.time("first_use_ns")).collect();
+    let times: Vec<u64> = part.on_gpu().filter_map(|row| row.time("first_use_ns")).collect();
     let context = context.unwrap_or(1);
     let all_or_none = times.iter().all(|time| *time >= context)
         || times.iter().all(|time| *time < context)
@@ -129,66 +126,45 @@ fn without(part: &Part<'_>, row: Row<'_>) -> Option<u64> {
     part.rows().filter(is_plain).map(Row::run).min()
 }
 
-fn pinning(part: &Part<'_>, row: Row<'_>, complaints: &mut Complaints) {
-    let prices = &row.0["pinning"];
-    if prices.is_null() {
-        return;
-    }
+/// What memory costs once is part of the set-up, and pays once runs have saved as much. What a plan
+/// takes of its own comes on top of what it pins.
+fn paid_once(part: &Part<'_>, row: Row<'_>, complaints: &mut Complaints) {
     let name = row.name();
-    let [register, unregister, unpinned] =
-        ["register_ns", "unregister_ns", "unpinned_pass_ns"].map(|key| prices[key].as_u64());
-    if let (Some(setup), Some(register)) = (row.time("setup_ns"), register) {
-        complaints.expect(setup >= register, || {
-            format!("`{name}` is set up in {setup}, of which {register} is pinning")
-        });
-    }
-    if !row.is_spelled_out() {
-        let expected = without(part, row);
-        complaints.expect(unpinned == expected, || {
-            format!("`{name}`: {unpinned:?} without pinning, and not {expected:?}")
-        });
-    }
-    let costs = register.map(|register| register + unregister.unwrap_or(0));
-    let expected = costs.and_then(|costs| pays_from(costs, unpinned, row.run()));
-    complaints.expect(prices["pays_from_runs"].as_u64() == expected, || {
-        format!("`{name}`: pinning pays from {}, and not {expected:?}", prices["pays_from_runs"])
-    });
-    complaints.expect(row.0["pinned_bytes"].as_u64() >= prices["bytes"].as_u64(), || {
-        format!("`{name}` pins more than it has pinned")
-    });
-}
-
-fn taken(part: &Part<'_>, row: Row<'_>, complaints: &mut Complaints) {
-    let prices = &row.0["taken"];
-    if prices.is_null() {
-        return;
-    }
-    let name = row.name();
-    let cost = |of: &Value, key: &str| of[key].as_u64();
-    let takes =
-        cost(prices, "costs_ns").map(|costs| costs + cost(prices, "gives_back_ns").unwrap_or(0));
-    if let (Some(setup), Some(costs)) = (row.time("setup_ns"), cost(prices, "costs_ns")) {
-        complaints.expect(setup >= costs, || {
-            format!("`{name}` is set up in {setup}, of which {costs} is for memory")
-        });
-    }
-    let pinning = &row.0["pinning"];
-    let pins = match pinning.is_null() {
+    let price = |table: &str, key: &str| row.0[table][key].as_u64();
+    let all = |table: &str, [takes, gives_back]: [&str; 2]| match row.0[table].is_null() {
         true => Some(0),
-        false => cost(pinning, "register_ns")
-            .map(|register| register + cost(pinning, "unregister_ns").unwrap_or(0)),
+        false => Some(price(table, takes)? + price(table, gives_back).unwrap_or(0)),
     };
-    let passes = cost(prices, "without_pass_ns");
-    if !row.is_spelled_out() {
-        let expected = without(part, row);
-        complaints.expect(passes == expected, || {
-            format!("`{name}`: {passes:?} without such memory, and not {expected:?}")
+    let pins = all("pinning", ["register_ns", "unregister_ns"]);
+    let takes = all("taken", ["costs_ns", "gives_back_ns"]);
+    let both = takes.zip(pins).map(|(takes, pins)| takes + pins);
+    for (table, first, pass, costs) in [
+        ("pinning", "register_ns", "unpinned_pass_ns", pins),
+        ("taken", "costs_ns", "without_pass_ns", both),
+    ] {
+        let prices = &row.0[table];
+        if prices.is_null() {
+            continue;
+        }
+        if let (Some(setup), Some(first)) = (row.time("setup_ns"), price(table, first)) {
+            complaints.expect(setup >= first, || {
+                format!("`{name}` is set up in {setup}, of which {first} is `{table}`")
+            });
+        }
+        let unprepared = price(table, pass);
+        if !row.is_spelled_out() {
+            let expected = without(part, row);
+            complaints.expect(unprepared == expected, || {
+                format!("`{name}`: {unprepared:?} without `{table}`, and not {expected:?}")
+            });
+        }
+        let expected = costs.and_then(|costs| pays_from(costs, unprepared, row.run()));
+        complaints.expect(prices["pays_from_runs"].as_u64() == expected, || {
+            format!("`{name}`: `{table}` pays from {}, not {expected:?}", prices["pays_from_runs"])
         });
     }
-    let costs = takes.zip(pins).map(|(takes, pins)| takes + pins);
-    let expected = costs.and_then(|costs| pays_from(costs, passes, row.run()));
-    complaints.expect(prices["pays_from_runs"].as_u64() == expected, || {
-        format!("`{name}`: memory pays from {}, and not {expected:?}", prices["pays_from_runs"])
+    complaints.expect(row.0["pinned_bytes"].as_u64() >= price("pinning", "bytes"), || {
+        format!("`{name}` pins more than it has pinned")
     });
 }
 
@@ -196,10 +172,7 @@ fn taken(part: &Part<'_>, row: Row<'_>, complaints: &mut Complaints) {
 /// for tasks.
 fn copies_on_the_cpu(part: &Part<'_>, known: &Known, complaints: &mut Complaints) {
     let Some(copies) = part.scenario["cpu_copies_ns"].as_u64() else { return };
-    let run = &part.scenario["verdict"]["run"];
-    let named = [&run["chosen"], &run["other"]].map(|one| one["plan"].as_str());
-    let mut named = named.into_iter().flatten().filter_map(|name| part.row(name));
-    let cpu = named.find(|row| row.is_cpu());
+    let cpu = part.of_a_run().find(|row| row.is_cpu());
     let is_plan = cpu.is_some_and(|row| !row.is_spelled_out() && copies <= row.run());
     complaints.expect(is_plan, || format!("{copies} of a run are copies, of no plan on the CPU"));
     complaints.expect(known.is_home_on_device, || {

@@ -2,31 +2,20 @@
 //! and on the first screen.
 
 use super::super::predicted::PROFILE;
-use super::super::workloads::buffer;
+use super::super::workloads::{ON_DEVICE, PINNED, buffer, head, read};
 use super::{evaluation, json};
 use hallway::report::Rows;
 use hallway::scenario::Workload;
 use serde_json::Value;
 
-/// What is said of a scenario: as values, and on the first screen in words, on one line.
-fn asked(text: &str) -> (Value, String) {
-    let workload = Workload::from_toml("s.toml", text).unwrap_or_else(|error| panic!("{error}"));
-    said(&workload)
-}
-
+/// What is said of a scenario of programs: as values, and on the first screen in words, on one
+/// line.
 fn said(workload: &Workload) -> (Value, String) {
-    let found = evaluation(workload, &PROFILE, !workload.tasks.is_empty());
+    let found = evaluation(workload, &PROFILE, false);
     let text = found.text_within(Rows::Screen, Some(80));
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     (json(&found), text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
-
-fn head(name: &str) -> String {
-    format!("schema_version = 1\nname = \"{name}\"\nquestion = \"?\"\n")
-}
-
-const PINNED: &str = "home = \"host\"\nhost = { memory = \"pinned\" }";
-const DEVICE: &str = "home = \"device\"";
 
 fn only(answer: &Value) -> &Value {
     let [scenario] = &answer["scenarios"].as_array().expect("a list")[..] else {
@@ -43,9 +32,9 @@ fn row<'j>(scenario: &'j Value, plan: &str) -> &'j Value {
 /// Two ways to fill the GPU's memory, of which one computes on the CPU.
 #[test]
 fn a_program_without_a_launch_may_still_use_the_gpu() {
-    let buffers = buffer("x", "f32", 1_000_000, PINNED)
-        + &buffer("half", "f16", 1_000_000, PINNED)
-        + &buffer("h", "f16", 1_000_000, DEVICE);
+    let buffers = [("x", "f32", PINNED), ("half", "f16", PINNED), ("h", "f16", ON_DEVICE)]
+        .map(|(name, of, home)| buffer(name, of, 1_000_000, home));
+    let buffers = buffers.concat();
     let rest = r#"
 [[kernel]]
 name = "convert"
@@ -69,7 +58,7 @@ calls = [
 ]
 "#;
     for rest in [rest.to_owned(), rest.replace("result = \"halves\"\n", "")] {
-        let (answer, text) = asked(&format!("{}{buffers}{rest}", head("halve-where")));
+        let (answer, text) = said(&read(&format!("{}{buffers}{rest}", head("halve-where", ""))));
         let scenario = only(&answer);
         let run = &scenario["verdict"]["run"];
         assert_eq!(

@@ -2,9 +2,10 @@
 //! results, which use the GPU and which are equal.
 
 use super::super::any_program_is_read::{around, drawn::drawn};
+use super::super::workloads::{ON_DEVICE, ON_HOST, PINNED, floats, head, read};
 use super::asked::{Asked, Fact, Known};
 use hallway::program::{ProcessState, check_hazards};
-use hallway::scenario::{Home, Workload};
+use hallway::scenario::Home;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -48,22 +49,14 @@ fn scenario(at: usize, random: &mut ChaCha8Rng) -> Asked {
     let elements = 10_f64.powf(random.random_range(3.0..6.3)) as u64 / 4 * 4;
     let runs: u64 = *[1, 10, 100, 5_000].choose(random).expect("some");
     let kernel_ns = [0, 1].map(|_| 10_f64.powf(random.random_range(3.0..8.5)) as u64);
-    let host = *["", "host = { memory = \"pinned\" }\n"].choose(random).expect("some");
+    let host = *[ON_HOST, PINNED].choose(random).expect("some");
     let process = *["", "", "[process]\nstate = \"running\"", "[process]\nstate = \"new\""]
         .choose(random)
         .expect("some");
     let has_range = random.random_bool(0.3);
     let range = if has_range { ", range = \"10%\"" } else { "" };
-    let mut text = format!(
-        "schema_version = 1\nname = \"programs-{at}\"\nquestion = \"?\"\nruns = {runs}\n{process}\n"
-    );
-    for (name, home) in [("x", "host"), ("y", "host"), ("state", "device")] {
-        let host = if home == "host" { host } else { "" };
-        text += &format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = \"{home}\"\n{host}"
-        );
-    }
+    let mut text = head(&format!("programs-{at}"), &format!("runs = {runs}\n{process}"));
+    text += &(floats(["x", "y"], elements, host) + &floats(["state"], elements, ON_DEVICE));
     for (name, ns) in ["first", "second"].iter().zip(kernel_ns) {
         let cpu = random.random_range(0.1..20.0) * ns as f64;
         text += &format!(
@@ -71,7 +64,7 @@ fn scenario(at: usize, random: &mut ChaCha8Rng) -> Asked {
              cpu = {{ stated = {{ fixed = \"{cpu:.0} ns\" }} }}\n"
         );
     }
-    let is_pinned = !host.is_empty();
+    let is_pinned = host == PINNED;
     let (groups, bytes) = (Vec::new(), 4 * elements);
     let known = Known { is_home_on_device: true, ..Known::default() };
     let mut draft = Draft { random, bytes, text, known, groups, kernel_ns, has_range };
@@ -84,9 +77,7 @@ fn scenario(at: usize, random: &mut ChaCha8Rng) -> Asked {
     }
     draft.uses_everything();
     let Draft { text, mut known, groups, .. } = draft;
-    let workload = Workload::from_toml("s.toml", &text).unwrap_or_else(|error| {
-        panic!("{error}\n{text}");
-    });
+    let workload = read(&text);
     known.groups = Some(groups);
     // Data at home on the device was brought there, unless the scenario says that the process is
     // new.

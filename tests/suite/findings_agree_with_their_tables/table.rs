@@ -88,6 +88,18 @@ impl<'j> Part<'j> {
         self.scenario["runs"].as_u64().expect("a number")
     }
 
+    /// The plans that leave nothing to the CPU alone.
+    pub fn on_gpu(&self) -> impl Iterator<Item = Row<'j>> + use<'j> {
+        self.rows().filter(|row| !row.is_cpu())
+    }
+
+    /// The plans that are compared for a run: the one to choose and the other.
+    pub fn of_a_run(&self) -> impl Iterator<Item = Row<'j>> {
+        let run = &self.scenario["verdict"]["run"];
+        let named = [&run["chosen"], &run["other"]].into_iter();
+        named.filter_map(|one| self.row(one["plan"].as_str()?))
+    }
+
     /// The fastest plan of a side.
     pub fn fastest(&self, on_cpu: bool) -> Option<Row<'j>> {
         self.rows().filter(|row| row.is_cpu() == on_cpu).min_by_key(|row| row.run())

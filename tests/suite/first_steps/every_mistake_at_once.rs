@@ -1,18 +1,12 @@
 //! `hallway check` tells of every mistake in every file, where it is and what to do about it.
 
 use super::*;
-use crate::mistakes::mistakes;
+use crate::mistakes::{mistakes, with};
 use serde_json::Value;
 
 /// A scenario with every key of the format.
 fn valid() -> String {
     mistakes("scenario.txt").0
-}
-
-/// A text with a piece replaced, which must be there just once.
-fn with(text: &str, piece: &str, mistake: &str) -> String {
-    assert_eq!(text.matches(piece).count(), 1, "`{piece}` is not unique");
-    text.replacen(piece, mistake, 1)
 }
 
 /// Checks texts in one go; the mistakes of each.

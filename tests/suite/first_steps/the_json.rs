@@ -1,8 +1,8 @@
 //! Every JSON form is described key by key, and a failure is JSON where JSON was asked for.
 
+use super::the_schema::Judge;
 use super::*;
 use crate::said::is_as_blessed;
-use boon::{Compiler, Schemas};
 use hallway::report::{
     Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, Verification,
 };
@@ -178,7 +178,6 @@ fn close(schema: &mut Value) {
 /// What was printed has the keys of the form, all of them and no other.
 #[track_caller]
 fn is_described(form: &str, printed: &str) -> Value {
-    const PLACE: &str = "https://example.com/form.json";
     let printed: Value = serde_json::from_str(printed).unwrap_or_else(|error| {
         panic!("{form}: {error}\n{printed}");
     });
@@ -191,10 +190,7 @@ fn is_described(form: &str, printed: &str) -> Value {
         schema["properties"][key] = json!({});
     }
     close(&mut schema);
-    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
-    compiler.add_resource(PLACE, schema).expect("a schema");
-    let index = compiler.compile(PLACE, &mut schemas).expect("a schema of draft 7");
-    schemas.validate(&printed, index).unwrap_or_else(|error| panic!("{form}: {error:#}"));
+    Judge::of(schema).judge_value(&printed).unwrap_or_else(|error| panic!("{form}: {error}"));
     printed
 }
 

@@ -13,9 +13,14 @@ pub struct Judge {
 }
 
 impl Judge {
+    /// One who knows what scenarios may be.
     pub fn new() -> Self {
-        const PLACE: &str = "https://example.com/scenario.schema.json";
-        let schema: Value = serde_json::from_str(&derived_schema()).expect("JSON");
+        Self::of(serde_json::from_str(&derived_schema()).expect("JSON"))
+    }
+
+    /// One who knows any schema.
+    pub fn of(schema: Value) -> Self {
+        const PLACE: &str = "https://example.com/schema.json";
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         compiler.add_resource(PLACE, schema).expect("a schema");
         let index = compiler.compile(PLACE, &mut schemas).expect("a schema of draft 7");
@@ -25,8 +30,12 @@ impl Judge {
     /// What is wrong with a text, if it is TOML.
     pub fn judge(&self, text: &str) -> Result<(), String> {
         let value: toml::Table = text.parse().map_err(|error| format!("{error}"))?;
-        let value = serde_json::to_value(value).expect("plain data");
-        self.schemas.validate(&value, self.index).map_err(|error| format!("{error:#}"))
+        self.judge_value(&serde_json::to_value(value).expect("plain data"))
+    }
+
+    /// What is wrong with a value.
+    pub fn judge_value(&self, value: &Value) -> Result<(), String> {
+        self.schemas.validate(value, self.index).map_err(|error| format!("{error:#}"))
     }
 }
 

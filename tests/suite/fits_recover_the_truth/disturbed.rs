@@ -30,8 +30,7 @@ fn disturbed_visits_move_nothing() {
     }
     let profile = fitted(all);
     for bytes in sizes {
-        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
-        assert_within(found, bytes as f64 / 55.0, 0.01, bytes);
+        assert_within(copied(&profile, bytes), bytes as f64 / 55.0, 0.01, bytes);
     }
     // For the time of a host thread both visits count, the slower one too.
     let launch = profile.calls.launch.expect("measured");
@@ -60,8 +59,7 @@ fn rows_are_only_compared_with_those_of_their_own_visit() {
     for slower in cases {
         let profile = found(slower, &mut clock);
         for &bytes in &sizes {
-            let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
-            assert_within(found, bytes as f64 / 55.0, 0.005, bytes);
+            assert_within(copied(&profile, bytes), bytes as f64 / 55.0, 0.005, bytes);
         }
     }
 }
@@ -105,9 +103,8 @@ fn a_size_that_was_never_left_alone_is_told_by_others() {
         }
         let profile = fitted(all);
         for bytes in sizes {
-            let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
             let truth = 1_400.0 + bytes as f64 / 55.0;
-            assert_within(found, truth, 0.02, format!("{bytes} of {hindered}"));
+            assert_within(copied(&profile, bytes), truth, 0.02, format!("{bytes} of {hindered}"));
         }
     }
 }
@@ -189,8 +186,7 @@ fn rows_that_were_held_up_are_not_believed() {
     }
     let profile = fitted(all);
     for bytes in sizes {
-        let found = profile.copy(DOWN, Bytes::new(bytes)).expect("measured").nanos_f64();
-        assert_within(found, bytes as f64 / 55.0, 0.01, bytes);
+        assert_within(copied(&profile, bytes), bytes as f64 / 55.0, 0.01, bytes);
     }
 }
 

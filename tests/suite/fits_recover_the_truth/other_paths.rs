@@ -2,6 +2,7 @@
 //! copies and other work slow each other.
 
 use super::{Clock, DOWN, assert_within, bimodal, copy, fitted, machine, measured};
+use crate::kept::{recorded, saved};
 use hallway::kernels::{Kernel, Variant};
 use hallway::machine::Direction;
 use hallway::profile::{Curve, DeviceLocality, Estimate, Interference, Profile};
@@ -221,23 +222,14 @@ fn disturbed_measurements_count_and_are_counted() {
     all[2].disturbed = Some(slow.clone());
     let conditions = vec![usual.clone(), at(1_950)];
     let samples = Samples { measurements: all, conditions, ..Samples::none(machine().machine) };
-    // The samples must survive being written to a file.
-    let mut text = Vec::new();
-    let recorder = hallway::samples::Recorder::new(&mut text, &samples);
-    recorder.and_then(hallway::samples::Recorder::end).expect("a vector takes everything");
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("samples.jsonl");
-    std::fs::write(&path, text).expect("written");
-    assert_eq!(Samples::load(&path).expect("right"), samples);
+    assert_eq!(recorded(&samples), samples);
     let profile = hallway::fit::fit(&samples).expect("there are samples");
     assert_eq!(profile.calls.launch.expect("known").ns, 3_000.0);
     let found = profile.conditions.clone().expect("the device was asked");
     assert_eq!((found.measurements, found.disturbed), (3, 1));
     assert_eq!(found.reasons.into_iter().collect::<Vec<_>>(), [(slow, 1)]);
     assert_eq!((found.before, found.after), (Some(usual), Some(at(1_950))));
-    let path = folder.path().join("profile.toml");
-    profile.save(&path).expect("written");
-    assert_eq!(Profile::load(&path).expect("a profile"), profile);
+    assert_eq!(saved(&profile), profile);
 }
 
 /// Kernels that wait in three streams slow copies by 0.5% for each kernel that a stream holds, up

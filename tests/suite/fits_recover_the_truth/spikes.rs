@@ -2,51 +2,38 @@
 //! a second.
 
 use super::*;
-use crate::predicted::repository;
+use crate::kept::saved;
+use crate::predicted::{FITTED, SAMPLES};
 use std::sync::LazyLock;
 
-/// To fit a whole calibration takes seconds, so the tests share it.
-static SPIKED: LazyLock<Spiked> = LazyLock::new(Spiked::new);
+/// The profile of a whole calibration with spikes. To fit it takes seconds, so the tests share it.
+static SPIKED: LazyLock<Profile> = LazyLock::new(|| {
+    let mut spoilt = SAMPLES.clone();
+    for measurement in &mut spoilt.measurements {
+        // Each measurement has a spike, since even memory management of hundreds of
+        // milliseconds is timed at least three times.
+        let middle = measurement.times.len() / 2;
+        measurement.times.insert(middle, Span::from_millis(100));
+    }
+    fit(&spoilt).expect("whole")
+});
 
-/// A calibration, with its profiles without and with spikes.
-struct Spiked {
-    samples: Samples,
-    before: Profile,
-    after: Profile,
+/// The median of each visit. Two visits may find a CPU in two states. Then each state has half
+/// of all times, and the median of both visits can be anywhere in between.
+fn visits(what: &Quantity) -> Vec<f64> {
+    let visits = SAMPLES.measurements.iter().filter(|one| one.quantity == *what);
+    let middle = |one: &Measurement| {
+        let times: Vec<f64> = one.times.iter().map(|span| span.nanos_f64()).collect();
+        median(&times).expect("visited") / one.count as f64
+    };
+    visits.map(middle).collect()
 }
 
-impl Spiked {
-    fn new() -> Self {
-        let path = repository().join("calibration/h200/samples.jsonl");
-        let samples = Samples::load(&path).expect("committed");
-        let mut spoilt = samples.clone();
-        for measurement in &mut spoilt.measurements {
-            // Each measurement has a spike, since even memory management of hundreds of
-            // milliseconds is timed at least three times.
-            let middle = measurement.times.len() / 2;
-            measurement.times.insert(middle, Span::from_millis(100));
-        }
-        let [before, after] = [&samples, &spoilt].map(|samples| fit(samples).expect("whole"));
-        Self { samples, before, after }
-    }
-
-    /// The median of each visit. Two visits may find a CPU in two states. Then each state has half
-    /// of all times, and the median of both visits can be anywhere in between.
-    fn visits(&self, what: &Quantity) -> Vec<f64> {
-        let visits = self.samples.measurements.iter().filter(|one| one.quantity == *what);
-        let middle = |one: &Measurement| {
-            let times: Vec<f64> = one.times.iter().map(|span| span.nanos_f64()).collect();
-            median(&times).expect("visited") / one.count as f64
-        };
-        visits.map(middle).collect()
-    }
-
-    /// How far apart the visits of a round trip lie.
-    fn apart(&self, links: &[OperationKind], across: bool) -> f64 {
-        let links = links.to_vec();
-        let visits = self.visits(&Quantity::RoundTrip { links, across, long: true });
-        most(&visits) - least(&visits)
-    }
+/// How far apart the visits of a round trip lie.
+fn apart(links: &[OperationKind], across: bool) -> f64 {
+    let links = links.to_vec();
+    let visits = visits(&Quantity::RoundTrip { links, across, long: true });
+    most(&visits) - least(&visits)
 }
 
 fn least(times: &[f64]) -> f64 {
@@ -65,8 +52,7 @@ fn assert_stays(what: &str, before: f64, after: f64, apart: f64) {
 
 #[test]
 fn a_single_spike_moves_no_call_and_no_copy() {
-    let spiked = &*SPIKED;
-    let Spiked { before, after, .. } = spiked;
+    let (before, after) = (&*FITTED, &*SPIKED);
     let calls = |p: &Profile| [p.calls.launch, p.calls.copy_in, p.calls.copy_out, p.calls.clear];
     let latencies = |p: &Profile| [p.latency.start_kernel, p.latency.kernel_gap];
     for (a, b) in calls(before).into_iter().zip(calls(after)) {
@@ -77,7 +63,7 @@ fn a_single_spike_moves_no_call_and_no_copy() {
     }
     for (a, b) in before.hand_overs.iter().zip(&after.hand_overs) {
         let links = [a.from, a.to];
-        let apart = spiked.apart(&links, a.across_streams) + spiked.apart(&links[..1], false);
+        let apart = apart(&links, a.across_streams) + apart(&links[..1], false);
         assert_stays("a hand-over", a.first.ns, b.first.ns, apart);
         // A queued hand-over that differs from the first one comes from chains on the device.
         let apart = if a.queued.ns == a.first.ns { apart } else { 0.0 };
@@ -93,8 +79,7 @@ fn a_single_spike_moves_no_call_and_no_copy() {
 
 #[test]
 fn a_single_spike_moves_no_kernel_and_no_twin() {
-    let spiked = &*SPIKED;
-    let Spiked { before, after, .. } = spiked;
+    let (before, after) = (&*FITTED, &*SPIKED);
     let calibrated = |kernel: &Kernel| before.kernels.iter().any(|m| m.variant.kernel == *kernel);
     for kernel in Kernel::ALL.into_iter().filter(calibrated) {
         let arguments = Variant { kernel, extent: 64 }.arguments();
@@ -106,16 +91,11 @@ fn a_single_spike_moves_no_kernel_and_no_twin() {
             let footprint = Bytes::new(kernel.bytes_per_element() << power);
             let mut reuse = Reuse::default();
             reuse.0[0] = (footprint, footprint);
-            let own = HostLocality {
-                reuse,
-                footprint,
-                handed: [Bytes::ZERO; 2],
-                helped: [Bytes::ZERO; 2],
-            };
+            let own = HostLocality { reuse, footprint, ..HostLocality::default() };
             let time = |p: &Profile| p.twin(kernel, &arguments, 1 << power, own).expect("known");
             let elements = 1 << power;
             let variant = Variant { kernel, extent: kernel.extent().map_or(0, |_| 64) };
-            let visits = spiked.visits(&Quantity::Twin { variant, elements, footprint });
+            let visits = visits(&Quantity::Twin { variant, elements, footprint });
             if visits.is_empty() {
                 // The size was not measured itself, so it lies between two that were.
                 continue;
@@ -138,8 +118,7 @@ fn a_size_that_was_held_up_takes_no_longer_than_a_larger_one() {
         measured(quantity, 1, clock.times(held_up * bytes.as_f64() / 18.0, 20))
     };
     let profile = fitted(sizes.into_iter().zip([1.0, 12.0, 1.0]).map(staged).collect());
-    let folder = tempfile::tempdir().expect("a folder");
-    profile.save(&folder.path().join("profile.toml")).expect("it is whole");
+    saved(&profile);
     let time = profile.staging[0].until_complete.at(Bytes::kib(256).as_f64());
     assert_within(time, Bytes::mib(1).as_f64() / 18.0, 0.02, "no longer than a mebibyte");
 }

@@ -3,7 +3,7 @@
 
 use super::{committed, file, hallway, repository};
 use crate::predicted::PROFILE;
-use crate::workloads::ON_HOST;
+use crate::workloads::{self, ON_HOST, floats};
 use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::makespan;
@@ -14,13 +14,9 @@ const HEAD: &str = "schema_version = 1\nname = \"long\"\nquestion = \"How long?\
 
 /// A kernel whose times are stated, over small buffers.
 fn task(runs: &str, gpu: &str, cpu: &str) -> String {
-    let buffer = |name| crate::workloads::buffer(name, "f32", 1000, ON_HOST);
-    format!(
-        "{HEAD}{runs}\n{}{}[[kernel]]\nname = \"k\"\n{gpu}\ncpu = {{ {cpu} }}\n\
-         [[task]]\nname = \"t\"\nkernel = \"k\"\nreads = [\"x\"]\nwrites = [\"y\"]\n",
-        buffer("x"),
-        buffer("y")
-    )
+    let kernel = format!("[[kernel]]\nname = \"k\"\n{gpu}\ncpu = {{ {cpu} }}\n");
+    let task = workloads::task("t", "k", &["x"], "y", "");
+    format!("{HEAD}{runs}\n{}{kernel}{task}", floats(["x", "y"], 1000, ON_HOST))
 }
 
 fn error_of(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Where results go is looked at before the work, and what is written is whole whatever happens.
 
-use super::{folder, hallway, refused, repository};
+use super::{fit, folder, hallway, refused, repository};
 use crate::commands::{self, printed};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -12,10 +12,6 @@ fn evaluation(output: &Path) -> Command {
     let mut command = commands::hallway(repository(), arguments);
     command.arg(output);
     command
-}
-
-fn evaluate(output: &Path) -> std::process::Output {
-    evaluation(output).output().expect("it starts")
 }
 
 /// `fit` reads its samples first, and that takes longest: those that are not there are not missed.
@@ -30,15 +26,10 @@ fn a_place_that_cannot_be_written_is_refused_before_the_work() {
         (folder.path().join("x".repeat(300)), "too long"),
         (there.join("profile.toml"), "Not a directory"),
     ] {
-        let error = refused(&hallway([
-            "fit".as_ref(),
-            absent.as_os_str(),
-            "--output".as_ref(),
-            output.as_os_str(),
-        ]));
-        assert!(error.contains("cannot write") && error.contains(message), "{error}");
-        let error = refused(&evaluate(&output));
-        assert!(error.contains("cannot write") && error.contains(message), "{error}");
+        for done in [fit(&absent, &output), evaluation(&output).output().expect("it starts")] {
+            let error = refused(&done);
+            assert!(error.contains("cannot write") && error.contains(message), "{error}");
+        }
     }
     // Before a GPU is looked for, which may not be there.
     let calibrated = hallway(["calibrate".as_ref(), "--output".as_ref(), there.as_os_str()]);

@@ -1,6 +1,6 @@
 //! Samples: of nothing, of no time, cut off, given twice.
 
-use super::{committed, file, hallway, refused};
+use super::{committed, file, fit, refused};
 use hallway::samples::Samples;
 
 fn error_of(name: &str, text: &str) -> String {
@@ -32,8 +32,7 @@ fn samples_that_end_early_are_refused_or_said_to() {
         if samples.measurements.is_empty() {
             continue;
         }
-        let to = folder.path().join("profile.toml");
-        let fitted = hallway(["fit".as_ref(), path.as_os_str(), "--output".as_ref(), to.as_ref()]);
+        let fitted = fit(&path, &folder.path().join("profile.toml"));
         let said = String::from_utf8_lossy(&fitted.stdout);
         assert!(said.contains("unfinished"), "{said}");
     }
@@ -55,9 +54,7 @@ fn samples_given_twice_are_refused() {
     for again in [lines.len(), lines.len() / 3] {
         let twice = samples(&[&lines[..], &lines[..again]].concat());
         let (folder, path) = file("samples.jsonl", twice);
-        let to = folder.path().join("profile.toml");
-        let error =
-            refused(&hallway(["fit".as_ref(), path.as_os_str(), "--output".as_ref(), to.as_ref()]));
+        let error = refused(&fit(&path, &folder.path().join("profile.toml")));
         assert!(error.contains("are the same measurement"), "{error}");
         assert!(
             error.contains("remove one of each pair, and correct the number of lines in the"),

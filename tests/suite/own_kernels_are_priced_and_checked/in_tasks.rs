@@ -1,35 +1,23 @@
 //! Kernels of a scenario as tasks: all families make plans of them, at the prices that are known.
 
 use super::super::plans_are_race_free::own_kernels::{WHOLE, pipeline};
-use super::super::predicted::{PROFILE, ranked};
+use super::super::predicted::{PROFILE, milliseconds, ranked};
 use super::super::programs_are_plain_values::read_back;
 use crate::said;
-use crate::workloads::ON_HOST;
+use crate::workloads::{PINNED, SPLIT, buffer, head, read as workload, task};
 use hallway::findings::{Answer, Assessment};
 use hallway::machine::Direction;
 use hallway::program::{Call, Step};
-use hallway::scenario::Workload;
 use hallway::search::{break_even, candidates};
 use hallway::timeline::Lane;
 use hallway::units::Span;
 
-const SPLIT: &str = "split = { along = \"elements\" }";
-
-fn workload(text: &str) -> Workload {
-    Workload::from_toml("w.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
 /// One task over ten million numbers, of a kernel with these costs.
 fn one_task(costs: &str, more: &str) -> String {
-    let pinned = format!("{ON_HOST}\nhost = {{ memory = \"pinned\" }}");
-    let buffer = |name| crate::workloads::buffer(name, "f64", 10_000_000, &pinned);
-    format!(
-        "schema_version = 1\nname = \"one\"\nquestion = \"?\"\n{}{}[[kernel]]\nname = \"k\"\n\
-         reads = [\"in\"]\nwrites = [\"out\"]\n{costs}\n\
-         [[task]]\nname = \"t\"\nkernel = \"k\"\nreads = [\"x\"]\nwrites = [\"y\"]\n{more}\n",
-        buffer("x"),
-        buffer("y")
-    )
+    let buffers = ["x", "y"].map(|name| buffer(name, "f64", 10_000_000, PINNED));
+    let kernel =
+        format!("[[kernel]]\nname = \"k\"\nreads = [\"in\"]\nwrites = [\"out\"]\n{costs}\n");
+    head("one", "") + &buffers.concat() + &kernel + &task("t", "k", &["x"], "y", more)
 }
 
 #[test]
@@ -39,14 +27,11 @@ fn both_sides_have_their_stated_price_and_chunks_a_part_of_it() {
                  cpu = { stated = { per_element = \"1 ns\" } }";
     let workload = workload(&one_task(costs, SPLIT));
     let ranking = ranked(&workload, &PROFILE);
-    let time = |plan: &str| {
-        let found = ranking.plans.iter().find(|one| one.plan.program.label == plan);
-        found.unwrap_or_else(|| panic!("no `{plan}`")).makespan().nanos_f64()
-    };
-    assert!((time("cpu") / 1e7 - 1.0).abs() < 0.01, "{}", time("cpu"));
+    let [cpu, whole, cut] = ["cpu", "resident, pinned", "by-engine 16, pinned"]
+        .map(|plan| milliseconds(&ranking, plan));
+    assert!((cpu / 10.0 - 1.0).abs() < 0.01, "{cpu}");
     // 2 ms of the kernel, and 80 MB each way.
-    let (whole, cut) = (time("resident, pinned"), time("by-engine 16, pinned"));
-    assert!((4.5e6..5.5e6).contains(&whole), "{whole}");
+    assert!((4.5..5.5).contains(&whole), "{whole}");
     assert!(cut < 0.55 * whole, "{cut}: copies and kernels overlap");
     let sizes = break_even(&workload, &PROFILE).expect("both sides are known");
     assert!(!sizes.gpu_wins.is_empty());

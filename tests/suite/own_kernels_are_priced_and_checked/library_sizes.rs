@@ -1,7 +1,7 @@
 //! A scenario may have sizes that no calibration measures: these are measured for it, and added.
 
-use super::super::predicted::{PROFILE, repository};
-use super::super::workloads::{ON_HOST, read, simple};
+use super::super::predicted::{FITTED, PROFILE, SAMPLES};
+use super::super::workloads::{ON_HOST, floats, head, read, simple, task};
 use hallway::calibrate::{LibraryJob, ScenarioJob, measure_twin};
 use hallway::fit::fit;
 use hallway::kernels::{Arguments, Kernel, Variant};
@@ -21,10 +21,6 @@ fn wanted(workload: &Workload, samples: &Samples, profile: &Profile) -> Vec<Libr
     found.into_iter().map(job).collect()
 }
 
-fn samples() -> Samples {
-    Samples::load(&repository().join("calibration/h200/samples.jsonl")).expect("committed")
-}
-
 /// As if each element took so many nanoseconds.
 fn measured(job: &LibraryJob, nanos: u64) -> Measurement {
     let time = Span::from_nanos(job.elements * nanos);
@@ -42,7 +38,7 @@ fn on_gpu(profile: &Profile, kernel: Kernel, extent: u32, elements: u64) -> Opti
 
 #[test]
 fn sizes_beyond_a_calibration_are_wanted_once_and_stand_in_the_profile() {
-    let mut samples = samples();
+    let mut samples = SAMPLES.clone();
     assert!(wanted(&simple(Kernel::Scale, 1 << 22, ""), &samples, &PROFILE).is_empty());
     let workload = simple(Kernel::Scale, LARGE, "");
     let jobs = wanted(&workload, &samples, &PROFILE);
@@ -59,31 +55,25 @@ fn sizes_beyond_a_calibration_are_wanted_once_and_stand_in_the_profile() {
         times.expect("calibrated").largest() as u64
     };
     assert!(jobs.iter().all(|job| job.elements > largest(job.footprint)), "{jobs:?}");
-    let before = fit(&samples).expect("committed");
+    let before = &*FITTED;
     samples.measurements.extend(jobs.iter().map(|job| measured(job, 5)));
     assert!(wanted(&workload, &samples, &PROFILE).is_empty());
     let after = with_own_models(before.clone(), &samples);
     let time = on_gpu(&after, Kernel::Scale, 16, LARGE).expect("known");
     assert!((time / (5.0 * LARGE as f64) - 1.0).abs() < 1e-3, "{time}");
     let small = |profile| on_gpu(profile, Kernel::Scale, 16, 1 << 20);
-    assert_eq!(small(&after), small(&before));
+    assert_eq!(small(&after), small(before));
     // Fitted again from all samples, the profile is the same.
     assert!(fit(&samples).expect("committed") == after);
     assert!(with_own_models(after.clone(), &samples) == after);
     let of_machine = Profile { kernels: before.kernels.clone(), ..after.clone() };
-    assert!(Profile { twins: before.twins.clone(), ..of_machine } == before, "nothing else");
+    assert!(Profile { twins: before.twins.clone(), ..of_machine } == *before, "nothing else");
 }
 
 fn product(inner: u64) -> Workload {
-    let buffer = |name| crate::workloads::buffer(name, "f32", inner * inner, ON_HOST);
-    read(&format!(
-        "schema_version = 1\nname = \"p\"\nquestion = \"?\"\n{}{}{}\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\nwrites = [\"z\"]\n\
-         arguments = {{ inner = {inner} }}\n",
-        buffer("x"),
-        buffer("y"),
-        buffer("z")
-    ))
+    let buffers = floats(["x", "y", "z"], inner * inner, ON_HOST);
+    let arguments = format!("arguments = {{ inner = {inner} }}");
+    read(&(head("p", "") + &buffers + &task("t", "matmul", &["x", "y"], "z", &arguments)))
 }
 
 #[test]

@@ -2,15 +2,17 @@
 
 use super::{FILTER, FILTERED, costs, launch, machine, makespan, own_step, program};
 use crate::commands::{hallway, printed};
+use crate::kept::{recorded, saved};
+use crate::predicted::{FITTED, SAMPLES};
+use crate::workloads::{ON_HOST, floats, head, task};
 use hallway::calibrate::ScenarioJob;
 use hallway::fit::{fit, own_models};
 use hallway::profile::{Curve, OwnKernelModel, Profile};
-use hallway::samples::{Measurement, OwnRun, Quantity, Recorder, Samples, Stop};
+use hallway::samples::{Measurement, OwnRun, Quantity, Samples, Stop};
 use hallway::scenario::Workload;
 use hallway::simulate::simulate;
 use hallway::study::{Wanted, with_own_models};
 use hallway::units::Span;
-use std::path::{Path, PathBuf};
 
 fn model(kernel: String, numbers: &str, knots: &[(f64, f64)]) -> OwnKernelModel {
     OwnKernelModel {
@@ -82,18 +84,11 @@ fn run(elements: u64, name: &str) -> Quantity {
     })
 }
 
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("hallway-own-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
 const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/calibration/h200");
 
 #[test]
 fn samples_give_a_model_and_leave_all_others_as_they_were() {
-    let before = Samples::load(&Path::new(H200).join("samples.jsonl")).expect("samples");
+    let before = &*SAMPLES;
     let mut samples = before.clone();
     for (elements, each) in [(1_000, 5_000), (2_000, 9_000)] {
         for count in [1, 101] {
@@ -111,23 +106,11 @@ fn samples_give_a_model_and_leave_all_others_as_they_were() {
     assert_eq!(kernels[0].time.knots, [(1_000.0, 5_000.0), (2_000.0, 9_000.0)]);
     assert_eq!((kernels.len(), commands.len()), (1, 0));
     let profile = fit(&samples).expect("there are samples");
-    let without = fit(&before).expect("there are samples");
-    assert_eq!(with_own_models(without, &samples), profile);
+    assert_eq!(with_own_models(FITTED.clone(), &samples), profile);
     // Both are written and come back.
-    let folder = folder("samples");
-    let path = folder.join("profile.toml");
-    profile.save(&path).expect("written");
-    assert_eq!(Profile::load(&path).expect("read").own_kernels, profile.own_kernels);
-    let mut text = Vec::new();
-    Recorder::new(&mut text, &samples).and_then(Recorder::end).expect("written");
-    let path = folder.join("samples.jsonl");
-    std::fs::write(&path, text).expect("written");
-    let read = Samples::load(&path).expect("read");
-    assert_eq!(
-        read.measurements[before.measurements.len()..],
-        samples.measurements[before.measurements.len()..]
-    );
-    std::fs::remove_dir_all(&folder).expect("gone");
+    assert_eq!(saved(&profile).own_kernels, profile.own_kernels);
+    let added = before.measurements.len()..;
+    assert_eq!(recorded(&samples).measurements[added.clone()], samples.measurements[added]);
 }
 
 #[test]
@@ -164,15 +147,9 @@ fn only_what_samples_lack_is_wanted_and_each_launch_once() {
 /// Plans by task are made from prices. What they launch is measured before there are any.
 #[test]
 fn launches_of_plans_by_task_are_wanted() {
-    let buffers =
-        ["x", "y"].map(|name| crate::workloads::buffer(name, "f32", 1000, super::ON_HOST));
-    let text = format!(
-        "schema_version = 1\nname = \"demo\"\nquestion = \"?\"\n\
-         [plans]\nfamilies = [\"by-task\"]\n{}{FILTER}\
-         [[task]]\nname = \"t\"\nkernel = \"k\"\nreads = [\"x\", \"x\"]\nwrites = [\"y\"]\n\
-         arguments = {{ taps = 9, gain = 2.5 }}\n",
-        buffers.concat()
-    );
+    let buffers = floats(["x", "y"], 1000, ON_HOST);
+    let task = task("t", "k", &["x", "x"], "y", "arguments = { taps = 9, gain = 2.5 }");
+    let text = head("demo", "[plans]\nfamilies = [\"by-task\"]") + &buffers + FILTER + &task;
     let workload = Workload::from_toml(super::FILE, &text).expect("valid");
     let wanted = Wanted::new(&[workload], &Samples::none(machine().machine), &machine());
     let [ScenarioJob::Own(job)] = &wanted.kernels[..] else { panic!("{:?}", wanted.kernels) };
@@ -182,14 +159,15 @@ fn launches_of_plans_by_task_are_wanted() {
 /// A command is the CPU side: it runs only where that is allowed.
 #[test]
 fn a_command_is_timed_if_the_user_allows_it() {
-    let folder = folder("command");
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
     let scenario = folder.join("w.toml");
     let kernel = "stated = { fixed = \"1 us\" }\n\
                   cpu = { command = [\"sh\", \"-c\", \"touch ran; echo {elements} us\"] }";
     let cpu = "[[program]]\nname = \"cpu\"\ncalls = [{ compute = \"k\", reads = [\"x\"], \
                writes = [\"y\"], elements = 1500 }]\n";
     std::fs::write(&scenario, super::text(&costs(kernel), &launch(10)) + cpu).expect("written");
-    let hallway = |arguments: &[&str]| printed(&mut hallway(&folder, arguments));
+    let hallway = |arguments: &[&str]| printed(&mut hallway(folder, arguments));
     let calibrate = ["calibrate", "--scenario", "w.toml", "--profile", H200, "--output", "mine"];
     let said = hallway(&calibrate);
     assert!(said.contains("--allow-commands"), "{said}");
@@ -204,7 +182,6 @@ fn a_command_is_timed_if_the_user_allows_it() {
     assert!(said.contains("1.50 ms") && !folder.join("ran").exists(), "{said}");
     let mine = ["calibrate", "--scenario", "w.toml", "--profile", "mine", "--allow-commands"];
     assert!(hallway(&mine).contains("Nothing to measure"));
-    std::fs::remove_dir_all(&folder).expect("gone");
 }
 
 #[test]
@@ -214,14 +191,15 @@ fn a_command_that_fails_or_never_ends_is_named() {
         ("[\"sleep\", \"60\"]", "did not finish within 1 s"),
         ("[\"./no-such-program\"]", "cannot be started from ./no-such-program:"),
     ] {
-        let folder = folder(&told.replace([' ', ':'], "-"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
         let scenario = folder.join("w.toml");
         let kernel = format!("cpu = {{ command = {command} }}");
         let calls = "{ compute = \"k\", reads = [\"x\"], writes = [\"x\"], elements = 10 },\n\
                      { launch = \"scale\", reads = [\"d\"], writes = \"e\" },";
         std::fs::write(&scenario, super::text(&costs(&kernel), calls)).expect("written");
         let how = ["calibrate", "--scenario", "w.toml", "--profile", H200, "--output", "mine"];
-        let mut command = hallway(&folder, how);
+        let mut command = hallway(folder, how);
         let output = command.args(["--allow-commands", "--timeout", "1"]).output();
         let output = output.expect("it runs");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -229,6 +207,5 @@ fn a_command_that_fails_or_never_ends_is_named() {
         let flat = errors.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("the CPU version of `k`, `") && flat.contains(told), "{errors}");
         assert!(!folder.join("mine/profile.toml").exists());
-        std::fs::remove_dir_all(&folder).expect("gone");
     }
 }

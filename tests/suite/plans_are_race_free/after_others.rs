@@ -1,6 +1,7 @@
 //! A task that is to run after another does so in every plan, also where no data says it.
 
 use super::read;
+use crate::workloads::{ON_HOST, floats, head, task};
 use hallway::kernels::Kernel;
 use hallway::program::{Call, Order, Passed, Program, Step};
 use hallway::schedule::{Choice, schedule};
@@ -8,18 +9,13 @@ use hallway::search::candidates;
 
 /// Four tasks on data of their own, the first of which is to be the last.
 fn text() -> String {
-    let mut text = "schema_version = 1\nname = \"after\"\nquestion = \"?\"\n".to_owned();
+    let mut text = head("after", "");
     for (at, kernel) in ["polynomial", "scale", "sum", "stencil"].into_iter().enumerate() {
-        let (elements, after) = (
-            if at == 2 { 1 } else { 4096 },
-            if at == 0 { "after = [\"t2\", \"t1\"]\n" } else { "" },
-        );
-        text += &format!(
-            "[[buffer]]\nname = \"x{at}\"\ntype = \"f32\"\nelements = 4096\nhome = \"host\"\n\
-             [[buffer]]\nname = \"y{at}\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-             [[task]]\nname = \"t{at}\"\nkernel = \"{kernel}\"\nreads = [\"x{at}\"]\n\
-             writes = [\"y{at}\"]\n{after}"
-        );
+        let elements = if at == 2 { 1 } else { 4096 };
+        let after = if at == 0 { "after = [\"t2\", \"t1\"]" } else { "" };
+        let [x, y, name] = ["x", "y", "t"].map(|kind| format!("{kind}{at}"));
+        text += &(floats([&x], 4096, ON_HOST) + &floats([&y], elements, ON_HOST));
+        text += &task(&name, kernel, &[&x], &y, after);
     }
     text
 }

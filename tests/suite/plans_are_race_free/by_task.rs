@@ -2,7 +2,9 @@
 //! bytes are ordered, and the results are those of the CPU.
 
 use super::super::predicted::PROFILE;
-use super::super::workloads::{any_workload, committed, read};
+use super::super::workloads::{
+    ON_HOST, SCRATCH, SPLIT, any_workload, committed, floats, head, read, task,
+};
 use super::Case;
 use super::over_several_gpus::check_contexts;
 use hallway::program::{Program, check_hazards};
@@ -43,36 +45,25 @@ fn random_schedules_of_every_scenario_are_right() {
 /// is read in chunks was written whole. A reduction of chunks is read on.
 #[test]
 fn graphs_are_right_of_which_parts_are_cut() {
-    let buffer = |name, elements, home| {
-        crate::workloads::buffer(name, "f32", elements, &format!("home = \"{home}\""))
+    let task = |kernel: &str, reads: &[&str], writes: &str, more: &str| {
+        task(&format!("{kernel} to {writes}"), kernel, reads, writes, more)
     };
-    let task = |name: &str, reads: &str, writes: &str, more: &str| {
-        format!(
-            "[[task]]\nname = \"{name} to {writes}\"\nkernel = \"{name}\"\n\
-             reads = [{reads}]\nwrites = [\"{writes}\"]\n{more}\n"
-        )
-    };
-    const CUT: &str = "split = { along = \"elements\" }";
-    for (home, halo) in [("scratch", "scale"), ("host", "scale"), ("host", "stencil")] {
+    for (home, halo) in [(SCRATCH, "scale"), (ON_HOST, "scale"), (ON_HOST, "stencil")] {
         let text = [
-            "schema_version = 1\nname = \"parts\"\nquestion = \"?\"\nbatches = 2\n".to_owned(),
-            buffer("x", 1200, "host"),
-            buffer("a", 1200, "scratch"),
-            buffer("b", 1200, home),
-            buffer("c", 1200, home),
-            buffer("d", 1200, "host"),
-            buffer("total", 1, "scratch"),
-            buffer("e", 1, "host"),
-            buffer("f", 1200, "host"),
-            buffer("part", 1, "host"),
-            task("scale", "\"x\"", "a", CUT),
-            task(halo, "\"a\"", "b", &format!("iterations = 2\n{CUT}")),
-            task("transpose", "\"b\"", "c", "arguments = { columns = 40 }"),
-            task("saxpy", "\"c\", \"b\"", "d", CUT),
-            task("sum", "\"d\"", "total", CUT),
-            task("scale", "\"total\"", "e", ""),
-            task("polynomial", "\"c\"", "f", CUT),
-            task("sum", "\"x\"", "part", CUT),
+            head("parts", "batches = 2"),
+            floats(["x", "d", "f"], 1200, ON_HOST),
+            floats(["a"], 1200, SCRATCH),
+            floats(["b", "c"], 1200, home),
+            floats(["total"], 1, SCRATCH),
+            floats(["e", "part"], 1, ON_HOST),
+            task("scale", &["x"], "a", SPLIT),
+            task(halo, &["a"], "b", &format!("iterations = 2\n{SPLIT}")),
+            task("transpose", &["b"], "c", "arguments = { columns = 40 }"),
+            task("saxpy", &["c", "b"], "d", SPLIT),
+            task("sum", &["d"], "total", SPLIT),
+            task("scale", &["total"], "e", ""),
+            task("polynomial", &["c"], "f", SPLIT),
+            task("sum", &["x"], "part", SPLIT),
         ];
         let case = Case::new(read(&text.concat()));
         let found = right(&case, 0..20).unwrap_or_else(|e| panic!("{home}, {halo}: {e}"));

@@ -2,43 +2,38 @@
 //! where it must be, whole or cut.
 
 use super::{Case, read, strategies};
+use crate::workloads::{ON_HOST, SCRATCH, SPLIT, buffer, head, task};
 use hallway::execute::Contents;
 use hallway::families::build;
-use hallway::program::{BufferId, Program};
+use hallway::program::BufferId;
 use hallway::scenario::{FamilyName, TaskKernel};
 use std::sync::Arc;
 
 /// A kernel that goes along bytes and numbers, reads a table whole and writes two arrays, in front
 /// of one of the library and one that stays whole.
 pub fn pipeline(split: &str, more: &str) -> String {
-    let buffer = |name, of, elements, home| {
-        crate::workloads::buffer(name, of, elements, &format!("home = \"{home}\""))
-    };
-    let buffers = [
-        buffer("pixels", "u8", 1009, "host"),
-        buffer("gains", "f64", 1009, "host"),
-        buffer("table", "u16", 7, "host"),
-        buffer("corrected", "f32", 1009, "scratch"),
-        buffer("flags", "u8", 1009, "host"),
-        buffer("scaled", "f32", 1009, "host"),
+    let first = [
+        head("pipeline", "batches = 2"),
+        buffer("pixels", "u8", 1009, ON_HOST),
+        buffer("gains", "f64", 1009, ON_HOST),
+        buffer("table", "u16", 7, ON_HOST),
+        buffer("corrected", "f32", 1009, SCRATCH),
+        buffer("flags", "u8", 1009, ON_HOST),
+        buffer("scaled", "f32", 1009, ON_HOST),
     ];
     format!(
-        "schema_version = 1\nname = \"pipeline\"\nquestion = \"?\"\nbatches = 2\n{}\
-         [[kernel]]\nname = \"correct\"\nreads = [\"in\", \"gain\", \"table\"]\n\
+        "{}[[kernel]]\nname = \"correct\"\nreads = [\"in\", \"gain\", \"table\"]\n\
          writes = [\"out\", \"flags\"]\nelementwise = [\"in\", \"gain\", \"out\", \"flags\"]\n\
          block = [256]\ngrid = [\"ceil(elements / 256)\"]\n\
          stated = {{ fixed = \"5 us\", per_element = \"1 ns\" }}\n\
          cpu = {{ stated = {{ per_element = \"4 ns\" }} }}\n\
          [[task]]\nname = \"correct\"\nkernel = \"correct\"\n\
          reads = [\"pixels\", \"gains\", \"table\"]\nwrites = [\"corrected\", \"flags\"]\n\
-         iterations = 2\n{split}\n\
-         [[task]]\nname = \"scale\"\nkernel = \"scale\"\nreads = [\"corrected\"]\n\
-         writes = [\"scaled\"]\n{split}\n{more}",
-        buffers.concat()
+         iterations = 2\n{split}\n{}{more}",
+        first.concat(),
+        task("scale", "scale", &["corrected"], "scaled", split)
     )
 }
-
-const SPLIT: &str = "split = { along = \"elements\" }";
 
 /// Adds a kernel that no plan may cut. It takes its numbers from the task.
 pub const WHOLE: &str = "[[buffer]]\nname = \"digest\"\ntype = \"i64\"\nelements = 4\n\
@@ -49,18 +44,15 @@ pub const WHOLE: &str = "[[buffer]]\nname = \"digest\"\ntype = \"i64\"\nelements
                          [[task]]\nname = \"digest\"\nkernel = \"digest\"\nreads = [\"flags\"]\n\
                          writes = [\"digest\"]\narguments = { rows = 50 }\n";
 
-fn launches(plan: &Program) -> usize {
-    plan.own_steps().count()
-}
-
 #[test]
 fn elementwise_kernels_are_cut_and_compute_what_the_whole_does() {
     let case = Case::new(read(&pipeline(SPLIT, "")));
     let checked = case.check(1).unwrap();
     assert!(checked >= 30, "only {checked} plans");
     let plans = case.plans();
-    assert!(plans.iter().all(|plan| launches(plan) >= 4), "twice for each of two batches");
-    let most = plans.iter().map(launches).max();
+    let launches = plans.iter().map(|plan| plan.own_steps().count());
+    assert!(launches.clone().all(|count| count >= 4), "twice for each of two batches");
+    let most = launches.max();
     assert_eq!(most, Some(2 * 2 * 64), "the finest cut has 64 chunks");
 }
 

@@ -2,6 +2,7 @@
 //! computed there in every plan.
 
 use super::super::predicted::PROFILE;
+use super::super::workloads::SCRATCH;
 use super::*;
 use hallway::families::Packed;
 use hallway::program::BufferId;
@@ -22,16 +23,11 @@ fn crossing(plan: &Program) -> [u64; 2] {
 
 /// `out = x / 2`, of which so much is needed.
 fn halved(elements: u64, x: &str, out: &str, split: &str) -> Workload {
-    read(&format!(
-        "schema_version = 1\nname = \"h\"\nquestion = \"?\"\nbatches = 2\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n{x}\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = {elements}\nhome = \"host\"\n\
-         {out}\n\
-         [[task]]\nname = \"t\"\nkernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"out\"]\n{split}"
-    ))
+    let [x, out] = [("x", x), ("out", out)]
+        .map(|(name, needed)| floats([name], elements, &format!("{ON_HOST}\n{needed}")));
+    read(&(head("h", "batches = 2") + &x + &out + &task("t", "scale", &["x"], "out", split)))
 }
 
-const SPLIT: &str = "split = { along = \"elements\" }\n";
 const RANGE: &str = "needed = { from = 190, elements = 201 }";
 const ROWS: &str = "needed = { from = 13, elements = 20, pitch = 100, rows = 9 }";
 
@@ -106,25 +102,18 @@ proptest! {
 }
 
 /// Half of a chain on the CPU, in front or behind.
-fn sided(before: &str, behind: &str, more: &str) -> Workload {
-    let buffer = |name, rest| crate::workloads::buffer(name, "f32", 1009, rest);
-    let task = |name: &str, kernel: &str, reads: &str, writes: &str, more: &str| {
-        format!(
-            "[[task]]\nname = \"{name}\"\nkernel = \"{kernel}\"\nreads = [\"{reads}\"]\n\
-             writes = [\"{writes}\"]\n{more}\n{SPLIT}"
-        )
-    };
-    let (host, scratch) = ("home = \"host\"", "home = \"scratch\"");
-    read(&format!(
-        "schema_version = 1\nname = \"s\"\nquestion = \"?\"\nbatches = 2\n{}{}{}{}{}{}{}{more}",
-        buffer("x", host),
-        buffer("prepared", scratch),
-        buffer("squared", scratch),
-        buffer("out", "home = \"host\"\nhost = { state = \"fresh\" }"),
-        task("prepare", "scale", "x", "prepared", before),
-        task("square", "polynomial", "prepared", "squared", ""),
-        task("finish", "scale", "squared", "out", behind),
-    ))
+fn sided(before: &str, behind: &str) -> Workload {
+    let cut = |side: &str| format!("{side}\n{SPLIT}");
+    let text = [
+        head("s", "batches = 2"),
+        floats(["x"], 1009, ON_HOST),
+        floats(["prepared", "squared"], 1009, SCRATCH),
+        floats(["out"], 1009, &format!("{ON_HOST}\nhost = {{ state = \"fresh\" }}")),
+        task("prepare", "scale", &["x"], "prepared", &cut(before)),
+        task("square", "polynomial", &["prepared"], "squared", SPLIT),
+        task("finish", "scale", &["squared"], "out", &cut(behind)),
+    ];
+    read(&text.concat())
 }
 
 fn computes(plan: &Program) -> usize {
@@ -135,7 +124,7 @@ fn computes(plan: &Program) -> usize {
 fn what_is_kept_on_the_cpu_is_computed_there() {
     let kept = "on = \"cpu\"";
     for (before, behind) in [(kept, ""), ("", kept), (kept, kept)] {
-        let case = Case::new(sided(before, behind, ""));
+        let case = Case::new(sided(before, behind));
         let kept = [before, behind].iter().filter(|side| !side.is_empty()).count();
         assert!(case.check(3).unwrap_or_else(|error| panic!("{error}")) >= 20);
         for plan in case.plans().into_iter().chain(random_schedules(&case)) {
@@ -170,17 +159,9 @@ fn a_kernel_of_ones_own_may_stay_on_the_cpu() {
 /// A wait that a plan lacks in front of what the CPU does with results is found.
 #[test]
 fn a_forgotten_wait_in_front_of_the_cpu_is_found() {
-    let case = Case::new(sided("on = \"cpu\"", "on = \"cpu\"", ""));
+    let case = Case::new(sided("on = \"cpu\"", "on = \"cpu\""));
     let plan = build(&case.workload, pinned(Resident)).expect("there is one");
-    let waits: Vec<usize> = (0..plan.body.len())
-        .filter(|&at| matches!(plan.body[at], Call::Synchronize { .. }))
-        .collect();
-    assert!(!waits.is_empty());
-    for at in waits {
-        let mut without = plan.clone();
-        without.body.remove(at);
-        is_found(&case, &without, "a wait in front of the CPU");
-    }
+    assert!(needs(&case, &plan, is_synchronize) > 0);
 }
 
 #[test]
@@ -192,7 +173,7 @@ fn what_families_cannot_do_is_said() {
         let reasons = reasons(workload);
         assert!(reasons.iter().any(|one| one.contains(what)), "{what}: {reasons:?}");
     };
-    let mut between = sided("", "", "");
+    let mut between = sided("", "");
     between.tasks[1].on_cpu = true;
     says(&between, "task `square` on the CPU is between tasks on the GPU; only");
     let case = Case::new(between);
@@ -202,13 +183,13 @@ fn what_families_cannot_do_is_said() {
         case.runs(&plan, 2).unwrap();
         assert!(computes(&plan) >= 2);
     }
-    let mut all = sided("", "", "");
+    let mut all = sided("", "");
     all.tasks.iter_mut().for_each(|task| task.on_cpu = true);
     says(&all, "no task is left to run on the GPU");
-    let mut there = sided("on = \"cpu\"", "", "");
+    let mut there = sided("on = \"cpu\"", "");
     there.buffers[0].home = Home::Device;
     says(&there, "` on the CPU uses `x`, which is on the GPU; only `by-task`");
-    let mut halo = sided("on = \"cpu\"", "", "");
+    let mut halo = sided("on = \"cpu\"", "");
     let TaskKernel::Library { kernel, .. } = &mut halo.tasks[1].kernel else { unreachable!() };
     *kernel = Kernel::Stencil;
     halo.plans.chunks = vec![4];
@@ -263,18 +244,12 @@ fn pageable(family: impl Into<Family>) -> Strategy {
 
 #[test]
 fn small_arrays_cross_in_one_transfer() {
-    let mut text = "schema_version = 1\nname = \"p\"\nquestion = \"?\"\nbatches = 6\n".to_owned();
+    let mut text = head("p", "batches = 6");
     for (name, elements) in [("a", 30), ("b", 1000), ("c", 30), ("d", 70), ("e", 70)] {
-        text += &format!(
-            "[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\nelements = {elements}\n\
-             home = \"host\"\n"
-        );
+        text += &floats([name], elements, ON_HOST);
     }
     for (name, reads, writes) in [("one", "a", "c"), ("two", "d", "e"), ("three", "b", "b")] {
-        text += &format!(
-            "[[task]]\nname = \"{name}\"\nkernel = \"scale\"\nreads = [\"{reads}\"]\n\
-             writes = [\"{writes}\"]\n"
-        );
+        text += &task(name, "scale", &[reads], writes, "");
     }
     let case = Case::new(read(&text));
     for (up_to, copies) in [(Bytes::new(400), 4), (Bytes::mib(1), 2)] {
@@ -289,12 +264,8 @@ fn small_arrays_cross_in_one_transfer() {
         // What no copy uses is not pinned.
         let pins = plan.setup.iter().filter(|call| matches!(call, Call::Pin(_))).count();
         assert_eq!(pins, usize::from(copies == 4));
-        let waits = plan.body.iter().enumerate();
-        for (at, _) in waits.filter(|(_, call)| matches!(call, Call::Synchronize { .. })) {
-            let mut without = plan.clone();
-            without.body.remove(at);
-            is_found(&case, &without, "a wait in front of the CPU");
-        }
+        // Each wait in front of the CPU counts.
+        needs(&case, &plan, is_synchronize);
     }
     let few = Packed { up_to: Bytes::new(100) };
     let refusal = build(&case.workload, pinned(few)).unwrap_err();

@@ -2,6 +2,7 @@
 //! once, on the host and on each GPU, and crosses once in a pass.
 
 use super::{Case, is_wait, needs, pinned, places, read, strategies};
+use crate::workloads::{ON_DEVICE, ON_HOST, SCRATCH, SPLIT, floats, head, task};
 use hallway::families::{Buffered, ByChunk, ByEngine, Each, Family, Issue, MultiGpu, Resident};
 use hallway::families::{Spread, build};
 use hallway::machine::DeviceId;
@@ -12,20 +13,18 @@ use std::collections::BTreeMap;
 
 /// Four batches of twenty rows, times one matrix, with a bias that is cut as the rows are.
 fn text(home: &str) -> String {
-    let buffer = |name, elements, rest| crate::workloads::buffer(name, "f32", elements, rest);
-    let host = "home = \"host\"";
-    format!(
-        "schema_version = 1\nname = \"shared\"\nquestion = \"?\"\nbatches = 4\n{}{}{}{}{}\
-         [[task]]\nname = \"product\"\nkernel = \"matmul\"\nreads = [\"rows\", \"weights\"]\n\
-         writes = [\"sums\"]\narguments = {{ inner = 8 }}\nsplit = {{ along = \"elements\" }}\n\
-         [[task]]\nname = \"bias\"\nkernel = \"saxpy\"\nreads = [\"sums\", \"bias\"]\n\
-         writes = [\"out\"]\nsplit = {{ along = \"elements\" }}\n",
-        buffer("rows", 160, host),
-        buffer("weights", 64, &format!("shared = true\n{home}")),
-        buffer("bias", 160, &format!("shared = true\n{home}")),
-        buffer("sums", 160, "home = \"scratch\""),
-        buffer("out", 160, host)
-    )
+    let shared = format!("shared = true\n{home}");
+    let product = format!("arguments = {{ inner = 8 }}\n{SPLIT}");
+    [
+        head("shared", "batches = 4"),
+        floats(["rows", "out"], 160, ON_HOST),
+        floats(["weights"], 64, &shared),
+        floats(["bias"], 160, &shared),
+        floats(["sums"], 160, SCRATCH),
+        task("product", "matmul", &["rows", "weights"], "sums", &product),
+        task("bias", "saxpy", &["sums", "bias"], "out", SPLIT),
+    ]
+    .concat()
 }
 
 /// How often all of the weights come to each device, from wherever, whole or in pieces.
@@ -46,7 +45,7 @@ fn arrivals(plan: &Program) -> BTreeMap<DeviceId, usize> {
 
 #[test]
 fn every_plan_computes_what_the_cpu_does() {
-    for home in ["home = \"host\"", "home = \"device\""] {
+    for home in [ON_HOST, ON_DEVICE] {
         let case = Case::new(read(&text(home)));
         assert!(case.check(3).unwrap() >= 30);
     }
@@ -54,7 +53,7 @@ fn every_plan_computes_what_the_cpu_does() {
 
 #[test]
 fn it_crosses_once_in_a_pass() {
-    let case = Case::new(read(&text("home = \"host\"")));
+    let case = Case::new(read(&text(ON_HOST)));
     let (mut over, mut come) = (0, 0);
     for strategy in strategies() {
         let Ok(plan) = build(&case.workload, strategy) else { continue };
@@ -74,7 +73,7 @@ fn it_crosses_once_in_a_pass() {
 /// From the device, it comes to the host once for a pass of the CPU.
 #[test]
 fn the_cpu_fetches_it_once() {
-    let case = Case::new(read(&text("home = \"device\"")));
+    let case = Case::new(read(&text(ON_DEVICE)));
     let plan = &case.plans()[0];
     assert!(plan.computes_on_cpu(), "{}", plan.label);
     let comes = |call: &Call| match call {
@@ -86,7 +85,7 @@ fn the_cpu_fetches_it_once() {
 
 #[test]
 fn every_forgotten_wait_for_it_is_found() {
-    let case = Case::new(read(&text("home = \"host\"")));
+    let case = Case::new(read(&text(ON_HOST)));
     let depth = Issue::DepthFirst;
     for family in [
         Family::ByChunk(ByChunk { chunks: 1, streams: 3, issue: depth }),
@@ -109,14 +108,10 @@ fn every_forgotten_wait_for_it_is_found() {
 
 /// Ten rows in each of two batches, times one matrix.
 pub(super) fn rows() -> Workload {
-    read(
-        "schema_version = 1\nname = \"rows\"\nquestion = \"?\"\nbatches = 2\n\
-         [[buffer]]\nname = \"x\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
-         [[buffer]]\nname = \"y\"\ntype = \"f32\"\nelements = 64\nhome = \"host\"\n\
-         [[buffer]]\nname = \"out\"\ntype = \"f32\"\nelements = 80\nhome = \"host\"\n\
-         [[task]]\nname = \"t\"\nkernel = \"matmul\"\nreads = [\"x\", \"y\"]\n\
-         writes = [\"out\"]\narguments = { inner = 8 }\nsplit = { along = \"elements\" }\n",
-    )
+    let buffers = floats(["x", "out"], 80, ON_HOST) + &floats(["y"], 64, ON_HOST);
+    let rest = format!("arguments = {{ inner = 8 }}\n{SPLIT}");
+    let task = task("t", "matmul", &["x", "y"], "out", &rest);
+    read(&(head("rows", "batches = 2") + &buffers + &task))
 }
 
 /// All chunks of a batch use its weights, which therefore cross the link once per batch.

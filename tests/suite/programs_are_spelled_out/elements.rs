@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::mistakes::refuses;
-use crate::workloads::ON_HOST;
+use crate::workloads::{buffer, task};
 use hallway::execute::{Contents, check_orders, in_plain_order, run_in_random_order};
 use hallway::host::Team;
 use hallway::program::BufferId;
@@ -27,18 +27,16 @@ const TYPES: [(&str, u64); 12] = [
 /// Two buffers of 1001 elements of a type; the second gets the bytes of the first, its last `turn`
 /// first.
 fn turned(element_type: &str, size: u64, turn: u64) -> Workload {
-    let buffer = |name| crate::workloads::buffer(name, element_type, 1_001, ON_HOST);
+    let buffers = ["x", "y"].map(|name| buffer(name, element_type, 1_001, ON_HOST));
     let (bytes, cut) = (1001 * size, 1001 * size - turn);
-    let text = format!(
-        "schema_version = 1\nname = \"turned\"\nquestion = \"?\"\n{}{}[[program]]\nname = \"p\"\n\
+    let program = format!(
+        "[[program]]\nname = \"p\"\n\
          memory = [{{ name = \"d\", kind = \"device\", size = \"{bytes} B\" }}]\ncalls = [\n\
          {{ copy = \"x[..{cut}]\", to = \"d[{turn}..]\", stream = \"s\" }},\n\
          {{ copy = \"x[{cut}..]\", to = \"d[..{turn}]\" }},\n\
-         {{ copy = \"d\", to = \"y\" }},\n]\n",
-        buffer("x"),
-        buffer("y"),
+         {{ copy = \"d\", to = \"y\" }},\n]\n"
     );
-    read(&text)
+    read(&(head("turned", "") + &buffers.concat() + &program))
 }
 
 #[test]
@@ -75,11 +73,8 @@ fn any_bytes_of_any_type_are_copied() {
 #[test]
 fn tasks_take_floats_of_four_bytes() {
     let task = |element_type: &str| {
-        format!(
-            "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[buffer]]\nname = \"x\"\n\
-             type = \"{element_type}\"\nelements = 8\nhome = \"host\"\n[[task]]\nname = \"t\"\n\
-             kernel = \"scale\"\nreads = [\"x\"]\nwrites = [\"x\"]\n"
-        )
+        let task = task("t", "scale", &["x"], "x", "");
+        head("w", "") + &buffer("x", element_type, 8, ON_HOST) + &task
     };
     let message = "task `t` uses `x`, whose elements are not `f32`";
     refuses(&task("bf16"), "\"scale\"", message, "[[program]]");

@@ -3,17 +3,17 @@
 use super::{cell, predicted, scaling, score};
 use crate::commands::{hallway, printed};
 use crate::machines::{machine, machine_of_two};
-use crate::predicted::{PROFILE, repository, scenario};
+use crate::predicted::{PROFILE, repository, run_of, scenario, searched};
 use crate::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::machine::Direction;
 use hallway::report::{
     Origin, Pictured, bandwidth, chunks, gantt, plans, predicted_against_measured,
 };
-use hallway::runs::{Run, RunSet, Trace};
+use hallway::runs::{RunSet, Trace};
 use hallway::samples::{Measurement, Quantity, Recorder, Samples, Stop, TransferPath};
 use hallway::scenario::Workload;
-use hallway::search::{Ranked, Ranking, candidates_for, rank};
+use hallway::search::{Ranking, candidates_for, rank};
 use hallway::units::{Bytes, Span};
 use std::path::Path;
 
@@ -25,18 +25,6 @@ fn is_whole(picture: &str) {
     assert!(picture.trim_end().ends_with("</svg>"), "{picture}");
     assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
     assert!(!picture.contains("width=\"-") && !picture.contains("width=\"0\""), "{picture}");
-}
-
-/// A run of a plan that took exactly as long as predicted.
-fn run_of(ranked: &Ranked) -> Run {
-    Run {
-        plan: ranked.plan.name(),
-        identity: ranked.plan.identity(),
-        setups_ns: vec![ranked.setup.clone().expect("known"); 3],
-        passes_ns: vec![ranked.makespan(); 3],
-        beside_ns: Vec::new(),
-        worst_error: 0.0,
-    }
 }
 
 fn origin() -> Origin {
@@ -104,7 +92,7 @@ fn a_measured_pass_is_said_to_be_slowed_by_its_clocks() {
     let ranking = predicted(&scaling());
     let best = ranking.best_on_gpu().expect("a plan");
     let mut runs = RunSet::new("demo", 0);
-    runs.runs.push(run_of(best));
+    runs.runs.push(run_of(best, best.makespan()));
     let timeline = best.forecast.timeline.clone();
     runs.traces.push(Trace { identity: best.plan.identity(), timeline });
     let picture = drawn(&ranking, Some(&runs));
@@ -156,7 +144,7 @@ fn lanes_of_several_gpus_are_told_apart() {
     let profile = machine_of_two([100.0; 3]);
     let workload = simple(Kernel::Scale, 1 << 24, "[plans]\nfamilies = [\"multi-gpu\"]");
     let workload = named("two", workload);
-    let ranking = rank(candidates_for(&workload, &profile), &profile, 10, 1);
+    let ranking = searched(&workload, &profile);
     let on_two = ranking.plans.iter().find(|plan| plan.plan.program.devices() == 2);
     let origin = origin();
     let of = Pictured { workload: &workload, ranking: &ranking, runs: None, origin: &origin };
@@ -263,7 +251,7 @@ fn calibrate(folder: &Path, workload: &Workload) {
     Recorder::new(file, &samples()).and_then(Recorder::end).expect("written");
     let ranking = predicted(workload);
     let mut runs = RunSet::new(&workload.name, machine().machine.unix_time);
-    runs.runs = ranking.plans.iter().map(run_of).collect();
+    runs.runs = ranking.plans.iter().map(|one| run_of(one, one.makespan())).collect();
     let best = ranking.best_on_gpu().expect("a plan");
     let timeline = best.forecast.timeline.clone();
     runs.traces.push(Trace { identity: best.plan.identity(), timeline });

@@ -2,14 +2,11 @@
 
 use super::browser::Browser;
 use super::laid_out::CLASHES;
-use super::made::report;
-use super::shipped;
+use super::made::opened;
 
 #[test]
 fn lines_that_coincide_are_one_with_all_names() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("stencil-halo.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, _page)) = opened("stencil-halo.toml", (1200, 900)) else { return };
     let chart = "[...document.querySelectorAll('.part')].find(part => \
                  part.textContent.startsWith('Chunks and streams'))";
     let count = |browser: &mut Browser, what: &str| {
@@ -36,9 +33,7 @@ fn lines_that_coincide_are_one_with_all_names() {
 /// The GPU wins at two stretches of sizes: what is open around their ends overlaps.
 #[test]
 fn open_sizes_are_shaded_once_and_explained() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("three-task-graph.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, _page)) = opened("three-task-graph.toml", (1200, 900)) else { return };
     for shades in [".strip .fill.open", "path.shade"] {
         let overlaps = browser.text(&format!(
             "(all => all.length + ': ' + all.filter((one, at) => all.slice(at + 1).some(other => \
@@ -54,9 +49,7 @@ fn open_sizes_are_shaded_once_and_explained() {
 /// The first mark behind zero has a label, and so has every other on a wide axis.
 #[test]
 fn axes_keep_their_marks() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("reduce-sum.toml")]);
-    browser.open(&page.path(), (1400, 900));
+    let Some((mut browser, _page)) = opened("reduce-sum.toml", (1400, 900)) else { return };
     let labels = "[...document.querySelectorAll('table.plans .axis span')]\
                   .filter(one => one.checkVisibility()).map(one => one.textContent).join()";
     assert_eq!(browser.text(labels), "0 ms,1 ms,2 ms,3 ms,4 ms");

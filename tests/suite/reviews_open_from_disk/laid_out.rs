@@ -2,10 +2,12 @@
 //! tables say where there is more.
 
 use super::browser::Browser;
-use super::made::{LONG, Made, a_scenario, plots, report};
+use super::made::{LONG, Made, a_scenario, opened, plots, report, review};
 use super::shipped;
 use crate::predicted::repository;
 use std::path::{Path, PathBuf};
+
+const STENCIL: &str = "stencil-halo.toml";
 
 /// Texts of the page whose letters touch others', and texts that the window cuts off. What a box
 /// scrolls out of sight does not count.
@@ -67,15 +69,11 @@ const CLASHES_DRAWN: &str = r"(() => {
   return said.join('\n');
 })()";
 
-fn stencil() -> PathBuf {
-    shipped("stencil-halo.toml")
-}
-
 #[test]
 fn labels_keep_apart_at_every_width() {
     let Some(mut browser) = Browser::start() else { return };
     let pages = [
-        report(&[stencil()]),
+        review(STENCIL),
         report(&[shipped("programs/loader.toml"), shipped("graphs/both-processors.toml")]),
         report(&[shipped("programs/small-arrays.toml"), shipped("small-scale.toml")]),
         Made::new(&a_scenario(LONG, 1 << 22, 256)).report(),
@@ -94,7 +92,7 @@ fn labels_keep_apart_at_every_width() {
 #[test]
 fn labels_of_plots_keep_apart() {
     let Some(mut browser) = Browser::start() else { return };
-    let folder = plots(&[stencil(), shipped("small-scale.toml")]);
+    let folder = plots(&[shipped(STENCIL), shipped("small-scale.toml")]);
     let mut drawn = 0;
     for entry in std::fs::read_dir(folder.path()).expect("readable") {
         let path = entry.expect("readable").path();
@@ -107,9 +105,7 @@ fn labels_of_plots_keep_apart() {
 
 #[test]
 fn names_break_where_they_may() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[stencil()]);
-    browser.open(&page.path(), (400, 900));
+    let Some((mut browser, _page)) = opened(STENCIL, (400, 900)) else { return };
     // Between two lines of a name there is a space or a hyphen.
     let broken = browser.text(
         r"[...document.querySelectorAll('td.name, td.name button')].flatMap(cell => {
@@ -136,11 +132,9 @@ fn names_break_where_they_may() {
 
 #[test]
 fn tables_that_go_on_say_so() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[stencil()]);
+    let Some((mut browser, _page)) = opened(STENCIL, (400, 900)) else { return };
     let plans = "document.querySelector('table.plans').closest('.scroll')";
     let hint = format!("getComputedStyle({plans}, '::before')");
-    browser.open(&page.path(), (400, 900));
     browser.wait(&format!("{plans}.classList.contains('more')"));
     assert!(browser.text(&format!("{hint}.content")).contains("scroll sideways"));
     assert_eq!(browser.text(&format!("{hint}.visibility")), "visible");
@@ -167,11 +161,10 @@ fn property(page: &str, name: &str) -> String {
 
 #[test]
 fn a_side_has_one_colour_in_every_picture_and_theme() {
-    let scenario = shipped("graphs/both-processors.toml");
-    let page = report(std::slice::from_ref(&scenario));
+    let page = review("graphs/both-processors.toml");
     let sides = ["cpu", "gpu", "both"].map(|side| property(&page.text, side));
     // In plots: bars of all three sides, and the rows of a timeline.
-    let folder = plots(&[scenario]);
+    let folder = plots(&[shipped("graphs/both-processors.toml")]);
     let read = |name: &str| {
         let text = std::fs::read_to_string(folder.path().join(name)).expect("drawn");
         text.to_lowercase()
@@ -250,9 +243,7 @@ fn names_a_colour(line: &str) -> bool {
 
 #[test]
 fn bars_have_an_axis_and_measured_values_their_figures() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[stencil()]);
-    browser.open(&page.path(), (1400, 900));
+    let Some((mut browser, _page)) = opened(STENCIL, (1400, 900)) else { return };
     // The label of a time is above the end of a bar of that time.
     let off = browser.text(
         r"(() => {
@@ -309,7 +300,7 @@ fn bars_have_an_axis_and_measured_values_their_figures() {
 
 #[test]
 fn words_for_the_best_plan_are_the_same_all_over_the_page() {
-    let page = report(&[stencil()]).text;
+    let page = review(STENCIL).text;
     for words in ["Best on the GPU", "best on the GPU", "chosen<"] {
         assert!(!page.contains(words), "`{words}`");
     }
@@ -326,7 +317,7 @@ fn words_for_the_best_plan_are_the_same_all_over_the_page() {
         assert!(page.contains(words), "no `{words}`");
     }
     // What is to choose with the GPU uses both processors: the GPU alone stands beside it.
-    let both = report(&[shipped("graphs/both-processors.toml")]).text;
+    let both = review("graphs/both-processors.toml").text;
     for card in ["To choose on both processors", "To choose on the GPU", "To choose on the CPU"] {
         assert!(both.contains(&format!("<dt>{card}</dt>")), "no `{card}`");
     }
@@ -334,24 +325,22 @@ fn words_for_the_best_plan_are_the_same_all_over_the_page() {
 
 #[test]
 fn measured_passes_are_drawn_with_their_spread() {
-    let page = report(&[stencil()]).text;
+    let page = review(STENCIL).text;
     let (_, part) = page.split_once("Measured runs: ").expect("there are runs");
     let (part, _) = part.split_once("</section>").expect("it ends");
     let shapes = part.matches("class=\"shape ").count();
     assert!(shapes > 10, "{shapes} shapes");
     assert_eq!(part.matches("class=\"median\"").count(), shapes);
     assert!(!part.contains("d=\"\""), "a shape is empty");
-    let without = report(&[shipped("programs/loader.toml")]).text;
+    let without = review("programs/loader.toml").text;
     assert!(!without.contains("Measured runs"), "nobody has run it");
 }
 
 /// On paper too, nothing is cut off and no table needs to be scrolled.
 #[test]
 fn paper_has_room_for_all() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[stencil()]);
     // A4 between margins, at 96 pixels per inch.
-    browser.open(&page.path(), (718, 1000));
+    let Some((mut browser, page)) = opened(STENCIL, (718, 1000)) else { return };
     browser.media("print", "light");
     assert_eq!(browser.text(CLASHES), "");
     let cut = browser.text(

@@ -1,10 +1,14 @@
 //! Reports of scenarios, made by the command.
 
+use super::browser::Browser;
+use super::shipped;
 use crate::commands::{hallway, printed};
 use crate::predicted::repository;
-use crate::workloads::{ON_HOST, buffer};
+use crate::workloads::{ON_HOST, SPLIT, floats, head, task};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// As long as names are that somebody generates.
 pub const LONG: &str = "a-name-of-sixty-four-letters-that-some-generator-came-up-with-01";
@@ -37,6 +41,27 @@ pub fn report(scenarios: &[PathBuf]) -> Report {
     let report = written(scenarios);
     assert_eq!(report.code, Some(0), "{}", report.said);
     report
+}
+
+/// The review of a committed scenario, in a file of its own. Each is made once for all tests.
+pub fn review(name: &str) -> Report {
+    static MADE: Mutex<BTreeMap<String, Arc<OnceLock<String>>>> = Mutex::new(BTreeMap::new());
+    let mut all = MADE.lock().expect("nothing panics while it is held");
+    let made = Arc::clone(all.entry(name.to_owned()).or_default());
+    drop(all);
+    let text = made.get_or_init(|| report(&[shipped(name)]).text).clone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = Report { text, code: Some(0), said: String::new(), folder };
+    std::fs::write(report.path(), &report.text).expect("written");
+    report
+}
+
+/// A browser of some size with the review of a committed scenario; `None` if there is no browser.
+pub fn opened(name: &str, size: (u32, u32)) -> Option<(Browser, Report)> {
+    let mut browser = Browser::start()?;
+    let page = review(name);
+    browser.open(&page.path(), size);
+    Some((browser, page))
 }
 
 /// Reports on scenarios with the committed profile, whether or not all have an answer.
@@ -77,12 +102,9 @@ impl Made {
 
 /// One kernel over arrays that are cut into up to so many chunks.
 pub fn a_scenario(name: &str, elements: u64, chunks: u64) -> String {
-    format!(
-        "schema_version = 1\nname = \"{name}\"\nquestion = \"Does it pay?\"\nruns = 10\n{}\
-         [[task]]\nname = \"task\"\nkernel = \"scale\"\nreads = [\"{name}\"]\nwrites = [\"out\"]\n\
-         split = {{ along = \"elements\" }}\n[plans]\nchunks = [1, {chunks}]\n",
-        [name, "out"].map(|name| buffer(name, "f32", elements, ON_HOST)).concat()
-    )
+    let head = head(name, &format!("runs = 10\n[plans]\nchunks = [1, {chunks}]"));
+    let buffers = floats([name, "out"], elements, ON_HOST);
+    head + &buffers + &task("task", "scale", &[name], "out", SPLIT)
 }
 
 /// A program whose timeline has about so many spans: each of its calls has one on the host and one
@@ -90,16 +112,7 @@ pub fn a_scenario(name: &str, elements: u64, chunks: u64) -> String {
 pub fn a_program_of_spans(spans: u64) -> String {
     let repeats = spans / 6;
     format!(
-        r#"schema_version = 1
-name = "many-spans"
-question = "What does a loop of small steps look like?"
-
-[[buffer]]
-name = "x"
-type = "f32"
-elements = 4_096
-home = "host"
-
+        r#"{}{}
 [[program]]
 name = "a loop of small steps"
 memory = [
@@ -115,6 +128,8 @@ calls = [
     ] }},
     {{ synchronize = "s" }},
 ]
-"#
+"#,
+        head("many-spans", ""),
+        floats(["x"], 4_096, ON_HOST)
     )
 }

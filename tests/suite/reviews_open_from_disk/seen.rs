@@ -2,7 +2,7 @@
 //! width and gesture works, and a hundred thousand spans are as quick as ten.
 
 use super::browser::Browser;
-use super::made::{LONG, Made, a_program_of_spans, a_scenario, report};
+use super::made::{LONG, Made, a_program_of_spans, a_scenario, opened, report, review};
 use super::shipped;
 use serde_json::json;
 use std::path::Path;
@@ -78,9 +78,7 @@ fn pages_are_quiet_at_every_width_in_both_themes() {
 
 #[test]
 fn timelines_zoom_move_and_tell() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("option-pricing.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, page)) = opened("option-pricing.toml", (1200, 900)) else { return };
     let middle = point(&mut browser, (0.5, 0.45));
     let whole = window(&mut browser);
     // The wheel scrolls the page until somebody has clicked.
@@ -118,9 +116,7 @@ fn timelines_zoom_move_and_tell() {
 
 #[test]
 fn tooltips_say_why_something_did_not_start_sooner() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("stencil-halo.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, page)) = opened("stencil-halo.toml", (1200, 900)) else { return };
     let tip = format!("{STAGE}.querySelector('.tip')");
     // The first thing in the lane of copies to the device.
     let lane = "hallway.timelines.get('0').panels[0].lanes.find(lane => lane.name === 'H2D')";
@@ -190,9 +186,7 @@ const DRAWN: &str = r"(name => {
 /// A call that holds the host for most of a pass begins in the same pixel as short ones before it.
 #[test]
 fn rows_are_drawn_for_the_share_that_they_say() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("programs/loader.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, page)) = opened("programs/loader.toml", (1200, 900)) else { return };
     for plan in 0..3 {
         browser.value(&format!("hallway.timelines.get('0').show({plan})"));
         browser.wait(&format!("{STAGE}.dataset.shown === '{plan}'"));
@@ -212,9 +206,7 @@ fn rows_are_drawn_for_the_share_that_they_say() {
 
 #[test]
 fn a_strip_shows_the_whole_pass_and_moves_the_view() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("stencil-halo.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, page)) = opened("stencil-halo.toml", (1200, 900)) else { return };
     point(&mut browser, (0.5, 0.5));
     let whole = window(&mut browser);
     let strip = |browser: &mut Browser, share: f64| {
@@ -260,9 +252,7 @@ fn a_strip_shows_the_whole_pass_and_moves_the_view() {
 
 #[test]
 fn calls_are_found_by_what_they_are_called() {
-    let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("programs/loader.toml")]);
-    browser.open(&page.path(), (1200, 900));
+    let Some((mut browser, page)) = opened("programs/loader.toml", (1200, 900)) else { return };
     let field = format!("{STAGE}.querySelector('input[type=search]')");
     let type_in = |browser: &mut Browser, text: &str| {
         browser.value(&format!(
@@ -315,7 +305,7 @@ fn calls_are_found_by_what_they_are_called() {
 #[test]
 fn two_fingers_zoom() {
     let Some(mut browser) = Browser::start() else { return };
-    let page = report(&[shipped("small-scale.toml")]);
+    let page = review("small-scale.toml");
     browser.call(
         "Emulation.setTouchEmulationEnabled",
         &json!({ "enabled": true, "maxTouchPoints": 2 }),

@@ -1,23 +1,16 @@
 //! Tasks are put in an order that respects their dependencies.
 
 use super::*;
+use crate::workloads::{ON_HOST, floats, head, task};
 use hallway::scenario::TaskId;
+use std::collections::BTreeSet;
 
 /// A scenario of `scale` tasks, each given as name, what it reads and what it writes.
 fn chain(tasks: &[(&str, &str, &str)]) -> String {
-    let mut text = "schema_version = 1\nname = \"chain\"\nquestion = \"?\"\n".to_owned();
-    let mut buffers: Vec<&str> = tasks.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
-    buffers.sort_unstable();
-    buffers.dedup();
-    for name in buffers {
-        text += &format!("[[buffer]]\nname = \"{name}\"\ntype = \"f32\"\n");
-        text += "elements = 8\nhome = \"host\"\n";
-    }
-    for (name, from, to) in tasks {
-        text += &format!("[[task]]\nname = \"{name}\"\nkernel = \"scale\"\n");
-        text += &format!("reads = [\"{from}\"]\nwrites = [\"{to}\"]\n");
-    }
-    text
+    let names: BTreeSet<&str> = tasks.iter().flat_map(|(_, from, to)| [*from, *to]).collect();
+    let buffers = names.into_iter().map(|name| floats([name], 8, ON_HOST));
+    let tasks = tasks.iter().map(|(name, from, to)| task(name, "scale", &[from], to, ""));
+    head("chain", "") + &buffers.chain(tasks).collect::<String>()
 }
 
 fn order(tasks: &[(&str, &str, &str)]) -> Vec<String> {
@@ -64,8 +57,7 @@ fn has_no_circle() {
 fn after(tasks: &[(&str, &str, &str)], rules: &[(&str, &str)]) -> String {
     rules.iter().fold(chain(tasks), |text, (name, after)| {
         let key = format!("name = \"{name}\"\nkernel");
-        assert_eq!(text.matches(&key).count(), 1);
-        text.replace(&key, &format!("name = \"{name}\"\nafter = [{after}]\nkernel"))
+        with(&text, &key, &format!("name = \"{name}\"\nafter = [{after}]\nkernel"))
     })
 }
 
@@ -98,8 +90,7 @@ fn leaves_alone_what_all_batches_share() {
     let text = chain(&[("one", "x", "a")]);
     let shared = |name: &str| {
         let key = format!("name = \"{name}\"\ntype = \"f32\"\n");
-        assert_eq!(text.matches(&key).count(), 1);
-        text.replace(&key, &format!("{key}shared = true\n"))
+        with(&text, &key, &format!("{key}shared = true\n"))
     };
     let workload = read(&shared("x").replace("question", "batches = 3\nquestion")).expect("valid");
     let bytes: Vec<u64> = workload.buffers.iter().map(|one| one.bytes(3).get()).collect();

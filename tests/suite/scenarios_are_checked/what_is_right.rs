@@ -4,11 +4,8 @@ use super::*;
 use hallway::kernels::Arguments;
 
 /// `VALID` with some pieces of it replaced.
-fn with(pieces: &[(&str, &str)]) -> String {
-    pieces.iter().fold(VALID.to_owned(), |text, (piece, other)| {
-        assert!(text.contains(piece), "`{piece}` is not there");
-        text.replacen(piece, other, 1)
-    })
+fn valid_with(pieces: &[(&str, &str)]) -> String {
+    pieces.iter().fold(VALID.clone(), |text, (piece, other)| with(&text, piece, other))
 }
 
 #[test]
@@ -19,19 +16,19 @@ fn each_kernel_has_the_operands_that_it_needs() {
     let kernel = |name: &'static str| ("\"stencil\"", name);
     let arguments = |text: &'static str| ("iterations = 4", text);
     for pieces in [
-        vec![kernel("\"sum\""), HALO, arguments(""), ("1024 # output", "1")],
+        vec![kernel("\"sum\""), HALO, arguments(""), ("1024 # out", "1")],
         vec![
             kernel("\"histogram\""),
             HALO,
             arguments("arguments = { bins = 8 }"),
-            ("1024 # output", "8"),
+            ("1024 # out", "8"),
         ],
         vec![kernel("\"transpose\""), SPLIT, arguments("arguments = { columns = 64 }")],
         // 32 times 32 are 1024.
         vec![kernel("\"matmul\""), HALO, TWO, arguments("arguments = { inner = 32 }")],
         vec![kernel("\"fft\""), HALO, arguments("arguments = { length = 512 }")],
     ] {
-        let text = with(&pieces);
+        let text = valid_with(&pieces);
         read(&text).unwrap_or_else(|error| panic!("{}", drawn(&error)));
     }
 }
@@ -48,14 +45,14 @@ fn a_plan_has_as_many_calls_as_can_be_gone_through() {
             ("iterations = 4", format!("iterations = {iterations}")),
         ];
         let pieces = pieces.each_ref().map(|(piece, other)| (*piece, other.as_str()));
-        read(&with(&pieces)).expect("262144 calls");
+        read(&valid_with(&pieces)).expect("262144 calls");
     }
 }
 
 #[test]
 fn numbers_are_read_as_they_are() {
     let arguments = |pieces: &[(&str, &str)]| -> Arguments {
-        let workload = read(&with(pieces)).expect("valid");
+        let workload = read(&valid_with(pieces)).expect("valid");
         *workload.tasks[0].kernel.library().expect("of the library").1
     };
     let polynomial = [("\"scale\"", "\"polynomial\""), ("a = 2.0", "degree = 65_536")];
@@ -65,7 +62,7 @@ fn numbers_are_read_as_they_are() {
 
 #[test]
 fn a_task_may_be_kept_on_the_cpu() {
-    let text = with(&[("arguments = { a = 2.0 }", "arguments = { a = 2.0 }\non = \"cpu\"")]);
+    let text = valid_with(&[("arguments = { a = 2.0 }", "arguments = { a = 2.0 }\non = \"cpu\"")]);
     let kept: Vec<bool> = read(&text).expect("valid").tasks.iter().map(|t| t.on_cpu).collect();
     assert_eq!(kept, [true, false]);
 }
@@ -73,13 +70,13 @@ fn a_task_may_be_kept_on_the_cpu() {
 #[test]
 fn fresh_memory_may_be_read_after_it_was_written() {
     let fresh = "home = \"host\"\nhost = { state = \"fresh\" }";
-    read(&with(&[("home = \"scratch\"", fresh)])).expect("valid");
+    read(&valid_with(&[("home = \"scratch\"", fresh)])).expect("valid");
 }
 
 /// `needed` of `out`.
 fn needing(part: &str) -> String {
     let host = "host = { state = \"fresh\" }";
-    with(&[(host, &format!("{host}\nneeded = {part}"))])
+    valid_with(&[(host, &format!("{host}\nneeded = {part}"))])
 }
 
 #[test]

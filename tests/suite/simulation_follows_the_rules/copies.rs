@@ -1,7 +1,7 @@
 //! An engine carries one copy at a time in each direction, and the two directions slow each other.
 
 use super::*;
-use crate::machines::{FREE, contention, machine};
+use crate::machines::{FREE, contention, machine, wide_machine};
 use hallway::profile::{Contention, Curve, Profile, Refetch};
 
 #[test]
@@ -82,8 +82,7 @@ fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
 
 /// A machine on which copies to the device take 700 longer beside kernels.
 fn with_kernels_in_the_way() -> Profile {
-    let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    let mut machine = wide_machine();
     machine.link.down_beside_kernels = Some(Curve { knots: vec![(40_000.0, 700.0)], scatter: 0.0 });
     machine
 }

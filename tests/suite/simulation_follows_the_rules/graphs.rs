@@ -2,22 +2,9 @@
 //! something waits for it.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{machine, wide_machine};
 use hallway::cost::setup_time;
 use hallway::profile::{Curve, GraphCosts, Refetch};
-
-/// These calls as a graph that stream 0 launches.
-fn graph(calls: Vec<Call>) -> Vec<Call> {
-    let replay = Call::Replay { stream: StreamId(0), calls: calls.len() };
-    std::iter::once(replay).chain(calls).collect()
-}
-
-/// The machine with a link that is wide enough for both directions.
-fn wide_machine() -> Profile {
-    let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    machine
-}
 
 /// A copy in, and a call of stream 1 that depends on nothing but the start of the graph.
 fn copy_in_beside(other: Call) -> Vec<Call> {
@@ -147,15 +134,11 @@ fn what_follows_in_the_stream_waits_for_the_whole_graph() {
     // The first launch goes to the stream of the graph, the second to a stream that was captured.
     body.extend([launch(0, 1_000), launch(1, 1_000)]);
     let timeline = simulate(&tiny(body), &wide_machine()).expect("known");
-    let start = |call: usize| {
-        let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == call);
-        found.expect("it ran").start.since_start().nanos()
-    };
     // It follows the copy out, which ends at 14100, and a gap.
-    assert_eq!(start(7), 15_100);
+    assert_eq!(kernel_start(&timeline, 7), 15_100);
     // It is issued at 2600 + 4000, with a latency of 4000 and a gap of 1000: a branch of
     // the graph is not the stream that it was captured from.
-    assert_eq!(start(8), 11_600);
+    assert_eq!(kernel_start(&timeline, 8), 11_600);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! `any_program_is_read`.
 
 use super::*;
-use crate::machines::{FREE, machine, machine_of_two, machine_with_bandwidth};
+use crate::machines::{machine, machine_of_two, machine_with_bandwidth, wide_machine};
 use crate::workloads::{any_workload, committed, simple};
 use hallway::cost::CompiledProgram;
 use hallway::families::{ByChunk, ByEngine, Issue, Resident, RoundTrip, build};
@@ -126,11 +126,12 @@ pub fn check_bound(
 }
 
 /// Checks all laws that hold whatever the plan does.
-fn check_all(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
-    check_lanes(plan, timeline)?;
-    check_order(plan, timeline)?;
-    check_path(timeline)?;
-    check_bound(plan, timeline, &machine())
+fn check_all(plan: &Program, machine: &Profile) -> Result<(), TestCaseError> {
+    let timeline = simulate(plan, machine).expect("known");
+    check_lanes(plan, &timeline)?;
+    check_order(plan, &timeline)?;
+    check_path(&timeline)?;
+    check_bound(plan, &timeline, machine)
 }
 
 /// Checks that a makespan equals that of the timeline, which is simulated with every question
@@ -138,10 +139,8 @@ fn check_all(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError> {
 /// quiet; with copies that slow each other; with polling engines; with waiting kernels that slow
 /// copies; and with running kernels that do.
 fn check_questions(workload: &Workload) {
-    let [mut quiet, mut polling, mut waiting, mut running] = [(); 4].map(|()| machine());
-    for machine in [&mut quiet, &mut polling] {
-        (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    }
+    let [mut quiet, mut polling] = [(); 2].map(|()| wide_machine());
+    let [mut waiting, mut running] = [(); 2].map(|()| machine());
     for polling in &mut quiet.polling {
         polling.delay.knots = vec![(0.0, 0.0), (1.0, 700.0)];
     }
@@ -166,8 +165,7 @@ proptest! {
     #[test]
     fn timelines_of_plans_are_consistent(workload in any_workload()) {
         for plan in plans(&workload) {
-            let timeline = predicted(&plan);
-            check_all(&plan, &timeline)?;
+            check_all(&plan, &machine())?;
         }
     }
 
@@ -184,11 +182,7 @@ proptest! {
         let plans = candidates_over(&workload, &[2]).programs();
         for machine in [[8.0, 8.0, 16.0], [4.5, 5.5, 7.0]].map(machine_of_two) {
             for plan in plans.iter().filter(|plan| plan.devices() == 2) {
-                let timeline = simulate(plan, &machine).expect("known");
-                check_lanes(plan, &timeline)?;
-                check_order(plan, &timeline)?;
-                check_path(&timeline)?;
-                check_bound(plan, &timeline, &machine)?;
+                check_all(plan, &machine)?;
             }
         }
     }
@@ -296,11 +290,14 @@ fn more_draws_begin_with_the_same_ones() {
     assert_eq!(many.makespan(), sorted[150], "the timeline is of the median draw");
 }
 
+fn machine_without_scatter() -> Profile {
+    let text = toml::to_string(&machine()).expect("plain data");
+    toml::from_str(&text.replace("scatter = 0.05", "scatter = 0.0")).expect("still a profile")
+}
+
 #[test]
 fn a_forecast_without_scatter_is_a_point() {
-    let text =
-        toml::to_string(&machine()).expect("plain data").replace("scatter = 0.05", "scatter = 0.0");
-    let machine: Profile = toml::from_str(&text).expect("still a profile");
+    let machine = machine_without_scatter();
     let workload = &committed(10_007)[0];
     for plan in plans(workload) {
         let forecast = forecast(&plan, &machine, 5, 1).expect("known");
@@ -313,9 +310,7 @@ fn a_forecast_without_scatter_is_a_point() {
 /// Half of the launches take less than 0.6 of the mean, and yet the mean is what the profile says.
 #[test]
 fn each_launch_of_a_draw_takes_a_time_of_its_own() {
-    let text =
-        toml::to_string(&machine()).expect("plain data").replace("scatter = 0.05", "scatter = 0.0");
-    let mut machine: Profile = toml::from_str(&text).expect("still a profile");
+    let mut machine = machine_without_scatter();
     let plan = tiny((0..16).map(|_| launch(0, 10)).chain([synchronize(0)]).collect());
     let exact = makespan(&simulate(&plan, &machine).expect("known"));
     machine.calls.launch_spread = Some(vec![(0.0, 0.2), (0.5, 0.6), (1.0, 2.6)]);

@@ -48,10 +48,8 @@ fn each_new_page_is_paid_for_once() {
     let knots = vec![(4_096.0, 5_120.0), (4_096_000.0, 5_120_000.0)];
     machine.memory.first_copy = Some(Curve { knots, scatter: 0.0 });
     let piece = |from: u64, elements: u64| {
-        let [offset, length] = [from, elements].map(Bytes::of_f32);
-        let to = Slice { allocation: PAGEABLE, offset, length };
-        let from = slice(DEVICE, elements);
-        Call::copy(CopyBy::crossing(StreamId(0), Direction::DeviceToHost), from, to)
+        let by = CopyBy::crossing(StreamId(0), Direction::DeviceToHost);
+        Call::copy(by, slice(DEVICE, elements), part(PAGEABLE, from, elements))
     };
     let longer = |pieces: &[(u64, u64)]| {
         let calls = || pieces.iter().map(|&(from, elements)| piece(from, elements));
@@ -93,12 +91,7 @@ fn with_path(mut machine: Profile, path: TransferPath, start: f64, slope: f64) -
 
 /// A kernel that reads one place and writes another.
 fn scale(stream: usize, from: AllocationId, to: AllocationId, elements: u64) -> Call {
-    let step = LibraryStep {
-        inputs: vec![slice(from, elements)],
-        output: slice(to, elements),
-        ..step(from, elements)
-    };
-    Call::Launch { stream: StreamId(stream), step: step.into() }
+    Call::Launch { stream: StreamId(stream), step: step_between([from, to], elements).into() }
 }
 
 fn time(program: &Program, machine: &Profile) -> u64 {
@@ -179,34 +172,25 @@ fn what_mapped_kernels_and_copies_take_from_each_other_is_not_known() {
 /// is longer than its kernel.
 #[test]
 fn write_combined_memory_is_slow_to_read() {
-    let compute = |from, to| {
-        let step = LibraryStep {
-            inputs: vec![slice(from, 20_000)],
-            output: slice(to, 20_000),
-            ..step(from, 20_000)
-        };
-        Call::Compute { step: step.into() }
-    };
     let both = |call: &Call| {
         [HostMemory::Pinned, HostMemory::WriteCombined]
             .map(|memory| time(&tiny_of(memory, vec![call.clone()]), &machine()))
     };
     let [usual, combined] = both(&copy_in(0, PINNED, 20_000));
     assert_eq!(usual, combined);
-    let [usual, combined] = both(&compute(PINNED, PAGEABLE));
+    let [usual, combined] = both(&compute_between([PINNED, PAGEABLE], 20_000));
     assert!(usual < combined, "{usual} {combined}");
     assert_eq!(combined, 20 * 20_000);
-    let [usual, combined] = both(&compute(PAGEABLE, PINNED));
+    let [usual, combined] = both(&compute_between([PAGEABLE, PINNED], 20_000));
     assert_eq!(usual, combined);
-    let [usual, combined] = both(&host_copy(PINNED, PAGEABLE, 20_000));
+    let [usual, combined] = both(&copy(CopyBy::Host(Threads::One), [PINNED, PAGEABLE], 20_000));
     assert!(usual < combined, "{usual} {combined}");
     assert_eq!(combined, 20 * 20_000);
 }
 
-/// A copy by one thread of the CPU.
-fn host_copy(from: AllocationId, to: AllocationId, elements: u64) -> Call {
-    let (from, to) = (slice(from, elements), slice(to, elements));
-    Call::copy(CopyBy::Host(Threads::One), from, to)
+/// The CPU reads one place and writes another.
+fn compute_between(way: [AllocationId; 2], elements: u64) -> Call {
+    Call::Compute { step: step_between(way, elements).into() }
 }
 
 #[test]
@@ -219,10 +203,7 @@ fn pages_of_managed_memory_move_to_the_side_that_uses_them() {
     let machine = with_path(machine, TransferPath::ManagedPrefetchInCall, 20_000.0, 0.0);
     let of = |body| time(&tiny_of(HostMemory::Managed, body), &machine);
     let (reads, waits) = (|| scale(0, PINNED, OTHER, 20_000), || synchronize(0));
-    let uses = || {
-        let step = LibraryStep { output: slice(PAGEABLE, 20_000), ..step(PINNED, 20_000) };
-        Call::Compute { step: step.into() }
-    };
+    let uses = || compute_between([PINNED, PAGEABLE], 20_000);
     let there = scale(0, DEVICE, OTHER, 20_000);
     let resident = of(vec![there, waits()]);
     // Nothing but kernels uses it: its pages stay on the device.
@@ -233,16 +214,11 @@ fn pages_of_managed_memory_move_to_the_side_that_uses_them() {
     let (faults, back) = (100_000 + 7 * 20_000, 50_000 + 6 * 20_000);
     let both = of(vec![uses(), reads(), waits()]);
     assert_eq!(both, at_home + back + resident + faults);
-    let copies = || host_copy(PINNED, PAGEABLE, 20_000);
+    let copies = || copy(CopyBy::Host(Threads::One), [PINNED, PAGEABLE], 20_000);
     let at_home = of(vec![copies()]);
     assert_eq!(of(vec![copies(), reads(), waits()]), at_home + back + resident + faults);
     // Half of it comes back.
-    let half = LibraryStep {
-        inputs: vec![slice(PINNED, 10_000)],
-        output: slice(PAGEABLE, 10_000),
-        ..step(PINNED, 10_000)
-    };
-    let half = vec![Call::Compute { step: half.into() }, reads(), waits()];
+    let half = vec![compute_between([PINNED, PAGEABLE], 10_000), reads(), waits()];
     assert!(of(half) < both - 6 * 10_000);
     // A prefetch's call takes 20000; then its pages are on the way.
     let prefetch = Call::Prefetch {

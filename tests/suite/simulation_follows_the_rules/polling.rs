@@ -30,9 +30,7 @@ fn first_poll(from: OperationKind, ns: f64) -> FirstPoll {
 fn dispatched(more: Vec<Call>) -> u64 {
     let mut body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
     body.extend(more);
-    let timeline = simulate(&tiny(body), &polling_every(6_000.0)).expect("known");
-    let found = timeline.lane(Lane::Kernels).find(|activity| activity.call == 1);
-    found.expect("it ran").start.since_start().nanos()
+    kernel_start(&run(body, &polling_every(6_000.0)), 1)
 }
 
 #[test]
@@ -147,22 +145,18 @@ fn the_end_of_an_operation_restarts_the_period() {
 #[test]
 fn nodes_of_a_graph_are_polled_for_at_times_of_their_own() {
     let chain = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];
-    let replay = |calls: Vec<Call>| {
-        std::iter::once(Call::Replay { stream: StreamId(0), calls: calls.len() }).chain(calls)
-    };
-    let alone: Vec<Call> = replay(chain.clone()).collect();
     // The copy ends at 12050. The kernel is issued at 2600 and arrives 4500 later, at 7100.
     let kernels = |body| spans(&run(body, &polling_every(6_000.0)), Lane::Kernels);
-    assert_eq!(kernels(alone)[0].0, poll(7_100) + 1_000);
+    assert_eq!(kernels(graph(chain.clone()))[0].0, poll(7_100) + 1_000);
     let mut later = polling_every(6_000.0);
     let later_by = |ns| vec![first_poll(OperationKind::CopyIn, ns)];
     let polling = later.latency.semaphore_polling.as_mut().expect("it polls");
     (polling.first_polls, polling.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
-    let found = spans(&run(replay(chain.clone()).collect(), &later), Lane::Kernels)[0].0;
+    let found = spans(&run(graph(chain.clone()), &later), Lane::Kernels)[0].0;
     assert_eq!(found, poll(7_100 + 700) + 1_000);
     // A second copy and its kernel change nothing for the first.
-    let twice: Vec<Call> = replay([chain.clone(), chain].concat()).collect();
-    assert_eq!(kernels(twice)[0].0, poll(7_100) + 1_000);
+    let twice = [chain.clone(), chain].concat();
+    assert_eq!(kernels(graph(twice))[0].0, poll(7_100) + 1_000);
 }
 
 #[test]

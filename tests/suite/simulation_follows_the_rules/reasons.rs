@@ -1,7 +1,7 @@
 //! Why things happened when they did, and how much faster they could be at best.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{machine, wide_machine};
 use hallway::simulate::lower_bound;
 use hallway::timeline::{Activity, Cause, Reason};
 use hallway::units::Span;
@@ -86,9 +86,7 @@ fn calls_that_come_too_late_are_a_reason() {
 
 #[test]
 fn no_schedule_beats_a_chain_or_an_engine() {
-    let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
-    let bound = |body| lower_bound(&tiny(body), &machine).expect("known").nanos();
+    let bound = |body| lower_bound(&tiny(body), &wide_machine()).expect("known").nanos();
     // A chain: the bound leaves out hand-overs, but not the call, the latency and the gap.
     // A block may be rounded down to whole nanoseconds.
     let body = vec![copy_in(0, PINNED, 5_000), launch(0, 4_000)];

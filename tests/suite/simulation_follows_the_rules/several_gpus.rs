@@ -33,18 +33,15 @@ fn run_over_two(body: Vec<Call>, machine: &Profile) -> Timeline {
 
 /// A copy to the second device.
 fn copy_in_there(elements: u64) -> Call {
-    let (from, to) = (slice(PINNED, elements), slice(OTHER, elements));
-    Call::copy(CopyBy::crossing(StreamId(1), Direction::HostToDevice), from, to)
+    copy(CopyBy::crossing(StreamId(1), Direction::HostToDevice), [PINNED, OTHER], elements)
 }
 
 fn copy_out_there(elements: u64) -> Call {
-    let (from, to) = (slice(OTHER, elements), slice(PINNED, elements));
-    Call::copy(CopyBy::crossing(StreamId(1), Direction::DeviceToHost), from, to)
+    copy(CopyBy::crossing(StreamId(1), Direction::DeviceToHost), [OTHER, PINNED], elements)
 }
 
-fn peer_copy(stream: usize, [from, to]: [AllocationId; 2], elements: u64) -> Call {
-    let (from, to) = (slice(from, elements), slice(to, elements));
-    Call::copy(CopyBy::Stream(StreamId(stream), Route::ToPeer), from, to)
+fn peer_copy(stream: usize, way: [AllocationId; 2], elements: u64) -> Call {
+    copy(CopyBy::Stream(StreamId(stream), Route::ToPeer), way, elements)
 }
 
 const THERE: [AllocationId; 2] = [DEVICE, OTHER];

@@ -84,10 +84,6 @@ fn what_a_pass_takes_and_pins_has_its_price() {
     assert_eq!(spans(&run(in_stream, &machine()), Lane::Host), [(0, 600), (600, 1_000)]);
 }
 
-fn part(allocation: AllocationId, from: u64, elements: u64) -> Slice {
-    Slice { offset: Bytes::of_f32(from), ..slice(allocation, elements) }
-}
-
 #[test]
 fn a_copy_inside_the_device_holds_no_copy_engine() {
     let (from, to) = (part(DEVICE, 0, 5_000), part(DEVICE, 50_000, 5_000));
@@ -100,10 +96,7 @@ fn a_copy_inside_the_device_holds_no_copy_engine() {
 
 #[test]
 fn the_cpu_copies_from_its_caches_or_from_memory() {
-    let copy = |threads| {
-        let (from, to) = (slice(PINNED, 10_000), slice(PAGEABLE, 10_000));
-        Call::copy(CopyBy::Host(threads), from, to)
-    };
+    let copy = |threads| copy(CopyBy::Host(threads), [PINNED, PAGEABLE], 10_000);
     for (threads, near) in [(Threads::One, 20_000), (Threads::All, 5_000)] {
         assert_eq!(spans(&run(vec![copy(threads)], &machine()), Lane::Host), [(0, near)]);
         // A kernel on 4 MiB leaves nothing of it in the caches.
@@ -146,10 +139,7 @@ fn an_engine_waits_for_caches_that_hold_what_it_reads() {
     for (one, slope) in TransferPath::WRITTEN.into_iter().zip([3.0, 5.0, 1.0]) {
         machine.transfers.push(path(one, slope));
     }
-    let copy = |threads| {
-        let (from, to) = (slice(PAGEABLE, 5_000), slice(PINNED, 5_000));
-        Call::copy(CopyBy::Host(threads), from, to)
-    };
+    let copy = |threads| copy(CopyBy::Host(threads), [PAGEABLE, PINNED], 5_000);
     let lasts = |body: Vec<Call>, machine: &Profile| lasts(&run(body, machine), Lane::CopyIn);
     let read = || copy_in(0, PINNED, 5_000);
     let usual = lasts(vec![read(), synchronize(0)], &machine)[0];
@@ -237,7 +227,7 @@ fn what_was_not_measured_is_unknown_by_name() {
     machine.rows.clear();
     let refused =
         |call: Call| simulate(&tiny(vec![call]), &machine).expect_err("unknown").to_string();
-    let (from, to) = (slice(PINNED, 100), slice(PAGEABLE, 100));
+    let on_host = copy(CopyBy::Host(Threads::All), [PINNED, PAGEABLE], 100);
     let in_stream = Call::Allocate { stream: Some(StreamId(0)), allocation: DEVICE };
     let rows = Rows { row: Bytes::of_f32(10), pitch: [20, 10].map(Bytes::of_f32) };
     let by = CopyBy::crossing(StreamId(0), Direction::HostToDevice);
@@ -246,7 +236,7 @@ fn what_was_not_measured_is_unknown_by_name() {
     for (call, what) in [
         (in_stream, "allocating memory in a stream"),
         (free(DEVICE), "freeing device memory"),
-        (Call::copy(CopyBy::Host(Threads::All), from, to), "copies by all threads on the CPU"),
+        (on_host, "copies by all threads on the CPU"),
         (row_copy, "H2D copies of rows"),
     ] {
         let found = refused(call);

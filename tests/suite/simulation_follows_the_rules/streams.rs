@@ -1,7 +1,7 @@
 //! A stream is a FIFO, events order streams, and going from engine to engine costs a hand-over.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{machine, wide_machine};
 use hallway::profile::{Curve, Polling};
 
 #[test]
@@ -136,9 +136,7 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
         ];
         let plan = Program { streams: vec![StreamTraits::default(); streams], ..tiny(body) };
         let timeline = simulate(&plan, &machine()).expect("known");
-        let spans = timeline.lane(Lane::Kernels).map(|kernel| (kernel.call, kernel.start));
-        let start = spans.into_iter().find(|&(call, _)| call == 4).expect("it ran").1;
-        start.since_start().nanos()
+        kernel_start(&timeline, 4)
     };
     // The kernel is issued at 5300, with a latency of 4000 and a gap of 1000.
     assert_eq!(started(7, 9), 10_300);
@@ -149,8 +147,7 @@ fn more_streams_than_channels_depend_on_each_other_falsely() {
 #[test]
 fn the_legacy_default_stream_is_a_barrier_for_blocking_streams() {
     use StreamKind::{Blocking, LegacyDefault, NonBlocking};
-    let mut machine = machine();
-    (machine.link.down_shared, machine.link.up_shared) = (FREE, FREE);
+    let machine = wide_machine();
     let after = |kinds| {
         let body = vec![copy_in(0, PINNED, 5_000), launch(1, 4_000), copy_out(2, PINNED, 5_000)];
         let timeline = simulate(&tiny_with(kinds, body), &machine).expect("known");

@@ -293,7 +293,7 @@ fn what_helpers_used_before_takes_longer() {
     assert!(arithmetic.is_shared(Bytes::ZERO) && !arithmetic.keeps_shares(threads));
     assert!(own_shares.is_shared(Bytes::ZERO) && own_shares.keeps_shares(threads));
     // This kernel writes elsewhere than it reads.
-    let moved = LibraryStep { output: slice(PINNED, ROOM), ..own_shares.clone() };
+    let moved = step_between([PAGEABLE, PINNED], ROOM);
     let times = |steps: [&LibraryStep; 2]| {
         let body = steps.map(|step| Call::Compute { step: step.clone().into() }).to_vec();
         lasts(&run(body, &machine), Lane::Host)

@@ -1,7 +1,7 @@
 //! Plans of real families, checked against closed forms.
 
 use super::*;
-use crate::machines::{FREE, machine};
+use crate::machines::{machine, wide_machine};
 use crate::workloads::simple;
 use hallway::families::{Buffered, ByChunk, ByEngine, Cpu, Issue, Resident, build};
 use hallway::profile::{HostLocality, MOST_OPERANDS, Reuse, Warmth};
@@ -15,14 +15,6 @@ const CHUNK: u64 = 9_600;
 fn planned(family: impl Into<Family>, elements: u64) -> Program {
     let workload = simple(Kernel::Scale, elements, "");
     build(&workload, pinned(family)).expect("fits")
-}
-
-/// The machine with a link that is wide enough for both directions.
-fn wide_machine() -> Profile {
-    let mut machine = machine();
-    machine.link.down_shared = FREE;
-    machine.link.up_shared = FREE;
-    machine
 }
 
 #[test]
@@ -160,8 +152,7 @@ fn caches_keep_no_more_of_more_data() {
     let takes = |elements: u64| {
         let own = Bytes::new(8 * elements);
         let reuse = Reuse([(own, own); MOST_OPERANDS]);
-        let nothing = [Bytes::ZERO; 2];
-        let around = HostLocality { reuse, footprint: own, handed: nothing, helped: nothing };
+        let around = HostLocality { reuse, footprint: own, ..HostLocality::default() };
         machine.twin(Kernel::Scale, &Arguments::default(), elements, around).expect("known")
     };
     assert_eq!([1_000_000, 3_000_000].map(takes), [1_001_000.0, 1_001_000.0 + 5.0 * 2e6]);
@@ -184,12 +175,8 @@ fn sparse_machine() -> Profile {
 }
 
 fn takes(machine: &Profile, kernel: Kernel, elements: u64) -> f64 {
-    let around = HostLocality {
-        reuse: Reuse::default(),
-        footprint: Bytes::new(kernel.bytes_per_element() * elements),
-        handed: [Bytes::ZERO; 2],
-        helped: [Bytes::ZERO; 2],
-    };
+    let footprint = Bytes::new(kernel.bytes_per_element() * elements);
+    let around = HostLocality { footprint, ..HostLocality::default() };
     machine.twin(kernel, &Arguments::default(), elements, around).expect("known").round()
 }
 
@@ -224,12 +211,8 @@ fn what_is_far_away_takes_no_less() {
     // Between these sizes, the team is known far away, and one thread only nearby.
     for elements in sizes.filter(|size| !(7_500..=11_029).contains(size)) {
         let bytes = Bytes::new(16 * elements);
-        let far = HostLocality {
-            reuse: Reuse([(bytes, footprint); MOST_OPERANDS]),
-            footprint,
-            handed: [Bytes::ZERO; 2],
-            helped: [Bytes::ZERO; 2],
-        };
+        let reuse = Reuse([(bytes, footprint); MOST_OPERANDS]);
+        let far = HostLocality { reuse, footprint, ..HostLocality::default() };
         let kernel = Kernel::BlackScholes;
         let far = machine.twin(kernel, &Arguments::default(), elements, far).expect("known");
         assert!(far >= takes(&machine, kernel, elements) - 1.0, "{elements}: {far}");
