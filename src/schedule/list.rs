@@ -57,6 +57,10 @@ pub(super) fn side_by_side(graph: &TaskGraph<'_>, prices: &Prices) -> usize {
 /// The most nodes for which it is found what fits beside what: for more, that takes too long.
 const MOST_SIDE_BY_SIDE: usize = 512;
 
+/// A node starts at once if what it waits for longer than others is at most this part of its time:
+/// a copy that another does not need, for instance.
+const PATIENCE: u64 = 64;
+
 /// The least part of a schedule's time that is worth more streams.
 const LEAST_GAIN: f64 = 0.02;
 
@@ -131,18 +135,22 @@ impl Placing<'_> {
         Some((start, on))
     }
 
-    /// Places, of the nodes whose predecessors are placed, the one that can start first, and of
-    /// those that can start at once, the one of the highest rank (Graham, "Bounds on
-    /// Multiprocessing Timing Anomalies", 1969).
+    /// Places, of the nodes whose predecessors are placed and that can start at once, the one of
+    /// the highest rank (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
     fn by_time(&mut self, ranks: &[Span], placed: &mut [(Instant, Processor)]) -> Option<()> {
         let nodes = &self.state.graph.nodes;
         let mut left: Vec<usize> = nodes.iter().map(|node| node.before.len()).collect();
         let mut ready: Vec<NodeId> = (0..nodes.len()).filter(|&node| left[node] == 0).collect();
         while !ready.is_empty() {
-            let start = |&node: &NodeId| self.best(node).map(|(_, start)| start);
-            let starts: Vec<Instant> = ready.iter().map(start).collect::<Option<_>>()?;
-            let key = |&at: &usize| (starts[at], Reverse(ranks[ready[at]]), ready[at]);
-            let node = ready.swap_remove((0..ready.len()).min_by_key(key)?);
+            let best: Vec<_> = ready.iter().map(|&node| self.best(node)).collect::<Option<_>>()?;
+            let first = best.iter().map(|&(_, start)| start).min()?;
+            let at_once = |&at: &usize| {
+                let (on, start) = best[at];
+                let takes = self.state.prices.of(self.state.graph, ready[at], on);
+                start <= first + Span::from_nanos(takes.unwrap_or_default().nanos() / PATIENCE)
+            };
+            let key = |&at: &usize| (Reverse(ranks[ready[at]]), best[at].1, ready[at]);
+            let node = ready.swap_remove((0..ready.len()).filter(at_once).min_by_key(key)?);
             placed[node] = self.place(node)?;
             for &behind in &nodes[node].behind {
                 left[behind] -= 1;

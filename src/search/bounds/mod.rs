@@ -27,14 +27,15 @@ const MOST_NODES: usize = 400;
 ///
 /// - *Whole tasks.* If there is one batch, a task that cannot be cut has a share of 0 or 1.
 /// - *Load.* Each processor does one thing at a time, and so does each link in each direction:
-///   a schedule is no shorter than the load of any. Kernels that run side by side share a GPU: each
-///   counts for the part of the multiprocessors that it needs, for as long as it needs it by itself.
+///   a schedule is no shorter than the load of any. Kernels that run side by side share a GPU:
+///   each counts for the part of the multiprocessors that it needs, for as long as it needs it by
+///   itself.
 /// - *Order.* A task that cannot be cut starts after those that it waits for. All that these do,
 ///   and all data that came for them, is a load that a processor or link has done by then. Likewise
 ///   all that waits for its end is still to be done. On a GPU, what a task reads has to arrive
-///   first, and results leave when it has ended. Data may cross while it runs if kernels can use the
-///   host's memory across the link, and the scenario asks for plans in which they do, `zero-copy`
-///   or `managed`, or has programs of its own.
+///   first, and results leave when it has ended. Data may cross while it runs if kernels can use
+///   the host's memory across the link, and the scenario asks for plans in which they do,
+///   `zero-copy` or `managed`, or has programs of its own.
 ///
 /// What a task takes is its price by itself, with its data at hand, and nothing for calls, waits,
 /// hand-overs and what others take from it. Of a task that can be cut, it is the least for each

@@ -45,7 +45,8 @@ fn rows(file: &str) -> Vec<Vec<u64>> {
 }
 
 /// What equal processors take for a graph if each, when it is free, begins the task with the
-/// longest way to the end, and the longest way of all, both in units of time.
+/// longest way to the end, and what no schedule goes below: the longest way of all, or all work
+/// shared evenly. Both are in units of time.
 pub fn listed(file: &str, processors: usize) -> [u64; 2] {
     let rows = rows(file);
     let before = |task: usize| rows[task][3..].iter().map(|&at| at as usize);
@@ -70,7 +71,10 @@ pub fn listed(file: &str, processors: usize) -> [u64; 2] {
             _ => now = free.iter().copied().filter(|&end| end > now).min().expect("some run"),
         }
     }
-    [ends.into_iter().flatten().max().unwrap_or(0), ways.into_iter().max().unwrap_or(0)]
+    let work: u64 = rows.iter().map(|row| row[1]).sum();
+    let longest = ways.into_iter().max().unwrap_or(0);
+    let least = longest.max(work.div_ceil(processors as u64));
+    [ends.into_iter().flatten().max().unwrap_or(0), least]
 }
 
 /// The graph as a workload of kernels of stated times, which need 64 KiB between them at most. Of
