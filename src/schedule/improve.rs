@@ -24,6 +24,9 @@ const IN_VAIN: usize = 8;
 /// At most so many changes at once shake the best schedule.
 const SHAKES: usize = 6;
 
+/// How many places for nodes are looked for in lists, for each call that may be simulated.
+const TRIES: u64 = 10;
+
 /// What a schedule comes to. Less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Worth {
@@ -109,12 +112,13 @@ impl<'a> Search<'a> {
     /// Looks for better schedules until so many calls are simulated: half of them from where lists
     /// began, the others from near the best so far (Lourenço, Martin and Stützle, "Iterated Local
     /// Search", 2003).
-    pub fn improve(&mut self, starts: Vec<Valued>, budget: u64) -> Valued {
-        let mut best = starts[0].clone();
+    pub fn improve(&mut self, mut starts: Vec<Valued>, budget: u64) -> Valued {
         if budget == 0 {
-            return best;
+            return starts[0].clone();
         }
         let mut random = ChaCha8Rng::seed_from_u64(self.graph.pieces);
+        self.relist(budget * TRIES, &mut random, &mut starts);
+        let mut best = starts[0].clone();
         let end = self.simulated + budget;
         let each = budget / 2 / starts.len() as u64;
         for start in starts {

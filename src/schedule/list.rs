@@ -16,6 +16,7 @@ use crate::machine::{DeviceId, Direction};
 use crate::scenario::Home;
 use crate::units::{Instant, Span};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// How a list scheduler chooses where a node goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,14 +83,24 @@ fn place_all(
     choice: Choice,
 ) -> Option<(Instant, Listed)> {
     let ranks = ranks(graph, prices, processors)?;
+    place_by(&ranks, (graph, prices), processors, choice).map(|(end, listed, _)| (end, listed))
+}
+
+/// Likewise, with ranks of its own, and how often a place for a node was looked for.
+pub(super) fn place_by(
+    ranks: &[Span],
+    (graph, prices): (&TaskGraph<'_>, &Prices),
+    processors: &[Processor],
+    choice: Choice,
+) -> Option<(Instant, Listed, u64)> {
     let mut by_rank: Vec<NodeId> = (0..graph.nodes.len()).collect();
     // Nodes are numbered so that each comes after those before it.
     by_rank.sort_by_key(|&node| (Reverse(ranks[node]), node));
     let state = State::new(graph, prices, choice);
-    let mut placing = Placing { state, processors, choice, end: Instant::START };
+    let mut placing = Placing { state, processors, choice, end: Instant::START, tried: 0 };
     let mut placed = vec![(Instant::START, Processor::Cpu); graph.nodes.len()];
     if choice == Choice::ByTime {
-        placing.by_time(&ranks, &mut placed)?;
+        placing.by_time(ranks, &mut placed)?;
     } else {
         for &node in &by_rank {
             placed[node] = placing.place(node)?;
@@ -98,7 +109,8 @@ fn place_all(
     let mut order = by_rank;
     // Equal starts stay in the order of their ranks.
     order.sort_by_key(|&node| placed[node].0);
-    Some((placing.end, (order, placed.into_iter().map(|(_, on)| on).collect())))
+    let on = placed.into_iter().map(|(_, on)| on).collect();
+    Some((placing.end, (order, on), placing.tried))
 }
 
 /// Places nodes one after the other.
@@ -108,12 +120,14 @@ struct Placing<'a> {
     choice: Choice,
     /// When all that is placed so far has ended.
     end: Instant,
+    tried: u64,
 }
 
 impl Placing<'_> {
     /// The processor where a node is best, and when it starts there.
     fn best(&mut self, node: NodeId) -> Option<(Processor, Instant)> {
         let Self { state, processors, choice, .. } = self;
+        self.tried += processors.len() as u64;
         let (graph, prices) = (state.graph, state.prices);
         let allowed = processors.iter().filter(|&&on| prices.of(graph, node, on).is_some());
         let found = allowed.map(|&on| {
@@ -135,36 +149,61 @@ impl Placing<'_> {
         Some((start, on))
     }
 
-    /// Places, of the nodes whose predecessors are placed and that can start at once, the one of
-    /// the highest rank (Graham, "Bounds on Multiprocessing Timing Anomalies", 1969).
+    /// Goes through time and places, of the nodes whose predecessors are placed and that can start
+    /// then, the one of the highest rank (Graham, "Bounds on Multiprocessing Timing Anomalies",
+    /// 1969).
     fn by_time(&mut self, ranks: &[Span], placed: &mut [(Instant, Processor)]) -> Option<()> {
         let nodes = &self.state.graph.nodes;
         let mut left: Vec<usize> = nodes.iter().map(|node| node.before.len()).collect();
-        let mut ready: Vec<NodeId> = (0..nodes.len()).filter(|&node| left[node] == 0).collect();
+        let mut ready: BTreeSet<(Reverse<Span>, NodeId)> = BTreeSet::new();
+        ready.extend(
+            (0..nodes.len()).filter(|&id| left[id] == 0).map(|id| (Reverse(ranks[id]), id)),
+        );
+        // What is placed later only delays a node: it is not looked at again before then.
+        let mut starts = vec![Instant::START; nodes.len()];
+        let mut now = Instant::START;
         while !ready.is_empty() {
-            let best: Vec<_> = ready.iter().map(|&node| self.best(node)).collect::<Option<_>>()?;
-            let first = best.iter().map(|&(_, start)| start).min()?;
-            let at_once = |&at: &usize| {
-                let (on, start) = best[at];
-                let takes = self.state.prices.of(self.state.graph, ready[at], on);
-                start <= first + Span::from_nanos(takes.unwrap_or_default().nanos() / PATIENCE)
+            let mut first = None;
+            for &(rank, node) in &ready {
+                if starts[node] <= now {
+                    starts[node] = self.starts_for(node)?;
+                    if starts[node] <= now {
+                        first = Some((rank, node));
+                        break;
+                    }
+                }
+            }
+            let Some((rank, node)) = first else {
+                now = ready.iter().map(|&(_, node)| starts[node]).min()?;
+                continue;
             };
-            let key = |&at: &usize| (Reverse(ranks[ready[at]]), best[at].1, ready[at]);
-            let node = ready.swap_remove((0..ready.len()).filter(at_once).min_by_key(key)?);
+            ready.remove(&(rank, node));
             placed[node] = self.place(node)?;
             for &behind in &nodes[node].behind {
                 left[behind] -= 1;
                 if left[behind] == 0 {
-                    ready.push(behind);
+                    ready.insert((Reverse(ranks[behind]), behind));
                 }
             }
         }
         Some(())
     }
+
+    /// From when on a node counts as one that can start.
+    fn starts_for(&mut self, node: NodeId) -> Option<Instant> {
+        let (on, start) = self.best(node)?;
+        let takes = self.state.prices.of(self.state.graph, node, on)?;
+        let patience = Span::from_nanos(takes.nanos() / PATIENCE);
+        Some(Instant::START + start.since_start().saturating_sub(patience))
+    }
 }
 
 /// The upward rank of each node.
-fn ranks(graph: &TaskGraph<'_>, prices: &Prices, processors: &[Processor]) -> Option<Vec<Span>> {
+pub(super) fn ranks(
+    graph: &TaskGraph<'_>,
+    prices: &Prices,
+    processors: &[Processor],
+) -> Option<Vec<Span>> {
     let crosses = processors.len() > 1;
     let mut ranks = vec![Span::ZERO; graph.nodes.len()];
     for (id, node) in graph.nodes.iter().enumerate().rev() {

@@ -3,7 +3,7 @@
 //!
 //! A graph (`graph`) has a node for every task on every chunk. Prices (`prices`) come from the
 //! profile. A list scheduler (`list`) finds an order and a processor for each node; small changes
-//! (`improve`) make it better, with the simulator as the judge. Each schedule becomes a program
+//! (`improve`, and `relist` before any simulation) make it better, with the simulator as the judge. Each schedule becomes a program
 //! (`decoder`, `moves`): data gets places in one allocation of each device (`arena`, `memory`), and
 //! events order what streams do not (`streams`, `issue`).
 //!
@@ -20,6 +20,7 @@ mod moves;
 mod plans;
 mod prices;
 mod random;
+mod relist;
 mod starts;
 
 pub(crate) use graph::TaskGraph;

@@ -6,7 +6,9 @@ use super::improve::{AHEAD, Search, Valued};
 use super::issue::{Layout, MOST_STREAMS};
 use super::list::{Choice, Listed, list};
 use super::prices::Processor;
+use super::relist::relisted;
 use crate::machine::DeviceId;
+use rand::rngs::ChaCha8Rng;
 
 /// Looking ahead takes a time that grows with the cube of the number of nodes.
 const MOST_TO_LOOK_AHEAD: usize = 128;
@@ -30,15 +32,8 @@ impl Search<'_> {
             None => "no task can run on a GPU".to_owned(),
         });
         let mut found: Vec<Valued> = Vec::new();
-        for (order, on) in self.listed() {
-            let order = self.gpu_first(&order, &on);
-            let (streams, memory) = (self.layouts[0], self.limit);
-            let schedule = Schedule { order, on, streams, ahead: 0, memory };
-            if self.side_by_side > 1 {
-                let streams = Layout::over(self.side_by_side.min(MOST_STREAMS));
-                self.note(Schedule { streams, ..schedule.clone() }, &mut found, &mut why);
-            }
-            self.note(schedule, &mut found, &mut why);
+        for listed in self.listed() {
+            self.note_listed(listed, &mut found, &mut why);
         }
         found.sort();
         found.truncate(MOST);
@@ -53,6 +48,31 @@ impl Search<'_> {
         found.dedup_by(|one, other| (&one.1.order, &one.1.on) == (&other.1.order, &other.1.on));
         found.truncate(MOST);
         if found.is_empty() { Err(why) } else { Ok(found) }
+    }
+
+    /// Adds the schedules that follow from a list.
+    fn note_listed(&mut self, (order, on): Listed, found: &mut Vec<Valued>, why: &mut Impossible) {
+        let order = self.gpu_first(&order, &on);
+        let (streams, memory) = (self.layouts[0], self.limit);
+        let schedule = Schedule { order, on, streams, ahead: 0, memory };
+        if self.side_by_side > 1 {
+            let streams = Layout::over(self.side_by_side.min(MOST_STREAMS));
+            self.note(Schedule { streams, ..schedule.clone() }, found, why);
+        }
+        self.note(schedule, found, why);
+    }
+
+    /// Adds schedules of better lists, which take many tries to find.
+    pub(super) fn relist(&mut self, tries: u64, random: &mut ChaCha8Rng, found: &mut Vec<Valued>) {
+        if self.graph.nodes.len() > MOST_BY_TIME {
+            return;
+        }
+        let all = self.prices.processors();
+        if let Some(listed) = relisted((self.graph, self.prices), &all, tries, random) {
+            let mut why = Impossible::Other(String::new());
+            self.note_listed(listed, found, &mut why);
+            found.sort();
+        }
     }
 
     /// Adds a schedule with what it comes to, or the reason why it comes to nothing. Large ones are
