@@ -25,7 +25,7 @@ const IN_VAIN: usize = 8;
 const SHAKES: usize = 6;
 
 /// How many places for nodes are looked for in lists, for each call that may be simulated.
-const TRIES: u64 = 10;
+const TRIES: u64 = 25;
 
 /// What a schedule comes to. Less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

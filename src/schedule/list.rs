@@ -159,22 +159,23 @@ impl Placing<'_> {
         ready.extend(
             (0..nodes.len()).filter(|&id| left[id] == 0).map(|id| (Reverse(ranks[id]), id)),
         );
-        // What is placed later only delays a node: it is not looked at again before then.
-        let mut starts = vec![Instant::START; nodes.len()];
+        // What is placed later only delays a node: it is not looked at again before it can start.
+        let mut starts = vec![(Instant::START, Span::ZERO); nodes.len()];
         let mut now = Instant::START;
         while !ready.is_empty() {
             let mut first = None;
             for &(rank, node) in &ready {
-                if starts[node] <= now {
-                    starts[node] = self.starts_for(node)?;
-                    if starts[node] <= now {
+                let is_now = |(start, patience): (Instant, Span)| start <= now + patience;
+                if is_now(starts[node]) {
+                    starts[node] = self.start_of(node)?;
+                    if is_now(starts[node]) {
                         first = Some((rank, node));
                         break;
                     }
                 }
             }
             let Some((rank, node)) = first else {
-                now = ready.iter().map(|&(_, node)| starts[node]).min()?;
+                now = ready.iter().map(|&(_, node)| starts[node].0).min()?;
                 continue;
             };
             ready.remove(&(rank, node));
@@ -189,12 +190,11 @@ impl Placing<'_> {
         Some(())
     }
 
-    /// From when on a node counts as one that can start.
-    fn starts_for(&mut self, node: NodeId) -> Option<Instant> {
+    /// When a node can start, and how much it may wait for what another does not need.
+    fn start_of(&mut self, node: NodeId) -> Option<(Instant, Span)> {
         let (on, start) = self.best(node)?;
         let takes = self.state.prices.of(self.state.graph, node, on)?;
-        let patience = Span::from_nanos(takes.nanos() / PATIENCE);
-        Some(Instant::START + start.since_start().saturating_sub(patience))
+        Some((start, Span::from_nanos(takes.nanos() / PATIENCE)))
     }
 }
 

@@ -9,8 +9,8 @@ use rand::rngs::ChaCha8Rng;
 
 /// At most so many ranks change at once.
 const CHANGES: usize = 4;
-/// A changed rank is from this many times to this many times what it was.
-const FACTORS: std::ops::Range<f64> = 0.7..1.4;
+/// A changed rank differs from that of the longest way by at most this part of the longest of all.
+const FARTHEST: f64 = 0.1;
 
 /// Changes the ranks of a few nodes at random, again and again, and keeps what does not end later,
 /// until places were looked for so many times. `None` if a node cannot be on any processor.
@@ -23,14 +23,25 @@ pub(super) fn relisted(
     budget: u64,
     random: &mut ChaCha8Rng,
 ) -> Option<Listed> {
-    let mut best = ranks(graph, prices, processors)?;
+    let ranks = ranks(graph, prices, processors)?;
+    let far = FARTHEST * ranks.iter().max()?.nanos_f64();
+    let mut best = ranks.clone();
     let list = |ranks: &[Span]| place_by(ranks, (graph, prices), processors, Choice::ByTime);
     let (mut end, mut listed, mut tried) = list(&best)?;
+    // Of nodes with equal ranks, the first ones go first. The other way round may be better.
+    let last_first: Vec<Span> =
+        ranks.iter().zip(0..).map(|(&rank, node)| rank + Span::from_nanos(node)).collect();
+    if let Some((other_end, other_listed, _)) = list(&last_first)
+        && other_end < end
+    {
+        (best, end, listed) = (last_first, other_end, other_listed);
+    }
     while tried < budget {
         let mut changed = best.clone();
         for _ in 0..random.random_range(1..=CHANGES) {
-            let rank = &mut changed[random.random_range(0..best.len())];
-            *rank = Span::from_nanos_f64(rank.nanos_f64() * random.random_range(FACTORS));
+            let node = random.random_range(0..ranks.len());
+            let rank = ranks[node].nanos_f64() + random.random_range(-far..=far);
+            changed[node] = Span::from_nanos_f64(rank.max(0.0));
         }
         let (changed_end, changed_listed, more) = list(&changed)?;
         tried += more;

@@ -68,6 +68,9 @@ impl Search<'_> {
             return;
         }
         let all = self.prices.processors();
+        if all.len() == 1 && self.side_by_side == 1 {
+            return;
+        }
         if let Some(listed) = relisted((self.graph, self.prices), &all, tries, random) {
             let mut why = Impossible::Other(String::new());
             self.note_listed(listed, found, &mut why);
