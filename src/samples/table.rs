@@ -104,7 +104,7 @@ impl Row<'_> {
     fn sample(&self) -> Result<(Quantity, Span), String> {
         let filled = SORTS.into_iter().filter(|column| self.get(column).is_some());
         let [sort] = filled.collect::<Vec<_>>()[..] else {
-            let sorts = in_backquotes(&SORTS);
+            let sorts = in_backquotes(SORTS);
             return Err(format!("a row is for one measurement: fill in exactly one of {sorts}"));
         };
         let quantity = self.quantity(sort)?;

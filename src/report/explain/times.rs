@@ -141,10 +141,9 @@ impl TimeColumns {
     }
 }
 
-/// The times of each call of a pass, in the order of [`HEADS`]: when the host enters it and when it
-/// returns, unknown of a call that a graph makes; when the device starts on it, if it has anything
-/// to do; and when the work is done, of the device or else of the host, unless the call only marks
-/// a place in a stream.
+/// Four times of each call of a pass: when the host enters it, and when it returns, unknown for a
+/// call that a graph makes; when the device starts on it, if it has anything to do; and when the
+/// work is done, by the device or else by the host, unless the call only marks a place in a stream.
 pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 4]> {
     let mut times = vec![[None; 4]; program.body.len()];
     for Activity { lane, call, start, end, .. } in &timeline.activities {
