@@ -102,7 +102,7 @@ impl Relaxation<'_> {
 }
 
 /// The most tasks for whose order there are rules: their number grows with its square.
-const MOST_ORDERED: usize = 64;
+const MOST_ORDERED: usize = 40;
 
 impl Work {
     pub fn is_small(&self) -> bool {
