@@ -3,8 +3,8 @@
 //!
 //! A graph (`graph`) has a node for every task on every chunk. Prices (`prices`) come from the
 //! profile. A list scheduler (`list`) finds an order and a processor for each node, and tries other
-//! ranks (`relist`); small changes (`improve`) make it better, with the simulator as the judge. Each
-//! schedule becomes a program (`decoder`, `moves`): data gets places in one allocation of each
+//! ranks (`relist`); small changes (`improve`) make it better, with the simulator as the judge.
+//! Each schedule becomes a program (`decoder`, `moves`): data gets places in one allocation of each
 //! device (`memory`), and events order what streams do not (`issue`).
 //!
 //! Invariant: the same workload and profile give the same program.
