@@ -24,7 +24,7 @@ const IN_VAIN: usize = 8;
 /// At most so many changes at once shake the best schedule.
 const SHAKES: usize = 6;
 
-/// How many places for nodes are looked for in lists, for each call that may be simulated.
+/// How often lists may try a node on a processor, for each call that may be simulated.
 const TRIES: u64 = 25;
 
 /// What a schedule comes to. Less is better.

@@ -27,7 +27,7 @@ pub(super) enum Choice {
     LookAhead,
     /// Where it ends first, with as many kernels side by side on a GPU as fit.
     SideBySide,
-    /// Likewise, and whatever can start first goes first, even if its rank is lower.
+    /// Likewise, going through time: of what can start then, the node of the highest rank.
     ByTime,
 }
 
@@ -86,7 +86,7 @@ fn place_all(
     place_by(&ranks, (graph, prices), processors, choice).map(|(end, listed, _)| (end, listed))
 }
 
-/// Likewise, with ranks of its own, and how often a place for a node was looked for.
+/// A schedule by given ranks, when it ends, and on how many processors nodes were tried for it.
 pub(super) fn place_by(
     ranks: &[Span],
     (graph, prices): (&TaskGraph<'_>, &Prices),
@@ -120,6 +120,7 @@ struct Placing<'a> {
     choice: Choice,
     /// When all that is placed so far has ended.
     end: Instant,
+    /// On how many processors nodes were tried.
     tried: u64,
 }
 

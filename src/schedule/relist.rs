@@ -13,7 +13,7 @@ const CHANGES: usize = 4;
 const FARTHEST: f64 = 0.1;
 
 /// Changes the ranks of a few nodes at random, again and again, and keeps what does not end later,
-/// until places were looked for so many times. `None` if a node cannot be on any processor.
+/// until nodes were tried on so many processors. `None` if a node cannot be on any processor.
 ///
 /// The rank of the longest way to the end is a good priority, and not always the best one: which of
 /// two nodes with nearly equal ranks goes first is only known once both are placed.

@@ -23,16 +23,17 @@ const MOST_NODES: usize = 400;
 ///
 /// It is the optimum of a linear program of which every schedule is a solution. Its variables are
 /// the share of each task that GPUs do, how much of each buffer crosses a link because of that,
-/// when each task that cannot be cut starts and ends, and the end of all:
+/// when the first piece of each task starts, when its last piece ends, and the end of all:
 ///
 /// - *Whole tasks.* If there is one batch, a task that cannot be cut has a share of 0 or 1.
 /// - *Load.* Each processor does one thing at a time, and so does each link in each direction:
 ///   a schedule is no shorter than the load of any. Kernels that run side by side share a GPU:
 ///   each counts for the part of the multiprocessors that it needs, for as long as it needs it by
 ///   itself.
-/// - *Order.* A task that cannot be cut starts after those that it waits for. All that these do,
-///   and all data that came for them, is a load that a processor or link has done by then. Likewise
-///   all that waits for its end is still to be done. On a GPU, what a task reads has to arrive
+/// - *Order.* Where one of two tasks cannot be cut, or reads whole what the other writes, it starts
+///   after the end of the other. All that tasks before it do, and all data that came for them, is a
+///   load that a processor or link has done by then. Likewise all that waits for its end is still
+///   to be done. On a GPU, what a task reads has to arrive
 ///   first, and results leave when it has ended. Data may cross while it runs if kernels can use
 ///   the host's memory across the link, and the scenario asks for plans in which they do,
 ///   `zero-copy` or `managed`, or has programs of its own.

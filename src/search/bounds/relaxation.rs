@@ -116,7 +116,8 @@ impl<'w> Relaxation<'w> {
         }
         let crossing = self.program.add_var(0.0, (0.0, 1.0));
         for Rule { more, less } in &rules {
-            // crossing >= more - less, where a task on the CPU has 1 - share of it there.
+            // crossing >= more - less. If only `less` is there, what counts is the part of that
+            // task that the CPU does, 1 - share.
             let mut rule = LinearExpr::empty();
             rule.add(crossing, 1.0);
             more.iter().for_each(|&node| rule.add(self.shares[node], -1.0));
