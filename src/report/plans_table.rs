@@ -62,9 +62,11 @@ impl Assessment {
     fn program_legend(&self, shown: &[&AssessedPlan]) -> String {
         let runs = plural(self.runs, "run");
         let starred = shown.iter().find(|plan| self.program_rank_of(plan).ends_with('*'));
-        let star = if_known(starred.and_then(|plan| self.lost_over_runs(plan)), |gain| {
+        let lost = starred.and_then(|plan| Some((plan.side, self.lost_over_runs(plan)?)));
+        let star = if_known(lost, |(of, gain)| {
+            let with = if of == Side::Cpu { "on the CPU" } else { "with the GPU" };
             let gain = fine_percent(gain);
-            format!("; * the simplest; the fastest on its side takes {gain} less")
+            format!("; * named as the simplest; the fastest {with} takes {gain} less")
         });
         format!("ranked by the time of {runs}{star}\n")
     }

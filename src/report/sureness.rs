@@ -160,7 +160,9 @@ impl RangesHeld {
         let tries = plural(self.tries as u64, what);
         match self.widening() {
             1.0 => format!("Ranges held {held} of {tries} (aim {aim})"),
-            times => format!("Ranges: widened {times:.1} x to hold {aim} of {tries}, not {held}"),
+            times => {
+                format!("Ranges: widened {times:.1} x to hold {aim} of {tries} ({held} before)")
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The answer in one sentence.
 
 use super::line::{side, subject};
+use super::with_the_gpu::way;
 use crate::findings::{
     Answer, Assessment, Certainty, Comparison, Contender, Doubt, MissingTime, Verdict,
 };
 use crate::machine::Side;
 use crate::program::ProcessState;
-use crate::report::words::{count, if_known, longer, plural, range};
+use crate::report::words::{count, if_known, longer, plural};
 
 /// What to choose.
 pub(in crate::report) fn answer(assessment: &Assessment) -> String {
@@ -15,18 +16,28 @@ pub(in crate::report) fn answer(assessment: &Assessment) -> String {
         (Some(run), Some(missing), Some(certainty)) => {
             without_a_time(&run.chosen, missing, certainty)
         }
-        _ => verdict(of, *runs, plans.len()),
+        _ => told(of, *runs, plans.len(), |plan| assessment.plan(plan).map(way)),
     }
 }
 
 /// What to choose for a program of `runs` and among a number of plans.
 pub(in crate::report) fn verdict(verdict: &Verdict, runs: u64, plans: usize) -> String {
+    told(verdict, runs, plans, |_| None)
+}
+
+/// The same, with a way to say what a plan does.
+fn told(
+    verdict: &Verdict,
+    runs: u64,
+    plans: usize,
+    does: impl Fn(&str) -> Option<String>,
+) -> String {
     let runs = runs_in(runs, verdict.process);
     let Verdict { answer, run_answer, run, program, .. } = verdict;
     match (run, program) {
         (None, _) => "No plan can be predicted.".to_owned(),
         (Some(_), Some(program)) if answer != run_answer => of_program(verdict, &runs, program),
-        (Some(run), _) => of_run((verdict, run), (&runs, plans)),
+        (Some(run), _) => of_run((verdict, run), (&runs, plans), does(&run.chosen.plan)),
     }
 }
 
@@ -36,7 +47,11 @@ pub(super) fn runs_in(runs: u64, process: ProcessState) -> String {
 }
 
 /// One run settles it.
-fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize)) -> String {
+fn of_run(
+    (verdict, run): (&Verdict, &Comparison),
+    (runs, plans): (&str, usize),
+    does: Option<String>,
+) -> String {
     let Comparison { answer, chosen, other, factor, .. } = run;
     let (name, takes) = (format!("`{}`", chosen.plan), chosen.time_ns);
     let Some((other, factor)) = other.as_ref().zip(*factor) else {
@@ -48,7 +63,10 @@ fn of_run((verdict, run): (&Verdict, &Comparison), (runs, plans): (&str, usize))
     let longer = longer(factor);
     match answer {
         Answer::Gpu => {
-            format!("Use the GPU: {name} takes {takes} a run; the CPU takes {than}, {longer}.")
+            // What a name alone stands for comes first.
+            let way = does.filter(|way| *way != name);
+            let it = way.map_or(name, |way| way + ", it");
+            format!("Use the GPU: {it} takes {takes} a run; the CPU takes {than}, {longer}.")
         }
         Answer::Both => format!(
             "Share the work between both: {name} takes {takes} a run; the CPU alone takes {than}, \
@@ -97,10 +115,8 @@ fn without_a_time(known: &Contender, missing: &MissingTime, certainty: &Certaint
     let name = format!("`{plan}`");
     let other = if *on_cpu { &name } else { "the CPU" };
     format!(
-        "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes \
-         less than {from_ns} a run on {there}, use {there}; if more than {to_ns}, {other}, which \
-         takes {}.",
-        range(known.low_ns, known.high_ns)
+        "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes up \
+         to {from_ns} a run on {there}, use {there}; from {to_ns} on, {other}."
     )
 }
 

@@ -4,7 +4,7 @@ use super::line::subject;
 use crate::findings::{Assessment, Certainty, Comparison, Contender, Doubt, Grade};
 use crate::machine::Side;
 use crate::report::sureness::RangesHeld;
-use crate::report::words::{if_known, percent};
+use crate::report::words::{if_known, percent, range};
 
 /// A grade, and the reason for it.
 pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
@@ -18,10 +18,20 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
     let said = assessment.certainty.as_ref().zip(faster);
     let said = said.map(|(certainty, faster)| match (certainty.grade, missing) {
         (Grade::Open, Some(missing)) => {
-            format!("open until `{}` is timed; in between, either side may win", missing.kernel)
+            let between = if_known(certainty.most_doubt.as_ref(), |doubt| match doubt {
+                Doubt::MissingTime { from_ns, to_ns } => {
+                    let times = range(*from_ns, *to_ns);
+                    format!("; if that gives {times}, either side may win: run both")
+                }
+                _ => String::new(),
+            });
+            format!("open until `{}` is timed{between}", missing.kernel)
         }
         _ => {
             let alike = compared.map_or("", |one| off_alike(one, certainty));
+            // One run may have another answer, and says so further down.
+            let is_of_all = verdict.answer != verdict.run_answer;
+            let faster = if is_of_all { faster + " over all runs" } else { faster };
             format!("{}{alike}", in_words(certainty, &faster))
         }
     });

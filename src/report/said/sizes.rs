@@ -35,8 +35,12 @@ fn known(found: &Threshold, ties_here: bool) -> String {
     let Threshold { gpu_wins, elements, tried, .. } = found;
     let [from, to] = tried.map(count);
     let all = format!("at every size tried, from {from} elements to {to}");
-    let close = if ties_here { ", too close to call" } else { "" };
     let size = *elements as f64;
+    let close = match ties_here {
+        true if gpu_wins.iter().any(|wins| is_near_an_end(wins, size)) => ", within that range",
+        true => ", too close to call",
+        false => "",
+    };
     let here = format!("this scenario has {}{close}", fine_count(size));
     let says = |who: &str, wins: &Wins| match stretch(wins, &fine_count) {
         None => format!("{who} faster {all}"),
@@ -56,6 +60,14 @@ fn known(found: &Threshold, ties_here: bool) -> String {
 /// Whether the GPU wins at a size.
 pub(in crate::report) fn holds(wins: &Wins, size: f64) -> bool {
     wins.from.is_none_or(|from| from.0 <= size) && wins.until.is_none_or(|until| size < until.0)
+}
+
+/// Whether a size lies where an end of a stretch may be.
+fn is_near_an_end(wins: &Wins, size: f64) -> bool {
+    let ranges = [wins.from_range, wins.until_range].into_iter().flatten();
+    ranges.into_iter().any(|[from, to]| {
+        from.is_some_and(|from| from.0 <= size) && to.is_some_and(|to| size <= to.0)
+    })
 }
 
 /// The sizes around one at which the CPU wins, between those at which the GPU does.

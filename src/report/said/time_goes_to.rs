@@ -2,7 +2,7 @@
 
 use super::line::{Line, side, side_name};
 use crate::cost::Bottleneck;
-use crate::findings::{AssessedPlan, Assessment, CriticalPathShares, MissingTime};
+use crate::findings::{Answer, AssessedPlan, Assessment, CriticalPathShares, MissingTime};
 use crate::machine::Side;
 use crate::report::words::{if_known, joined, range};
 use crate::units::Span;
@@ -20,10 +20,7 @@ pub(super) fn time_goes_to(label: &'static str, assessment: &Assessment) -> Opti
     // Plans of families do the same in other pieces; programs differ in what they do.
     let program = other.filter(|other| other.chunks.is_none());
     let text = match (run.on(true), program) {
-        (Some(cpu), _) => {
-            let time = cpu.time_ns;
-            format!("{}; the CPU takes {time} in all", part_of_run(on_gpu, time))
-        }
+        (Some(cpu), _) => part_of_run(on_gpu, cpu.time_ns, run.answer),
         (None, Some(other)) => parts_of_both(chosen, other),
         (None, None) => format!("`{}`: {}", on_gpu.plan, main_parts(on_gpu)),
     };
@@ -39,8 +36,8 @@ fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
     let text = match known {
         _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
         Some(known) if is_open => format!(
-            "{there}'s time of `{kernel}` is not known; the rest takes {rest_ns} there (copies \
-             {rest_copies_ns}), and {here} takes {} in all",
+            "besides `{kernel}`, whose time there is not known, {there} takes {rest_ns} (copies \
+             {rest_copies_ns}); {here} takes {} in all",
             range(known.low_ns, known.high_ns)
         ),
         _ => format!("apart from `{kernel}`, {there} takes {rest_ns} (copies {rest_copies_ns})"),
@@ -49,8 +46,8 @@ fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
 }
 
 /// The largest part of a run on the GPU, if it alone takes longer than the whole run on the CPU,
-/// or else the main parts.
-fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
+/// or else the main parts, compared with it.
+fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
     let path = &plan.critical_path;
     let largest = sorted(parts_of(plan)).into_iter().next();
     // Copies in and out may only together take longer.
@@ -58,8 +55,19 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span) -> String {
     let is_largest = |share: f64| largest.is_none_or(|largest| share >= largest.0);
     let longer = |part: &(f64, &str)| is_largest(part.0) && share_of(plan, part.0) > cpu;
     match parts.into_iter().find(longer) {
-        Some((share, what)) => format!("{what} alone take {} on the GPU", share_of(plan, share)),
-        None => format!("{}: {}", side_name(plan.side), main_parts(plan)),
+        Some((share, what)) => {
+            let takes = share_of(plan, share);
+            format!("{what} alone take {takes} on the GPU; the CPU takes {cpu} in all")
+        }
+        None => {
+            let compared = match answer {
+                Answer::Cpu => "more than",
+                Answer::Tie => "about",
+                _ => "less than",
+            };
+            let parts = main_parts(plan);
+            format!("{}: {parts}; in all {compared} the CPU's {cpu}", side_name(plan.side))
+        }
     }
 }
 
@@ -85,8 +93,8 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
             true => format!(
-                "kernels hide all but {mine} of the {what} in `{one}`; `{other}` waits {theirs} \
-                 for them"
+                "kernels hide all but {mine} of the {what} in `{one}`, all but {theirs} in \
+                 `{other}`"
             ),
             false => format!("{what} take {mine} in `{one}`, {theirs} in `{other}`"),
         }

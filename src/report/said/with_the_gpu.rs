@@ -19,6 +19,7 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
     let mut ways: Vec<&AssessedPlan> = others.filter(|one| one.plan != chosen.plan).collect();
     ways.sort_by_key(|one| one.predicted_ns);
     ways.dedup_by(|slower, one| gain(slower, one) < OF_WEIGHT);
+    ways.truncate(MOST_WAYS - 1);
     ways.reverse();
     ways.push(chosen);
     let first = ways.first().map(|one| format!("{} {} a run", way(one), one.predicted_ns));
@@ -31,7 +32,7 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
 }
 
 /// What a plan does, with its name.
-fn way(plan: &AssessedPlan) -> String {
+pub(super) fn way(plan: &AssessedPlan) -> String {
     let how = match (plan.family.as_str(), plan.chunks) {
         ("resident", _) => "all copied at once",
         ("round-trip", _) => "copied for each task",
@@ -81,6 +82,9 @@ fn shortened(before: &AssessedPlan, one: &AssessedPlan) -> String {
 const AS_BUSY: f64 = 0.9;
 /// Work is hidden if a run waits for less than this share of it.
 const HIDDEN: f64 = 0.1;
+
+/// How many ways are told, with the plan to choose.
+const MOST_WAYS: usize = 3;
 
 /// A way that gains less than this share over another one is not worth telling from it.
 const OF_WEIGHT: f64 = 0.01;
