@@ -6,10 +6,13 @@ use super::call::{NO_STREAM, NONE};
 use super::classes::Classes;
 use super::history::MemoryHistory;
 use super::in_flight::InFlight;
+use super::layout::Layout;
 use super::traffic::Traffic;
+use super::work::CallCost;
 use crate::machine::DeviceId;
 use crate::profile::{Known, Profile, Unknown};
 use crate::program::{Access, AccessKind, DoesNotFit, Place, Program, User, Whose, check_fits};
+use std::sync::{Arc, OnceLock};
 
 /// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
 /// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
@@ -23,6 +26,7 @@ pub(crate) struct Analysis {
     pub(super) shape: Known,
     pub(super) traffic: Traffic,
     pub(super) classes: Classes,
+    layout: OnceLock<Arc<Layout>>,
 }
 
 impl Analysis {
@@ -33,12 +37,31 @@ impl Analysis {
         let shape = check_shape(program, &in_flight);
         if shape.is_err() {
             // It is refused, perhaps for having more calls than can be numbered.
-            return Self { fits, shape, traffic, classes: Classes::default() };
+            return Self {
+                fits,
+                shape,
+                traffic,
+                classes: Classes::default(),
+                layout: OnceLock::new(),
+            };
         }
         let footprint = traffic.host_footprint;
         let history = MemoryHistory::after_a_pass(program, profile, footprint);
         let classes = Classes::of(program, &in_flight, history);
-        Self { fits, shape, traffic, classes }
+        Self { fits, shape, traffic, classes, layout: OnceLock::new() }
+    }
+
+    /// The layout of the program, which is worked out with the first prices. Another one is only
+    /// needed if a call turns out to be of another shape with other prices.
+    pub(super) fn layout(
+        &self,
+        program: &Program,
+        costs: &[CallCost],
+        places: &[u32],
+    ) -> Arc<Layout> {
+        let new = || Arc::new(Layout::new(program, self, costs, places));
+        let known = self.layout.get_or_init(new);
+        if known.is_of(costs) { Arc::clone(known) } else { new() }
     }
 }
 

@@ -1,39 +1,34 @@
-//! The body of a program as the engine reads it: calls with their costs, sorted into streams.
+//! The body of a program as the engine reads it: its layout, and what all calls cost.
 
 use super::analysis::Analysis;
-use super::call::{CallId, CompiledCall, NONE, index};
+use super::call::{CallId, CompiledCall, index};
 use super::call_costs::CallCosts;
 use super::classes::{Classes, PlacedCall};
-use super::entries::{Entries, Entry, EntryId};
+use super::entries::{Entry, EntryId};
 use super::halved::Prices;
 use super::host_times::HostTimes;
+use super::layout::Layout;
 use super::streaming::Streaming;
-use super::work::{CallCost, Waits, WorkKind};
+use super::work::{CallCost, Waits};
 use super::written::HostWrites;
 use crate::profile::{Known, Unknown};
-use crate::program::{Graph, Program, StreamKind, StreamTraits};
+use crate::program::Program;
 use crate::units::Span;
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
-    pub calls: Vec<CompiledCall>,
+    pub layout: Arc<Layout>,
     pub costs: Vec<CallCost>,
     /// The host time of each call, if some calls differ from their cost; otherwise empty.
     hosts: Vec<Span>,
-    pub entries: Entries,
+    /// For each call, when it is issued if the host never waits.
+    issued: Vec<Span>,
     /// Empty if there are several host threads: none runs ahead of the others.
     pub bursts: Vec<Burst>,
-    /// For each call, its host thread; empty if one makes all of them.
-    pub threads: Vec<u16>,
     /// When the host streams through memory beside copies.
     pub streaming: Streaming,
     pub writes: HostWrites,
-    /// The legacy default stream and the streams that it is a barrier for; empty if it is not used.
-    pub barrier: Vec<u16>,
-    /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
-    pub traits: Vec<StreamTraits>,
-    graphs: Arc<Vec<Graph>>,
 }
 
 /// Calls that the host makes one after the other without waiting.
@@ -52,8 +47,8 @@ pub(crate) struct Burst {
 }
 
 impl Body {
-    /// Looks up what every call of a program's body costs, and sorts the calls into streams, which
-    /// include branches of graphs.
+    /// Looks up what every call of a program's body costs; calls that cost the same are looked up
+    /// once. Streams include branches of graphs.
     ///
     /// # Errors
     /// If the profile does not know what one of them costs.
@@ -61,88 +56,39 @@ impl Body {
         program: &Program,
         analysis: &Analysis,
         prices: &Prices<'_>,
-        host_times: HostTimes<'_>,
+        mut host_times: HostTimes<'_>,
     ) -> Known<Self> {
-        let branch =
-            |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
-        let lanes = analysis.classes.lanes;
-        let branches = lanes - program.streams.len();
-        let branches = program.streams[..branches].iter().map(branch);
+        let (costs, places) = costs_of(program, analysis, prices)?;
+        let layout = analysis.layout(program, &costs, &places);
         let mut body = Self {
-            calls: Vec::with_capacity(program.body.len()),
-            costs: Vec::new(),
+            layout,
+            costs,
             hosts: Vec::new(),
-            entries: Entries::default(),
+            issued: Vec::new(),
             bursts: Vec::new(),
-            threads: threads(program),
             streaming: Streaming::default(),
             writes: HostWrites::default(),
-            barrier: barrier(program),
-            traits: program.streams.iter().copied().chain(branches).collect(),
-            graphs: Arc::clone(&analysis.classes.graphs),
         };
-        body.add_calls(program, analysis, prices, host_times)?;
-        let (bursts, issued) = if body.has_threads() {
-            (Vec::new(), vec![Span::ZERO; body.calls.len()])
+        let Classes { calls, written, .. } = &analysis.classes;
+        let hosts = calls.iter().zip(&body.layout.calls).filter_map(|(call, compiled)| {
+            let &PlacedCall { site, is_launch, .. } = call;
+            host_times.host_of(&body.costs[compiled.cost as usize], site, is_launch)
+        });
+        body.hosts = hosts.collect();
+        (body.bursts, body.issued) = if body.has_threads() {
+            (Vec::new(), vec![Span::ZERO; calls.len()])
         } else {
-            bursts((&body.calls, &body.costs), |call| body.host_of(call))
+            bursts((&body.layout.calls, &body.costs), |call| body.host_of(call))
         };
-        body.bursts = bursts;
-        let calls = (0..)
-            .zip(&issued)
-            .map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
-        body.streaming = Streaming::new(calls, prices.profile);
-        let times = (0..).zip(&issued).map(|(call, &until)| (body.host_of(call), until));
-        let copies = (&analysis.classes.written, prices.profile);
-        body.writes = HostWrites::new(program, times, copies);
-        let has_barrier = !body.barrier.is_empty();
-        let calls = (&mut body.calls[..], &issued[..]);
-        let counts = (lanes, analysis.classes.recordings);
-        body.entries = Entries::new(calls, &body.costs, counts, has_barrier);
+        body.streaming = Streaming::new(&body, prices.profile);
+        let times = (0..).zip(&body.issued).map(|(call, &until)| (body.host_of(call), until));
+        body.writes = HostWrites::new(program, times, (written, prices.profile));
         Ok(body)
-    }
-
-    /// Looks up what each call costs; calls that cost the same are looked up once.
-    fn add_calls(
-        &mut self,
-        program: &Program,
-        analysis: &Analysis,
-        prices: &Prices<'_>,
-        mut host_times: HostTimes<'_>,
-    ) -> Known {
-        let costs = CallCosts::new(program, prices, &analysis.traffic);
-        let Classes { all, calls, graphs, .. } = &analysis.classes;
-        let mut missing = Vec::new();
-        // The place of each class's cost in the list.
-        let mut places = Vec::with_capacity(all.len());
-        for class in all {
-            let call = &program.body[class.first];
-            let graph = class.graph.map(|at| &graphs[at]);
-            places.push(index(self.costs.len()));
-            let inline = costs.inline(call).filter(|_| graph.is_none());
-            let may_go_inline = inline.is_some();
-            match costs.cost(call, &class.locality, (graph, class.before)) {
-                Ok(usual) => self.costs.push(CallCost { may_go_inline, ..usual }),
-                Err(unknown) => missing.push(unknown),
-            }
-            self.costs.extend(inline);
-        }
-        if let Some(missing) = missing.into_iter().reduce(Unknown::and) {
-            return Err(missing);
-        }
-        for &PlacedCall { class, recording, site, is_launch } in calls {
-            let cost = places[class as usize];
-            let found = &self.costs[cost as usize];
-            let (stream, kind) = (site.stream, WorkKind::of(&found.work));
-            self.hosts.extend(host_times.host_of(found, site, is_launch));
-            self.calls.push(CompiledCall { cost, recording, stream, kind, is_part: false });
-        }
-        Ok(())
     }
 
     #[inline]
     pub fn cost_of(&self, call: CallId) -> &CallCost {
-        &self.costs[self.calls[call as usize].cost as usize]
+        &self.costs[self.layout.calls[call as usize].cost as usize]
     }
 
     /// Host time of a call, from entry to return, when it need not wait.
@@ -151,9 +97,15 @@ impl Body {
         self.hosts.get(call as usize).copied().unwrap_or_else(|| self.cost_of(call).host)
     }
 
+    /// When a call is issued if the host never waits.
+    #[inline]
+    pub fn issued(&self, call: CallId) -> Span {
+        self.issued[call as usize]
+    }
+
     #[inline]
     pub fn entry(&self, id: EntryId) -> &Entry {
-        &self.entries.list[id as usize]
+        self.layout.entry(id)
     }
 
     /// The cost of an entry's call.
@@ -164,86 +116,48 @@ impl Body {
 
     #[inline]
     pub fn devices(&self) -> usize {
-        self.traits.iter().map(|stream| stream.device.0 + 1).max().unwrap_or(1)
-    }
-
-    #[inline]
-    pub fn streams(&self) -> usize {
-        self.entries.starts.len()
+        self.layout.devices()
     }
 
     /// Whether several host threads make the calls.
     #[inline]
     pub fn has_threads(&self) -> bool {
-        !self.threads.is_empty()
-    }
-
-    /// The first call from `from` on that a host thread makes, or [`NONE`].
-    pub fn next_of(&self, thread: u16, from: CallId) -> CallId {
-        let mut calls = (from..).zip(&self.threads[from as usize..]);
-        calls.find(|(_, of)| **of == thread).map_or(NONE, |(call, _)| call)
-    }
-
-    /// The entry of a call, if it has one of its own.
-    pub fn entry_of(&self, id: CallId) -> Option<EntryId> {
-        let Entries { list, starts, .. } = &self.entries;
-        let stream = usize::from(self.calls[id as usize].stream);
-        let (&start, end) = (starts.get(stream)?, starts.get(stream + 1));
-        let list = &list[start as usize..end.map_or(list.len(), |&end| end as usize)];
-        let before = list.partition_point(|entry| entry.call < id);
-        (list[before].call == id).then(|| start + index(before))
-    }
-
-    /// The entries of all streams in the order of issue.
-    pub fn entries_in_order(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
-        let mut next = self.entries.starts.clone();
-        let calls = self.calls.iter();
-        let calls = calls.filter(|call| call.kind != WorkKind::Nothing && !call.is_part);
-        calls.map(move |call| {
-            let next = &mut next[usize::from(call.stream)];
-            *next += 1;
-            (*next - 1, self.entry(*next - 1))
-        })
+        self.layout.has_threads()
     }
 
     /// The device of a stream.
     #[inline]
     pub fn device_of(&self, stream: u16) -> usize {
-        self.traits[usize::from(stream)].device.0
+        self.layout.device_of(stream)
     }
+}
 
-    /// The graph that a call launches or belongs to.
-    #[inline]
-    pub fn graph_at(&self, call: usize) -> Option<&Graph> {
-        let before = self.graphs.partition_point(|graph| graph.calls.end <= call);
-        self.graphs.get(before).filter(|graph| graph.launch <= call)
-    }
-
-    /// The call by which the host issues a call: for a node of a graph, the graph's launch.
-    #[inline]
-    pub fn issued_by(&self, call: CallId) -> CallId {
-        if !self.cost_of(call).in_graph {
-            return call;
+/// What the calls of each class cost, and for each class the place of its cost in the list.
+fn costs_of(
+    program: &Program,
+    analysis: &Analysis,
+    prices: &Prices<'_>,
+) -> Known<(Vec<CallCost>, Vec<u32>)> {
+    let lookup = CallCosts::new(program, prices, &analysis.traffic);
+    let Classes { all, graphs, .. } = &analysis.classes;
+    let (mut costs, mut places) = (Vec::new(), Vec::with_capacity(all.len()));
+    let mut missing = Vec::new();
+    for class in all {
+        let call = &program.body[class.first];
+        let graph = class.graph.map(|at| &graphs[at]);
+        places.push(index(costs.len()));
+        let inline = lookup.inline(call).filter(|_| graph.is_none());
+        let may_go_inline = inline.is_some();
+        match lookup.cost(call, &class.locality, (graph, class.before)) {
+            Ok(usual) => costs.push(CallCost { may_go_inline, ..usual }),
+            Err(unknown) => missing.push(unknown),
         }
-        self.graph_at(call as usize).map_or(call, |graph| index(graph.launch))
+        costs.extend(inline);
     }
-}
-
-/// For each call of a program with several host threads, its thread.
-fn threads(program: &Program) -> Vec<u16> {
-    let are_several = program.thread_count() > 1;
-    program.threads.iter().filter(|_| are_several).map(|thread| thread.0).collect()
-}
-
-/// The legacy default stream and those that it is a barrier for; empty if nothing goes to it.
-#[inline]
-fn barrier(program: &Program) -> Vec<u16> {
-    if !program.streams.iter().any(|stream| stream.kind == StreamKind::LegacyDefault) {
-        return Vec::new();
+    match missing.into_iter().reduce(Unknown::and) {
+        Some(missing) => Err(missing),
+        None => Ok((costs, places)),
     }
-    let takes_part = |stream: &StreamTraits| stream.kind != StreamKind::NonBlocking;
-    let streams = (0..).zip(&program.streams);
-    streams.filter_map(|(id, stream)| takes_part(stream).then_some(id)).collect()
 }
 
 /// The bursts of a body, and when each call is issued if the host never waits. `host` is how long

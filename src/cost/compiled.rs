@@ -5,13 +5,13 @@ use super::antithetic::Antithetic;
 use super::body::Body;
 use super::call::index;
 use super::copies::CopyEngines;
-use super::entries::{Entry, EntryId};
+use super::entries::EntryId;
 use super::halved::{Bottleneck, Prices};
 use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
+use super::layout::Layout;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
-use super::waiting_kernels::WaitingKernels;
 use super::work::{CallCost, Work};
 use crate::machine::DeviceId;
 use crate::profile::{Profile, Unknown};
@@ -38,8 +38,6 @@ pub struct CompiledProgram<'p> {
     pub(crate) polling: Option<PollTimes>,
     pub(crate) copies: CopyEngines,
     pub(crate) links: CopyLinks,
-    pub(crate) waiting_kernels: WaitingKernels,
-    pub(crate) channels: ChannelLayout,
 }
 
 impl<'p> CompiledProgram<'p> {
@@ -59,7 +57,7 @@ impl<'p> CompiledProgram<'p> {
     /// What a copy of the body costs instead if its stream is empty, so that its data travels along
     /// with its command. Other calls have no such cost.
     pub fn inline_cost_of(&self, call: usize) -> Option<&CallCost> {
-        let place = self.body.calls[call].cost as usize;
+        let place = self.body.layout.calls[call].cost as usize;
         self.body.costs[place].may_go_inline.then(|| &self.body.costs[place + 1])
     }
 
@@ -94,13 +92,14 @@ impl<'p> CompiledProgram<'p> {
         let body = Body::new(program, analysis, prices, host_times)?;
         profile.alike(body.devices())?;
         let copies = CopyEngines::new(&body, profile)?;
+        let hand_overs = HandOvers::new(&body, profile)?;
+        let links = CopyLinks::new(&body, profile, &copies)?;
+        body.layout.waiting_kernels.are_known(&body, profile)?;
         let mut compiled = Self {
-            hand_overs: HandOvers::new(&body, profile)?,
-            polling: PollTimes::new(&body, profile, phase),
-            links: CopyLinks::new(&body, profile, &copies)?,
+            hand_overs,
+            polling: PollTimes::new(profile, phase),
+            links,
             copies,
-            waiting_kernels: WaitingKernels::new(&body, profile)?,
-            channels: ChannelLayout::new(program, &body),
             profile,
             body,
         };
@@ -115,7 +114,7 @@ impl<'p> CompiledProgram<'p> {
     /// Whether anything but other copies and kernels that run may slow copies.
     #[inline]
     pub(crate) fn slows_copies_down(&self) -> bool {
-        !self.waiting_kernels.refetched.is_empty()
+        !self.body.layout.waiting_kernels.refetched.is_empty()
             || !self.body.streaming.is_nowhere()
             || !self.body.writes.is_empty()
     }
@@ -127,13 +126,13 @@ impl<'p> CompiledProgram<'p> {
         if self.body.writes.is_empty() {
             return 0.0;
         }
-        let Entry { call, issued, .. } = *self.body.entry(entry);
-        let age = self.body.writes.age(call, issued, written);
+        let call = self.body.entry(entry).call;
+        let age = self.body.writes.age(call, self.body.issued(call), written);
         age.map_or(0.0, |age| self.profile.just_written(&age))
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
 pub(crate) struct ChannelLayout {
     /// The channel of each stream.
     pub of_stream: Vec<u16>,
@@ -143,31 +142,31 @@ pub(crate) struct ChannelLayout {
 }
 
 impl ChannelLayout {
-    pub fn new(program: &Program, body: &Body) -> Self {
-        let of_stream = dealt(body);
+    pub fn new(program: &Program, layout: &Layout, costs: &[CallCost]) -> Self {
+        let of_stream = dealt(layout);
         let mut devices = 0..program.devices();
         let are_shared = devices.any(|id| program.streams_of(DeviceId(id)) > CHANNELS);
-        let kernels = if are_shared { kernels(body, &of_stream) } else { Vec::new() };
+        let kernels = if are_shared { kernels((layout, costs), &of_stream) } else { Vec::new() };
         Self { of_stream, kernels }
     }
 }
 
 /// Streams are assigned to the channels of their device in turn.
 #[inline]
-fn dealt(body: &Body) -> Vec<u16> {
-    let mut dealt = vec![0; body.devices()];
+fn dealt(layout: &Layout) -> Vec<u16> {
+    let mut dealt = vec![0; layout.devices()];
     let channel = |stream: &StreamTraits| {
         let turn = &mut dealt[stream.device.0];
         *turn += 1;
         (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
     };
-    body.traits.iter().map(channel).collect()
+    layout.traits.iter().map(channel).collect()
 }
 
-fn kernels(body: &Body, channels: &[u16]) -> Vec<Vec<EntryId>> {
-    let mut kernels = vec![Vec::new(); CHANNELS * body.devices()];
-    for (id, entry) in body.entries_in_order() {
-        if let Work::Kernel { .. } = body.cost_in(id).work {
+fn kernels((layout, costs): (&Layout, &[CallCost]), channels: &[u16]) -> Vec<Vec<EntryId>> {
+    let mut kernels = vec![Vec::new(); CHANNELS * layout.devices()];
+    for (id, entry) in layout.entries_in_order() {
+        if let Work::Kernel { .. } = costs[entry.cost as usize].work {
             kernels[usize::from(channels[usize::from(entry.stream)])].push(id);
         }
     }

@@ -6,7 +6,8 @@
 //! `kceGetSysmemRWLCEs`).
 
 use super::body::Body;
-use super::work::Work;
+use super::layout::Layout;
+use super::work::{CallCost, Work};
 use crate::machine::Direction;
 use crate::profile::{Known, Profile, Unknown};
 
@@ -64,31 +65,45 @@ fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
 }
 
 fn switches(body: &Body, profile: &Profile) -> Known<Vec<[f64; ENGINES]>> {
-    let mut copying = vec![[false; ENGINES]; body.streams()];
-    let mut outside_graphs = vec![[false; ENGINES]; body.devices()];
-    for call in &body.calls {
-        let cost = &body.costs[call.cost as usize];
-        if let Some(engine) = engine_of(&cost.work) {
-            copying[usize::from(call.stream)][engine] = true;
-            outside_graphs[body.device_of(call.stream)][engine] |= !cost.in_graph;
-        }
-    }
-    let of_device = |device: usize| {
-        let streams = |engine: usize| {
-            let here = body.traits.iter().zip(&copying);
-            here.filter(|(traits, uses)| traits.device.0 == device && uses[engine]).count()
-        };
-        if streams(PEER_ENGINE) > 1 {
+    let of_device = |copying: &Copying| {
+        if copying.streams[PEER_ENGINE] > 1 {
             let what = "copies from one GPU to others in several streams";
             return Err(Unknown::refused(what));
         }
         let [down, up] = Direction::BOTH.map(|direction| {
             let engine = direction as usize;
-            profile.switch(direction, streams(engine), !outside_graphs[device][engine])
+            profile.switch(direction, copying.streams[engine], !copying.outside_graphs[engine])
         });
         Ok([down?, up?, 0.0])
     };
-    (0..body.devices()).map(of_device).collect()
+    body.layout.copying.iter().map(of_device).collect()
+}
+
+/// What the copy engines of a device serve.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Copying {
+    /// From how many streams each engine takes copies.
+    streams: [usize; ENGINES],
+    /// Whether any of each engine's copies is outside of graphs.
+    outside_graphs: [bool; ENGINES],
+}
+
+impl Copying {
+    /// What those of all devices serve.
+    pub fn of_devices(layout: &Layout, costs: &[CallCost]) -> Vec<Self> {
+        let mut devices = vec![Self::default(); layout.devices()];
+        let mut copying = vec![[false; ENGINES]; layout.streams()];
+        for call in &layout.calls {
+            let cost = &costs[call.cost as usize];
+            if let Some(engine) = engine_of(&cost.work) {
+                let device = &mut devices[layout.device_of(call.stream)];
+                let copies = &mut copying[usize::from(call.stream)][engine];
+                device.streams[engine] += usize::from(!std::mem::replace(copies, true));
+                device.outside_graphs[engine] |= !cost.in_graph;
+            }
+        }
+        devices
+    }
 }
 
 /// The copy engine, within its device, that an operation keeps busy.

@@ -9,7 +9,6 @@
 use super::call::{CallId, CompiledCall, NONE, index};
 use super::work::{CallCost, WorkKind};
 use crate::profile::OperationKind;
-use crate::units::Span;
 
 /// Index of an entry. Entries are ordered by stream, and in each stream by issue.
 pub(crate) type EntryId = u32;
@@ -17,8 +16,6 @@ pub(crate) type EntryId = u32;
 /// Something that a stream has to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// When the entry is issued if the host never waits.
-    pub issued: Span,
     /// The call that issues the entry.
     pub call: CallId,
     pub cost: u32,
@@ -44,16 +41,13 @@ impl Entry {
 
     /// The sentinel behind the last entry of a stream; no call ever issues it.
     const fn behind_all(waits: u32, stream: u16) -> Self {
-        let (issued, kind) = (Span::ZERO, WorkKind::Nothing);
-        Self { issued, call: NONE, cost: 0, waits, stream, kind }
+        Self { call: NONE, cost: 0, waits, stream, kind: WorkKind::Nothing }
     }
 }
 
 /// A wait for an event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
-    /// When the wait is issued if the host never waits.
-    pub issued: Span,
     /// The call that issues the wait.
     pub call: CallId,
     pub until: Recording,
@@ -85,11 +79,10 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// The entries of the body's calls; `issued` says when each call is issued. If streams hold
-    /// each other back at a `barrier`, every record and wait is an entry of its own, because none
-    /// may pass before its turn.
+    /// The entries of the body's calls. If streams hold each other back at a `barrier`, every
+    /// record and wait is an entry of its own, because none may pass before its turn.
     pub fn new(
-        (calls, issued): (&mut [CompiledCall], &[Span]),
+        calls: &mut [CompiledCall],
         costs: &[CallCost],
         (streams, recordings): (usize, usize),
         barrier: bool,
@@ -101,11 +94,9 @@ impl Entries {
             entries.starts.push(index(start));
             for id in ids {
                 let CompiledCall { cost, recording, kind, .. } = calls[id as usize];
-                let issued = issued[id as usize];
                 let is_part = match kind {
                     WorkKind::Wait => {
-                        let until = Recording::NEVER;
-                        entries.waits.push(Wait { issued, call: id, until });
+                        entries.waits.push(Wait { call: id, until: Recording::NEVER });
                         !barrier && joins_next(calls, costs, id)
                     }
                     WorkKind::Record => !barrier && entries.ends_with_work(start),
@@ -114,7 +105,7 @@ impl Entries {
                 calls[id as usize].is_part = is_part;
                 if !is_part {
                     let (waits, stream) = (index(entries.waits.len()), stream as u16);
-                    entries.list.push(Entry { issued, call: id, cost, waits, stream, kind });
+                    entries.list.push(Entry { call: id, cost, waits, stream, kind });
                 }
                 if kind == WorkKind::Record {
                     let (entry, stream) = (index(entries.list.len() - 1), stream as u16);

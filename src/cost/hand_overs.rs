@@ -3,6 +3,7 @@
 
 use super::body::Body;
 use super::call::{CompiledCall, NONE};
+use super::layout::Layout;
 use super::work::{CallCost, Waits, Work, WorkKind};
 use crate::profile::{HandOver, Known, OperationKind, Profile};
 use crate::units::Span;
@@ -43,8 +44,8 @@ impl HandOvers {
     /// # Errors
     /// If the profile does not know the cost of one that the body may come to.
     pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
-        let costs = costs(body, profile)?;
-        let crossing = crossing(body, profile)?;
+        let costs = costs(&body.layout.ties, profile)?;
+        let crossing = if body.layout.ties.cross { profile.crossing()? } else { 0.0 };
         let takes_time =
             costs.map(|to| to.map(|from| crossing > 0.0 || from.iter().any(Option::is_some)));
         Ok(Self { costs, takes_time, crossing })
@@ -80,19 +81,43 @@ fn listed(kinds: Kinds) -> impl Iterator<Item = OperationKind> {
     OperationKind::ALL.into_iter().filter(move |&kind| kinds & (1 << kind as usize) != 0)
 }
 
-fn costs(body: &Body, profile: &Profile) -> Known<Costs> {
+fn costs(ties: &Ties, profile: &Profile) -> Known<Costs> {
     let mut table = Costs::default();
-    let mut looked_up = [[[false; 3]; OperationKind::COUNT]; OperationKind::COUNT];
-    // The ways that have been looked up: most operations follow others as many before them do.
+    for &(from, to, tie) in &ties.list {
+        table[to as usize][tie as usize][from as usize] =
+            cost_of(profile, (from, to), tie, ties.has_staged)?;
+    }
+    Ok(table)
+}
+
+/// What the operations of a program may have to follow.
+#[derive(Debug, Default)]
+pub(crate) struct Ties {
+    /// The kinds of the earlier and the later operation, and what ties them, each once.
+    list: Vec<(OperationKind, OperationKind, Tie)>,
+    has_staged: bool,
+    /// Whether a device waits for an event of another one.
+    cross: bool,
+}
+
+impl Ties {
+    pub fn new(layout: &Layout, costs: &[CallCost]) -> Self {
+        let is_staged = |cost: &CallCost| matches!(cost.work, Work::Staged { .. });
+        let has_staged = costs.iter().any(is_staged);
+        Self { list: ties(layout, costs), has_staged, cross: cross(layout) }
+    }
+}
+
+fn ties(layout: &Layout, costs: &[CallCost]) -> Vec<(OperationKind, OperationKind, Tie)> {
+    let mut list = Vec::new();
+    // The ways that have been met: most operations follow others as many before them do.
     let mut met = vec![false; WAYS];
-    let mut streams = vec![Predecessors::default(); body.streams()];
-    let mut recordings = vec![0; body.entries.recordings.len()];
-    let is_staged = |cost: &CallCost| matches!(cost.work, Work::Staged { .. });
-    let has_staged = body.costs.iter().any(is_staged);
-    for call in &body.calls {
-        pass_barrier(body, &mut streams, call);
+    let mut streams = vec![Predecessors::default(); layout.streams()];
+    let mut recordings = vec![0; layout.entries.recordings.len()];
+    for call in &layout.calls {
+        pass_barrier(layout, &mut streams, call);
         let Some(before) = streams.get_mut(usize::from(call.stream)) else { continue };
-        let cost = &body.costs[call.cost as usize];
+        let cost = &costs[call.cost as usize];
         match call.kind {
             // The host has waited for the stream, so nothing is left to follow.
             WorkKind::Nothing if cost.waits == Waits::Stream => {
@@ -111,22 +136,19 @@ fn costs(body: &Body, profile: &Profile) -> Known<Costs> {
                 if std::mem::replace(&mut met[number_of(&found, kinds, cost.in_graph)], true) {
                     continue;
                 }
-                let before = found;
-                let within = listed(before.last).map(|from| (from, Tie::Stream));
-                let awaited = listed(before.awaited).map(|from| (from, Tie::Event));
+                let within = listed(found.last).map(|from| (from, Tie::Stream));
+                let awaited = listed(found.awaited).map(|from| (from, Tie::Event));
                 let ties = within.chain(awaited);
                 for ((from, tie), to) in ties.flat_map(|b| listed(kinds).map(move |to| (b, to))) {
-                    let tie = if cost.in_graph { Tie::Graph } else { tie };
-                    let (row, side) = ((from as usize, to as usize), tie as usize);
-                    if !std::mem::replace(&mut looked_up[row.0][row.1][side], true) {
-                        let cost = cost_of(profile, (from, to), tie, has_staged)?;
-                        table[row.1][side][row.0] = cost;
+                    let tie = (from, to, if cost.in_graph { Tie::Graph } else { tie });
+                    if !list.contains(&tie) {
+                        list.push(tie);
                     }
                 }
             }
         }
     }
-    Ok(table)
+    list
 }
 
 /// How many ways there are for an operation to follow others.
@@ -140,12 +162,12 @@ fn number_of(before: &Predecessors, kinds: Kinds, in_graph: bool) -> usize {
 
 /// Across the barrier of the legacy default stream, the last operations of other streams have to be
 /// followed.
-fn pass_barrier(body: &Body, streams: &mut [Predecessors], call: &CompiledCall) {
-    if call.kind == WorkKind::Nothing || !body.barrier.contains(&call.stream) {
+fn pass_barrier(layout: &Layout, streams: &mut [Predecessors], call: &CompiledCall) {
+    if call.kind == WorkKind::Nothing || !layout.barrier.contains(&call.stream) {
         return;
     }
-    let traits = |stream: u16| &body.traits[usize::from(stream)];
-    for &other in &body.barrier {
+    let traits = |stream: u16| &layout.traits[usize::from(stream)];
+    for &other in &layout.barrier {
         if traits(call.stream).waits_for(traits(other)) {
             streams[usize::from(call.stream)].awaited |= streams[usize::from(other)].last;
         }
@@ -186,20 +208,17 @@ fn cost_of(
     Ok(cost.filter(takes_time))
 }
 
-/// How much longer it takes to wait for an event of another device, in nanoseconds; 0 if the
-/// program never does.
-fn crossing(body: &Body, profile: &Profile) -> Known<f64> {
-    if body.devices() == 1 {
-        return Ok(0.0);
+/// Whether a device waits for an event of another one.
+fn cross(layout: &Layout) -> bool {
+    if layout.devices() == 1 {
+        return false;
     }
-    let mut made_on = vec![0; body.entries.recordings.len()];
-    for call in body.calls.iter().filter(|call| call.recording != NONE) {
-        let (recording, device) = (call.recording as usize, body.device_of(call.stream));
-        match call.kind {
-            WorkKind::Record => made_on[recording] = device,
-            _ if made_on[recording] != device => return profile.crossing(),
-            _ => {}
+    let mut made_on = vec![0; layout.entries.recordings.len()];
+    layout.calls.iter().filter(|call| call.recording != NONE).any(|call| {
+        let (recording, device) = (call.recording as usize, layout.device_of(call.stream));
+        if call.kind == WorkKind::Record {
+            made_on[recording] = device;
         }
-    }
-    Ok(0.0)
+        made_on[recording] != device
+    })
 }

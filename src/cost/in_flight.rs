@@ -26,8 +26,9 @@ pub(super) struct InFlight {
     pub works_at_once: bool,
 }
 
-/// An operation between host and device memory that was issued: its lane, its number there, and its
-/// device.
+/// Operations between host and device memory that were issued and do alike: their lane and device,
+/// and the number there of the latest. A lane does one after the other, so if any of them is under
+/// way, the latest is not done.
 struct Issued {
     lane: usize,
     number: usize,
@@ -35,6 +36,7 @@ struct Issued {
     does: Does,
 }
 
+#[derive(PartialEq, Eq)]
 enum Does {
     /// It copies. What is staged holds its host thread, which makes no other call meanwhile.
     Copy { way: Direction, is_pinned: bool, staged_by: Option<usize> },
@@ -61,6 +63,11 @@ impl Issued {
         Some(Self { lane: passed.lane, number: passed.number.unwrap_or_default(), device, does })
     }
 
+    fn is_like(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.lane, one.device);
+        of(self) == of(other) && self.does == other.does
+    }
+
     fn is_under_way(&self, done: &Clock) -> bool {
         done[self.lane] < self.number
     }
@@ -84,7 +91,10 @@ impl InFlight {
                 let device = issued.iter().filter(|other| other.device == next.device);
                 let beside = device.filter(|other| other.is_under_way(passed.known));
                 beside.for_each(|other| found.meet(&next, other, thread));
-                issued.push(next);
+                match issued.iter_mut().find(|one| one.is_like(&next)) {
+                    Some(one) => *one = next,
+                    None => issued.push(next),
+                }
             } else if call.only_waits() {
                 let done = order.known_to_all();
                 issued.retain(|other| other.is_under_way(&done));

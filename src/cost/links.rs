@@ -14,7 +14,8 @@
 
 use super::body::Body;
 use super::copies::CopyEngines;
-use super::work::Work;
+use super::layout::Layout;
+use super::work::{CallCost, Work};
 use crate::machine::{DeviceId, Direction};
 use crate::profile::{Known, Profile, Unknown};
 use crate::units::{Bytes, Span};
@@ -48,8 +49,8 @@ impl CopyLinks {
     /// If the profile does not know how much one of them carries.
     pub fn new(body: &Body, profile: &Profile, copies: &CopyEngines) -> Known<Self> {
         let devices = body.devices();
-        let pairs = if devices > 1 { pairs(body)? } else { Vec::new() };
-        let meet_at_root = devices > 1 && several_copy(body);
+        let Meetings { at_root: meet_at_root, ref pairs } = body.layout.meetings;
+        let pairs = pairs.clone()?;
         let slow_each_other = body.costs.iter().any(|cost| match cost.work {
             Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
             _ => false,
@@ -117,12 +118,32 @@ fn rate(bytes: Bytes, alone: Span) -> f64 {
     bytes.as_f64() / alone.nanos_f64().max(1.0)
 }
 
-/// Whether copies of pinned memory use several devices.
-fn several_copy(body: &Body) -> bool {
-    let is_copy = |work: &Work| matches!(work, Work::Copy { .. });
-    let copies = body.calls.iter().filter(|call| is_copy(&body.costs[call.cost as usize].work));
-    let mut devices = copies.map(|call| body.device_of(call.stream));
-    devices.next().is_some_and(|first| devices.any(|device| device != first))
+/// Where the copies of several devices meet.
+#[derive(Debug)]
+pub(crate) struct Meetings {
+    /// Whether copies of pinned memory use several devices.
+    at_root: bool,
+    /// The pairs of devices between which peer copies go both ways.
+    pairs: Known<Vec<[DeviceId; 2]>>,
+}
+
+impl Default for Meetings {
+    fn default() -> Self {
+        Self { at_root: false, pairs: Ok(Vec::new()) }
+    }
+}
+
+impl Meetings {
+    pub fn new(layout: &Layout, costs: &[CallCost]) -> Self {
+        if layout.devices() == 1 {
+            return Self::default();
+        }
+        let is_copy = |work: &Work| matches!(work, Work::Copy { .. });
+        let copies = layout.calls.iter().filter(|call| is_copy(&costs[call.cost as usize].work));
+        let mut devices = copies.map(|call| layout.device_of(call.stream));
+        let at_root = devices.next().is_some_and(|first| devices.any(|device| device != first));
+        Self { at_root, pairs: pairs(layout, costs) }
+    }
 }
 
 /// The pairs of devices between which peer copies go both ways, each pair once.
@@ -130,11 +151,11 @@ fn several_copy(body: &Body) -> bool {
 /// # Errors
 /// If a copy is issued elsewhere than on the device that it comes from, or if one device takes
 /// copies of several: neither was measured.
-fn pairs(body: &Body) -> Known<Vec<[DeviceId; 2]>> {
+fn pairs(layout: &Layout, costs: &[CallCost]) -> Known<Vec<[DeviceId; 2]>> {
     let mut ways: Vec<[DeviceId; 2]> = Vec::new();
-    for call in &body.calls {
-        let Work::PeerCopy { way, .. } = body.costs[call.cost as usize].work else { continue };
-        if body.device_of(call.stream) != way[0].0 {
+    for call in &layout.calls {
+        let Work::PeerCopy { way, .. } = costs[call.cost as usize].work else { continue };
+        if layout.device_of(call.stream) != way[0].0 {
             let what = "copies between GPUs in a stream of the receiving GPU";
             return Err(Unknown::refused(what));
         }

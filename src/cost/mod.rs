@@ -30,6 +30,7 @@ mod hand_overs;
 mod history;
 mod host_times;
 mod in_flight;
+mod layout;
 mod links;
 mod multiprocessors;
 mod polling;

@@ -1,9 +1,9 @@
 //! When the engines of a program poll: what that depends on. The rule is in `simulate::polling`.
 
-use super::body::Body;
 use super::call::{CallId, NONE};
 use super::entries::{Entry, EntryId};
-use super::work::WorkKind;
+use super::layout::Layout;
+use super::work::{CallCost, WorkKind};
 use crate::profile::{Curve, FirstPoll, OperationKind, Profile};
 use crate::program::{Behind, Graph};
 use crate::units::Span;
@@ -36,16 +36,9 @@ pub(crate) struct PollTimes {
     /// From the arrival of a graph's node to when its periods begin to count, by the kind of what
     /// it follows and its own.
     in_graphs: ByKinds,
-    /// Copies to the host with which graphs begin.
-    first_out: Vec<CallId>,
     /// From the arrival of a node behind any other copy to the host to when its periods begin to
     /// count, by its kind.
     behind_out: [Span; OperationKind::COUNT],
-    /// The operations that arrive at each engine, by device and kind, in order of issue. Of
-    /// operations that arrive together, only the first is listed.
-    pub arrivals: Vec<Vec<EntryId>>,
-    /// For each entry, the one before it in its stream that uses the same engine, or [`NONE`].
-    pub before: Vec<EntryId>,
 }
 
 /// The place of an engine among those of all devices, or of a stream's operations for an engine
@@ -58,7 +51,7 @@ pub(crate) fn place_of(device_or_stream: usize, kind: OperationKind) -> usize {
 impl PollTimes {
     /// `None` if the profile does not know how engines poll. `phase`, from 0 to 1, is how far into
     /// a tick of the engines' clock a pass begins.
-    pub fn new(body: &Body, profile: &Profile, phase: f64) -> Option<Self> {
+    pub fn new(profile: &Profile, phase: f64) -> Option<Self> {
         let polling = profile.latency.semaphore_polling.as_ref()?;
         let [mut first_polls, in_graphs] = [&polling.first_polls, &polling.first_polls_in_graphs]
             .map(|pairs| {
@@ -74,20 +67,15 @@ impl PollTimes {
             polling.first_polls.iter().filter(|pair| pair.from == OperationKind::Kernel);
         let least = behind_kernels.map(|pair| pair.time.span()).min().unwrap_or_default();
         first_polls[OperationKind::Kernel as usize][OperationKind::Kernel as usize] = least;
-        let (arrivals, before) = arrivals(body);
         let tick = Span::from_nanos((polling.period.span().nanos() / TICKS).max(1));
         let first_edge = Span::from_nanos_f64(tick.nanos_f64() * (1.0 - phase));
-        let calls = 0..body.calls.len() as CallId;
         let grows = |pair: &FirstPoll| Some((pair.from, pair.to, pair.under_way.clone()?));
         Some(Self {
             clock: PollClock { tick, first_edge },
             first_polls,
             under_way: polling.first_polls.iter().filter_map(grows).collect(),
             in_graphs,
-            first_out: calls.filter(|&id| is_first_out(body, id)).collect(),
             behind_out: behind_out(&polling.first_polls_in_graphs),
-            arrivals,
-            before,
         })
     }
 
@@ -108,31 +96,45 @@ impl PollTimes {
     #[inline]
     pub fn first_poll_of_node(
         &self,
-        (from, node): (OperationKind, CallId),
+        (from, is_first_out): (OperationKind, bool),
         kind: OperationKind,
     ) -> Span {
-        if from == OperationKind::CopyOut && !self.first_out.contains(&node) {
+        if from == OperationKind::CopyOut && !is_first_out {
             return self.behind_out[kind as usize];
         }
         self.in_graphs[from as usize][kind as usize]
     }
 }
 
-/// The arrivals at each engine, and for each entry the one before it in its stream that uses the
-/// same engine.
-fn arrivals(body: &Body) -> (Vec<Vec<EntryId>>, Vec<EntryId>) {
-    let mut arrivals = vec![Vec::new(); body.devices() * OperationKind::COUNT];
-    let mut before = vec![NONE; body.entries.list.len()];
-    let mut latest = vec![NONE; body.streams() * OperationKind::COUNT];
-    for (id, &Entry { stream, kind, .. }) in body.entries_in_order() {
-        let WorkKind::Operation(kind) = kind else { continue };
-        let latest = &mut latest[place_of(usize::from(stream), kind)];
-        before[id as usize] = std::mem::replace(latest, id);
-        if comes_by_itself(body, id) {
-            arrivals[place_of(body.device_of(stream), kind)].push(id);
+/// When the engines of a program come to hear of its operations.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    /// The operations that arrive at each engine, by device and kind, in order of issue. Of
+    /// operations that arrive together, only the first is listed.
+    pub list: Vec<Vec<EntryId>>,
+    /// For each entry, the one before it in its stream that uses the same engine, or [`NONE`].
+    pub before: Vec<EntryId>,
+    /// Copies to the host with which graphs begin.
+    pub first_out: Vec<CallId>,
+}
+
+impl Arrivals {
+    pub fn new(layout: &Layout, costs: &[CallCost]) -> Self {
+        let mut list = vec![Vec::new(); layout.devices() * OperationKind::COUNT];
+        let mut before = vec![NONE; layout.entries.list.len()];
+        let mut latest = vec![NONE; layout.streams() * OperationKind::COUNT];
+        for (id, entry) in layout.entries_in_order() {
+            let &Entry { stream, kind, cost, .. } = entry;
+            let WorkKind::Operation(kind) = kind else { continue };
+            let latest = &mut latest[place_of(usize::from(stream), kind)];
+            before[id as usize] = std::mem::replace(latest, id);
+            if comes_by_itself(layout, entry, &costs[cost as usize]) {
+                list[place_of(layout.device_of(stream), kind)].push(id);
+            }
         }
+        let calls = 0..layout.calls.len() as CallId;
+        Self { list, before, first_out: calls.filter(|&id| is_first_out(layout, id)).collect() }
     }
-    (arrivals, before)
 }
 
 /// Times of nodes behind a copy to the host inside a graph, by kind: the least of those measured.
@@ -146,19 +148,17 @@ fn behind_out(pairs: &[FirstPoll]) -> [Span; OperationKind::COUNT] {
 
 /// Whether a call is a copy to the host with which a graph begins.
 #[inline]
-fn is_first_out(body: &Body, id: CallId) -> bool {
+fn is_first_out(layout: &Layout, id: CallId) -> bool {
     let before = |graph: &Graph| graph.before(id as usize);
-    body.calls[id as usize].kind == WorkKind::Operation(OperationKind::CopyOut)
-        && body.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
+    layout.calls[id as usize].kind == WorkKind::Operation(OperationKind::CopyOut)
+        && layout.graph_at(id as usize).and_then(before).map(|b| b.behind) == Some(Behind::Nothing)
 }
 
 /// Whether an operation arrives at the device by itself, not together with the one before. A
 /// graph's branches go to several channels, part by part as the launch proceeds. A graph with one
 /// branch goes to one channel, as a whole.
 #[inline]
-fn comes_by_itself(body: &Body, id: EntryId) -> bool {
-    let cost = body.cost_in(id);
-    let call = body.entry(id).call as usize;
-    let has_branches = || body.graph_at(call).is_some_and(Graph::has_branches);
+fn comes_by_itself(layout: &Layout, entry: &Entry, cost: &CallCost) -> bool {
+    let has_branches = || layout.graph_at(entry.call as usize).is_some_and(Graph::has_branches);
     !cost.in_graph || cost.host > Span::ZERO && has_branches()
 }

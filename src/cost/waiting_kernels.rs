@@ -2,13 +2,15 @@
 //! the commands of waiting kernels are read again and again.
 
 use super::body::Body;
+use super::call::CompiledCall;
 use super::entries::EntryId;
+use super::layout::Layout;
 use super::work::{CallCost, Work, WorkKind};
 use crate::machine::Direction;
 use crate::profile::{Known, Profile};
 
 /// The streams in which kernels may wait.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
 pub(crate) struct WaitingKernels {
     /// The streams that have kernels.
     pub launching: Vec<u16>,
@@ -21,25 +23,25 @@ pub(crate) struct WaitingKernels {
 }
 
 impl WaitingKernels {
+    pub fn new(layout: &Layout, costs: &[CallCost]) -> Self {
+        let launching = launching(layout, |_| true);
+        let rows = if launching.len() > 1 { layout.entries.rows() } else { Vec::new() };
+        Self { launching, rows, refetched: refetched(layout, costs) }
+    }
+
     /// # Errors
     /// If kernels may wait, and the profile does not know what that costs.
-    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
-        let launching = launching(body, |_| true);
-        let rows = if launching.len() > 1 { body.entries.rows() } else { Vec::new() };
-        check_polling(body, &launching, profile)?;
-        let refetched = refetched(body);
-        if !refetched.is_empty() {
-            profile.knows_refetching()?;
-        }
-        Ok(Self { launching, rows, refetched })
+    pub fn are_known(&self, body: &Body, profile: &Profile) -> Known {
+        check_polling(body, &self.launching, profile)?;
+        if self.refetched.is_empty() { Ok(()) } else { profile.knows_refetching() }
     }
 }
 
 /// The streams that have kernels which count.
-fn launching(body: &Body, counts: impl Fn(&CallCost) -> bool) -> Vec<u16> {
-    let mut launches = vec![false; body.streams()];
-    for call in body.calls.iter().filter(|call| call.kind == WorkKind::KERNEL) {
-        launches[usize::from(call.stream)] |= counts(&body.costs[call.cost as usize]);
+fn launching(layout: &Layout, counts: impl Fn(&CompiledCall) -> bool) -> Vec<u16> {
+    let mut launches = vec![false; layout.streams()];
+    for call in layout.calls.iter().filter(|call| call.kind == WorkKind::KERNEL) {
+        launches[usize::from(call.stream)] |= counts(call);
     }
     (0..).zip(launches).filter_map(|(stream, launches)| launches.then_some(stream)).collect()
 }
@@ -63,19 +65,19 @@ fn check_polling(body: &Body, launching: &[u16], profile: &Profile) -> Known {
 
 /// The streams with kernels outside of graphs, on devices that have several such streams and that
 /// copies are made to.
-fn refetched(body: &Body) -> Vec<u16> {
-    let launching = launching(body, |cost| !cost.in_graph);
-    let mut is_copied_to = vec![false; body.devices()];
-    for call in &body.calls {
-        let work = &body.costs[call.cost as usize].work;
-        if let Work::Copy { direction: Direction::HostToDevice, .. } = work {
-            is_copied_to[body.device_of(call.stream)] = true;
+fn refetched(layout: &Layout, costs: &[CallCost]) -> Vec<u16> {
+    let cost_of = |call: &CompiledCall| &costs[call.cost as usize];
+    let launching = launching(layout, |call| !cost_of(call).in_graph);
+    let mut is_copied_to = vec![false; layout.devices()];
+    for call in &layout.calls {
+        if let Work::Copy { direction: Direction::HostToDevice, .. } = cost_of(call).work {
+            is_copied_to[layout.device_of(call.stream)] = true;
         }
     }
     let on = |device: usize| {
-        let here = launching.iter().copied().filter(|&id| body.device_of(id) == device);
+        let here = launching.iter().copied().filter(|&id| layout.device_of(id) == device);
         let here: Vec<u16> = here.collect();
         if here.len() > 1 && is_copied_to[device] { here } else { Vec::new() }
     };
-    (0..body.devices()).flat_map(on).collect()
+    (0..layout.devices()).flat_map(on).collect()
 }

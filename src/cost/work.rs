@@ -5,6 +5,7 @@ use crate::machine::{DeviceId, Direction};
 use crate::profile::OperationKind;
 use crate::program::ThreadId;
 use crate::units::{Bytes, Span};
+use std::mem::{Discriminant, discriminant};
 
 /// What calls of one kind and size cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,6 +115,30 @@ impl Work {
             | Self::Inline { duration }
             | Self::OnDevice { duration } => *duration,
             _ => unreachable!("kernels are dispatched, copies join engines, events do neither"),
+        }
+    }
+}
+
+/// What a call is, whatever it costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    work: Discriminant<Work>,
+    kind: WorkKind,
+    waits: Waits,
+    in_graph: bool,
+    may_go_inline: bool,
+    takes_host: bool,
+}
+
+impl Shape {
+    pub fn of(cost: &CallCost) -> Self {
+        Self {
+            work: discriminant(&cost.work),
+            kind: WorkKind::of(&cost.work),
+            waits: cost.waits,
+            in_graph: cost.in_graph,
+            may_go_inline: cost.may_go_inline,
+            takes_host: cost.host > Span::ZERO,
         }
     }
 }

@@ -161,7 +161,7 @@ impl RangesHeld {
         match self.widening() {
             1.0 => format!("Ranges held {held} of {tries} (aim {aim})"),
             times => {
-                format!("Ranges: widened {times:.1} x to hold {aim} of {tries} ({held} before)")
+                format!("Ranges: widened {times:.1} x, from {held} to {aim} of {tries}")
             }
         }
     }

@@ -110,8 +110,8 @@ struct Simulation<'p, const LISTENS: bool> {
 
 impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     fn new(compiled: &'p CompiledProgram<'p>) -> Self {
-        let threads = compiled.body.threads.iter().max().map_or(0, |last| last + 1);
-        let threads = (0..threads).map(|thread| Host::at(compiled.body.next_of(thread, 0)));
+        let threads = compiled.body.layout.threads.iter().max().map_or(0, |last| last + 1);
+        let threads = (0..threads).map(|thread| Host::at(compiled.body.layout.next_of(thread, 0)));
         let devices = compiled.body.devices();
         Self {
             compiled,
@@ -200,7 +200,11 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     fn dispatch(&mut self, id: EntryId) {
         if let Work::Kernel { blocks, .. } = &self.streams.cost_of(id).work {
             let stream = usize::from(self.compiled.body.entry(id).stream);
-            self.multiprocessors.start(self.now, (id, &self.compiled.body.traits[stream]), blocks);
+            self.multiprocessors.start(
+                self.now,
+                (id, &self.compiled.body.layout.traits[stream]),
+                blocks,
+            );
         }
     }
 
@@ -305,7 +309,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     #[inline(always)]
     fn set_off(&mut self, (time, id): Ready, (entry, work): (&Entry, &Work)) {
         match *work {
-            Work::Kernel { .. } if !self.compiled.channels.kernels.is_empty() => {
+            Work::Kernel { .. } if !self.compiled.body.layout.channels.kernels.is_empty() => {
                 self.pass_channel((time, id));
             }
             Work::Kernel { gap, .. } => self.launch((time, id), gap),
@@ -386,7 +390,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     /// The last thing that kept an operation from starting earlier.
     fn cause_of(&self, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
-        let list = &self.compiled.body.entries.list;
+        let list = &self.compiled.body.layout.entries.list;
         let cause = self.streams.cause(list[entry as usize].stream);
         let gap = match self.streams.cost_of(entry).work {
             Work::Kernel { gap, .. } => gap,

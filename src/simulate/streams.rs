@@ -95,13 +95,13 @@ struct Head<'p> {
 
 impl<'p> Streams<'p> {
     pub fn new(compiled: &'p CompiledProgram<'p>) -> Self {
-        let entries = &compiled.body.entries;
+        let entries = &compiled.body.layout.entries;
         let may_go_inline = compiled.body.costs.iter().any(|cost| cost.may_go_inline);
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => compiled.body.entry(before).waits,
             None => 0,
         };
-        let starts = entries.starts.iter().zip(&compiled.body.traits);
+        let starts = entries.starts.iter().zip(&compiled.body.layout.traits);
         let streams = starts.map(|(&start, traits)| Stream {
             head: start,
             launched: start,
@@ -146,7 +146,7 @@ impl<'p> Streams<'p> {
     /// When an entry was issued; it must have been.
     #[inline(always)]
     pub fn issued(&self, entry: &Entry) -> Instant {
-        self.delays.issued(entry.call, entry.issued)
+        self.delays.issued(entry.call, self.compiled.body.issued(entry.call))
     }
 
     /// When an operation that has been issued reaches the device.
@@ -172,7 +172,7 @@ impl<'p> Streams<'p> {
     /// One of several host threads issues a call now. Returns the stream that it is at the head of.
     pub fn make(&mut self, call: CallId, now: Instant) -> Option<u16> {
         self.delays.make(call, now);
-        let stream = self.compiled.body.calls[call as usize].stream;
+        let stream = self.compiled.body.layout.calls[call as usize].stream;
         let head = self.streams.get(usize::from(stream))?.head;
         (self.compiled.body.entry(head).call == call).then_some(stream)
     }
@@ -213,13 +213,14 @@ impl<'p> Streams<'p> {
     #[inline]
     pub fn cause(&self, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
-        let is_record = |id: CallId| self.compiled.body.calls[id as usize].kind == WorkKind::Record;
+        let is_record =
+            |id: CallId| self.compiled.body.layout.calls[id as usize].kind == WorkKind::Record;
         let is_call =
             cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
-        Cause { before: self.compiled.body.issued_by(cause.before), ..cause }
+        Cause { before: self.compiled.body.layout.issued_by(cause.before), ..cause }
     }
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
@@ -274,7 +275,7 @@ impl<'p> Streams<'p> {
         if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !self.compiled.body.barrier.is_empty() {
+        if !self.compiled.body.layout.barrier.is_empty() {
             self.let_go();
         }
     }
@@ -301,7 +302,7 @@ impl<'p> Streams<'p> {
     /// The head of a stream, if nothing is in its way.
     #[inline(always)]
     fn head(&mut self, index: u16) -> Option<(EntryId, &'p Entry)> {
-        if !self.compiled.body.barrier.is_empty() && self.holds_back(index) {
+        if !self.compiled.body.layout.barrier.is_empty() && self.holds_back(index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
@@ -332,7 +333,7 @@ impl<'p> Streams<'p> {
         let issued = self.issued(entry);
         let arrival = (issued, issued + cost.latency);
         let polls = kind == OperationKind::Kernel && !cost.in_graph;
-        let longer = if self.compiled.waiting_kernels.launching.len() > 1 && polls {
+        let longer = if self.compiled.body.layout.waiting_kernels.launching.len() > 1 && polls {
             self.beside_waiting(index, engines)
         } else {
             0.0

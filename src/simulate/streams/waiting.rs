@@ -13,8 +13,8 @@ impl<'p> Streams<'p> {
     /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, index: u16, wait: u32) -> bool {
-        let Wait { issued, call, ref until } = self.compiled.body.entries.waits[wait as usize];
-        let issued = self.delays.issued(call, issued);
+        let Wait { call, ref until } = self.compiled.body.layout.entries.waits[wait as usize];
+        let issued = self.delays.issued(call, self.compiled.body.issued(call));
         let mut left = issued;
         if until.entry != NONE {
             if self.streams[usize::from(until.stream)].head <= until.entry {
@@ -82,8 +82,8 @@ impl<'p> Streams<'p> {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
-        let waits =
-            &self.compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize];
+        let waits = &self.compiled.body.layout.entries.waits
+            [stream.first_wait as usize..entry.waits as usize];
         let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
         stream.awaited.extend(waits.iter().filter_map(ending));
         stream.first_wait = entry.waits;
@@ -116,7 +116,7 @@ impl<'p> Streams<'p> {
     #[cold]
     #[inline]
     pub(super) fn let_go(&mut self) {
-        for &other in &self.compiled.body.barrier {
+        for &other in &self.compiled.body.layout.barrier {
             let stream = &mut self.streams[usize::from(other)];
             if std::mem::take(&mut stream.held_back) {
                 (stream.next, self.to_do) = (self.to_do, other);
@@ -133,14 +133,14 @@ impl<'p> Streams<'p> {
         if !self.delays.is_issued(id) {
             return false;
         }
-        let traits = |index: usize| &self.compiled.body.traits[index];
+        let traits = |index: usize| &self.compiled.body.layout.traits[index];
         let mine = traits(usize::from(index));
         let others = || {
-            let others = self.compiled.body.barrier.iter().map(|&other| usize::from(other));
+            let others = self.compiled.body.layout.barrier.iter().map(|&other| usize::from(other));
             others.filter(|&other| mine.waits_for(traits(other)))
         };
         let is_earlier = |other: usize| {
-            self.compiled.body.entries.list[self.streams[other].head as usize].call < id
+            self.compiled.body.layout.entries.list[self.streams[other].head as usize].call < id
         };
         let held_back = others().any(is_earlier);
         self.streams[usize::from(index)].held_back = held_back;
@@ -187,7 +187,9 @@ impl Streams<'_> {
         for event in &stream.awaited {
             start.follow(event, across, 0.0, Reason::Event);
         }
-        for wait in &compiled.body.entries.waits[stream.first_wait as usize..entry.waits as usize] {
+        for wait in
+            &compiled.body.layout.entries.waits[stream.first_wait as usize..entry.waits as usize]
+        {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
                 start.follow(event, across, 0.0, Reason::Event);
             }

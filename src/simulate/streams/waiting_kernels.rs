@@ -17,8 +17,14 @@ impl Streams<'_> {
         }
         let device = this.device;
         let mut others = 0;
-        for &other in
-            self.compiled.waiting_kernels.launching.iter().filter(|&&other| other != index)
+        for &other in self
+            .compiled
+            .body
+            .layout
+            .waiting_kernels
+            .launching
+            .iter()
+            .filter(|&&other| other != index)
         {
             let is_here = self.streams[usize::from(other)].device == device;
             let waits = is_here && {
@@ -36,7 +42,7 @@ impl Streams<'_> {
     #[cold]
     pub fn refetching(&mut self, device: usize, now: Instant) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
-        for &stream in &self.compiled.waiting_kernels.refetched {
+        for &stream in &self.compiled.body.layout.waiting_kernels.refetched {
             if self.compiled.body.device_of(stream) == device {
                 let (held, running) = self.held(stream, now);
                 streams += usize::from(held > running);
@@ -54,11 +60,12 @@ impl Streams<'_> {
         let Some((head, entry)) = self.issued_head(index) else { return (0, 0) };
         let Self { compiled, streams, delays, .. } = self;
         let stream = &mut streams[usize::from(index)];
-        let list = &compiled.body.entries.list;
+        let list = &compiled.body.layout.entries.list;
         let is_kernel = |id: EntryId| list[id as usize].kind == WorkKind::KERNEL;
         let is_launched = |id: EntryId| {
             let entry = &list[id as usize];
-            delays.is_issued(entry.call) && delays.issued(entry.call, entry.issued) <= now
+            let issued = || delays.issued(entry.call, compiled.body.issued(entry.call));
+            delays.is_issued(entry.call) && issued() <= now
         };
         for id in stream.passed..head {
             stream.held -= u32::from(id < stream.launched && is_kernel(id));
@@ -70,7 +77,11 @@ impl Streams<'_> {
             stream.launched += 1;
         }
         let has_to_wait = stream.wait != entry.waits;
-        let row = if has_to_wait { head } else { compiled.waiting_kernels.rows[head as usize] };
+        let row = if has_to_wait {
+            head
+        } else {
+            compiled.body.layout.waiting_kernels.rows[head as usize]
+        };
         (stream.held, row.min(stream.launched) - head)
     }
 }
