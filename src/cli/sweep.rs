@@ -7,7 +7,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::files;
 use crate::report::{Parts, SweepReport, Sweeping, SweptPoint, Unit, json};
 use crate::scenario::{Key, Measure, Source, Workload};
-use crate::search::{Compared, Setting, Sweep, largest_scaled, scaled, values_between};
+use crate::search::{Compared, Scale, Setting, Sweep, largest_scaled, scaled, values_between};
 use crate::study::Shard;
 use crate::units::{Bytes, Span};
 use clap::ValueEnum;
@@ -199,7 +199,7 @@ impl Subject {
         let sweep = Sweep {
             workload: &workload_at,
             values: self.values.clone(),
-            is_whole: self.is_whole(),
+            scale: Scale { is_whole: self.is_whole(), is_coarse: false },
             compared: if of_programs { Compared::Programs } else { Compared::Runs },
             profile: &found.profile,
             draws,

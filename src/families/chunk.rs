@@ -3,7 +3,7 @@
 
 use crate::kernels::Shape;
 use crate::program::BufferId;
-use crate::scenario::{Home, Task, TaskId, Workload};
+use crate::scenario::{Home, Task, TaskId, Tasks, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -231,9 +231,10 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
     }
     let mut why = None;
     let mut found = Vec::new();
-    let mut part = Workload { tasks: Vec::new(), programs: Vec::new(), ..workload.clone() };
+    let mut part = Workload { tasks: Tasks::default(), programs: Vec::new(), ..workload.clone() };
     for tasks in groups(workload) {
-        part.tasks = tasks.iter().map(|&task| workload.task(task).clone()).collect();
+        let members = tasks.iter().map(|&task| workload.task(task).clone());
+        part.tasks = members.collect::<Vec<_>>().into();
         let cut =
             cut_group(workload, &tasks, &part, pieces).map_err(|error| why.get_or_insert(error));
         let (pieces, chunks) = match cut {

@@ -26,6 +26,8 @@ pub struct Threshold {
     pub gpu_wins: Vec<Wins>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],
+    /// Whether only few sizes between them were tried, because plans make very many calls.
+    pub coarse: bool,
     /// The number of elements from which on none of the plans tried on the GPU fits into memory.
     pub too_large_for_gpu: Option<u64>,
     /// The number of elements from which on none of the plans tried on the CPU fits into memory.
@@ -58,7 +60,7 @@ impl Sizes {
         (ranking, verdict): (&Ranking, &Verdict),
         found: BreakEven,
     ) -> Option<Self> {
-        let BreakEven { gpu_wins, tried, too_large_for_gpu, too_large_for_cpu } = found;
+        let BreakEven { gpu_wins, tried, coarse, too_large_for_gpu, too_large_for_cpu } = found;
         let largest = largest_scaled(workload)?;
         let elements = largest.elements;
         let wins_here = gpu_wins.iter().any(|wins| {
@@ -90,6 +92,7 @@ impl Sizes {
         Some(Self::Known(Threshold {
             gpu_wins,
             tried,
+            coarse,
             too_large_for_gpu,
             too_large_for_cpu,
             buffer: largest.name.clone(),

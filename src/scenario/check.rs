@@ -132,7 +132,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let tasks = faults.keep(graph::in_order(&tasks, &raw))?;
     faults.keep(scope.check_needed(&tasks))?;
     let workload = Workload {
-        tasks,
+        tasks: tasks.into(),
         limits,
         plans,
         process: process?,

@@ -2,6 +2,7 @@
 
 use super::needed::Needed;
 use super::task_kernel::TaskKernel;
+use super::tasks::Tasks;
 use super::words::{FamilyName, PlanMemory};
 use crate::kernels::{GpuSide, Kernel, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
@@ -25,8 +26,7 @@ pub struct Workload {
     /// How many times a program runs the whole workload. The cost of set-up is spread over them.
     pub runs: u64,
     pub buffers: Vec<Buffer>,
-    /// In an order that respects their dependencies.
-    pub tasks: Vec<Task>,
+    pub tasks: Tasks,
     /// Programs over the buffers that the scenario spells out, call by call.
     pub programs: Vec<Program>,
     /// By a program's name, the result that the scenario says it leaves.
@@ -264,32 +264,29 @@ impl Workload {
 
     /// Whether a task that stays on the CPU uses a buffer that others use as well.
     pub fn goes_to_cpu(&self, id: BufferId) -> bool {
-        self.tasks.iter().any(|task| task.on_cpu && task.uses(id)) && !self.is_only_on_cpu(id)
+        let uses = self.tasks.uses(id);
+        uses.on_cpu && uses.elsewhere
     }
 
     /// Whether all tasks that use a buffer stay on the CPU.
     pub fn is_only_on_cpu(&self, id: BufferId) -> bool {
-        let mut using = self.tasks.iter().filter(|task| task.uses(id)).peekable();
-        using.peek().is_some() && using.all(|task| task.on_cpu)
+        let uses = self.tasks.uses(id);
+        uses.on_cpu && !uses.elsewhere
     }
 
     /// The task that writes a buffer, if one does.
     pub fn writer_of(&self, id: BufferId) -> Option<TaskId> {
-        self.tasks.iter().position(|task| task.writes.contains(&id)).map(TaskId)
+        self.tasks.uses(id).writer
     }
 
     /// Whether a task needs the contents that a buffer had before the workload.
     pub fn is_input(&self, id: BufferId) -> bool {
-        let first_use = self.tasks.iter().find(|task| task.uses(id));
-        first_use.is_some_and(|task| task.reads.contains(&id))
+        self.tasks.uses(id).is_input
     }
 
     /// Whether a task reads all of a buffer for every element that it writes.
     pub fn is_read_whole(&self, id: BufferId) -> bool {
-        let reads = |task: &Task| {
-            (0..task.reads.len()).any(|input| task.reads[input] == id && task.reads_whole(input))
-        };
-        self.tasks.iter().any(reads)
+        self.tasks.uses(id).is_read_whole
     }
 
     /// The reduction of which a buffer holds the result. Every chunk has its own part of that.

@@ -81,7 +81,8 @@ impl Search<'_> {
     /// Adds a schedule with what it comes to, or the reason why it comes to nothing. Large ones are
     /// left out where there are others already.
     fn note(&mut self, schedule: Schedule, found: &mut Vec<Valued>, why: &mut Impossible) {
-        if self.simulated > MOST_CALLS && !found.is_empty() {
+        let is_known = found.iter().any(|(_, known)| *known == schedule);
+        if is_known || (self.simulated > MOST_CALLS && !found.is_empty()) {
             return;
         }
         match self.worth(&schedule) {

@@ -1,8 +1,9 @@
 //! At which sizes the GPU wins: a sweep over the size.
 
+use super::candidates::strategies;
 use super::scaling::{largest, scaled};
 use super::sweep::{Compared, Contest, Sweep};
-use super::turns::{Lead, Wins, wins};
+use super::turns::{Lead, Scale, Wins, wins};
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::simulate::{DRAWS, Draws, Tally};
@@ -18,6 +19,8 @@ pub struct BreakEven {
     pub gpu_wins: Vec<Wins>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],
+    /// Whether only few sizes between them were tried, because plans make very many calls.
+    pub coarse: bool,
     /// From about so many elements on, none of the plans on the GPU fits into memory, while one on
     /// the CPU does.
     pub too_large_for_gpu: Option<u64>,
@@ -28,6 +31,12 @@ pub struct BreakEven {
 
 /// Sizes of the largest buffer that are tried, as powers of two.
 const TRIED: RangeInclusive<u32> = 8..=28;
+
+/// About how many calls the plans of all sizes may have together: where they would have more, fewer
+/// powers are tried, and turns are found less exactly.
+const MOST_CALLS: u64 = 5_000_000;
+/// At most so many powers lie from one that is tried to the next.
+const WIDEST: u64 = 5;
 
 /// Finds the sizes at which the best GPU plan beats the best CPU plan. All buffers are scaled
 /// together, but for those that keep their size. A plan that does not fit has lost. `None` if the
@@ -46,14 +55,17 @@ pub fn break_even_counted(
 ) -> Option<BreakEven> {
     // The workload's own size is tried, too, so that the result agrees with its verdict: times may
     // jump between two powers, for example where the CPU begins to use all threads.
-    let powers = TRIED.map(|power| 1 << power);
+    let plans = strategies(workload, &profile.gpu_counts()).len() as u64;
+    let calls = workload.calls(1).saturating_mul(plans);
+    let step = (calls.saturating_mul(TRIED.count() as u64) / MOST_CALLS).clamp(1, WIDEST);
+    let powers = TRIED.step_by(step as usize).map(|power| 1 << power);
     let mut tried: Vec<u64> = powers.chain([largest(workload)]).collect();
     tried.sort_unstable();
     tried.dedup();
     let sweep = Sweep {
         workload: &|elements: f64| scaled(workload, elements as u64),
         values: tried.into_iter().map(|elements| elements as f64).collect(),
-        is_whole: true,
+        scale: Scale { is_whole: true, is_coarse: step > 1 },
         compared: Compared::FastestRuns,
         profile,
         draws,
@@ -68,13 +80,14 @@ pub fn break_even_counted(
         let at = leads.iter().position(|lead| *lead == wanted)?;
         let Some(before) = at.checked_sub(1) else { return Some(values[0] as u64) };
         let ends = (values[before], values[at]);
-        let (_, start) = sweep.scale().narrowed(ends, |size| Some(contest.lead(size) != wanted))?;
+        let (_, start) = sweep.scale.narrowed(ends, |size| Some(contest.lead(size) != wanted))?;
         Some(start as u64)
     };
     let known = values.iter().zip(leads).map(|(size, lead)| Some((*size, lead.known()?)));
     let known = known.collect::<Option<Vec<_>>>()?;
     Some(BreakEven {
         tried: [*values.first()? as u64, *values.last()? as u64],
+        coarse: sweep.scale.is_coarse,
         gpu_wins: wins(&known, &contest.turns(values, 0..fit)),
         too_large_for_gpu: start_of(Lead::Of(f64::NEG_INFINITY)),
         too_large_for_cpu: start_of(Lead::Of(f64::INFINITY)),

@@ -3,7 +3,7 @@
 use crate::families::{Cpu, Family, Resident, Strategy, build};
 use crate::machine::HostMemory;
 use crate::program::{Program, Results};
-use crate::scenario::{Limits, Workload};
+use crate::scenario::{Limits, Tasks, Workload};
 
 /// The questions in a scenario: one for each result that its programs and tasks leave. Only plans
 /// that leave the same result are compared with one another.
@@ -66,7 +66,7 @@ impl Contest {
             Leaves::Named(name) => name,
             _ => first().unwrap_or_default(),
         };
-        let tasks = if has_tasks { workload.tasks.clone() } else { Vec::new() };
+        let tasks = if has_tasks { workload.tasks.clone() } else { Tasks::default() };
         Workload { programs, tasks, part: Some(part), ..workload.clone() }
     }
 }

@@ -94,7 +94,13 @@ fn times(plans: &[Plan], profile: &Profile, done: &Tally) -> Vec<Result<Span, Co
 /// The fastest plan of the CPU, and that of the GPU.
 pub(super) struct Fastest {
     sides: [Side; 2],
+    /// The strategies of plans that are not far from the fastest of their side.
+    pub near: BTreeSet<Strategy>,
 }
+
+/// A plan that takes more than this share longer than the fastest of its side is not the fastest
+/// at a size between this one and the next that is tried, either.
+const FAR: f64 = 0.5;
 
 /// The shortest time of a side with its plan, whether a plan's time is unknown, and whether one
 /// does not fit.
@@ -119,10 +125,11 @@ impl Fastest {
         Self::among(found, profile, done)
     }
 
-    /// Finds the fastest plan of each side among those of some strategies.
+    /// Finds the fastest plan of each side among those of some strategies. Tasks are scheduled
+    /// quickly if asked to, and cut as those strategies cut them if not.
     pub fn of_strategies(
         workload: &Workload,
-        tried: &BTreeSet<Strategy>,
+        (tried, is_quick): (&BTreeSet<Strategy>, bool),
         profile: &Profile,
         done: &Tally,
     ) -> Self {
@@ -132,7 +139,10 @@ impl Fastest {
         found.add(workload, built, draft);
         let chunks: BTreeSet<u64> = scheduled.iter().map(|one| one.family.chunks()).collect();
         if !chunks.is_empty() {
-            let how = How::CutInto(chunks.into_iter().collect());
+            let how = match is_quick {
+                true => How::Quickly,
+                false => How::CutInto(chunks.into_iter().collect()),
+            };
             add_schedules(&mut found, workload, profile, how);
         }
         Self::among(found, profile, done)
@@ -145,9 +155,14 @@ impl Fastest {
         for refusal in &found.refused {
             sides[usize::from(!refusal.strategy.is_on_cpu())].is_too_large |= refusal.is_too_large;
         }
+        let mut timed = Vec::new();
         for (plan, time) in found.plans.into_iter().zip(times) {
             let is_known = knows_cpu || !(found.keeps_tasks_on_cpu || plan.uses_cpu());
-            let side = &mut sides[usize::from(!plan.is_on_cpu())];
+            let place = usize::from(!plan.is_on_cpu());
+            timed.extend(
+                plan.strategy.zip(time.as_ref().ok()).map(|(one, &time)| (one, place, time)),
+            );
+            let side = &mut sides[place];
             match time {
                 Ok(_) if !is_known => side.is_unknown = true,
                 Ok(time) if side.best.as_ref().is_none_or(|(best, _)| time < *best) => {
@@ -158,7 +173,12 @@ impl Fastest {
                 Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
             }
         }
-        Self { sides }
+        let is_near = |&(_, place, time): &(Strategy, usize, Span)| {
+            let best = sides[place].best.as_ref();
+            best.is_none_or(|(best, _)| time.nanos_f64() <= (1.0 + FAR) * best.nanos_f64())
+        };
+        let near = timed.iter().filter(|one| is_near(one)).map(|one| one.0).collect();
+        Self { sides, near }
     }
 
     /// The shortest times, of the CPU and of the GPU.

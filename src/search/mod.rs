@@ -34,4 +34,4 @@ pub use refine::candidates_for;
 pub use room::{Shortage, shortages};
 pub use scaling::{keeps_size, largest_scaled, scaled};
 pub use sweep::{Compared, Sweep, Swept, values_between, wins_of};
-pub use turns::{Setting, Turn, Wins};
+pub use turns::{Scale, Setting, Turn, Wins};

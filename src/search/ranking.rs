@@ -236,7 +236,8 @@ impl Ranking {
     }
 
     /// Finds what bounds the plans, but for those that had lost before they had all their draws.
-    fn find_bounds(&mut self, profile: &Profile, draws: usize) {
+    fn find_bounds(&mut self, profile: &Profile) {
+        let draws = self.plans.iter().map(|ranked| ranked.forecast.draws.len()).max().unwrap_or(0);
         let mut families = BTreeSet::new();
         // Programs that a scenario spells out are of no family.
         let mut is_first =
@@ -362,7 +363,7 @@ pub fn rank_counted(
     ranking.plans = ranked.collect();
     ranking.plans.sort_by_key(|ranked| (ranked.makespan(), ranked.plan.strategy));
     set_unpinned(&mut ranking.plans);
-    ranking.find_bounds(profile, draws.count);
+    ranking.find_bounds(profile);
     let chosen = [ranking.best_on_gpu(), ranking.best_on_cpu()];
     let mut chosen: Vec<&Ranked> = chosen.into_iter().flatten().collect();
     chosen.extend(ranking.plans.iter().filter(|ranked| ranked.plan.strategy.is_none()));

@@ -20,8 +20,7 @@ pub struct Sweep<'a> {
     pub workload: &'a (dyn Fn(f64) -> Option<Workload> + Sync),
     /// Ascending values to try.
     pub values: Vec<f64>,
-    /// Whether only whole values make sense.
-    pub is_whole: bool,
+    pub scale: Scale,
     pub compared: Compared,
     pub profile: &'a Profile,
     pub draws: Draws,
@@ -40,9 +39,10 @@ pub enum Compared {
 }
 
 /// A range near a turn of a quick search comes from fewer draws, if not less than the second
-/// number, where these many calls are not enough.
+/// number, where these many calls are not enough; on a coarse scale, if not less than the third.
 const DRAWN_FREELY: usize = 250_000;
 const FEW: usize = 20;
+const VERY_FEW: usize = 6;
 
 /// What was found at one value.
 #[derive(Debug, Clone)]
@@ -118,10 +118,6 @@ impl Sweep<'_> {
         let all: Vec<Swept> = all.collect();
         (all, contest.turns(&self.values, own))
     }
-
-    pub(super) fn scale(&self) -> Scale {
-        Scale { is_whole: self.is_whole }
-    }
 }
 
 /// Where the GPU wins, from the times of both sides at all values and the turns between them.
@@ -137,11 +133,13 @@ pub(super) struct Contest<'a> {
     /// By the value's bits.
     known: Mutex<BTreeMap<u64, Option<Swept>>>,
     leads: Mutex<BTreeMap<u64, Lead>>,
+    /// After a quick search at a value to try: the strategies that are not far from the best.
+    near: Mutex<BTreeMap<u64, Arc<BTreeSet<Strategy>>>>,
 }
 
 impl<'a> Contest<'a> {
     pub fn new(of: &'a Sweep<'a>) -> Self {
-        Self { of, known: Mutex::default(), leads: Mutex::default() }
+        Self { of, known: Mutex::default(), leads: Mutex::default(), near: Mutex::default() }
     }
 
     fn at(&self, value: f64) -> Option<Swept> {
@@ -173,35 +171,50 @@ impl<'a> Contest<'a> {
     }
 
     /// The strategies that may win at the values to try on both sides of this one, if it is none
-    /// of those and the plans to choose for a pass are compared. Between the two, they are near the
-    /// best.
+    /// of those and passes are compared. Between the two, they are near the best.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
         let values = &self.of.values;
-        if self.of.compared != Compared::Runs {
+        if self.of.compared == Compared::Programs {
             return None;
         }
         let after = values.partition_point(|&other| other < value);
         if values.get(after) == Some(&value) {
-            return None;
+            let known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
+            return known.get(&value.to_bits()).map(|near| near.iter().copied().collect());
         }
         let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
-        let near = near.filter_map(|place| self.at(*values.get(place)?));
-        let strategies = near.flat_map(|found| {
-            let plans = found.ranking.plans.iter();
-            plans.filter_map(|ranked| ranked.plan.strategy).collect::<Vec<_>>()
-        });
-        Some(strategies.collect())
+        let near = near.filter_map(|place| values.get(place)).map(|&value| self.near(value));
+        Some(near.flat_map(|found| found.iter().copied().collect::<Vec<_>>()).collect())
+    }
+
+    /// The strategies that may win near a value to try.
+    fn near(&self, value: f64) -> Arc<BTreeSet<Strategy>> {
+        if self.of.compared == Compared::Runs {
+            let found = self.at(value);
+            let plans = found.iter().flat_map(|found| &found.ranking.plans);
+            return Arc::new(plans.filter_map(|ranked| ranked.plan.strategy).collect());
+        }
+        let known = || self.near.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known().contains_key(&value.to_bits()) {
+            self.fastest(value);
+        }
+        known().get(&value.to_bits()).map(Arc::clone).unwrap_or_default()
     }
 
     /// The fastest plans of both sides, where these are compared: after a quick search, and between
     /// two values to try.
     fn fastest(&self, value: f64) -> Option<Fastest> {
         let Sweep { workload, profile, done, compared, .. } = *self.of;
-        if compared == Compared::FastestRuns {
-            return Some(Fastest::of(&workload(value)?, profile, done));
+        let is_quick = compared == Compared::FastestRuns;
+        if let Some(near) = self.between(value) {
+            let workload = workload(value)?;
+            return Some(Fastest::of_strategies(&workload, (&near, is_quick), profile, done));
         }
-        let near = self.between(value)?;
-        Some(Fastest::of_strategies(&workload(value)?, &near, profile, done))
+        let found = is_quick.then(|| Some(Fastest::of(&workload(value)?, profile, done)))??;
+        let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(value.to_bits(), Arc::new(found.near.clone()));
+        drop(known);
+        Some(found)
     }
 
     /// Who leads, by the predicted times.
@@ -219,11 +232,14 @@ impl<'a> Contest<'a> {
     /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
     fn range(&self, at: f64) -> Option<(f64, f64)> {
         let Some(fastest) = self.fastest(at) else { return self.at(at)?.range() };
-        let Sweep { profile, draws, done, compared, .. } = *self.of;
+        let Sweep { profile, draws, done, compared, scale, .. } = *self.of;
         let programs = fastest.programs()?;
         let calls: usize = programs.iter().map(|program| program.body.len()).sum();
         let count = match compared {
-            Compared::FastestRuns => draws.count.min((DRAWN_FREELY / calls.max(1)).max(FEW)),
+            Compared::FastestRuns => {
+                let few = if scale.is_coarse { VERY_FEW } else { FEW };
+                draws.count.min((DRAWN_FREELY / calls.max(1)).max(few))
+            }
             Compared::Runs | Compared::Programs => draws.count,
         };
         drawn_lead(&programs, profile, Draws { count, ..draws }, done)
@@ -232,7 +248,7 @@ impl<'a> Contest<'a> {
     /// The changes of the winner right after values whose places are in `own`.
     pub fn turns(&self, values: &[f64], own: Range<usize>) -> Vec<Turn> {
         let sides = Sides { lead: &|at| self.lead(at), range: &|at| self.range(at) };
-        turns(values, own, self.of.scale(), sides)
+        turns(values, own, self.of.scale, sides)
     }
 }
 

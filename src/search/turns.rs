@@ -110,20 +110,25 @@ pub(super) struct Sides<'a> {
 /// A lead of less than this share does not change the winner: near a tie it would change at every
 /// value.
 pub(super) const CLEARLY: f64 = 0.05;
-/// Halving ends where both values differ by less than this share.
+/// Halving ends where both values differ by less than this share; on a coarse scale, the second.
 const RESOLUTION: f64 = 1.0 / 64.0;
+const COARSE: f64 = 1.0 / 4.0;
 
 /// The values that a number may have.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
+pub struct Scale {
+    /// Whether only whole values make sense.
     pub is_whole: bool,
+    /// Whether turns are found less exactly, because it takes long to look at a value.
+    pub is_coarse: bool,
 }
 
 impl Scale {
     /// A value between two, unless they are near enough to each other. Halving the ratio keeps the
     /// relative precision the same everywhere.
     fn between(self, low: f64, high: f64) -> Option<f64> {
-        if high - low <= low.abs() * RESOLUTION {
+        let resolution = if self.is_coarse { COARSE } else { RESOLUTION };
+        if high - low <= low.abs() * resolution {
             return None;
         }
         let middle = if low > 0.0 { (low * high).sqrt() } else { f64::midpoint(low, high) };

@@ -196,8 +196,10 @@ const FAR: f64 = 0.1;
 const SETTLED: f64 = 0.9;
 
 /// Programs are drawn as often as asked for if all of them together make so many calls in that.
-/// Beyond it, those that have lost are not drawn again after a few draws.
+/// Beyond it, those that have lost are not drawn again after a few draws, and the others only as
+/// often as they together make about so many calls.
 const DRAWN_FREELY: usize = 8_000_000;
+const DRAWN_AT_MOST: usize = 16_000_000;
 const FEW: usize = 10;
 
 /// How ranges are made: from how many draws of a profile's scatter, with which seed, and how many
@@ -240,8 +242,9 @@ pub fn forecast(
 }
 
 /// Predicts several programs under the same draws, on all CPU threads. The results are in the order
-/// of the programs. Counts the calls of a program whenever it has been simulated: once for each
-/// draw, and once for its timeline.
+/// of the programs. Very long programs are drawn less often than asked for, and at least ten times.
+/// Counts the calls of a program whenever it has been simulated: once for each draw, and once for
+/// its timeline.
 pub fn forecast_all<P: Borrow<Program> + Sync>(
     programs: &[P],
     profile: &Profile,
@@ -267,7 +270,7 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     // No draw says how sure the prices are, and a clone of that costs as much as the prices.
     let profile_of_draws = Profile { intervals: None, accuracy: None, ..profile.clone() };
     let draw = |number| Draw::new(&profile_of_draws, number, seed);
-    let calls: usize = begun.iter().map(|one| one.program.body.len()).sum();
+    let calls: usize = begun.iter().map(Begun::calls).sum();
     let mut first = 0;
     if calls.saturating_mul(draws) > DRAWN_FREELY && draws > FEW {
         go_on(&mut begun, 0..FEW, draw, done);
@@ -276,6 +279,8 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
         let have_lost = have_lost(&draws);
         begun.iter_mut().zip(have_lost).for_each(|(one, lost)| one.has_lost = lost);
     }
+    let left: usize = begun.iter().filter(|one| !one.has_lost).map(Begun::calls).sum();
+    let draws = draws.min((DRAWN_AT_MOST / left.max(1)).max(FEW));
     go_on(&mut begun, first..draws, draw, done);
     begun.into_par_iter().map(|one| one.finish(profile, draw, widening, done)).collect()
 }
@@ -322,6 +327,10 @@ impl<'p> Begun<'p> {
     fn new(program: &'p Program, profile: &Profile) -> Self {
         let (analysis, makespans) = (Analysis::new(program, profile), Ok(Vec::new()));
         Self { program, analysis, makespans, has_lost: false }
+    }
+
+    fn calls(&self) -> usize {
+        self.program.body.len()
     }
 
     fn draws(&self) -> &[Span] {

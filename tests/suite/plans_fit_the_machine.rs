@@ -198,6 +198,7 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
         let nowhere = BreakEven {
             gpu_wins: Vec::new(),
             tried: [1, 2],
+            coarse: false,
             too_large_for_gpu: None,
             too_large_for_cpu: None,
         };

@@ -73,7 +73,7 @@ const EVERYWHERE: Wins = Wins { from: None, until: None, from_range: None, until
 
 fn wins(gpu_wins: Vec<Wins>) -> BreakEven {
     let tried = [256, 268_435_456];
-    BreakEven { gpu_wins, tried, too_large_for_gpu: None, too_large_for_cpu: None }
+    BreakEven { gpu_wins, tried, coarse: false, too_large_for_gpu: None, too_large_for_cpu: None }
 }
 
 fn from(elements: u64) -> BreakEven {

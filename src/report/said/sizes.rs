@@ -84,8 +84,16 @@ fn between(gpu_wins: &[Wins], size: f64) -> Wins {
 
 /// What the sizes of a break-even mean, and where memory ends them.
 pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
-    let Threshold { gpu_wins, buffer, tried, fixed, too_large_for_gpu, too_large_for_cpu, .. } =
-        assessment.threshold()?;
+    let Threshold {
+        gpu_wins,
+        buffer,
+        tried,
+        coarse,
+        fixed,
+        too_large_for_gpu,
+        too_large_for_cpu,
+        ..
+    } = assessment.threshold()?;
     let [from, to] = tried.map(count);
     let mut text =
         format!("elements of `{buffer}`, from {from} to {to}; other arrays scale with it");
@@ -95,6 +103,9 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
     }
     if !fixed.is_empty() {
         text += &format!(", but {} keep their size", quoted(fixed).join(", "));
+    }
+    if *coarse {
+        text += ". Few sizes were tried, because plans make very many calls";
     }
     for (on_cpu, too_large) in [(false, too_large_for_gpu), (true, too_large_for_cpu)] {
         if let Some(from) = too_large {
