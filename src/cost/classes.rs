@@ -56,7 +56,7 @@ impl Classes {
         let mut written = JustWrittenAt::new();
         let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
         let mut in_graphs = graphs.iter().enumerate().peekable();
-        let mut known: BTreeMap<(Key, Locality, Option<Before>), u32> = BTreeMap::new();
+        let mut known = Known::default();
         let mut all: Vec<Class> = Vec::new();
         // `cuStreamWaitEvent`: a wait is for the latest record before it.
         let (mut latest, mut recordings) = (vec![NONE; program.events], 0);
@@ -70,13 +70,12 @@ impl Classes {
             let key = Key::of(program, call, graph.map(|(_, graph)| graph));
             let key = (key, history.pass(call), before);
             written.extend(history.just_written.map(|age| (index(at), age)));
-            let class = known.get(&key).copied().unwrap_or_else(|| {
+            let locality = key.1;
+            let class = known.class_of(key);
+            if class as usize == all.len() {
                 let graph = graph.map(|(place, _)| place);
-                all.push(Class { first: at, locality: key.1, graph, before });
-                let class = index(all.len() - 1);
-                known.insert(key, class);
-                class
-            });
+                all.push(Class { first: at, locality, graph, before });
+            }
             if let Some(event) = call.recorded() {
                 latest[event.0] = index(recordings);
                 recordings += 1;
@@ -101,5 +100,42 @@ impl Classes {
         }
         drop(in_graphs);
         Self { all, calls, lanes: program.lane_count(), recordings, graphs, written }
+    }
+}
+
+/// What the cost of a call depends on.
+type ClassKey = (Key, Locality, Option<Before>);
+
+/// The classes of the calls so far.
+#[derive(Default)]
+struct Known {
+    numbers: BTreeMap<ClassKey, u32>,
+    keys: Vec<ClassKey>,
+    /// For each class, the one of the call that came behind its latest: programs repeat
+    /// themselves, so it is the one that is looked for, as a rule.
+    next: Vec<u32>,
+    latest: u32,
+}
+
+impl Known {
+    /// The number of a class, which may be a new one.
+    fn class_of(&mut self, key: ClassKey) -> u32 {
+        let guess = self.next.get(self.latest as usize).copied().unwrap_or_default();
+        let class = if self.keys.get(guess as usize) == Some(&key) {
+            guess
+        } else {
+            let new = index(self.keys.len());
+            let class = *self.numbers.entry(key.clone()).or_insert(new);
+            if class == new {
+                self.keys.push(key);
+                self.next.push(0);
+            }
+            class
+        };
+        if let Some(next) = self.next.get_mut(self.latest as usize) {
+            *next = class;
+        }
+        self.latest = class;
+        class
     }
 }

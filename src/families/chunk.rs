@@ -82,7 +82,7 @@ fn common_length(workload: &Workload) -> Result<u64, String> {
             }
         }
     }
-    let is_used = |id: &BufferId| workload.tasks.iter().any(|task| task.uses(*id));
+    let is_used = |id: &BufferId| workload.used_on_cpu_and_elsewhere(*id) != [false; 2];
     let cut = workload.buffer_ids().filter(|&id| is_cut(workload, id)).filter(is_used);
     let mut lengths: BTreeSet<u64> = cut.map(|id| workload.buffer(id).elements).collect();
     let length = lengths.pop_first().filter(|_| lengths.is_empty());

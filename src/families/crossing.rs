@@ -44,10 +44,7 @@ impl Builder<'_> {
     /// Buffers in host memory that are copied to the device chunk by chunk: what its tasks need as
     /// it was before them.
     pub(super) fn copied_in(&self) -> Vec<BufferId> {
-        let is_first_read = |&id: &BufferId| {
-            let mut of_device = self.workload.tasks.iter().filter(|task| !task.on_cpu);
-            of_device.find(|task| task.uses(id)).is_some_and(|task| task.reads.contains(&id))
-        };
+        let is_first_read = |&id: &BufferId| self.workload.is_input_of_gpu(id);
         let chunked = |id: &BufferId| self.shared[id.0].is_empty();
         self.on_host().filter(is_first_read).filter(chunked).collect()
     }

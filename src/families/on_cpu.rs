@@ -49,7 +49,7 @@ impl OnCpu {
                 let name = &buffer.name;
                 return Err(format!("the CPU uses `{name}`, whose chunks overlap"));
             }
-            let is_used = workload.tasks.iter().any(|task| task.on_cpu && task.uses(id));
+            let [is_used, _] = workload.used_on_cpu_and_elsewhere(id);
             if buffer.home == Home::Scratch && is_used {
                 builder.house(id);
             }

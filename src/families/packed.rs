@@ -122,7 +122,7 @@ impl Definition for Packed {
 fn small(workload: &Workload, up_to: Bytes) -> Vec<BufferId> {
     let is_small = |id: &BufferId| {
         let buffer = workload.buffer(*id);
-        let crosses = workload.tasks.iter().any(|task| !task.on_cpu && task.uses(*id));
+        let [_, crosses] = workload.used_on_cpu_and_elsewhere(*id);
         let is_own = !buffer.shared && buffer.needed.is_none();
         matches!(buffer.home, Home::Host(_)) && crosses && is_own && buffer.bytes(1) <= up_to
     };

@@ -19,8 +19,10 @@ pub struct Tasks {
 pub(super) struct Uses {
     /// The first task that writes it.
     pub writer: Option<TaskId>,
-    /// Whether the first task that uses it reads it.
+    /// Whether the first task that uses it reads it, and whether the first one does that does not
+    /// stay on the CPU.
     pub is_input: bool,
+    pub is_input_elsewhere: bool,
     /// Whether a task that stays on the CPU uses it, and whether another one does.
     pub on_cpu: bool,
     pub elsewhere: bool,
@@ -41,8 +43,9 @@ fn uses(tasks: &[Task]) -> Vec<Uses> {
     for (place, task) in tasks.iter().enumerate() {
         for id in task.reads.iter().chain(&task.writes) {
             let uses = &mut all[id.0];
-            let is_first = !(uses.on_cpu || uses.elsewhere);
-            uses.is_input |= is_first && task.reads.contains(id);
+            let is_read = task.reads.contains(id);
+            uses.is_input |= !(uses.on_cpu || uses.elsewhere) && is_read;
+            uses.is_input_elsewhere |= !(uses.elsewhere || task.on_cpu) && is_read;
             uses.on_cpu |= task.on_cpu;
             uses.elsewhere |= !task.on_cpu;
         }

@@ -264,14 +264,12 @@ impl Workload {
 
     /// Whether a task that stays on the CPU uses a buffer that others use as well.
     pub fn goes_to_cpu(&self, id: BufferId) -> bool {
-        let uses = self.tasks.uses(id);
-        uses.on_cpu && uses.elsewhere
+        self.used_on_cpu_and_elsewhere(id) == [true, true]
     }
 
     /// Whether all tasks that use a buffer stay on the CPU.
     pub fn is_only_on_cpu(&self, id: BufferId) -> bool {
-        let uses = self.tasks.uses(id);
-        uses.on_cpu && !uses.elsewhere
+        self.used_on_cpu_and_elsewhere(id) == [true, false]
     }
 
     /// The task that writes a buffer, if one does.
@@ -282,6 +280,18 @@ impl Workload {
     /// Whether a task needs the contents that a buffer had before the workload.
     pub fn is_input(&self, id: BufferId) -> bool {
         self.tasks.uses(id).is_input
+    }
+
+    /// Whether a task that does not stay on the CPU needs the contents that a buffer had before
+    /// the first of these.
+    pub fn is_input_of_gpu(&self, id: BufferId) -> bool {
+        self.tasks.uses(id).is_input_elsewhere
+    }
+
+    /// Whether a task that stays on the CPU uses a buffer, and whether another one does.
+    pub fn used_on_cpu_and_elsewhere(&self, id: BufferId) -> [bool; 2] {
+        let uses = self.tasks.uses(id);
+        [uses.on_cpu, uses.elsewhere]
     }
 
     /// Whether a task reads all of a buffer for every element that it writes.

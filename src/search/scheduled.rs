@@ -8,8 +8,8 @@ use crate::schedule::{Choice, schedule};
 /// About how many calls are simulated to schedule tasks for one plan.
 const BUDGET: u64 = 100_000;
 
-/// Batches are cut into fewer pieces where tasks times pieces would be more: a schedule of
-/// so many is not made better in time.
+/// Batches are cut into fewer pieces where tasks times pieces would be more, and not scheduled
+/// unasked where there are more of them whole: a schedule of so many is not made better in time.
 const MOST_NODES: u64 = 4096;
 
 /// How tasks are scheduled.
@@ -64,7 +64,9 @@ pub(super) fn add_schedules(
     how: How,
 ) {
     let asked = &workload.plans.families;
-    if workload.tasks.is_empty() || !(asked.is_empty() || asked.contains(&FamilyName::ByTask)) {
+    let nodes = (workload.tasks.len() as u64).saturating_mul(workload.batches);
+    let is_due = asked.contains(&FamilyName::ByTask) || (asked.is_empty() && nodes <= MOST_NODES);
+    if workload.tasks.is_empty() || !is_due {
         return;
     }
     let (chunks, budget) = how.chunks_and_budget(workload);
