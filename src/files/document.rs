@@ -2,11 +2,12 @@
 //!
 //! Invariant: every error has the place of the innermost value that it is about.
 
+use super::decoder::Decoder;
 use super::fault::{Fault, unknown};
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde_path_to_error::Segment;
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -16,7 +17,7 @@ use toml::de::DeTable;
 ///
 /// # Errors
 /// If the text is not TOML, or something in it does not fit the type.
-pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
+pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     let document = parse(text)?;
     let span = document.span();
     decode_table(document.into_inner(), span)
@@ -31,6 +32,7 @@ pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
         message: error.message().to_owned(),
         span: error.span().unwrap_or_default(),
         keys: Vec::new(),
+        is_placed: true,
     })
 }
 
@@ -38,12 +40,19 @@ pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
 ///
 /// # Errors
 /// If something in it does not fit the type.
-pub fn decode_table<'i, T: Deserialize<'i>>(
-    table: DeTable<'i>,
+pub fn decode_table<T: DeserializeOwned>(
+    table: DeTable<'_>,
     span: Range<usize>,
 ) -> Result<T, TomlError> {
-    let document = toml::Deserializer::from(toml::Spanned::new(span, table));
-    serde_path_to_error::deserialize(document).map_err(TomlError::from)
+    Decoder::of(table, span).decode()
+}
+
+/// Decodes plain data. A type that is read from TOML, too, is then compiled once.
+///
+/// # Errors
+/// If something in it does not fit the type. The error has no place.
+pub fn decode_plain<T: DeserializeOwned>(plain: serde_json::Value) -> Result<T, TomlError> {
+    Decoder::from(plain).decode()
 }
 
 /// What does not fit its type, or is not TOML.
@@ -54,25 +63,23 @@ pub struct TomlError {
     pub span: Range<usize>,
     /// The keys that lead to the value, outermost first.
     pub keys: Vec<String>,
+    is_placed: bool,
 }
 
-/// What the crate `toml` asks a type for that wants to know its place: no key of a document.
-const PLACE: &str = "$__serde_spanned_private_";
-
-impl From<serde_path_to_error::Error<toml::de::Error>> for TomlError {
-    fn from(error: serde_path_to_error::Error<toml::de::Error>) -> Self {
-        let keys = error.path().iter().filter_map(|segment| match segment {
-            Segment::Map { key } if !key.starts_with(PLACE) => Some(key.clone()),
-            _ => None,
-        });
-        let mut keys: Vec<String> = keys.collect();
-        let error = error.into_inner();
-        // An unknown key leads to no value: its table is what the error is about.
-        if error.message().starts_with("unknown field `") {
-            keys.pop();
+impl TomlError {
+    /// Places an error that has no place yet: the innermost value around it has.
+    pub(super) fn or_at(mut self, span: Range<usize>) -> Self {
+        if !self.is_placed {
+            self.span = span;
+            self.is_placed = true;
         }
-        let span = error.span().unwrap_or_default();
-        Self { message: error.message().to_owned(), span, keys }
+        self
+    }
+
+    /// The error with the key that leads to where it was found.
+    pub(super) fn under(mut self, key: &str) -> Self {
+        self.keys.insert(0, key.to_owned());
+        self
     }
 }
 
@@ -84,6 +91,12 @@ impl fmt::Display for TomlError {
 }
 
 impl std::error::Error for TomlError {}
+
+impl serde::de::Error for TomlError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { message: message.to_string(), span: 0..0, keys: Vec::new(), is_placed: false }
+    }
+}
 
 /// A value with its place, in bytes of the text. A JSON Schema describes it as the value itself,
 /// which the type of the crate `toml` cannot do.

@@ -7,6 +7,7 @@
 use super::Profile;
 use super::calls::CallCosts;
 use super::parameters::identity;
+use crate::files;
 use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
 use crate::units::words;
 use serde::{Deserialize, Serialize};
@@ -128,7 +129,7 @@ impl Profile {
                 None => drop(own.insert(section, theirs)),
             }
         }
-        let mut filled: Self = serde_json::from_value(Value::Object(own))
+        let mut filled: Self = files::decode_plain(Value::Object(own))
             .expect("both profiles are sound, and so is each model of them");
         let mut groups: Vec<BorrowedGroup> = Vec::new();
         let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
@@ -179,7 +180,7 @@ impl CallCosts {
         };
         let mut own = plain(self);
         fill(&mut own, plain(other));
-        serde_json::from_value(own).expect("either was sound")
+        files::decode_plain(own).expect("either was sound")
     }
 }
 

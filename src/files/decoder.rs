@@ -1,0 +1,369 @@
+//! Values of a document, as serde asks for them.
+//!
+//! The crate `toml` parses. Its own way from there to a type, with `serde_path_to_error` for the
+//! keys that lead to a mistake, makes about a quarter of all code that the first build generates
+//! (1.2 of 5.0 million lines of LLVM IR): it compiles a type for several kinds of tables, keys and
+//! errors, and for every kind of value that could stand there. The first build takes 183 s with it
+//! on two slow cores, and NOW s without. A decoder of our own asks each type one kind of question.
+
+use super::TomlError;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+
+/// A value with its place in the text.
+pub(super) struct Decoder<'i> {
+    value: Value<'i>,
+    span: Range<usize>,
+}
+
+enum Value<'i> {
+    Text(Cow<'i, str>),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Array(Vec<Decoder<'i>>),
+    /// Keys and values.
+    Table(Vec<(Decoder<'i>, Decoder<'i>)>),
+    /// What no type of ours takes, in words.
+    Other(&'static str),
+}
+
+const TOO_LONG: Value<'static> = Value::Other("number that exceeds 64 bits");
+
+impl<'i> From<toml::Spanned<DeValue<'i>>> for Decoder<'i> {
+    fn from(value: toml::Spanned<DeValue<'i>>) -> Self {
+        let span = value.span();
+        let value = match value.into_inner() {
+            DeValue::String(text) => Value::Text(text),
+            DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+                .map_or(TOO_LONG, Value::Integer),
+            DeValue::Float(number) => match number.as_str().parse::<f64>() {
+                Ok(value) if value.is_finite() || number.as_str().ends_with(['f', 'n']) => {
+                    Value::Float(value)
+                }
+                _ => TOO_LONG,
+            },
+            DeValue::Boolean(value) => Value::Boolean(value),
+            DeValue::Datetime(_) => Value::Other("date or time"),
+            DeValue::Array(items) => Value::Array(items.into_iter().map(Self::from).collect()),
+            DeValue::Table(table) => return Self::of(table, span),
+        };
+        Self { value, span }
+    }
+}
+
+/// Plain data as it is in JSON, without places. A key without a value is left out, as in TOML.
+impl From<serde_json::Value> for Decoder<'_> {
+    fn from(value: serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        let value = match value {
+            Json::Null => Value::Other("nothing"),
+            Json::Bool(value) => Value::Boolean(value),
+            Json::Number(number) => match number.as_i128() {
+                Some(whole) => Value::Integer(whole),
+                None => number.as_f64().map_or(TOO_LONG, Value::Float),
+            },
+            Json::String(text) => Value::Text(text.into()),
+            Json::Array(items) => Value::Array(items.into_iter().map(Self::from).collect()),
+            Json::Object(entries) => {
+                let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
+                Value::Table(
+                    entries.map(|(key, value)| (Self::key(key, 0..0), value.into())).collect(),
+                )
+            }
+        };
+        Self { value, span: 0..0 }
+    }
+}
+
+impl<'i> Decoder<'i> {
+    pub fn of(table: DeTable<'i>, span: Range<usize>) -> Self {
+        let entries = table.into_iter().map(|(key, value)| {
+            let place = key.span();
+            (Self::key(key.into_inner(), place), value.into())
+        });
+        Self { value: Value::Table(entries.collect()), span }
+    }
+
+    fn key(name: impl Into<Cow<'i, str>>, span: Range<usize>) -> Self {
+        Self { value: Value::Text(name.into()), span }
+    }
+
+    pub fn decode<T: DeserializeOwned>(self) -> Result<T, TomlError> {
+        self.give(PhantomData)
+    }
+
+    /// Hands the value to what asks for it. An error that has no place yet is about all of it.
+    fn give<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, TomlError> {
+        let span = self.span.clone();
+        seed.deserialize(self).map_err(|error| error.or_at(span))
+    }
+
+    fn items(self, expected: &dyn Expected) -> Result<Items<'i>, TomlError> {
+        match self.value {
+            Value::Array(items) => Ok(Items(items.into_iter())),
+            _ => Err(self.wrong(expected)),
+        }
+    }
+
+    fn entries(self, expected: &dyn Expected) -> Result<Entries<'i>, TomlError> {
+        match self.value {
+            Value::Table(entries) => Ok(Entries { left: entries.into_iter(), value: None }),
+            _ => Err(self.wrong(expected)),
+        }
+    }
+
+    /// The table that the type [`Spanned`](toml::Spanned) asks for: start, end and value.
+    fn with_place(self, fields: &'static [&'static str]) -> Self {
+        let span = self.span.clone();
+        let at = |place: usize| Self { value: Value::Integer(place as i128), span: span.clone() };
+        let values = [at(span.start), at(span.end), self];
+        let keys = fields.iter().map(|&field| Self::key(field, span.clone()));
+        Self { value: Value::Table(keys.zip(values).collect()), span: span.clone() }
+    }
+
+    /// Says that this is not of the type that is expected.
+    fn wrong(&self, expected: &dyn Expected) -> TomlError {
+        let found = match &self.value {
+            Value::Text(text) => Unexpected::Str(text),
+            Value::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => Unexpected::Signed(number),
+                Err(_) => Unexpected::Unsigned(*number as u64),
+            },
+            Value::Float(number) => Unexpected::Float(*number),
+            Value::Boolean(value) => Unexpected::Bool(*value),
+            Value::Array(_) => Unexpected::Seq,
+            Value::Table(_) => Unexpected::Map,
+            Value::Other(words) => Unexpected::Other(words),
+        };
+        TomlError::invalid_type(found, expected)
+    }
+}
+
+/// By this name, a type asks for the place of its value, too.
+const SPANNED: &str = "$__serde_spanned_private_Spanned";
+
+/// With this begin the keys under which it asks.
+const OF_SPANNED: &str = "$__serde_spanned_private_";
+
+/// Each way to ask leads to one kind of value, so that a type is compiled for that kind alone.
+impl<'i> Deserializer<'i> for Decoder<'i> {
+    type Error = TomlError;
+
+    fn deserialize_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        match self.value {
+            Value::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Value::Text(Cow::Owned(text)) => visitor.visit_string(text),
+            Value::Integer(number) => match (i64::try_from(number), u64::try_from(number)) {
+                (Ok(number), _) => visitor.visit_i64(number),
+                (_, Ok(number)) => visitor.visit_u64(number),
+                _ => visitor.visit_i128(number),
+            },
+            Value::Float(number) => visitor.visit_f64(number),
+            Value::Boolean(value) => visitor.visit_bool(value),
+            Value::Array(_) => self.deserialize_seq(visitor),
+            Value::Table(_) => self.deserialize_map(visitor),
+            Value::Other(_) => Err(self.wrong(&visitor)),
+        }
+    }
+
+    fn deserialize_identifier<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        match self.value {
+            Value::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Value::Text(Cow::Owned(text)) => visitor.visit_str(&text),
+            _ => Err(self.wrong(&visitor)),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        let items = self.items(&visitor)?;
+        visitor.visit_seq(items)
+    }
+
+    fn deserialize_tuple<V: Visitor<'i>>(
+        self,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        let entries = self.entries(&visitor)?;
+        visitor.visit_map(entries)
+    }
+
+    fn deserialize_struct<V: Visitor<'i>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        let of = if name == SPANNED { self.with_place(fields) } else { self };
+        of.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'i>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        let (name, content) = match self.value {
+            Value::Text(_) => (self, None),
+            Value::Table(mut entries) if entries.len() == 1 => {
+                let (name, content) = entries.pop().expect("a table with one entry has one");
+                (name, Some(content))
+            }
+            _ => return Err(TomlError::custom("wanted string or table")),
+        };
+        visitor.visit_enum(Variant { name, content: Content(content) })
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        <V: Visitor<'i>>
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string
+        bytes byte_buf unit unit_struct
+    }
+}
+
+/// What is left of an array.
+struct Items<'i>(std::vec::IntoIter<Decoder<'i>>);
+
+impl<'i> SeqAccess<'i> for Items<'i> {
+    type Error = TomlError;
+
+    fn next_element_seed<S: DeserializeSeed<'i>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, TomlError> {
+        self.0.next().map(|item| item.give(seed)).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// What is left of a table.
+struct Entries<'i> {
+    left: std::vec::IntoIter<(Decoder<'i>, Decoder<'i>)>,
+    /// The value of the key that was handed out last, with that key.
+    value: Option<(Cow<'i, str>, Decoder<'i>)>,
+}
+
+impl<'i> MapAccess<'i> for Entries<'i> {
+    type Error = TomlError;
+
+    fn next_key_seed<S: DeserializeSeed<'i>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, TomlError> {
+        let Some((key, value)) = self.left.next() else { return Ok(None) };
+        let Value::Text(name) = &key.value else { unreachable!("keys are texts") };
+        let (name, _) = self.value.insert((name.clone(), value));
+        // An unknown key leads to no value: its table is what the error is about.
+        let under = |error: TomlError| match error.message.starts_with("unknown field `") {
+            true => error,
+            false => error.under(name),
+        };
+        key.give(seed).map(Some).map_err(under)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Result<S::Value, TomlError> {
+        let (name, value) = self.value.take().expect("serde asks for the key first");
+        value.give(seed).map_err(|error| match name.starts_with(OF_SPANNED) {
+            true => error,
+            false => error.under(&name),
+        })
+    }
+}
+
+/// The variant of an enum: a word, or a table whose one key is that word.
+struct Variant<'i> {
+    name: Decoder<'i>,
+    content: Content<'i>,
+}
+
+impl<'i> EnumAccess<'i> for Variant<'i> {
+    type Error = TomlError;
+    type Variant = Content<'i>;
+
+    fn variant_seed<S: DeserializeSeed<'i>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Content<'i>), TomlError> {
+        Ok((self.name.give(seed)?, self.content))
+    }
+}
+
+/// What a variant holds.
+struct Content<'i>(Option<Decoder<'i>>);
+
+impl<'i> Content<'i> {
+    fn some(self) -> Result<Decoder<'i>, TomlError> {
+        self.0.ok_or_else(|| TomlError::custom("this word needs a table of its keys"))
+    }
+}
+
+impl<'i> VariantAccess<'i> for Content<'i> {
+    type Error = TomlError;
+
+    fn unit_variant(self) -> Result<(), TomlError> {
+        match self.0 {
+            None => Ok(()),
+            Some(content) => Err(content.wrong(&"no table after this word").or_at(content.span)),
+        }
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, TomlError> {
+        self.some()?.give(seed)
+    }
+
+    fn tuple_variant<V: Visitor<'i>>(self, _: usize, visitor: V) -> Result<V::Value, TomlError> {
+        let content = self.some()?;
+        let span = content.span.clone();
+        content.deserialize_seq(visitor).map_err(|error| error.or_at(span))
+    }
+
+    fn struct_variant<V: Visitor<'i>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, TomlError> {
+        let content = self.some()?;
+        let span = content.span.clone();
+        content.deserialize_map(visitor).map_err(|error| error.or_at(span))
+    }
+}
