@@ -16,6 +16,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
+type Decoded<T> = Result<T, TomlError>;
+
 /// A value with its place in the text.
 pub(super) struct Decoder<'i> {
     value: Value<'i>,
@@ -58,30 +60,6 @@ impl<'i> From<toml::Spanned<DeValue<'i>>> for Decoder<'i> {
     }
 }
 
-/// Plain data as it is in JSON, without places. A key without a value is left out, as in TOML.
-impl From<serde_json::Value> for Decoder<'_> {
-    fn from(value: serde_json::Value) -> Self {
-        use serde_json::Value as Json;
-        let value = match value {
-            Json::Null => Value::Other("nothing"),
-            Json::Bool(value) => Value::Boolean(value),
-            Json::Number(number) => match number.as_i128() {
-                Some(whole) => Value::Integer(whole),
-                None => number.as_f64().map_or(TOO_LONG, Value::Float),
-            },
-            Json::String(text) => Value::Text(text.into()),
-            Json::Array(items) => Value::Array(items.into_iter().map(Self::from).collect()),
-            Json::Object(entries) => {
-                let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
-                Value::Table(
-                    entries.map(|(key, value)| (Self::key(key, 0..0), value.into())).collect(),
-                )
-            }
-        };
-        Self { value, span: 0..0 }
-    }
-}
-
 impl<'i> Decoder<'i> {
     pub fn of(table: DeTable<'i>, span: Range<usize>) -> Self {
         let entries = table.into_iter().map(|(key, value)| {
@@ -95,24 +73,24 @@ impl<'i> Decoder<'i> {
         Self { value: Value::Text(name.into()), span }
     }
 
-    pub fn decode<T: DeserializeOwned>(self) -> Result<T, TomlError> {
+    pub fn decode<T: DeserializeOwned>(self) -> Decoded<T> {
         self.give(PhantomData)
     }
 
     /// Hands the value to what asks for it. An error that has no place yet is about all of it.
-    fn give<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, TomlError> {
+    fn give<S: DeserializeSeed<'i>>(self, seed: S) -> Decoded<S::Value> {
         let span = self.span.clone();
         seed.deserialize(self).map_err(|error| error.or_at(span))
     }
 
-    fn items(self, expected: &dyn Expected) -> Result<Items<'i>, TomlError> {
+    fn items(self, expected: &dyn Expected) -> Decoded<Items<'i>> {
         match self.value {
             Value::Array(items) => Ok(Items(items.into_iter())),
             _ => Err(self.wrong(expected)),
         }
     }
 
-    fn entries(self, expected: &dyn Expected) -> Result<Entries<'i>, TomlError> {
+    fn entries(self, expected: &dyn Expected) -> Decoded<Entries<'i>> {
         match self.value {
             Value::Table(entries) => Ok(Entries { left: entries.into_iter(), value: None }),
             _ => Err(self.wrong(expected)),
@@ -156,7 +134,7 @@ const OF_SPANNED: &str = "$__serde_spanned_private_";
 impl<'i> Deserializer<'i> for Decoder<'i> {
     type Error = TomlError;
 
-    fn deserialize_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_any<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         match self.value {
             Value::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
             Value::Text(Cow::Owned(text)) => visitor.visit_string(text),
@@ -173,7 +151,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         }
     }
 
-    fn deserialize_identifier<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_identifier<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         match self.value {
             Value::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
             Value::Text(Cow::Owned(text)) => visitor.visit_str(&text),
@@ -181,7 +159,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_option<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         visitor.visit_some(self)
     }
 
@@ -189,20 +167,16 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    ) -> Decoded<V::Value> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_seq<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         let items = self.items(&visitor)?;
         visitor.visit_seq(items)
     }
 
-    fn deserialize_tuple<V: Visitor<'i>>(
-        self,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    fn deserialize_tuple<V: Visitor<'i>>(self, _: usize, visitor: V) -> Decoded<V::Value> {
         self.deserialize_seq(visitor)
     }
 
@@ -211,11 +185,11 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    ) -> Decoded<V::Value> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_map<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         let entries = self.entries(&visitor)?;
         visitor.visit_map(entries)
     }
@@ -225,7 +199,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    ) -> Decoded<V::Value> {
         let of = if name == SPANNED { self.with_place(fields) } else { self };
         of.deserialize_map(visitor)
     }
@@ -235,7 +209,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    ) -> Decoded<V::Value> {
         let (name, content) = match self.value {
             Value::Text(_) => (self, None),
             Value::Table(mut entries) if entries.len() == 1 => {
@@ -247,7 +221,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         visitor.visit_enum(Variant { name, content: Content(content) })
     }
 
-    fn deserialize_ignored_any<V: Visitor<'i>>(self, visitor: V) -> Result<V::Value, TomlError> {
+    fn deserialize_ignored_any<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
         visitor.visit_unit()
     }
 
@@ -264,10 +238,7 @@ struct Items<'i>(std::vec::IntoIter<Decoder<'i>>);
 impl<'i> SeqAccess<'i> for Items<'i> {
     type Error = TomlError;
 
-    fn next_element_seed<S: DeserializeSeed<'i>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, TomlError> {
+    fn next_element_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Decoded<Option<S::Value>> {
         self.0.next().map(|item| item.give(seed)).transpose()
     }
 
@@ -286,10 +257,7 @@ struct Entries<'i> {
 impl<'i> MapAccess<'i> for Entries<'i> {
     type Error = TomlError;
 
-    fn next_key_seed<S: DeserializeSeed<'i>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, TomlError> {
+    fn next_key_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Decoded<Option<S::Value>> {
         let Some((key, value)) = self.left.next() else { return Ok(None) };
         let Value::Text(name) = &key.value else { unreachable!("keys are texts") };
         let (name, _) = self.value.insert((name.clone(), value));
@@ -301,7 +269,7 @@ impl<'i> MapAccess<'i> for Entries<'i> {
         key.give(seed).map(Some).map_err(under)
     }
 
-    fn next_value_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Result<S::Value, TomlError> {
+    fn next_value_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Decoded<S::Value> {
         let (name, value) = self.value.take().expect("serde asks for the key first");
         value.give(seed).map_err(|error| match name.starts_with(OF_SPANNED) {
             true => error,
@@ -320,10 +288,7 @@ impl<'i> EnumAccess<'i> for Variant<'i> {
     type Error = TomlError;
     type Variant = Content<'i>;
 
-    fn variant_seed<S: DeserializeSeed<'i>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Content<'i>), TomlError> {
+    fn variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Decoded<(S::Value, Content<'i>)> {
         Ok((self.name.give(seed)?, self.content))
     }
 }
@@ -332,7 +297,7 @@ impl<'i> EnumAccess<'i> for Variant<'i> {
 struct Content<'i>(Option<Decoder<'i>>);
 
 impl<'i> Content<'i> {
-    fn some(self) -> Result<Decoder<'i>, TomlError> {
+    fn some(self) -> Decoded<Decoder<'i>> {
         self.0.ok_or_else(|| TomlError::custom("this word needs a table of its keys"))
     }
 }
@@ -340,18 +305,18 @@ impl<'i> Content<'i> {
 impl<'i> VariantAccess<'i> for Content<'i> {
     type Error = TomlError;
 
-    fn unit_variant(self) -> Result<(), TomlError> {
+    fn unit_variant(self) -> Decoded<()> {
         match self.0 {
             None => Ok(()),
             Some(content) => Err(content.wrong(&"no table after this word").or_at(content.span)),
         }
     }
 
-    fn newtype_variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Result<S::Value, TomlError> {
+    fn newtype_variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Decoded<S::Value> {
         self.some()?.give(seed)
     }
 
-    fn tuple_variant<V: Visitor<'i>>(self, _: usize, visitor: V) -> Result<V::Value, TomlError> {
+    fn tuple_variant<V: Visitor<'i>>(self, _: usize, visitor: V) -> Decoded<V::Value> {
         let content = self.some()?;
         let span = content.span.clone();
         content.deserialize_seq(visitor).map_err(|error| error.or_at(span))
@@ -361,7 +326,7 @@ impl<'i> VariantAccess<'i> for Content<'i> {
         self,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, TomlError> {
+    ) -> Decoded<V::Value> {
         let content = self.some()?;
         let span = content.span.clone();
         content.deserialize_map(visitor).map_err(|error| error.or_at(span))

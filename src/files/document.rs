@@ -47,14 +47,6 @@ pub fn decode_table<T: DeserializeOwned>(
     Decoder::of(table, span).decode()
 }
 
-/// Decodes plain data. A type that is read from TOML, too, is then compiled once.
-///
-/// # Errors
-/// If something in it does not fit the type. The error has no place.
-pub fn decode_plain<T: DeserializeOwned>(plain: serde_json::Value) -> Result<T, TomlError> {
-    Decoder::from(plain).decode()
-}
-
 /// What does not fit its type, or is not TOML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TomlError {

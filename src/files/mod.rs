@@ -12,7 +12,7 @@ mod text;
 mod whole;
 
 pub(crate) use document::written_in_several_ways;
-pub use document::{Spanned, TomlError, decode, decode_plain, decode_table, one_of, parse};
+pub use document::{Spanned, TomlError, decode, decode_table, one_of, parse};
 pub use fault::{Fault, UNKNOWN_KEY, in_backquotes, nearest, unknown};
 pub use text::{
     LONGEST_NAME, Place, code_point, ends_early, invisible, json_problem, name_problem, read,

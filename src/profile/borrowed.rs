@@ -7,7 +7,6 @@
 use super::Profile;
 use super::calls::CallCosts;
 use super::parameters::identity;
-use crate::files;
 use crate::stats::{LEAST_DEVIATE, NINE_OF_TEN};
 use crate::units::words;
 use serde::{Deserialize, Serialize};
@@ -129,8 +128,7 @@ impl Profile {
                 None => drop(own.insert(section, theirs)),
             }
         }
-        let mut filled: Self = files::decode_plain(Value::Object(own))
-            .expect("both profiles are sound, and so is each model of them");
+        let mut filled: Self = super::file::of_plain(&Value::Object(own));
         let mut groups: Vec<BorrowedGroup> = Vec::new();
         let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
         for parameter in new {
@@ -180,7 +178,7 @@ impl CallCosts {
         };
         let mut own = plain(self);
         fill(&mut own, plain(other));
-        files::decode_plain(own).expect("either was sound")
+        super::file::of_plain(&own)
     }
 }
 

@@ -4,6 +4,7 @@ use super::Profile;
 use crate::files::{self, Place};
 use miette::Diagnostic;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt::Display;
 use std::path::Path;
@@ -150,6 +151,13 @@ pub(super) fn drop_nothing(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_nothing),
         _ => {}
     }
+}
+
+/// A profile, or a part of one, from plain data that was put together from sound ones. Through a
+/// text, for serde's code for each type is there once already, to read a file.
+pub(super) fn of_plain<T: DeserializeOwned>(plain: &Value) -> T {
+    let text = toml::to_string(plain).expect("plain data");
+    files::decode(&text).expect("all of it was sound")
 }
 
 /// The profile in a text, or what is wrong with it and where.
