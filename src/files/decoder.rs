@@ -8,8 +8,8 @@
 
 use super::TomlError;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess,
+    Unexpected, Visitor, value::MapAccessDeserializer,
 };
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -32,6 +32,8 @@ enum Value<'i> {
     Array(Vec<Decoder<'i>>),
     /// Keys and values.
     Table(Vec<(Decoder<'i>, Decoder<'i>)>),
+    /// What follows the name of an enum's variant that holds nothing.
+    Nothing,
     /// What no type of ours takes, in words.
     Other(&'static str),
 }
@@ -92,7 +94,7 @@ impl<'i> Decoder<'i> {
 
     fn entries(self, expected: &dyn Expected) -> Decoded<Entries<'i>> {
         match self.value {
-            Value::Table(entries) => Ok(Entries { left: entries.into_iter(), value: None }),
+            Value::Table(entries) => Ok(Entries::of(entries)),
             _ => Err(self.wrong(expected)),
         }
     }
@@ -110,14 +112,16 @@ impl<'i> Decoder<'i> {
     fn wrong(&self, expected: &dyn Expected) -> TomlError {
         let found = match &self.value {
             Value::Text(text) => Unexpected::Str(text),
-            Value::Integer(number) => match i64::try_from(*number) {
-                Ok(number) => Unexpected::Signed(number),
-                Err(_) => Unexpected::Unsigned(*number as u64),
+            Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
+                (Ok(number), _) => Unexpected::Signed(number),
+                (_, Ok(number)) => Unexpected::Unsigned(number),
+                _ => Unexpected::Other("integer that exceeds 64 bits"),
             },
             Value::Float(number) => Unexpected::Float(*number),
             Value::Boolean(value) => Unexpected::Bool(*value),
             Value::Array(_) => Unexpected::Seq,
             Value::Table(_) => Unexpected::Map,
+            Value::Nothing => Unexpected::Unit,
             Value::Other(words) => Unexpected::Other(words),
         };
         TomlError::invalid_type(found, expected)
@@ -147,6 +151,7 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
             Value::Boolean(value) => visitor.visit_bool(value),
             Value::Array(_) => self.deserialize_seq(visitor),
             Value::Table(_) => self.deserialize_map(visitor),
+            Value::Nothing => visitor.visit_unit(),
             Value::Other(_) => Err(self.wrong(&visitor)),
         }
     }
@@ -210,15 +215,15 @@ impl<'i> Deserializer<'i> for Decoder<'i> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Decoded<V::Value> {
-        let (name, content) = match self.value {
-            Value::Text(_) => (self, None),
-            Value::Table(mut entries) if entries.len() == 1 => {
-                let (name, content) = entries.pop().expect("a table with one entry has one");
-                (name, Some(content))
+        let entries = match self.value {
+            Value::Text(_) => {
+                let nothing = Self { value: Value::Nothing, span: self.span.clone() };
+                vec![(self, nothing)]
             }
+            Value::Table(entries) if entries.len() == 1 => entries,
             _ => return Err(TomlError::custom("wanted string or table")),
         };
-        visitor.visit_enum(Variant { name, content: Content(content) })
+        visitor.visit_enum(MapAccessDeserializer::new(Entries::of(entries)))
     }
 
     fn deserialize_ignored_any<V: Visitor<'i>>(self, visitor: V) -> Decoded<V::Value> {
@@ -254,19 +259,21 @@ struct Entries<'i> {
     value: Option<(Cow<'i, str>, Decoder<'i>)>,
 }
 
+impl<'i> Entries<'i> {
+    fn of(entries: Vec<(Decoder<'i>, Decoder<'i>)>) -> Self {
+        Self { left: entries.into_iter(), value: None }
+    }
+}
+
 impl<'i> MapAccess<'i> for Entries<'i> {
     type Error = TomlError;
 
     fn next_key_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Decoded<Option<S::Value>> {
         let Some((key, value)) = self.left.next() else { return Ok(None) };
         let Value::Text(name) = &key.value else { unreachable!("keys are texts") };
-        let (name, _) = self.value.insert((name.clone(), value));
+        self.value = Some((name.clone(), value));
         // An unknown key leads to no value: its table is what the error is about.
-        let under = |error: TomlError| match error.message.starts_with("unknown field `") {
-            true => error,
-            false => error.under(name),
-        };
-        key.give(seed).map(Some).map_err(under)
+        key.give(seed).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'i>>(&mut self, seed: S) -> Decoded<S::Value> {
@@ -275,60 +282,5 @@ impl<'i> MapAccess<'i> for Entries<'i> {
             true => error,
             false => error.under(&name),
         })
-    }
-}
-
-/// The variant of an enum: a word, or a table whose one key is that word.
-struct Variant<'i> {
-    name: Decoder<'i>,
-    content: Content<'i>,
-}
-
-impl<'i> EnumAccess<'i> for Variant<'i> {
-    type Error = TomlError;
-    type Variant = Content<'i>;
-
-    fn variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Decoded<(S::Value, Content<'i>)> {
-        Ok((self.name.give(seed)?, self.content))
-    }
-}
-
-/// What a variant holds.
-struct Content<'i>(Option<Decoder<'i>>);
-
-impl<'i> Content<'i> {
-    fn some(self) -> Decoded<Decoder<'i>> {
-        self.0.ok_or_else(|| TomlError::custom("this word needs a table of its keys"))
-    }
-}
-
-impl<'i> VariantAccess<'i> for Content<'i> {
-    type Error = TomlError;
-
-    fn unit_variant(self) -> Decoded<()> {
-        match self.0 {
-            None => Ok(()),
-            Some(content) => Err(content.wrong(&"no table after this word").or_at(content.span)),
-        }
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'i>>(self, seed: S) -> Decoded<S::Value> {
-        self.some()?.give(seed)
-    }
-
-    fn tuple_variant<V: Visitor<'i>>(self, _: usize, visitor: V) -> Decoded<V::Value> {
-        let content = self.some()?;
-        let span = content.span.clone();
-        content.deserialize_seq(visitor).map_err(|error| error.or_at(span))
-    }
-
-    fn struct_variant<V: Visitor<'i>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Decoded<V::Value> {
-        let content = self.some()?;
-        let span = content.span.clone();
-        content.deserialize_map(visitor).map_err(|error| error.or_at(span))
     }
 }
