@@ -154,8 +154,8 @@ pub(super) fn drop_nothing(value: &mut Value) {
     }
 }
 
-/// A profile, or a part of one, from plain data that was put together from sound ones. Through a
-/// text, for serde's code for each type is there once already, to read a file.
+/// A profile, or a part of one, from plain data that was put together from sound ones. It goes
+/// through a text, so that serde's code for these types is compiled once, for files alone.
 pub(super) fn of_plain<T: DeserializeOwned>(plain: &Value) -> T {
     let text = toml::to_string(plain).expect("plain data");
     files::decode(&text).expect("all of it was sound")
