@@ -6,15 +6,58 @@
 //! errors, and for every kind of value that could stand there. The first build takes 183 s with it
 //! on two slow cores, and NOW s without. A decoder of our own asks each type one kind of question.
 
-use super::TomlError;
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess,
     Unexpected, Visitor, value::MapAccessDeserializer,
 };
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
+
+/// What does not fit its type, or is not TOML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TomlError {
+    pub message: String,
+    /// In bytes of the text.
+    pub span: Range<usize>,
+    /// The keys that lead to the value, outermost first.
+    pub keys: Vec<String>,
+    is_placed: bool,
+}
+
+impl TomlError {
+    /// Places an error that has no place yet: the innermost value around it has.
+    pub(super) fn or_at(mut self, span: Range<usize>) -> Self {
+        if !self.is_placed {
+            self.span = span;
+            self.is_placed = true;
+        }
+        self
+    }
+
+    /// The error with the key that leads to where it was found.
+    fn under(mut self, key: &str) -> Self {
+        self.keys.insert(0, key.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for TomlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if self.keys.is_empty() { Ok(()) } else { write!(f, " (in `{}`)", self.keys.join(".")) }
+    }
+}
+
+impl std::error::Error for TomlError {}
+
+impl serde::de::Error for TomlError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { message: message.to_string(), span: 0..0, keys: Vec::new(), is_placed: false }
+    }
+}
 
 type Decoded<T> = Result<T, TomlError>;
 

@@ -2,12 +2,12 @@
 //!
 //! Invariant: every error has the place of the innermost value that it is about.
 
-use super::decoder::Decoder;
+use super::decoder::{Decoder, TomlError};
 use super::fault::{Fault, unknown};
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -28,11 +28,9 @@ pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
 /// # Errors
 /// If the text is not TOML.
 pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
-    DeTable::parse(text).map_err(|error| TomlError {
-        message: error.message().to_owned(),
-        span: error.span().unwrap_or_default(),
-        keys: Vec::new(),
-        is_placed: true,
+    DeTable::parse(text).map_err(|error| {
+        let unplaced = TomlError::custom(error.message());
+        unplaced.or_at(error.span().unwrap_or_default())
     })
 }
 
@@ -45,49 +43,6 @@ pub fn decode_table<T: DeserializeOwned>(
     span: Range<usize>,
 ) -> Result<T, TomlError> {
     Decoder::of(table, span).decode()
-}
-
-/// What does not fit its type, or is not TOML.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TomlError {
-    pub message: String,
-    /// In bytes of the text.
-    pub span: Range<usize>,
-    /// The keys that lead to the value, outermost first.
-    pub keys: Vec<String>,
-    is_placed: bool,
-}
-
-impl TomlError {
-    /// Places an error that has no place yet: the innermost value around it has.
-    pub(super) fn or_at(mut self, span: Range<usize>) -> Self {
-        if !self.is_placed {
-            self.span = span;
-            self.is_placed = true;
-        }
-        self
-    }
-
-    /// The error with the key that leads to where it was found.
-    pub(super) fn under(mut self, key: &str) -> Self {
-        self.keys.insert(0, key.to_owned());
-        self
-    }
-}
-
-impl fmt::Display for TomlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        if self.keys.is_empty() { Ok(()) } else { write!(f, " (in `{}`)", self.keys.join(".")) }
-    }
-}
-
-impl std::error::Error for TomlError {}
-
-impl serde::de::Error for TomlError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { message: message.to_string(), span: 0..0, keys: Vec::new(), is_placed: false }
-    }
 }
 
 /// A value with its place, in bytes of the text. A JSON Schema describes it as the value itself,
