@@ -2,11 +2,12 @@
 //!
 //! Invariant: every error has the place of the innermost value that it is about.
 
+use super::decoder::{Decoder, TomlError};
 use super::fault::{Fault, unknown};
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
-use serde_path_to_error::Segment;
+use serde::de::{DeserializeOwned, Error};
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -16,7 +17,7 @@ use toml::de::DeTable;
 ///
 /// # Errors
 /// If the text is not TOML, or something in it does not fit the type.
-pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
+pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, TomlError> {
     let document = parse(text)?;
     let span = document.span();
     decode_table(document.into_inner(), span)
@@ -27,10 +28,9 @@ pub fn decode<'i, T: Deserialize<'i>>(text: &'i str) -> Result<T, TomlError> {
 /// # Errors
 /// If the text is not TOML.
 pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
-    DeTable::parse(text).map_err(|error| TomlError {
-        message: error.message().to_owned(),
-        span: error.span().unwrap_or_default(),
-        keys: Vec::new(),
+    DeTable::parse(text).map_err(|error| {
+        let unplaced = TomlError::custom(error.message());
+        unplaced.or_at(error.span().unwrap_or_default())
     })
 }
 
@@ -38,52 +38,12 @@ pub fn parse(text: &str) -> Result<toml::Spanned<DeTable<'_>>, TomlError> {
 ///
 /// # Errors
 /// If something in it does not fit the type.
-pub fn decode_table<'i, T: Deserialize<'i>>(
-    table: DeTable<'i>,
+pub fn decode_table<T: DeserializeOwned>(
+    table: DeTable<'_>,
     span: Range<usize>,
 ) -> Result<T, TomlError> {
-    let document = toml::Deserializer::from(toml::Spanned::new(span, table));
-    serde_path_to_error::deserialize(document).map_err(TomlError::from)
+    Decoder::of(table, span).decode()
 }
-
-/// What does not fit its type, or is not TOML.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TomlError {
-    pub message: String,
-    /// In bytes of the text.
-    pub span: Range<usize>,
-    /// The keys that lead to the value, outermost first.
-    pub keys: Vec<String>,
-}
-
-/// What the crate `toml` asks a type for that wants to know its place: no key of a document.
-const PLACE: &str = "$__serde_spanned_private_";
-
-impl From<serde_path_to_error::Error<toml::de::Error>> for TomlError {
-    fn from(error: serde_path_to_error::Error<toml::de::Error>) -> Self {
-        let keys = error.path().iter().filter_map(|segment| match segment {
-            Segment::Map { key } if !key.starts_with(PLACE) => Some(key.clone()),
-            _ => None,
-        });
-        let mut keys: Vec<String> = keys.collect();
-        let error = error.into_inner();
-        // An unknown key leads to no value: its table is what the error is about.
-        if error.message().starts_with("unknown field `") {
-            keys.pop();
-        }
-        let span = error.span().unwrap_or_default();
-        Self { message: error.message().to_owned(), span, keys }
-    }
-}
-
-impl fmt::Display for TomlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        if self.keys.is_empty() { Ok(()) } else { write!(f, " (in `{}`)", self.keys.join(".")) }
-    }
-}
-
-impl std::error::Error for TomlError {}
 
 /// A value with its place, in bytes of the text. A JSON Schema describes it as the value itself,
 /// which the type of the crate `toml` cannot do.

@@ -5,13 +5,15 @@
 //! that was there before stays until then. A file that takes long to write grows under a name of
 //! its own, which says that it is not whole yet.
 
+mod decoder;
 mod document;
 mod fault;
 mod text;
 mod whole;
 
+pub use decoder::TomlError;
 pub(crate) use document::written_in_several_ways;
-pub use document::{Spanned, TomlError, decode, decode_table, one_of, parse};
+pub use document::{Spanned, decode, decode_table, one_of, parse};
 pub use fault::{Fault, UNKNOWN_KEY, in_backquotes, nearest, unknown};
 pub use text::{
     LONGEST_NAME, Place, code_point, ends_early, invisible, json_problem, name_problem, read,

@@ -39,82 +39,50 @@ pub(super) const CUBLAS: [&str; 4] =
 pub(super) const CUFFT: [&str; 4] =
     ["libcufft.so", "libcufft.so.12", "libcufft.so.11", "libcufft.so.10"];
 
-type BlasHandle = *mut c_void;
+/// The functions of a library that hallway uses, by their types in its documentation.
+macro_rules! library {
+    ($(#[$about:meta])* $Api:ident, $name:tt in $files:ident, for $kernel:literal;
+     $($function:ident: $symbol:literal, ($($parameter:ty),*);)*) => {
+        $(#[$about])*
+        pub(super) struct $Api {
+            $($function: unsafe extern "C" fn($($parameter),*) -> c_int,)*
+        }
 
-/// The functions of cuBLAS that hallway uses (cuBLAS documentation, "cuBLAS Helper
-/// Function Reference" and "`cublas<t>gemm()`").
-pub(super) struct BlasApi {
-    create: unsafe extern "C" fn(*mut BlasHandle) -> c_int,
-    destroy: unsafe extern "C" fn(BlasHandle) -> c_int,
-    set_stream: unsafe extern "C" fn(BlasHandle, CUstream) -> c_int,
-    sgemm: Sgemm,
-    gemm_ex: GemmEx,
+        impl $Api {
+            /// # Errors
+            /// [`GpuError::NoLibrary`] if the library is not there.
+            pub fn get() -> GpuResult<&'static Self> {
+                static FOUND: LazyLock<Option<$Api>> = LazyLock::new($Api::load);
+                let [library, file] = $name;
+                FOUND.as_ref().ok_or(GpuError::NoLibrary { library, file, kernel: $kernel })
+            }
+
+            fn load() -> Option<Self> {
+                let library = open(&$files)?;
+                // SAFETY: the types are those of the documentation.
+                unsafe { Some(Self { $($function: *library.get($symbol).ok()?,)* }) }
+            }
+        }
+    };
 }
 
-type Sgemm = unsafe extern "C" fn(
-    BlasHandle,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    *const f32,
-    *const f32,
-    c_int,
-    *const f32,
-    c_int,
-    *const f32,
-    *mut f32,
-    c_int,
-) -> c_int;
+type BlasHandle = *mut c_void;
 
-type GemmEx = unsafe extern "C" fn(
-    BlasHandle,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    *const c_void,
-    *const c_void,
-    c_int,
-    c_int,
-    *const c_void,
-    c_int,
-    c_int,
-    *const c_void,
-    *mut c_void,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-) -> c_int;
-
-impl BlasApi {
-    /// # Errors
-    /// [`GpuError::NoLibrary`] if the library is not there.
-    pub fn get() -> GpuResult<&'static Self> {
-        static FOUND: LazyLock<Option<BlasApi>> = LazyLock::new(BlasApi::load);
-        FOUND.as_ref().ok_or(GpuError::NoLibrary {
-            library: "cuBLAS",
-            file: "libcublas",
-            kernel: "matmul",
-        })
-    }
-
-    fn load() -> Option<Self> {
-        let library = open(&CUBLAS)?;
-        // SAFETY: the types are those of the documentation.
-        unsafe {
-            Some(Self {
-                create: *library.get(b"cublasCreate_v2\0").ok()?,
-                destroy: *library.get(b"cublasDestroy_v2\0").ok()?,
-                set_stream: *library.get(b"cublasSetStream_v2\0").ok()?,
-                sgemm: *library.get(b"cublasSgemm_v2\0").ok()?,
-                gemm_ex: *library.get(b"cublasGemmEx\0").ok()?,
-            })
-        }
-    }
+library! {
+    /// cuBLAS (its documentation, "cuBLAS Helper Function Reference", "`cublas<t>gemm()`" and
+    /// "`cublasGemmEx()`").
+    BlasApi, ["cuBLAS", "libcublas"] in CUBLAS, for "matmul";
+    create: b"cublasCreate_v2\0", (*mut BlasHandle);
+    destroy: b"cublasDestroy_v2\0", (BlasHandle);
+    set_stream: b"cublasSetStream_v2\0", (BlasHandle, CUstream);
+    sgemm: b"cublasSgemm_v2\0", (
+        BlasHandle, c_int, c_int, c_int, c_int, c_int, *const f32, *const f32, c_int, *const f32,
+        c_int, *const f32, *mut f32, c_int
+    );
+    gemm_ex: b"cublasGemmEx\0", (
+        BlasHandle, c_int, c_int, c_int, c_int, c_int, *const c_void, *const c_void, c_int, c_int,
+        *const c_void, c_int, c_int, *const c_void, *mut c_void, c_int, c_int, c_int, c_int
+    );
 }
 
 /// A cuBLAS handle for one stream.
@@ -234,52 +202,16 @@ impl Drop for Blas {
 
 type FftHandle = c_int;
 
-/// The functions of cuFFT that hallway uses (cuFFT documentation, "cuFFT API Reference").
-pub(super) struct FftApi {
-    plan_many: PlanMany,
-    set_stream: unsafe extern "C" fn(FftHandle, CUstream) -> c_int,
-    exec: unsafe extern "C" fn(FftHandle, *mut c_void, *mut c_void, c_int) -> c_int,
-    destroy: unsafe extern "C" fn(FftHandle) -> c_int,
-}
-
-type PlanMany = unsafe extern "C" fn(
-    *mut FftHandle,
-    c_int,
-    *mut c_int,
-    *mut c_int,
-    c_int,
-    c_int,
-    *mut c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-) -> c_int;
-
-impl FftApi {
-    /// # Errors
-    /// [`GpuError::NoLibrary`] if the library is not there.
-    pub fn get() -> GpuResult<&'static Self> {
-        static FOUND: LazyLock<Option<FftApi>> = LazyLock::new(FftApi::load);
-        FOUND.as_ref().ok_or(GpuError::NoLibrary {
-            library: "cuFFT",
-            file: "libcufft",
-            kernel: "fft",
-        })
-    }
-
-    fn load() -> Option<Self> {
-        let library = open(&CUFFT)?;
-        // SAFETY: the types are those of the documentation.
-        unsafe {
-            Some(Self {
-                plan_many: *library.get(b"cufftPlanMany\0").ok()?,
-                set_stream: *library.get(b"cufftSetStream\0").ok()?,
-                exec: *library.get(b"cufftExecC2C\0").ok()?,
-                destroy: *library.get(b"cufftDestroy\0").ok()?,
-            })
-        }
-    }
+library! {
+    /// cuFFT (its documentation, "cuFFT API Reference").
+    FftApi, ["cuFFT", "libcufft"] in CUFFT, for "fft";
+    plan_many: b"cufftPlanMany\0", (
+        *mut FftHandle, c_int, *mut c_int, *mut c_int, c_int, c_int, *mut c_int, c_int, c_int,
+        c_int, c_int
+    );
+    set_stream: b"cufftSetStream\0", (FftHandle, CUstream);
+    exec: b"cufftExecC2C\0", (FftHandle, *mut c_void, *mut c_void, c_int);
+    destroy: b"cufftDestroy\0", (FftHandle);
 }
 
 /// A cuFFT plan for a number of signals of one length, in one stream.

@@ -128,8 +128,7 @@ impl Profile {
                 None => drop(own.insert(section, theirs)),
             }
         }
-        let mut filled: Self = serde_json::from_value(Value::Object(own))
-            .expect("both profiles are sound, and so is each model of them");
+        let mut filled: Self = super::file::of_plain(&Value::Object(own));
         let mut groups: Vec<BorrowedGroup> = Vec::new();
         let new = filled.parameters().into_iter().filter(|one| !before.contains(&one.name));
         for parameter in new {
@@ -179,7 +178,7 @@ impl CallCosts {
         };
         let mut own = plain(self);
         fill(&mut own, plain(other));
-        serde_json::from_value(own).expect("either was sound")
+        super::file::of_plain(&own)
     }
 }
 

@@ -4,6 +4,7 @@ use super::Profile;
 use crate::files::{self, Place};
 use miette::Diagnostic;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fmt::Display;
 use std::path::Path;
@@ -110,10 +111,11 @@ impl Profile {
         if is_profile && !text.trim_end().ends_with(END) {
             return Err(ProfileError::EndsEarly { path });
         }
-        let profile: Self = match decoded(text) {
-            Ok(profile) => profile,
-            Err((place, problem)) => return Err(ProfileError::Parse { path, place, problem }),
+        let unfit = |error: files::TomlError| {
+            let place = Place::at(text, error.span.start);
+            ProfileError::Parse { path: path.clone(), place, problem: error.to_string() }
         };
+        let profile: Self = files::decode(text).map_err(unfit)?;
         match profile.problem() {
             Some(problem) => Err(ProfileError::Content { path, problem }),
             None => Ok(profile),
@@ -152,8 +154,9 @@ pub(super) fn drop_nothing(value: &mut Value) {
     }
 }
 
-/// The profile in a text, or what is wrong with it and where.
-fn decoded(text: &str) -> Result<Profile, (Place, String)> {
-    let placed = |error: files::TomlError| (Place::at(text, error.span.start), error.to_string());
-    files::decode(text).map_err(placed)
+/// A profile, or a part of one, from plain data that was put together from sound ones. It goes
+/// through a text, so that serde's code for these types is compiled once, for files alone.
+pub(super) fn of_plain<T: DeserializeOwned>(plain: &Value) -> T {
+    let text = toml::to_string(plain).expect("plain data");
+    files::decode(&text).expect("all of it was sound")
 }

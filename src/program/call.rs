@@ -116,14 +116,6 @@ impl Call {
         matches!(self, Self::Clear { .. })
     }
 
-    /// The value of each byte of the memory that it fills.
-    pub const fn fills_with(&self) -> Option<u8> {
-        match self {
-            Self::Clear { .. } => Some(0),
-            _ => None,
-        }
-    }
-
     /// Whether the CPU works on the program's memory: it computes or copies.
     pub const fn works_on_cpu(&self) -> bool {
         matches!(self, Self::Compute { .. } | Self::Copy { by: CopyBy::Host(_), .. })
@@ -258,6 +250,8 @@ questions! {
     }
     /// The memory that it pins where it is.
     pinned: AllocationId { Self::Pin(id) => *id, }
+    /// The value of each byte of the memory that it fills.
+    fills_with: u8 { Self::Clear { .. } => 0, }
     /// The event that it records or waits for.
     event: EventId {
         Self::Record { event, .. } | Self::Wait { event, .. } => *event,
