@@ -22,7 +22,6 @@ use crate::machine::Direction;
 use crate::profile::{Estimate, Profile};
 use crate::program::Program;
 use crate::units::{Bandwidth, Span};
-use std::collections::BTreeSet;
 
 /// Walks through the calls of a program and says how long each keeps the host, if any call differs
 /// from what its cost says.
@@ -36,8 +35,8 @@ pub(super) struct HostTimes<'p> {
     /// How many times as long the host takes that streams through memory beside copies of each
     /// direction; 1 if that was not measured.
     streaming: [f64; 2],
-    /// The streams in which a wait is the latest call.
-    waiting: BTreeSet<u16>,
+    /// For each stream, whether a wait is its latest call.
+    waiting: Vec<bool>,
     /// When each host thread makes its next call, if it never waits for the device.
     times: Vec<Span>,
     /// When the copy engines work, by device and direction.
@@ -85,7 +84,7 @@ impl<'p> HostTimes<'p> {
             streaming: Direction::BOTH.map(|way| {
                 profile.beside_cpu(way).map_or(1.0, |found| found.load_slowdown.max(1.0))
             }),
-            waiting: BTreeSet::new(),
+            waiting: vec![false; program.lane_count().max(1)],
             times: vec![Span::ZERO; program.thread_count()],
             copying: vec![Default::default(); program.devices().max(1)],
         }
@@ -119,10 +118,10 @@ impl<'p> HostTimes<'p> {
         match work {
             Work::Nothing | Work::Record => Span::ZERO,
             Work::Wait => {
-                self.waiting.insert(stream);
+                self.waiting[usize::from(stream)] = true;
                 Span::ZERO
             }
-            _ if !self.waiting.remove(&stream) => Span::ZERO,
+            _ if !std::mem::take(&mut self.waiting[usize::from(stream)]) => Span::ZERO,
             _ if is_launch => launch,
             Work::Copy { direction: Direction::DeviceToHost, .. } => copy_out,
             _ => Span::ZERO,
@@ -168,8 +167,8 @@ impl<'p> HostTimes<'p> {
             Waits::Thread(other) => {
                 self.times[thread] = self.times[thread].max(self.times[usize::from(other)]);
             }
-            Waits::Stream => drop(self.waiting.remove(&stream)),
-            Waits::Device(_) => self.waiting.clear(),
+            Waits::Stream => self.waiting[usize::from(stream)] = false,
+            Waits::Device(_) => self.waiting.fill(false),
             Waits::No | Waits::Event | Waits::Staging => {}
         }
         let time = self.times[thread];

@@ -230,6 +230,12 @@ impl Arena {
     /// The first and the last of some stretches side by side that are free and large enough: those
     /// that have been free for longest.
     fn find(&self, bytes: u64) -> Option<(usize, usize)> {
+        // Nothing has been free for longer than what was never used, which is the last.
+        let last = self.stretches.len() - 1;
+        let Stretch { bytes: left, ref content, .. } = self.stretches[last];
+        if left >= bytes && matches!(content, Content::Free { since: 0, .. }) {
+            return Some((last, last));
+        }
         let fits = |first: usize| {
             let (mut found, mut latest) = (0, 0);
             for (at, one) in self.stretches.iter().enumerate().skip(first) {

@@ -27,7 +27,7 @@ pub(super) use engine::QueuedCopy;
 
 use super::links::{Flow, Links};
 use super::operation::Completion;
-use crate::cost::{CompiledProgram, ENGINES};
+use crate::cost::{CompiledProgram, ENGINES, NONE};
 use crate::machine::Direction;
 use crate::units::Instant;
 use engine::CopyFlow;
@@ -45,6 +45,11 @@ pub(super) struct Copies<'p> {
     links: Links,
     /// The copies under way as flows, by engine, where copies slow each other.
     flows: Vec<Option<Flow>>,
+    /// On one device, for the costs of copies, what copies with these costs are as flows.
+    known: Vec<Option<(CopyFlow, Flow)>>,
+    /// On one device, the rates of flows, by the costs of the copies under way: programs repeat
+    /// themselves.
+    rates: Vec<([u32; ENGINES], [f64; ENGINES])>,
     /// Whether copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
     /// How many kernels run on each device, counted where copies take longer beside kernels.
@@ -75,6 +80,8 @@ impl<'p> Copies<'p> {
             engines: (0..devices).map(|_| Default::default()).collect(),
             links: Links::new(&compiled.links.capacities),
             flows: vec![None; ENGINES * devices],
+            known: vec![None; if devices == 1 { compiled.body.costs.len() } else { 0 }],
+            rates: Vec::new(),
             is_fluid,
             kernels: vec![0; devices],
             written: 0.0,
@@ -233,15 +240,23 @@ impl<'p> Copies<'p> {
                 if !engine.is_busy() && !engine.queue.is_empty() {
                     engine.start_next(now, switch, later);
                     engine.speed = 1.0;
-                    let cost = compiled.body.cost_in(engine.entry);
-                    engine.flow = Some(CopyFlow::of(cost));
-                    let uses = compiled.links.uses(device, &cost.work);
-                    *flow = Some(self.links.flow(compiled.links.weight(&cost.work), 1.0, uses));
+                    let of = compiled.body.entry(engine.entry).cost as usize;
+                    let new = || {
+                        let cost = &compiled.body.costs[of];
+                        let uses = compiled.links.uses(device, &cost.work);
+                        let weight = compiled.links.weight(&cost.work);
+                        (CopyFlow::of(cost), self.links.flow(weight, 1.0, uses))
+                    };
+                    let (of_engine, of_link) = match self.known.get_mut(of) {
+                        Some(known) => *known.get_or_insert_with(new),
+                        None => new(),
+                    };
+                    (engine.flow, *flow) = (Some(of_engine), Some(of_link));
                 }
             }
             delay_beside_each_other(engines, before);
         }
-        self.links.share(&mut self.flows);
+        self.share();
         let engines = self.engines.as_flattened_mut().iter_mut().zip(&self.flows).enumerate();
         for (at, (engine, flow)) in engines.filter(|(_, (engine, _))| engine.is_busy()) {
             engine.speed = flow.map_or(1.0, |flow| flow.rate);
@@ -254,6 +269,31 @@ impl<'p> Copies<'p> {
         }
     }
 }
+
+impl Copies<'_> {
+    /// Gives copies under way the rates of their flows.
+    #[inline]
+    fn share(&mut self) {
+        let [engines] = &self.engines[..] else { return self.links.share(&mut self.flows) };
+        let entry = |entry| self.compiled.body.entry(entry).cost;
+        let of = |engine: &CopyEngine| if engine.is_busy() { entry(engine.entry) } else { NONE };
+        let under_way = engines.each_ref().map(of);
+        if let Some((_, rates)) = self.rates.iter().find(|(known, _)| *known == under_way) {
+            let flows = self.flows.iter_mut().zip(rates);
+            flows.for_each(|(flow, &rate)| flow.iter_mut().for_each(|flow| flow.rate = rate));
+            return;
+        }
+        self.links.share(&mut self.flows);
+        if self.rates.len() < MOST_RATES {
+            let rate = |at: usize| self.flows[at].map_or(0.0, |flow| flow.rate);
+            self.rates.push((under_way, std::array::from_fn(rate)));
+        }
+    }
+}
+
+/// The most mixes of copies whose rates are kept: to look through more takes longer than to work
+/// them out.
+const MOST_RATES: usize = 16;
 
 #[inline]
 fn running(engines: &mut [[CopyEngine; ENGINES]]) -> impl Iterator<Item = &mut CopyEngine> {

@@ -55,13 +55,13 @@ impl CallCosts<'_> {
 
     fn allocation_cost(&self, id: AllocationId) -> Known<MemoryWork> {
         // What a pass takes is left untouched; the set-up touches what it takes.
-        let in_pass = self.program.body.contains(&Call::allocate(id));
+        let in_pass = || self.program.body.contains(&Call::allocate(id));
         Ok(match self.program.allocation(id).place {
             Place::Device(_) => MemoryWork::DeviceAllocate,
-            Place::Host(HostMemory::Pageable) if in_pass => MemoryWork::PageableAllocate,
+            Place::Host(HostMemory::Pageable) if in_pass() => MemoryWork::PageableAllocate,
             Place::Host(HostMemory::Pageable) => MemoryWork::FirstTouchTeam,
             place if place.is_pinned() => MemoryWork::PinnedAllocate,
-            Place::Host(_) if in_pass => return Err(Unknown::refused(MANAGED)),
+            Place::Host(_) if in_pass() => return Err(Unknown::refused(MANAGED)),
             Place::Host(_) => MemoryWork::ManagedAllocate,
         })
     }
