@@ -19,6 +19,7 @@ use hallway::cost::CompiledProgram;
 use hallway::profile::Profile;
 use hallway::program::Program;
 use hallway::search::candidates;
+use hallway::simulate::forecast;
 use pipeline::by_engine;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -46,9 +47,11 @@ fn engines(criterion: &mut Criterion) {
 }
 
 /// Through all sizes: each of them lasts seconds, and busy whiles come and go.
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 6;
 /// How often each pipeline is compiled.
 const COMPILED: usize = 3;
+/// How many draws are timed together.
+const DRAWS: usize = 8;
 
 /// A pipeline, and the shortest times that it took: what else a machine does only ever
 /// adds to them.
@@ -64,8 +67,10 @@ struct Engine<'p> {
     program: CompiledProgram<'p>,
     /// The most bytes that the program and its simulation take.
     bytes: usize,
-    /// The shortest times of compiling the program and of simulating it.
+    /// The shortest times of compiling the program, of a draw of an estimate, for which only its
+    /// prices are new, and of simulating it.
     compiling: Duration,
+    drawing: Duration,
     shortest: Duration,
 }
 
@@ -76,7 +81,10 @@ impl<'p> Engine<'p> {
         let before = memory::allocated();
         let program = compile();
         let bytes = memory::most(|| program.makespan()) - before;
-        Self { program, bytes, compiling, shortest: Duration::MAX }
+        let drawn = |draws| timed(|| forecast(plan, machine, draws, 1).expect("known"));
+        let draws = || drawn(2 + DRAWS).saturating_sub(drawn(2)) / DRAWS as u32;
+        let drawing = (0..COMPILED).map(|_| draws()).min().expect("at least one");
+        Self { program, bytes, compiling, drawing, shortest: Duration::MAX }
     }
 
     fn run(&mut self) {
@@ -107,8 +115,9 @@ impl<'p> Row<'p> {
         print!("| {} | {floor:.1} |", self.chunks);
         for engine in &self.engines {
             let (time, bytes) = (nanos(engine.shortest), engine.bytes as f64 / operations);
-            let compiling = nanos(engine.compiling);
-            print!(" {time:.1} | {:.1} | {bytes:.0} | {compiling:.0} |", time / floor);
+            let [compiling, drawing] = [engine.compiling, engine.drawing].map(nanos);
+            let ratio = time / floor;
+            print!(" {time:.1} | {ratio:.1} | {bytes:.0} | {compiling:.0} | {drawing:.0} |");
         }
         println!();
     }
@@ -123,15 +132,14 @@ fn timed<R>(run: impl FnOnce() -> R) -> Duration {
 /// In rounds through all sizes: a busy while of the machine falls on all of them.
 fn summary() {
     let machines = machines();
-    let mut rows =
-        [333, 3_333, 33_333, CHUNKS, 3_333_333].map(|chunks| Row::new(chunks, &machines));
+    let mut rows = [333, 3_333, 33_333, CHUNKS].map(|chunks| Row::new(chunks, &machines));
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::round);
     }
     println!("\nns and bytes an operation, on the bare and on the calibrated profile:\n");
-    let of_machine = |name| format!(" {name} | ratio | bytes | compiling |");
+    let of_machine = |name| format!(" {name} | ratio | bytes | compiling | a draw |");
     println!("| chunks | floor |{}{}", of_machine("bare"), of_machine("calibrated"));
-    println!("{}|", "| --: ".repeat(10));
+    println!("{}|", "| --: ".repeat(12));
     rows.iter().for_each(Row::print);
     search(&machines[1]);
 }

@@ -14,7 +14,7 @@ use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload, graph};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, one_of};
 use crate::kernels::OwnCost;
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
-use crate::program::spelled::{DeclaredKernel, NamedBuffer, expand};
+use crate::program::spelled::{DeclaredKernel, NamedBuffer, RawProgram, expand};
 use crate::program::{Call, Place, Program};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -117,7 +117,15 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let tasks = tasks.filter(|_| has_all_tasks)?;
     let kernels = kernels.as_ref().filter(|_| has_all_programs)?;
     let named: Vec<NamedBuffer> = buffers.iter().map(|buffer| named(buffer, batches)).collect();
-    let programs = raw.programs.iter().map(|raw| expand(raw, &named, kernels));
+    let mut together = 0;
+    let programs = raw.programs.iter().map_while(|raw| {
+        // Beyond the limit, no other program is even spelled out.
+        (together <= MOST_CALLS_TOGETHER).then(|| {
+            let program = expand(raw, &named, kernels)?;
+            together += program.body.len();
+            if together <= MOST_CALLS_TOGETHER { Ok(program) } else { Err(too_many_together(raw)) }
+        })
+    });
     let programs = faults.keep_all(programs)?;
     if tasks.is_empty() && programs.is_empty() {
         let message = format!("the scenario `{}` has no tasks and no programs", raw.name);
@@ -257,6 +265,18 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let label = format!("x {each} bytes x {batches} batches");
     let help = "use fewer `elements` or fewer `batches`";
     Err(Fault::new(message, raw.elements.span(), label, help))
+}
+
+/// The most calls that all programs of a scenario may have together: an evaluation takes some 500
+/// bytes for each, and is to take less than 1 GiB.
+const MOST_CALLS_TOGETHER: usize = 1_500_000;
+
+fn too_many_together(raw: &RawProgram) -> Fault {
+    let message =
+        format!("up to this one, the programs have more than {MOST_CALLS_TOGETHER} calls together");
+    let help = "repeat fewer times, or write the programs into several files: an evaluation would \
+                take more than 1 GiB of memory";
+    Fault::new(message, raw.name.span(), "over the limit", help)
 }
 
 /// Plans of whole batches, and of as many chunks as the scenario names, have few enough calls to

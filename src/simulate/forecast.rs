@@ -199,7 +199,7 @@ const SETTLED: f64 = 0.9;
 /// Beyond it, those that have lost are not drawn again after a few draws, and the others only as
 /// often as they together make about so many calls.
 const DRAWN_FREELY: usize = 8_000_000;
-const DRAWN_AT_MOST: usize = 16_000_000;
+const DRAWN_AT_MOST: usize = 8_000_000;
 const FEW: usize = 10;
 
 /// How ranges are made: from how many draws of a profile's scatter, with which seed, and how many

@@ -57,6 +57,7 @@ mod tables_fit_the_terminal;
 mod tables_tell_what_they_can;
 mod tasks_are_scheduled;
 mod terminals;
+mod the_engine_stays_fast;
 mod the_example_decides;
 mod traces_open_elsewhere;
 mod twins_compute_what_they_say;
