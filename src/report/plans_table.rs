@@ -65,8 +65,11 @@ impl Assessment {
         let lost = starred.and_then(|plan| Some((plan.side, self.lost_over_runs(plan)?)));
         let star = if_known(lost, |(of, gain)| {
             let with = if of == Side::Cpu { "on the CPU" } else { "with the GPU" };
-            let gain = fine_percent(gain);
-            format!("; * named as the simplest; the fastest {with} takes {gain} less")
+            let takes = match gain {
+                ..0.001 => "as long".to_owned(),
+                gain => format!("{} less", fine_percent(gain)),
+            };
+            format!("; * named as the simplest; the fastest {with} takes {takes}")
         });
         format!("ranked by the time of {runs}{star}\n")
     }

@@ -160,8 +160,8 @@ impl RangesHeld {
         let tries = plural(self.tries as u64, what);
         match self.widening() {
             1.0 => format!("Ranges held {held} of {tries} (aim {aim})"),
-            times => {
-                format!("Ranges: widened {times:.1} x, from {held} to {aim} of {tries}")
+            _ => {
+                format!("Ranges hold {aim} of {tries} ({held} before widening)")
             }
         }
     }

@@ -45,7 +45,7 @@ fn a_valid_scenario_becomes_a_workload() {
     assert_eq!(homes, [Home::Host(HostMemory::Pinned), Home::Scratch, pageable]);
     let fresh: Vec<bool> = workload.buffers.iter().map(|buffer| buffer.fresh).collect();
     assert_eq!(fresh, [false, false, true]);
-    let [double, smooth] = workload.tasks.as_slice() else { panic!("two tasks") };
+    let [double, smooth] = &workload.tasks[..] else { panic!("two tasks") };
     let (_, arguments) = double.kernel.library().expect("of the library");
     assert_eq!((arguments.a, double.iterations, double.splittable), (2.0, 1, true));
     assert_eq!((smooth.iterations, smooth.halo(), smooth.splittable), (4, 4, true));

@@ -6,7 +6,7 @@ use super::workloads::simple;
 use hallway::kernels::Kernel;
 use hallway::scenario::{Source, Workload};
 use hallway::search::{
-    Compared, Setting, Sweep, break_even, candidates_for, rank, scaled, values_between,
+    Compared, Scale, Setting, Sweep, break_even, candidates_for, rank, scaled, values_between,
 };
 use hallway::simulate::{Draws, Tally};
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use super::line::subject;
 use crate::findings::{Assessment, Certainty, Comparison, Contender, Doubt, Grade};
 use crate::machine::Side;
 use crate::report::sureness::RangesHeld;
-use crate::report::words::{if_known, percent, range};
+use crate::report::words::{if_known, percent, plural, range};
 
 /// A grade, and the reason for it.
 pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
@@ -31,7 +31,8 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
             let alike = compared.map_or("", |one| off_alike(one, certainty));
             // One run may have another answer, and says so further down.
             let is_of_all = verdict.answer != verdict.run_answer;
-            let faster = if is_of_all { faster + " over all runs" } else { faster };
+            let runs = plural(assessment.runs, "run");
+            let faster = if is_of_all { format!("{faster} over the {runs}") } else { faster };
             format!("{}{alike}", in_words(certainty, &faster))
         }
     });

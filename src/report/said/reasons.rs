@@ -117,6 +117,10 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
         Span::ZERO => String::new(),
         _ => format!("; then {late} saves {saved} a run, {} in {runs}", saved * assessment.runs),
     };
+    let [late_takes, early_takes] = [late_takes, early_takes].map(|takes| match takes {
+        Span::ZERO => "none".to_owned(),
+        _ => takes.to_string(),
+    });
     let text =
         format!("first use and set-up: {late_takes} for {late}, {early_takes} for {early}{saves}");
     program.is_between_sides().then(|| Line::new("Why", text))

@@ -93,8 +93,8 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
             true => format!(
-                "kernels hide all but {mine} of the {what} in `{one}`, all but {theirs} in \
-                 `{other}`"
+                "kernels hide all but {mine} of the {what} in `{one}`; in `{other}`, {theirs} are \
+                 not hidden"
             ),
             false => format!("{what} take {mine} in `{one}`, {theirs} in `{other}`"),
         }
@@ -137,13 +137,28 @@ pub(super) fn copies_of(plan: &AssessedPlan) -> Span {
 
 fn main_parts(plan: &AssessedPlan) -> String {
     let parts = sorted(parts_of(plan)).into_iter().take(MAIN_PARTS);
-    let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
+    let parts = parts.map(|(share, what)| {
+        let rest = if busy(plan, what) > MORE * share { " (the rest is hidden)" } else { "" };
+        format!("{what} {}{rest}", share_of(plan, share))
+    });
     let path = &plan.critical_path;
     let is_hidden = plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN;
     let hidden = is_hidden.then(|| "copies hidden behind them".to_owned());
     joined(parts.chain(hidden), ", ")
 }
 
+/// For which share of a run an engine is busy with a part of it.
+pub(super) fn busy(plan: &AssessedPlan, what: &str) -> f64 {
+    match what {
+        "H2D copies" => plan.busy.h2d,
+        "D2H copies" => plan.busy.d2h,
+        "kernels" => plan.busy.kernels,
+        _ => 0.0,
+    }
+}
+
+/// An engine that is busy for more than so many times what a run waits for it works beside others.
+const MORE: f64 = 1.1;
 /// How many parts of a run the first screen names.
 const MAIN_PARTS: usize = 3;
 /// Copies that take less than this share of the critical path are hidden.

@@ -1,7 +1,7 @@
 //! Ways to use the GPU, from the simplest one to the plan to choose.
 
 use super::line::Line;
-use super::time_goes_to::{Added, added, copies_of};
+use super::time_goes_to::{Added, added, busy, copies_of};
 use crate::findings::{AssessedPlan, Assessment};
 use crate::machine::Side;
 use crate::report::words::{fine_percent, joined, percent};
@@ -57,15 +57,7 @@ fn shortened(before: &AssessedPlan, one: &AssessedPlan) -> String {
     // Shared work is divided otherwise, and its name says why it gains.
     let part = added(one, before).filter(|_| one.side == Side::Gpu);
     let Some(Added { what, from, to }) = part else { return String::new() };
-    let busy = |plan: &AssessedPlan| {
-        let share = match what {
-            "H2D copies" => plan.busy.h2d,
-            "D2H copies" => plan.busy.d2h,
-            "kernels" => plan.busy.kernels,
-            _ => 0.0,
-        };
-        share * plan.predicted_ns.nanos_f64()
-    };
+    let busy = |plan: &AssessedPlan| busy(plan, what) * plan.predicted_ns.nanos_f64();
     if busy(one) > AS_BUSY * busy(before) {
         let partly = if from.nanos_f64() < HIDDEN * to.nanos_f64() { "" } else { "partly " };
         return format!(": {what} {partly}hidden");

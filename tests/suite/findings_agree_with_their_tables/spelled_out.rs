@@ -5,7 +5,7 @@ use super::super::any_program_is_read::{around, drawn::drawn};
 use super::super::workloads::{ON_DEVICE, ON_HOST, PINNED, floats, head, read};
 use super::asked::{Asked, Fact, Known};
 use hallway::program::{ProcessState, check_hazards};
-use hallway::scenario::Home;
+use hallway::scenario::{Home, Tasks};
 use rand::rngs::ChaCha8Rng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -222,7 +222,7 @@ pub(super) fn drawn_calls(count: usize) -> Vec<Asked> {
         let names = [program.label.clone(), again.label.clone()];
         let mut workload = around(&program);
         workload.name.clone_from(&program.label);
-        (workload.tasks, workload.programs) = (Vec::new(), vec![program, again]);
+        (workload.tasks, workload.programs) = (Tasks::default(), vec![program, again]);
         let known = Known {
             is_home_on_device: workload.buffers.iter().any(|one| one.home == Home::Device),
             is_new: Some(workload.process.state == ProcessState::New),
