@@ -47,7 +47,7 @@ impl Analysis {
         }
         let footprint = traffic.host_footprint;
         let history = MemoryHistory::after_a_pass(program, profile, footprint);
-        let classes = Classes::of(program, &in_flight, history);
+        let classes = Classes::of((program, &traffic), &in_flight, history);
         Self { fits, shape, traffic, classes, layout: OnceLock::new() }
     }
 

@@ -17,8 +17,8 @@ use crate::profile::{
     DeviceLocality, KernelPrices, KernelTime, Known, OperationKind, Profile, TimedCall, Unknown,
 };
 use crate::program::{
-    AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Program, Route, Rows, Slice, Step,
-    ThreadId, Threads,
+    AllocationId, Before, Call, CopyBy, Graph, LibraryStep, Place, Program, Route, Rows, Slice,
+    Step, ThreadId, Threads,
 };
 use crate::units::{Bytes, Span};
 use std::cell::RefCell;
@@ -32,15 +32,15 @@ use std::slice::from_ref;
 pub(super) enum Key {
     SynchronizeDevice(DeviceId),
     SynchronizeThread(ThreadId),
-    /// The direction, the device, the allocation on the host's side, and the bytes.
-    Copy(Direction, DeviceId, AllocationId, Bytes),
+    /// The direction, the device, the host's side, and the bytes.
+    Copy(Direction, DeviceId, HostSide, Bytes),
     PeerCopy([DeviceId; 2], Bytes),
     Prefetch(Residence, Bytes),
     DeviceCopy(Bytes),
-    /// The direction, the allocation on the host's side, how many rows and how long each is.
-    RowCopy(Option<Direction>, Option<AllocationId>, u64, Bytes),
-    /// The threads, both allocations, and the bytes.
-    HostCopy(Threads, [AllocationId; 2], Bytes),
+    /// The direction, the host's side, how many rows and how long each is.
+    RowCopy(Option<Direction>, Option<HostSide>, u64, Bytes),
+    /// The threads, both places, and the bytes.
+    HostCopy(Threads, [Place; 2], Bytes),
     Work(Span),
     /// Whether a device runs it, the kernel, its elements, and what it uses across the link or, on
     /// the CPU, of write-combined memory.
@@ -49,6 +49,21 @@ pub(super) enum Key {
     Named(&'static str, Option<AllocationId>),
     /// The place in the body of the graph's launch, since each graph has nodes of its own.
     Replay(usize),
+}
+
+/// What matters of the memory on the host's side of a copy: where it is, and whether a copy to the
+/// device reads it and one to the host writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HostSide {
+    place: Place,
+    copied: [bool; 2],
+}
+
+impl HostSide {
+    fn of(program: &Program, traffic: &Traffic, AllocationId(id): AllocationId) -> Self {
+        let copied = traffic.copied.each_ref().map(|all| all[id]);
+        Self { place: program.allocations[id].place, copied }
+    }
 }
 
 /// A kernel: of the library, or else its place in the program and its numbers.
@@ -69,12 +84,18 @@ impl Code {
 
 impl Key {
     /// The key of a call. `graph` is the graph that it launches or belongs to, if there is one.
-    pub fn of(program: &Program, call: &Call, graph: Option<&Graph>) -> Self {
+    pub fn of(
+        (program, traffic): (&Program, &Traffic),
+        call: &Call,
+        graph: Option<&Graph>,
+    ) -> Self {
         match call {
             Call::SynchronizeDevice(device) => Self::SynchronizeDevice(*device),
             Call::SynchronizeThread(other) => Self::SynchronizeThread(*other),
             Call::Replay { .. } => Self::Replay(graph.map_or(0, |graph| graph.launch)),
-            Call::Copy { by, from, to, rows } => Self::of_copy(program, *by, [from, to], *rows),
+            Call::Copy { by, from, to, rows } => {
+                Self::of_copy((program, traffic), *by, [from, to], *rows)
+            }
             Call::Work { time } => Self::Work(*time),
             Call::Launch { step, .. } => {
                 Self::Kernel(true, Code::of(step), step.elements(), Mapped::of(program, step))
@@ -88,12 +109,18 @@ impl Key {
         }
     }
 
-    fn of_copy(program: &Program, by: CopyBy, sides: [&Slice; 2], rows: Option<Rows>) -> Self {
+    fn of_copy(
+        (program, traffic): (&Program, &Traffic),
+        by: CopyBy,
+        sides: [&Slice; 2],
+        rows: Option<Rows>,
+    ) -> Self {
         let [from, to] = sides;
+        let host_side = |ashore: &Slice| HostSide::of(program, traffic, ashore.allocation);
         match (by, rows) {
             (CopyBy::Stream(stream, Route::Crossing(way)), None) => {
                 let (ashore, device) = (way.ashore(from, to), program.device_of(stream));
-                Self::Copy(way, device, ashore.allocation, ashore.length)
+                Self::Copy(way, device, host_side(ashore), ashore.length)
             }
             (CopyBy::Stream(_, Route::ToPeer), _) => {
                 Self::PeerCopy(program.peers_of(from, to), from.length)
@@ -101,11 +128,12 @@ impl Key {
             (CopyBy::Stream(_, Route::OnDevice), None) => Self::DeviceCopy(from.length),
             (CopyBy::Stream(_, route), Some(rows)) => {
                 let way = route.crossing();
-                let ashore = way.map(|way| way.ashore(from, to).allocation);
+                let ashore = way.map(|way| host_side(way.ashore(from, to)));
                 Self::RowCopy(way, ashore, rows.count(from), rows.row)
             }
             (CopyBy::Host(threads), _) => {
-                Self::HostCopy(threads, sides.map(|side| side.allocation), from.length)
+                let places = sides.map(|side| program.allocation(side.allocation).place);
+                Self::HostCopy(threads, places, from.length)
             }
         }
     }

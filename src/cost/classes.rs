@@ -7,6 +7,7 @@ use super::call_costs::Key;
 use super::history::MemoryHistory;
 use super::host_times::CallSite;
 use super::in_flight::{InFlight, waited_for};
+use super::traffic::Traffic;
 use super::written::JustWrittenAt;
 use crate::program::{Before, Graph, Program};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ pub(super) struct PlacedCall {
 
 impl Classes {
     pub(super) fn of(
-        program: &Program,
+        (program, traffic): (&Program, &Traffic),
         in_flight: &InFlight,
         mut history: MemoryHistory<'_>,
     ) -> Self {
@@ -67,7 +68,7 @@ impl Classes {
             let graph = in_graphs.peek().filter(|(_, graph)| graph.launch <= at);
             let graph = graph.map(|&(place, graph)| (place, graph));
             let before = graph.and_then(|(_, graph)| graph.before(at));
-            let key = Key::of(program, call, graph.map(|(_, graph)| graph));
+            let key = Key::of((program, traffic), call, graph.map(|(_, graph)| graph));
             let key = (key, history.pass(call), before);
             written.extend(history.just_written.map(|age| (index(at), age)));
             let locality = key.1;
