@@ -3,21 +3,17 @@
 //! of a kind that was never measured are refused here, whatever their calls cost.
 
 use super::call::{NO_STREAM, NONE};
+use super::channels::CHANNELS;
 use super::classes::Classes;
 use super::history::MemoryHistory;
 use super::in_flight::InFlight;
-use super::layout::Layout;
+use super::structure::Structure;
 use super::traffic::Traffic;
 use super::work::CallCost;
 use crate::machine::DeviceId;
 use crate::profile::{Known, Profile, Unknown};
 use crate::program::{Access, AccessKind, DoesNotFit, Place, Program, User, Whose, check_fits};
 use std::sync::{Arc, OnceLock};
-
-/// The number of channels for kernels of a device, unless `CUDA_DEVICE_MAX_CONNECTIONS` says
-/// otherwise (CUDA C++ Programming Guide, "CUDA Environment Variables"). Streams are assigned to
-/// them in turn.
-pub(super) const CHANNELS: usize = 8;
 
 /// What is known of a program's body on any machine.
 pub(crate) struct Analysis {
@@ -26,7 +22,7 @@ pub(crate) struct Analysis {
     pub(super) shape: Known,
     pub(super) traffic: Traffic,
     pub(super) classes: Classes,
-    layout: OnceLock<Arc<Layout>>,
+    structure: OnceLock<Arc<Structure>>,
 }
 
 impl Analysis {
@@ -42,25 +38,25 @@ impl Analysis {
                 shape,
                 traffic,
                 classes: Classes::default(),
-                layout: OnceLock::new(),
+                structure: OnceLock::new(),
             };
         }
         let footprint = traffic.host_footprint;
         let history = MemoryHistory::after_a_pass(program, profile, footprint);
         let classes = Classes::of((program, &traffic), &in_flight, history);
-        Self { fits, shape, traffic, classes, layout: OnceLock::new() }
+        Self { fits, shape, traffic, classes, structure: OnceLock::new() }
     }
 
-    /// The layout of the program, which is worked out with the first prices. Another one is only
+    /// The structure of the program, which is worked out with the first prices. Another one is only
     /// needed if a call turns out to be of another shape with other prices.
-    pub(super) fn layout(
+    pub(super) fn structure(
         &self,
         program: &Program,
         costs: &[CallCost],
         places: &[u32],
-    ) -> Arc<Layout> {
-        let new = || Arc::new(Layout::new(program, self, costs, places));
-        let known = self.layout.get_or_init(new);
+    ) -> Arc<Structure> {
+        let new = || Arc::new(Structure::new(program, &self.classes, (costs, places)));
+        let known = self.structure.get_or_init(new);
         if known.is_of(costs) { Arc::clone(known) } else { new() }
     }
 }

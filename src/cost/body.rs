@@ -7,8 +7,8 @@ use super::classes::{Classes, PlacedCall};
 use super::entries::{Entry, EntryId};
 use super::halved::Prices;
 use super::host_times::HostTimes;
-use super::layout::Layout;
 use super::streaming::Streaming;
+use super::structure::Structure;
 use super::work::{CallCost, Waits};
 use super::written::HostWrites;
 use crate::profile::{Known, Unknown};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
-    pub layout: Arc<Layout>,
+    pub structure: Arc<Structure>,
     pub costs: Vec<CallCost>,
     /// The host time of each call, if some calls differ from their cost; otherwise empty.
     hosts: Vec<Span>,
@@ -59,9 +59,9 @@ impl Body {
         mut host_times: HostTimes<'_>,
     ) -> Known<Self> {
         let (costs, places) = costs_of(program, analysis, prices)?;
-        let layout = analysis.layout(program, &costs, &places);
+        let structure = analysis.structure(program, &costs, &places);
         let mut body = Self {
-            layout,
+            structure,
             costs,
             hosts: Vec::new(),
             issued: Vec::new(),
@@ -70,17 +70,20 @@ impl Body {
             writes: HostWrites::default(),
         };
         let Classes { calls, written, .. } = &analysis.classes;
-        let hosts = calls.iter().zip(&body.layout.calls).filter_map(|(call, compiled)| {
-            let &PlacedCall { site, is_launch, .. } = call;
-            host_times.host_of(&body.costs[compiled.cost as usize], site, is_launch)
-        });
+        let hosts =
+            calls.iter().zip(&body.structure.layout.calls).filter_map(|(call, compiled)| {
+                let &PlacedCall { site, is_launch, .. } = call;
+                host_times.host_of(&body.costs[compiled.cost as usize], site, is_launch)
+            });
         body.hosts = hosts.collect();
         (body.bursts, body.issued) = if body.has_threads() {
             (Vec::new(), vec![Span::ZERO; calls.len()])
         } else {
-            bursts((&body.layout.calls, &body.costs), |call| body.host_of(call))
+            bursts((&body.structure.layout.calls, &body.costs), |call| body.host_of(call))
         };
-        body.streaming = Streaming::new(&body, prices.profile);
+        let calls = (0..).zip(&body.issued);
+        let calls = calls.map(|(call, &until)| (body.cost_of(call), body.host_of(call), until));
+        body.streaming = Streaming::new(calls, &body.costs, prices.profile);
         let times = (0..).zip(&body.issued).map(|(call, &until)| (body.host_of(call), until));
         body.writes = HostWrites::new(program, times, (written, prices.profile));
         Ok(body)
@@ -88,7 +91,7 @@ impl Body {
 
     #[inline]
     pub fn cost_of(&self, call: CallId) -> &CallCost {
-        &self.costs[self.layout.calls[call as usize].cost as usize]
+        &self.costs[self.structure.layout.calls[call as usize].cost as usize]
     }
 
     /// Host time of a call, from entry to return, when it need not wait.
@@ -105,7 +108,7 @@ impl Body {
 
     #[inline]
     pub fn entry(&self, id: EntryId) -> &Entry {
-        self.layout.entry(id)
+        self.structure.layout.entry(id)
     }
 
     /// The cost of an entry's call.
@@ -116,19 +119,19 @@ impl Body {
 
     #[inline]
     pub fn devices(&self) -> usize {
-        self.layout.devices()
+        self.structure.layout.devices()
     }
 
     /// Whether several host threads make the calls.
     #[inline]
     pub fn has_threads(&self) -> bool {
-        self.layout.has_threads()
+        self.structure.layout.has_threads()
     }
 
     /// The device of a stream.
     #[inline]
     pub fn device_of(&self, stream: u16) -> usize {
-        self.layout.device_of(stream)
+        self.structure.layout.device_of(stream)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A program's body with everything that it costs on a machine.
 
-use super::analysis::{Analysis, CHANNELS};
+use super::analysis::Analysis;
 use super::antithetic::Antithetic;
 use super::body::Body;
 use super::call::index;
@@ -9,13 +9,11 @@ use super::entries::EntryId;
 use super::halved::{Bottleneck, Prices};
 use super::hand_overs::HandOvers;
 use super::host_times::HostTimes;
-use super::layout::Layout;
 use super::links::CopyLinks;
 use super::polling::PollTimes;
-use super::work::{CallCost, Work};
-use crate::machine::DeviceId;
+use super::work::CallCost;
 use crate::profile::{Profile, Unknown};
-use crate::program::{DoesNotFit, Program, StreamTraits};
+use crate::program::{DoesNotFit, Program};
 use crate::units::Span;
 
 /// Why a program cannot be predicted on a machine.
@@ -57,7 +55,7 @@ impl<'p> CompiledProgram<'p> {
     /// What a copy of the body costs instead if its stream is empty, so that its data travels along
     /// with its command. Other calls have no such cost.
     pub fn inline_cost_of(&self, call: usize) -> Option<&CallCost> {
-        let place = self.body.layout.calls[call].cost as usize;
+        let place = self.body.structure.layout.calls[call].cost as usize;
         self.body.costs[place].may_go_inline.then(|| &self.body.costs[place + 1])
     }
 
@@ -91,10 +89,12 @@ impl<'p> CompiledProgram<'p> {
         let host_times = HostTimes::new(profile, random, program);
         let body = Body::new(program, analysis, prices, host_times)?;
         profile.alike(body.devices())?;
-        let copies = CopyEngines::new(&body, profile)?;
-        let hand_overs = HandOvers::new(&body, profile)?;
-        let links = CopyLinks::new(&body, profile, &copies)?;
-        body.layout.waiting_kernels.are_known(&body, profile)?;
+        let structure = &body.structure;
+        let copies = CopyEngines::new((&structure.copying, &body.costs), profile)?;
+        let hand_overs = HandOvers::new(&structure.ties, profile)?;
+        let links =
+            CopyLinks::new((&structure.meetings, body.devices(), &body.costs), profile, &copies)?;
+        structure.waiting_kernels.are_known((&structure.layout, &body.costs), profile)?;
         let mut compiled = Self {
             hand_overs,
             polling: PollTimes::new(profile, phase),
@@ -114,7 +114,7 @@ impl<'p> CompiledProgram<'p> {
     /// Whether anything but other copies and kernels that run may slow copies.
     #[inline]
     pub(crate) fn slows_copies_down(&self) -> bool {
-        !self.body.layout.waiting_kernels.refetched.is_empty()
+        !self.body.structure.waiting_kernels.refetched.is_empty()
             || !self.body.streaming.is_nowhere()
             || !self.body.writes.is_empty()
     }
@@ -130,45 +130,4 @@ impl<'p> CompiledProgram<'p> {
         let age = self.body.writes.age(call, self.body.issued(call), written);
         age.map_or(0.0, |age| self.profile.just_written(&age))
     }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct ChannelLayout {
-    /// The channel of each stream.
-    pub of_stream: Vec<u16>,
-    /// The kernels of each channel, in order of issue. Empty unless a device has more streams than
-    /// channels.
-    pub kernels: Vec<Vec<EntryId>>,
-}
-
-impl ChannelLayout {
-    pub fn new(program: &Program, layout: &Layout, costs: &[CallCost]) -> Self {
-        let of_stream = dealt(layout);
-        let mut devices = 0..program.devices();
-        let are_shared = devices.any(|id| program.streams_of(DeviceId(id)) > CHANNELS);
-        let kernels = if are_shared { kernels((layout, costs), &of_stream) } else { Vec::new() };
-        Self { of_stream, kernels }
-    }
-}
-
-/// Streams are assigned to the channels of their device in turn.
-#[inline]
-fn dealt(layout: &Layout) -> Vec<u16> {
-    let mut dealt = vec![0; layout.devices()];
-    let channel = |stream: &StreamTraits| {
-        let turn = &mut dealt[stream.device.0];
-        *turn += 1;
-        (stream.device.0 * CHANNELS + (*turn - 1) % CHANNELS) as u16
-    };
-    layout.traits.iter().map(channel).collect()
-}
-
-fn kernels((layout, costs): (&Layout, &[CallCost]), channels: &[u16]) -> Vec<Vec<EntryId>> {
-    let mut kernels = vec![Vec::new(); CHANNELS * layout.devices()];
-    for (id, entry) in layout.entries_in_order() {
-        if let Work::Kernel { .. } = costs[entry.cost as usize].work {
-            kernels[usize::from(channels[usize::from(entry.stream)])].push(id);
-        }
-    }
-    kernels
 }

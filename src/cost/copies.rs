@@ -5,7 +5,6 @@
 //! system memory (NVIDIA open-gpu-kernel-modules, `kernel_ce.c`: `kceGetP2PCes` and
 //! `kceGetSysmemRWLCEs`).
 
-use super::body::Body;
 use super::layout::Layout;
 use super::work::{CallCost, Work};
 use crate::machine::Direction;
@@ -29,14 +28,14 @@ pub(crate) struct CopyEngines {
 impl CopyEngines {
     /// # Errors
     /// If the profile does not know what changing streams costs.
-    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
-        let slow_beside_kernels = body.costs.iter().any(
+    pub fn new((copying, costs): (&[Copying], &[CallCost]), profile: &Profile) -> Known<Self> {
+        let slow_beside_kernels = costs.iter().any(
             |cost| matches!(cost.work, Work::Copy { beside_kernels, .. } if beside_kernels > 0.0),
         );
         let [down, up] =
-            Direction::BOTH.map(|direction| slowed_by_kernels(body, profile, direction));
+            Direction::BOTH.map(|direction| slowed_by_kernels(costs, profile, direction));
         Ok(Self {
-            switch: switches(body, profile)?,
+            switch: switches(copying, profile)?,
             slow_beside_kernels: slow_beside_kernels || down.max(up) > 1.0,
             speed_beside_kernels: [1.0 / down, 1.0 / up, 1.0],
         })
@@ -56,15 +55,15 @@ impl CopyEngines {
 
 /// How many times as long the copies of a direction take while kernels run; 1 if the program has
 /// none of either.
-fn slowed_by_kernels(body: &Body, profile: &Profile, wanted: Direction) -> f64 {
-    let has = |is_it: &dyn Fn(&Work) -> bool| body.costs.iter().any(|cost| is_it(&cost.work));
+fn slowed_by_kernels(costs: &[CallCost], profile: &Profile, wanted: Direction) -> f64 {
+    let has = |is_it: &dyn Fn(&Work) -> bool| costs.iter().any(|cost| is_it(&cost.work));
     let has_kernels = has(&|work| matches!(work, Work::Kernel { .. }));
     let has_copies =
         has(&|work| matches!(*work, Work::Copy { direction, .. } if direction == wanted));
     if has_kernels && has_copies { profile.kernel_slowdown(wanted) } else { 1.0 }
 }
 
-fn switches(body: &Body, profile: &Profile) -> Known<Vec<[f64; ENGINES]>> {
+fn switches(copying: &[Copying], profile: &Profile) -> Known<Vec<[f64; ENGINES]>> {
     let of_device = |copying: &Copying| {
         if copying.streams[PEER_ENGINE] > 1 {
             let what = "copies from one GPU to others in several streams";
@@ -76,7 +75,7 @@ fn switches(body: &Body, profile: &Profile) -> Known<Vec<[f64; ENGINES]>> {
         });
         Ok([down?, up?, 0.0])
     };
-    body.layout.copying.iter().map(of_device).collect()
+    copying.iter().map(of_device).collect()
 }
 
 /// What the copy engines of a device serve.

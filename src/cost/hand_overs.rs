@@ -1,7 +1,6 @@
 //! What it costs when one operation follows another on another engine. Only hand-overs that the
 //! program may come to need a cost.
 
-use super::body::Body;
 use super::call::{CompiledCall, NONE};
 use super::layout::Layout;
 use super::work::{CallCost, Waits, Work, WorkKind};
@@ -43,9 +42,9 @@ pub(crate) struct HandOvers {
 impl HandOvers {
     /// # Errors
     /// If the profile does not know the cost of one that the body may come to.
-    pub fn new(body: &Body, profile: &Profile) -> Known<Self> {
-        let costs = costs(&body.layout.ties, profile)?;
-        let crossing = if body.layout.ties.cross { profile.crossing()? } else { 0.0 };
+    pub fn new(ties: &Ties, profile: &Profile) -> Known<Self> {
+        let costs = costs(ties, profile)?;
+        let crossing = if ties.cross { profile.crossing()? } else { 0.0 };
         let takes_time =
             costs.map(|to| to.map(|from| crossing > 0.0 || from.iter().any(Option::is_some)));
         Ok(Self { costs, takes_time, crossing })

@@ -1,26 +1,15 @@
-//! What the engine needs to know of a program whatever its calls cost: the calls, sorted into
-//! streams, and what may have to follow, wait for or slow what. It is worked out once for a
-//! program; draws and what-if change nothing but prices.
+//! The calls of a body in their order, and sorted into streams.
 
-use super::analysis::Analysis;
 use super::call::{CallId, CompiledCall, NONE, index};
-use super::classes::PlacedCall;
-use super::compiled::ChannelLayout;
-use super::copies::Copying;
+use super::classes::{Classes, PlacedCall};
 use super::entries::{Entries, Entry, EntryId};
-use super::hand_overs::Ties;
-use super::links::Meetings;
-use super::polling::Arrivals;
-use super::waiting_kernels::WaitingKernels;
-use super::work::{CallCost, Shape, WorkKind};
+use super::work::{CallCost, WorkKind};
 use crate::program::{Graph, Program, StreamKind, StreamTraits};
 use std::sync::Arc;
 
-/// The calls of a body, their order in streams, and what follows from that.
-#[derive(Debug, Default)]
+/// The calls of a body and their order in streams.
+#[derive(Debug)]
 pub(crate) struct Layout {
-    /// What each cost is a cost of: with other shapes, this is the layout of another program.
-    shapes: Vec<Shape>,
     pub calls: Vec<CompiledCall>,
     pub entries: Entries,
     /// For each call, its host thread; empty if one makes all of them.
@@ -30,20 +19,17 @@ pub(crate) struct Layout {
     /// The traits of each stream. Branches of graphs are non-blocking: no barrier holds them back.
     pub traits: Vec<StreamTraits>,
     graphs: Arc<Vec<Graph>>,
-    pub ties: Ties,
-    pub copying: Vec<Copying>,
-    pub arrivals: Arrivals,
-    pub meetings: Meetings,
-    pub waiting_kernels: WaitingKernels,
-    pub channels: ChannelLayout,
 }
 
 impl Layout {
     /// The layout of a program. `places`: for each class of calls, the place of its cost.
-    pub fn new(program: &Program, analysis: &Analysis, costs: &[CallCost], places: &[u32]) -> Self {
+    pub fn new(
+        program: &Program,
+        classes: &Classes,
+        (costs, places): (&[CallCost], &[u32]),
+    ) -> Self {
         let branch =
             |traits: &StreamTraits| StreamTraits { kind: StreamKind::NonBlocking, ..*traits };
-        let classes = &analysis.classes;
         let branches = classes.lanes - program.streams.len();
         let branches = program.streams[..branches].iter().map(branch);
         let call = |&PlacedCall { class, recording, site, .. }: &PlacedCall| {
@@ -51,30 +37,18 @@ impl Layout {
             let kind = WorkKind::of(&costs[cost as usize].work);
             CompiledCall { cost, recording, stream: site.stream, kind, is_part: false }
         };
-        let mut layout = Self {
-            shapes: shapes(costs).collect(),
-            calls: classes.calls.iter().map(call).collect(),
+        let mut calls: Vec<CompiledCall> = classes.calls.iter().map(call).collect();
+        let barrier = barrier(program);
+        let counts = (classes.lanes, classes.recordings);
+        let entries = Entries::new(&mut calls, costs, counts, !barrier.is_empty());
+        Self {
+            calls,
+            entries,
             threads: threads(program),
-            barrier: barrier(program),
+            barrier,
             traits: program.streams.iter().copied().chain(branches).collect(),
             graphs: Arc::clone(&classes.graphs),
-            ..Self::default()
-        };
-        let counts = (classes.lanes, classes.recordings);
-        let has_barrier = !layout.barrier.is_empty();
-        layout.entries = Entries::new(&mut layout.calls, costs, counts, has_barrier);
-        layout.ties = Ties::new(&layout, costs);
-        layout.copying = Copying::of_devices(&layout, costs);
-        layout.arrivals = Arrivals::new(&layout, costs);
-        layout.meetings = Meetings::new(&layout, costs);
-        layout.waiting_kernels = WaitingKernels::new(&layout, costs);
-        layout.channels = ChannelLayout::new(program, &layout, costs);
-        layout
-    }
-
-    /// Whether this is the layout of a program with these costs.
-    pub fn is_of(&self, costs: &[CallCost]) -> bool {
-        shapes(costs).eq(self.shapes.iter().copied())
+        }
     }
 
     #[inline]
@@ -144,11 +118,6 @@ impl Layout {
     pub fn issued_by(&self, call: CallId) -> CallId {
         self.graph_at(call as usize).map_or(call, |graph| index(graph.launch))
     }
-}
-
-/// What each cost is a cost of.
-fn shapes(costs: &[CallCost]) -> impl Iterator<Item = Shape> {
-    costs.iter().map(Shape::of)
 }
 
 /// For each call of a program with several host threads, its thread.

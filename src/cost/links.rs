@@ -12,7 +12,6 @@
 //! - Between two devices, what goes both ways. The limit of one way alone is in the copy's own
 //!   time.
 
-use super::body::Body;
 use super::copies::CopyEngines;
 use super::layout::Layout;
 use super::work::{CallCost, Work};
@@ -47,11 +46,14 @@ pub(crate) struct CopyLinks {
 impl CopyLinks {
     /// # Errors
     /// If the profile does not know how much one of them carries.
-    pub fn new(body: &Body, profile: &Profile, copies: &CopyEngines) -> Known<Self> {
-        let devices = body.devices();
-        let Meetings { at_root: meet_at_root, ref pairs } = body.layout.meetings;
+    pub fn new(
+        (meetings, devices, costs): (&Meetings, usize, &[CallCost]),
+        profile: &Profile,
+        copies: &CopyEngines,
+    ) -> Known<Self> {
+        let Meetings { at_root: meet_at_root, ref pairs } = *meetings;
         let pairs = pairs.clone()?;
-        let slow_each_other = body.costs.iter().any(|cost| match cost.work {
+        let slow_each_other = costs.iter().any(|cost| match cost.work {
             Work::Copy { delay, slowdown, .. } => delay > 0.0 || slowdown > 1.0,
             _ => false,
         });

@@ -5,13 +5,13 @@
 //! know is refused by name, before anything is simulated.
 //!
 //! `history` walks through what calls touch and says where each finds its data. `layout` sorts the
-//! calls into streams and knows what follows from that whatever calls cost: it is worked out once
-//! for a program. `call_costs` looks up each call, `host_times` says by how much single calls
+//! calls into streams, and `structure` knows what follows from that whatever calls cost: it is
+//! worked out once for a program. `call_costs` looks up each call, `host_times` says by how much single calls
 //! differ from that, and `body` has both. A rule of the simulator that needs more has its
 //! parameters in a file here and what it does in a file of the same name in `simulate`:
 //! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
 //! a new rule of one of these resources touches these two files; a new resource needs a field in
-//! `compiled`, or in `layout` if it does not depend on prices, and a line in the engine that asks
+//! `compiled`, or in `structure` if it does not depend on prices, and a line in the engine that asks
 //! for it. `draws` compiles for machines that differ from the measured one by its scatter; how an
 //! estimate is drawn is the profile's affair.
 
@@ -21,6 +21,7 @@ mod body;
 mod caches;
 mod call;
 mod call_costs;
+mod channels;
 mod classes;
 mod compiled;
 mod copies;
@@ -39,6 +40,7 @@ mod polling;
 mod remote;
 mod setup;
 mod streaming;
+mod structure;
 mod traffic;
 mod uses;
 mod waiting_kernels;

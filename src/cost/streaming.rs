@@ -5,8 +5,6 @@
 //! for a part of its time only, since it computes or finds data in caches, counts for that part.
 //! What it takes longer itself is in `host_times`.
 
-use super::body::Body;
-use super::call::index;
 use super::work::{CallCost, Work};
 use crate::machine::Direction;
 use crate::profile::Profile;
@@ -23,8 +21,13 @@ pub(crate) struct Streaming {
 }
 
 impl Streaming {
-    /// `body` has the costs of its calls and when each has returned if the host never waits.
-    pub fn new(body: &Body, profile: &Profile) -> Self {
+    /// `calls`: for each call its cost, how long it occupies the host, and when it has returned if
+    /// the host never waits. `costs`: all of them.
+    pub fn new<'c>(
+        calls: impl Iterator<Item = (&'c CallCost, Span, Span)>,
+        costs: &[CallCost],
+        profile: &Profile,
+    ) -> Self {
         let slowdown = Direction::BOTH
             .map(|way| profile.beside_cpu(way).map_or(1.0, |found| found.copy_slowdown.max(1.0)));
         if slowdown == [1.0; 2] {
@@ -32,11 +35,10 @@ impl Streaming {
         }
         let copies = |cost: &CallCost| matches!(cost.work, Work::Copy { .. });
         let streams = |cost: &CallCost| cost.streams > 0.0;
-        if !(body.costs.iter().any(copies) && body.costs.iter().any(streams)) {
+        if !(costs.iter().any(copies) && costs.iter().any(streams)) {
             return Self::default();
         }
-        let calls = (0..index(body.layout.calls.len())).filter_map(|call| {
-            let (cost, host, until) = (body.cost_of(call), body.host_of(call), body.issued(call));
+        let calls = calls.filter_map(|(cost, host, until)| {
             // One that takes no longer than alone has no copies beside it.
             let counts = cost.streams > 0.0 && host > cost.host;
             counts.then(|| (until.saturating_sub(host), until, cost.streams))

@@ -1,7 +1,6 @@
 //! What kernels that wait cost others: kernels that run, and copies to the device, over whose link
 //! the commands of waiting kernels are read again and again.
 
-use super::body::Body;
 use super::call::CompiledCall;
 use super::entries::EntryId;
 use super::layout::Layout;
@@ -31,8 +30,8 @@ impl WaitingKernels {
 
     /// # Errors
     /// If kernels may wait, and the profile does not know what that costs.
-    pub fn are_known(&self, body: &Body, profile: &Profile) -> Known {
-        check_polling(body, &self.launching, profile)?;
+    pub fn are_known(&self, (layout, costs): (&Layout, &[CallCost]), profile: &Profile) -> Known {
+        check_polling((layout, costs), &self.launching, profile)?;
         if self.refetched.is_empty() { Ok(()) } else { profile.knows_refetching() }
     }
 }
@@ -48,14 +47,18 @@ fn launching(layout: &Layout, counts: impl Fn(&CompiledCall) -> bool) -> Vec<u16
 
 /// Checks that the profile knows what waiting kernels cost running ones. Only where several streams
 /// of a device have kernels can one wait while another runs.
-fn check_polling(body: &Body, launching: &[u16], profile: &Profile) -> Known {
-    let mut devices: Vec<usize> = launching.iter().map(|&id| body.device_of(id)).collect();
+fn check_polling(
+    (layout, costs): (&Layout, &[CallCost]),
+    launching: &[u16],
+    profile: &Profile,
+) -> Known {
+    let mut devices: Vec<usize> = launching.iter().map(|&id| layout.device_of(id)).collect();
     devices.sort_unstable();
     if devices.windows(2).all(|two| two[0] != two[1]) {
         return Ok(());
     }
     let mut copies = [false; 2];
-    for cost in &body.costs {
+    for cost in costs {
         if let Work::Copy { direction, .. } | Work::Staged { direction, .. } = cost.work {
             copies[direction as usize] = true;
         }

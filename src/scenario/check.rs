@@ -117,16 +117,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     let tasks = tasks.filter(|_| has_all_tasks)?;
     let kernels = kernels.as_ref().filter(|_| has_all_programs)?;
     let named: Vec<NamedBuffer> = buffers.iter().map(|buffer| named(buffer, batches)).collect();
-    let mut together = 0;
-    let programs = raw.programs.iter().map_while(|raw| {
-        // Beyond the limit, no other program is even spelled out.
-        (together <= MOST_CALLS_TOGETHER).then(|| {
-            let program = expand(raw, &named, kernels)?;
-            together += program.body.len();
-            if together <= MOST_CALLS_TOGETHER { Ok(program) } else { Err(too_many_together(raw)) }
-        })
-    });
-    let programs = faults.keep_all(programs)?;
+    let programs = faults.keep_all(programs(&raw.programs, &named, kernels))?;
     if tasks.is_empty() && programs.is_empty() {
         let message = format!("the scenario `{}` has no tasks and no programs", raw.name);
         let help = "add a `[[task]]` table with `name`, `kernel`, `reads` and `writes`, or a \
@@ -265,6 +256,22 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let label = format!("x {each} bytes x {batches} batches");
     let help = "use fewer `elements` or fewer `batches`";
     Err(Fault::new(message, raw.elements.span(), label, help))
+}
+
+/// The programs, call by call. Beyond the limit, no other one is even spelled out.
+fn programs(
+    raw: &[RawProgram],
+    buffers: &[NamedBuffer],
+    kernels: &[Arc<DeclaredKernel>],
+) -> impl Iterator<Item = Result<Program, Fault>> {
+    let mut together = 0;
+    raw.iter().map_while(move |raw| {
+        (together <= MOST_CALLS_TOGETHER).then(|| {
+            let program = expand(raw, buffers, kernels)?;
+            together += program.body.len();
+            if together <= MOST_CALLS_TOGETHER { Ok(program) } else { Err(too_many_together(raw)) }
+        })
+    })
 }
 
 /// The most calls that all programs of a scenario may have together: an evaluation takes some 500

@@ -32,10 +32,10 @@ pub use needed::Needed;
 pub use raw::derived_schema;
 pub use source::Source;
 pub use task_kernel::{OwnWork, TaskKernel};
-pub use tasks::Tasks;
+pub use tasks::{Task, TaskId, Tasks};
 pub use templates::Template;
 pub use words::{FamilyName, PlanMemory};
-pub use workload::{Buffer, Home, Limits, PlanChoice, Task, TaskId, Workload};
+pub use workload::{Buffer, Home, Limits, PlanChoice, Workload};
 
 /// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.
 pub const SCHEMA: &str = include_str!("../../docs/reference/scenario.schema.json");

@@ -1,9 +1,67 @@
 //! The tasks of a workload, and which of them use each buffer.
 
-use super::workload::{Task, TaskId};
+use super::task_kernel::TaskKernel;
 use crate::program::BufferId;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
+
+/// Index of a task in [`Workload::tasks`](super::Workload::tasks).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub usize);
+
+/// One kernel applied to buffers, `iterations` times over the same data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    pub name: String,
+    pub kernel: TaskKernel,
+    pub reads: Vec<BufferId>,
+    /// One buffer if the kernel is of the library.
+    pub writes: Vec<BufferId>,
+    /// Tasks that it runs after, besides those that write what it reads.
+    pub after: Vec<TaskId>,
+    /// Dependent repetitions: each reads what the one before wrote.
+    pub iterations: u64,
+    /// May be cut into chunks along the elements.
+    pub splittable: bool,
+    /// Runs on the CPU in every plan.
+    pub on_cpu: bool,
+}
+
+impl Task {
+    /// Neighbours on each side that an output element depends on, over all iterations. A kernel of
+    /// the user's own reads the same in each.
+    pub fn halo(&self) -> u64 {
+        self.kernel.halo() * if self.kernel.own_work().is_some() { 1 } else { self.iterations }
+    }
+
+    /// Why plans may not cut it, if so.
+    pub fn stays_whole(&self) -> Option<String> {
+        let why =
+            if self.kernel.is_cut_unasked() { "has `split = \"none\"`" } else { "has no `split`" };
+        (!self.splittable).then(|| format!("task `{}` {why}", self.name))
+    }
+
+    /// Whether an output element may depend on all of an input, by its place in
+    /// [`Task::reads`].
+    pub fn reads_whole(&self, input: usize) -> bool {
+        self.kernel.whole(input).is_some()
+    }
+
+    /// The buffer that a kernel of the library writes, or the first of several.
+    pub fn output(&self) -> BufferId {
+        self.writes[0]
+    }
+
+    /// Whether it reads what it writes over.
+    pub fn uses_in_place(&self, id: BufferId) -> bool {
+        self.writes.contains(&id) && self.reads.contains(&id)
+    }
+
+    /// Whether it reads or writes a buffer.
+    pub fn uses(&self, id: BufferId) -> bool {
+        self.writes.contains(&id) || self.reads.contains(&id)
+    }
+}
 
 /// Tasks in an order that respects their dependencies. Which of them use a buffer is worked out
 /// when it is first asked, and again after a task was changed.

@@ -1,8 +1,7 @@
 //! The checked form of a scenario.
 
 use super::needed::Needed;
-use super::task_kernel::TaskKernel;
-use super::tasks::Tasks;
+use super::tasks::{Task, TaskId, Tasks};
 use super::words::{FamilyName, PlanMemory};
 use crate::kernels::{GpuSide, Kernel, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
@@ -11,10 +10,6 @@ use crate::units::{Bytes, ElementType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
-
-/// Index of a task in [`Workload::tasks`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(pub usize);
 
 /// A computation: buffers, tasks, how often they run, and limits for plans.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,60 +99,6 @@ pub enum Home {
     Device,
     /// An intermediate: nobody asks for it before or after.
     Scratch,
-}
-
-/// One kernel applied to buffers, `iterations` times over the same data.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Task {
-    pub name: String,
-    pub kernel: TaskKernel,
-    pub reads: Vec<BufferId>,
-    /// One buffer if the kernel is of the library.
-    pub writes: Vec<BufferId>,
-    /// Tasks that it runs after, besides those that write what it reads.
-    pub after: Vec<TaskId>,
-    /// Dependent repetitions: each reads what the one before wrote.
-    pub iterations: u64,
-    /// May be cut into chunks along the elements.
-    pub splittable: bool,
-    /// Runs on the CPU in every plan.
-    pub on_cpu: bool,
-}
-
-impl Task {
-    /// Neighbours on each side that an output element depends on, over all iterations. A kernel of
-    /// the user's own reads the same in each.
-    pub fn halo(&self) -> u64 {
-        self.kernel.halo() * if self.kernel.own_work().is_some() { 1 } else { self.iterations }
-    }
-
-    /// Why plans may not cut it, if so.
-    pub fn stays_whole(&self) -> Option<String> {
-        let why =
-            if self.kernel.is_cut_unasked() { "has `split = \"none\"`" } else { "has no `split`" };
-        (!self.splittable).then(|| format!("task `{}` {why}", self.name))
-    }
-
-    /// Whether an output element may depend on all of an input, by its place in
-    /// [`Task::reads`].
-    pub fn reads_whole(&self, input: usize) -> bool {
-        self.kernel.whole(input).is_some()
-    }
-
-    /// The buffer that a kernel of the library writes, or the first of several.
-    pub fn output(&self) -> BufferId {
-        self.writes[0]
-    }
-
-    /// Whether it reads what it writes over.
-    pub fn uses_in_place(&self, id: BufferId) -> bool {
-        self.writes.contains(&id) && self.reads.contains(&id)
-    }
-
-    /// Whether it reads or writes a buffer.
-    pub fn uses(&self, id: BufferId) -> bool {
-        self.writes.contains(&id) || self.reads.contains(&id)
-    }
 }
 
 /// What a plan may use of the machine. `None` means no limit but the machine's.

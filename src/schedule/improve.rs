@@ -33,7 +33,7 @@ pub(super) struct Worth {
     pub makespan: Span,
     /// Fewer streams are simpler, so they are better if two schedules take equally long.
     pub streams: usize,
-    calls: usize,
+    pub calls: usize,
 }
 
 /// A schedule and what it comes to.

@@ -81,8 +81,14 @@ impl Search<'_> {
     /// Adds a schedule with what it comes to, or the reason why it comes to nothing. Large ones are
     /// left out where there are others already.
     fn note(&mut self, schedule: Schedule, found: &mut Vec<Valued>, why: &mut Impossible) {
-        let is_known = found.iter().any(|(_, known)| *known == schedule);
-        if is_known || (self.simulated > MOST_CALLS && !found.is_empty()) {
+        if self.simulated > MOST_CALLS && !found.is_empty() {
+            return;
+        }
+        // Lists of few nodes give the same schedule many times.
+        if let Some((worth, _)) = found.iter().find(|(_, known)| *known == schedule) {
+            let worth = *worth;
+            self.simulated += worth.calls as u64;
+            found.push((worth, schedule));
             return;
         }
         match self.worth(&schedule) {

@@ -38,7 +38,7 @@ impl CompiledProgram<'_> {
             let load = work_of(&cost.work, alone, multiprocessors);
             Demand { host: cost.host, alone, load }
         };
-        let calls = self.body.layout.calls.iter().map(|call| {
+        let calls = self.body.structure.layout.calls.iter().map(|call| {
             let cost = &self.body.costs[call.cost as usize];
             let usual = of(cost);
             if !cost.may_go_inline {
@@ -63,18 +63,18 @@ impl CompiledProgram<'_> {
     /// of the busiest engine from the first moment at which it can have work (Graham, "Bounds on
     /// Multiprocessing Timing Anomalies", 1969).
     pub fn lower_bound(&self) -> Span {
-        let threads = &self.body.layout.threads;
+        let threads = &self.body.structure.layout.threads;
         let nothing = Behind {
             host: Instant::START,
             launched: Instant::START,
-            streams: vec![Instant::START; self.body.layout.streams()],
-            recordings: vec![Instant::START; self.body.layout.entries.recordings.len()],
+            streams: vec![Instant::START; self.body.structure.layout.streams()],
+            recordings: vec![Instant::START; self.body.structure.layout.entries.recordings.len()],
         };
         let last = threads.iter().max().map_or(0, |&last| usize::from(last));
         let mut behind = vec![nothing; last + 1];
         let mut engines = vec![[EngineLoad::default(); ENGINES + 1]; self.body.devices()];
         let mut latest = Instant::START;
-        for (at, call) in self.body.layout.calls.iter().enumerate() {
+        for (at, call) in self.body.structure.layout.calls.iter().enumerate() {
             let thread = threads.get(at).copied().map_or(0, usize::from);
             if let Waits::Thread(other) = self.body.costs[call.cost as usize].waits {
                 let calls_of_other = behind[usize::from(other)].clone();
@@ -178,7 +178,7 @@ impl Behind {
                 recorded.copied().unwrap_or(Instant::START)
             }
             Waits::Device(only) => {
-                let streams = self.streams.iter().zip(&compiled.body.layout.traits);
+                let streams = self.streams.iter().zip(&compiled.body.structure.layout.traits);
                 let meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
                 meant.map(|(&end, _)| end + cost.then).max().unwrap_or(Instant::START)
             }

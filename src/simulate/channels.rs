@@ -26,7 +26,7 @@ pub(super) struct Channels {
 impl Channels {
     pub fn new(compiled: &CompiledProgram<'_>) -> Self {
         let channels =
-            compiled.body.layout.channels.kernels.iter().map(|_| Channel::default()).collect();
+            compiled.body.structure.channels.kernels.iter().map(|_| Channel::default()).collect();
         Self { channels }
     }
 
@@ -35,8 +35,8 @@ impl Channels {
     #[inline]
     pub fn pass(&mut self, compiled: &CompiledProgram<'_>, kernel: Ready, out: &mut Vec<Ready>) {
         let stream = compiled.body.entry(kernel.1).stream;
-        let channel = usize::from(compiled.body.layout.channels.of_stream[usize::from(stream)]);
-        let order = &compiled.body.layout.channels.kernels[channel];
+        let channel = usize::from(compiled.body.structure.channels.of_stream[usize::from(stream)]);
+        let order = &compiled.body.structure.channels.kernels[channel];
         let Channel { next, parked, earliest } = &mut self.channels[channel];
         parked.push(kernel);
         let due = |next: usize, parked: &[Ready]| {

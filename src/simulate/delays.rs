@@ -16,7 +16,11 @@ pub(super) struct Delays {
 
 impl Delays {
     pub fn new(compiled: &CompiledProgram<'_>) -> Self {
-        let calls = if compiled.body.has_threads() { compiled.body.layout.calls.len() } else { 0 };
+        let calls = if compiled.body.has_threads() {
+            compiled.body.structure.layout.calls.len()
+        } else {
+            0
+        };
         Self { list: Vec::new(), until: 0, made: vec![Instant::NEVER; calls] }
     }
 

@@ -110,8 +110,10 @@ struct Simulation<'p, const LISTENS: bool> {
 
 impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     fn new(compiled: &'p CompiledProgram<'p>) -> Self {
-        let threads = compiled.body.layout.threads.iter().max().map_or(0, |last| last + 1);
-        let threads = (0..threads).map(|thread| Host::at(compiled.body.layout.next_of(thread, 0)));
+        let threads =
+            compiled.body.structure.layout.threads.iter().max().map_or(0, |last| last + 1);
+        let threads =
+            (0..threads).map(|thread| Host::at(compiled.body.structure.layout.next_of(thread, 0)));
         let devices = compiled.body.devices();
         Self {
             compiled,
@@ -202,7 +204,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
             let stream = usize::from(self.compiled.body.entry(id).stream);
             self.multiprocessors.start(
                 self.now,
-                (id, &self.compiled.body.layout.traits[stream]),
+                (id, &self.compiled.body.structure.layout.traits[stream]),
                 blocks,
             );
         }
@@ -309,7 +311,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     #[inline(always)]
     fn set_off(&mut self, (time, id): Ready, (entry, work): (&Entry, &Work)) {
         match *work {
-            Work::Kernel { .. } if !self.compiled.body.layout.channels.kernels.is_empty() => {
+            Work::Kernel { .. } if !self.compiled.body.structure.channels.kernels.is_empty() => {
                 self.pass_channel((time, id));
             }
             Work::Kernel { gap, .. } => self.launch((time, id), gap),
@@ -390,7 +392,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     /// The last thing that kept an operation from starting earlier.
     fn cause_of(&self, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
-        let list = &self.compiled.body.layout.entries.list;
+        let list = &self.compiled.body.structure.layout.entries.list;
         let cause = self.streams.cause(list[entry as usize].stream);
         let gap = match self.streams.cost_of(entry).work {
             Work::Kernel { gap, .. } => gap,

@@ -126,7 +126,7 @@ impl Start<'_> {
         let here = (usize::from(self.device), self.kind);
         let after = match (tie, from.kind) {
             (Tie::Graph, Some(kind)) => {
-                let first_out = &self.compiled.body.layout.arrivals.first_out;
+                let first_out = &self.compiled.body.structure.arrivals.first_out;
                 times.first_poll_of_node((kind, first_out.contains(&from.call)), self.kind)
             }
             _ => times.first_poll(self.engines.copies, here, self.arrival.1),

@@ -89,7 +89,7 @@ impl Host {
 
     /// For which share of the time one of several threads streams through memory in its call.
     pub fn streams_in_call(&self, compiled: &CompiledProgram<'_>, now: Instant) -> f64 {
-        let call = compiled.body.layout.calls.get(self.next as usize);
+        let call = compiled.body.structure.layout.calls.get(self.next as usize);
         let is_in_it = self.entered <= now && now < self.reached;
         let call = call.filter(|_| is_in_it);
         call.map_or(0.0, |call| compiled.body.costs[call.cost as usize].streams)

@@ -87,7 +87,7 @@ impl<'p> Polling<'p> {
 
     /// One of several host threads has issued a call.
     pub fn note(&mut self, call: CallId) {
-        let Some(id) = self.compiled.body.layout.entry_of(call) else { return };
+        let Some(id) = self.compiled.body.structure.layout.entry_of(call) else { return };
         let entry = self.compiled.body.entry(id);
         if let WorkKind::Operation(kind) = entry.kind {
             let device = self.compiled.body.device_of(entry.stream);
@@ -171,7 +171,7 @@ impl PollingEngine {
         let compiled = streams.compiled;
         let arrivals = match compiled.body.has_threads() {
             true => &self.issued,
-            false => &compiled.body.layout.arrivals.list[at],
+            false => &compiled.body.structure.arrivals.list[at],
         };
         let arrival = |index: usize| {
             let &id = arrivals.get(index)?;
@@ -181,7 +181,7 @@ impl PollingEngine {
             let entry = compiled.body.entry(id);
             let time = streams.arrival(id);
             let ring = time.earlier_by(RING).max(streams.issued(entry));
-            let before = compiled.body.layout.arrivals.before[id as usize];
+            let before = compiled.body.structure.arrivals.before[id as usize];
             let is_behind = before != NONE && !streams.is_over(entry.stream, before);
             // A copy whose data travels along with its command goes to another engine.
             let is_here = !streams.is_inline(id);

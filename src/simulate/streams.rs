@@ -95,13 +95,13 @@ struct Head<'p> {
 
 impl<'p> Streams<'p> {
     pub fn new(compiled: &'p CompiledProgram<'p>) -> Self {
-        let entries = &compiled.body.layout.entries;
+        let entries = &compiled.body.structure.layout.entries;
         let may_go_inline = compiled.body.costs.iter().any(|cost| cost.may_go_inline);
         let waits = |start: EntryId| match start.checked_sub(1) {
             Some(before) => compiled.body.entry(before).waits,
             None => 0,
         };
-        let starts = entries.starts.iter().zip(&compiled.body.layout.traits);
+        let starts = entries.starts.iter().zip(&compiled.body.structure.layout.traits);
         let streams = starts.map(|(&start, traits)| Stream {
             head: start,
             launched: start,
@@ -172,7 +172,7 @@ impl<'p> Streams<'p> {
     /// One of several host threads issues a call now. Returns the stream that it is at the head of.
     pub fn make(&mut self, call: CallId, now: Instant) -> Option<u16> {
         self.delays.make(call, now);
-        let stream = self.compiled.body.layout.calls[call as usize].stream;
+        let stream = self.compiled.body.structure.layout.calls[call as usize].stream;
         let head = self.streams.get(usize::from(stream))?.head;
         (self.compiled.body.entry(head).call == call).then_some(stream)
     }
@@ -213,14 +213,15 @@ impl<'p> Streams<'p> {
     #[inline]
     pub fn cause(&self, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
-        let is_record =
-            |id: CallId| self.compiled.body.layout.calls[id as usize].kind == WorkKind::Record;
+        let is_record = |id: CallId| {
+            self.compiled.body.structure.layout.calls[id as usize].kind == WorkKind::Record
+        };
         let is_call =
             cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
-        Cause { before: self.compiled.body.layout.issued_by(cause.before), ..cause }
+        Cause { before: self.compiled.body.structure.layout.issued_by(cause.before), ..cause }
     }
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
@@ -275,7 +276,7 @@ impl<'p> Streams<'p> {
         if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !self.compiled.body.layout.barrier.is_empty() {
+        if !self.compiled.body.structure.layout.barrier.is_empty() {
             self.let_go();
         }
     }
@@ -302,7 +303,7 @@ impl<'p> Streams<'p> {
     /// The head of a stream, if nothing is in its way.
     #[inline(always)]
     fn head(&mut self, index: u16) -> Option<(EntryId, &'p Entry)> {
-        if !self.compiled.body.layout.barrier.is_empty() && self.holds_back(index) {
+        if !self.compiled.body.structure.layout.barrier.is_empty() && self.holds_back(index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
@@ -333,7 +334,7 @@ impl<'p> Streams<'p> {
         let issued = self.issued(entry);
         let arrival = (issued, issued + cost.latency);
         let polls = kind == OperationKind::Kernel && !cost.in_graph;
-        let longer = if self.compiled.body.layout.waiting_kernels.launching.len() > 1 && polls {
+        let longer = if self.compiled.body.structure.waiting_kernels.launching.len() > 1 && polls {
             self.beside_waiting(index, engines)
         } else {
             0.0

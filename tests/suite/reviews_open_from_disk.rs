@@ -39,7 +39,7 @@ fn every_part_of_a_review_is_there() {
     for words in [
         "Is it worth sending three arrays for the one that comes back?",
         "Stay on the CPU for 100 runs in a new process",
-        "the chance that the CPU is faster is more than 99%",
+        "the chance that the CPU is faster over 100 runs is more than 99%",
         ">120</td><td>plans of small random workloads, each run and predicted",
         "plans of this scenario ran on the machine",
         "NVIDIA H200",

@@ -32,7 +32,7 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
             // One run may have another answer, and says so further down.
             let is_of_all = verdict.answer != verdict.run_answer;
             let runs = plural(assessment.runs, "run");
-            let faster = if is_of_all { format!("{faster} over the {runs}") } else { faster };
+            let faster = if is_of_all { format!("{faster} over {runs}") } else { faster };
             format!("{}{alike}", in_words(certainty, &faster))
         }
     });

@@ -34,6 +34,10 @@ fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
     let is_open = missing.other_wins_above_ns.is_some();
     let known = assessment.verdict.run.as_ref().map(|run| &run.chosen);
     let text = match known {
+        Some(known) if is_open && *rest_ns == Span::ZERO => format!(
+            "{there}'s time of `{kernel}` is not known; {here} takes {} in all",
+            range(known.low_ns, known.high_ns)
+        ),
         _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
         Some(known) if is_open => format!(
             "besides `{kernel}`, whose time there is not known, {there} takes {rest_ns} (copies \

@@ -13,7 +13,8 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     pub(super) fn issue(&mut self) {
         loop {
             let burst = self.run_ahead();
-            let Some(call) = self.compiled.body.layout.calls.get(self.host.next as usize) else {
+            let Some(call) = self.compiled.body.structure.layout.calls.get(self.host.next as usize)
+            else {
                 return;
             };
             let mut cost = &self.compiled.body.costs[call.cost as usize];
@@ -107,16 +108,16 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     pub(super) fn has_happened(&self) -> bool {
         let body = &self.compiled.body;
         let CompiledCall { cost, recording, stream, .. } =
-            body.layout.calls[self.host.next as usize];
+            body.structure.layout.calls[self.host.next as usize];
         match body.costs[cost as usize].waits {
             Waits::No | Waits::Staging => true,
             Waits::Stream => self.streams.is_drained(stream),
             Waits::Event => {
-                let recording = body.layout.entries.recordings.get(recording as usize);
+                let recording = body.structure.layout.entries.recordings.get(recording as usize);
                 recording.is_none_or(|one| self.streams.is_over(one.stream, one.entry))
             }
             Waits::Device(only) => {
-                let streams = (0..).zip(&body.layout.traits);
+                let streams = (0..).zip(&body.structure.layout.traits);
                 let mut meant = streams.filter(|(_, one)| only.is_none_or(|id| one.device == id));
                 meant.all(|(stream, _)| self.streams.is_drained(stream))
             }

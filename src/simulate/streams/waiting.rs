@@ -13,7 +13,8 @@ impl<'p> Streams<'p> {
     /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, index: u16, wait: u32) -> bool {
-        let Wait { call, ref until } = self.compiled.body.layout.entries.waits[wait as usize];
+        let Wait { call, ref until } =
+            self.compiled.body.structure.layout.entries.waits[wait as usize];
         let issued = self.delays.issued(call, self.compiled.body.issued(call));
         let mut left = issued;
         if until.entry != NONE {
@@ -82,7 +83,7 @@ impl<'p> Streams<'p> {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
-        let waits = &self.compiled.body.layout.entries.waits
+        let waits = &self.compiled.body.structure.layout.entries.waits
             [stream.first_wait as usize..entry.waits as usize];
         let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
         stream.awaited.extend(waits.iter().filter_map(ending));
@@ -116,7 +117,7 @@ impl<'p> Streams<'p> {
     #[cold]
     #[inline]
     pub(super) fn let_go(&mut self) {
-        for &other in &self.compiled.body.layout.barrier {
+        for &other in &self.compiled.body.structure.layout.barrier {
             let stream = &mut self.streams[usize::from(other)];
             if std::mem::take(&mut stream.held_back) {
                 (stream.next, self.to_do) = (self.to_do, other);
@@ -133,14 +134,16 @@ impl<'p> Streams<'p> {
         if !self.delays.is_issued(id) {
             return false;
         }
-        let traits = |index: usize| &self.compiled.body.layout.traits[index];
+        let traits = |index: usize| &self.compiled.body.structure.layout.traits[index];
         let mine = traits(usize::from(index));
         let others = || {
-            let others = self.compiled.body.layout.barrier.iter().map(|&other| usize::from(other));
+            let others =
+                self.compiled.body.structure.layout.barrier.iter().map(|&other| usize::from(other));
             others.filter(|&other| mine.waits_for(traits(other)))
         };
         let is_earlier = |other: usize| {
-            self.compiled.body.layout.entries.list[self.streams[other].head as usize].call < id
+            self.compiled.body.structure.layout.entries.list[self.streams[other].head as usize].call
+                < id
         };
         let held_back = others().any(is_earlier);
         self.streams[usize::from(index)].held_back = held_back;
@@ -187,8 +190,8 @@ impl Streams<'_> {
         for event in &stream.awaited {
             start.follow(event, across, 0.0, Reason::Event);
         }
-        for wait in
-            &compiled.body.layout.entries.waits[stream.first_wait as usize..entry.waits as usize]
+        for wait in &compiled.body.structure.layout.entries.waits
+            [stream.first_wait as usize..entry.waits as usize]
         {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
                 start.follow(event, across, 0.0, Reason::Event);

@@ -17,15 +17,8 @@ impl Streams<'_> {
         }
         let device = this.device;
         let mut others = 0;
-        for &other in self
-            .compiled
-            .body
-            .layout
-            .waiting_kernels
-            .launching
-            .iter()
-            .filter(|&&other| other != index)
-        {
+        let launching = &self.compiled.body.structure.waiting_kernels.launching;
+        for &other in launching.iter().filter(|&&other| other != index) {
             let is_here = self.streams[usize::from(other)].device == device;
             let waits = is_here && {
                 let (held, running) = self.held(other, engines.now);
@@ -42,7 +35,7 @@ impl Streams<'_> {
     #[cold]
     pub fn refetching(&mut self, device: usize, now: Instant) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
-        for &stream in &self.compiled.body.layout.waiting_kernels.refetched {
+        for &stream in &self.compiled.body.structure.waiting_kernels.refetched {
             if self.compiled.body.device_of(stream) == device {
                 let (held, running) = self.held(stream, now);
                 streams += usize::from(held > running);
@@ -60,7 +53,7 @@ impl Streams<'_> {
         let Some((head, entry)) = self.issued_head(index) else { return (0, 0) };
         let Self { compiled, streams, delays, .. } = self;
         let stream = &mut streams[usize::from(index)];
-        let list = &compiled.body.layout.entries.list;
+        let list = &compiled.body.structure.layout.entries.list;
         let is_kernel = |id: EntryId| list[id as usize].kind == WorkKind::KERNEL;
         let is_launched = |id: EntryId| {
             let entry = &list[id as usize];
@@ -80,7 +73,7 @@ impl Streams<'_> {
         let row = if has_to_wait {
             head
         } else {
-            compiled.body.layout.waiting_kernels.rows[head as usize]
+            compiled.body.structure.waiting_kernels.rows[head as usize]
         };
         (stream.held, row.min(stream.launched) - head)
     }

@@ -42,8 +42,8 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     let known = &assessment.verdict.run.as_ref().expect("the GPU's").chosen;
     let (low, high) = (known.low_ns, known.high_ns);
     let told = format!(
-        "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes less than \
-         {low} a run on the CPU, use the CPU; if more than {high}, `p`, which takes "
+        "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes up to \
+         {low} a run on the CPU, use the CPU; from {high} on, `p`."
     );
     assert!(said::answer(&text).starts_with(&told), "{text}");
     // With a time that is a little less, or a little more, so it is.
