@@ -68,7 +68,11 @@ struct Copying {
 impl<'p> HostTimes<'p> {
     /// With launch times drawn one by one from `random`, or, without it, all equal to their
     /// estimate.
-    pub fn new(profile: &'p Profile, random: Option<Antithetic>, program: &Program) -> Self {
+    pub fn new(
+        profile: &'p Profile,
+        random: Option<Antithetic>,
+        (program, lanes): (&Program, usize),
+    ) -> Self {
         let (calls, link) = (&profile.calls, &profile.link);
         let beside = |longer: Option<Estimate>, rate: Option<Bandwidth>| {
             Some((longer?.ns, 1e9 / rate?.bytes_per_second()))
@@ -84,7 +88,7 @@ impl<'p> HostTimes<'p> {
             streaming: Direction::BOTH.map(|way| {
                 profile.beside_cpu(way).map_or(1.0, |found| found.load_slowdown.max(1.0))
             }),
-            waiting: vec![false; program.lane_count().max(1)],
+            waiting: vec![false; lanes.max(1)],
             times: vec![Span::ZERO; program.thread_count()],
             copying: vec![Default::default(); program.devices().max(1)],
         }

@@ -6,14 +6,14 @@
 //!
 //! `history` walks through what calls touch and says where each finds its data. `layout` sorts the
 //! calls into streams, and `structure` knows what follows from that whatever calls cost: it is
-//! worked out once for a program. `call_costs` looks up each call, `host_times` says by how much single calls
-//! differ from that, and `body` has both. A rule of the simulator that needs more has its
-//! parameters in a file here and what it does in a file of the same name in `simulate`:
+//! worked out once for a program. `call_costs` looks up each call, `host_times` says by how much
+//! single calls differ from that, and `body` has both. A rule of the simulator that needs more has
+//! its parameters in a file here and what it does in a file of the same name in `simulate`:
 //! `hand_overs`, `polling`, `copies`, `links`, `waiting_kernels`, `channels`, `multiprocessors`. So
 //! a new rule of one of these resources touches these two files; a new resource needs a field in
-//! `compiled`, or in `structure` if it does not depend on prices, and a line in the engine that asks
-//! for it. `draws` compiles for machines that differ from the measured one by its scatter; how an
-//! estimate is drawn is the profile's affair.
+//! `compiled`, or in `structure` if it does not depend on prices, and a line in the engine that
+//! asks for it. `draws` compiles for machines that differ from the measured one by its scatter; how
+//! an estimate is drawn is the profile's affair.
 
 mod analysis;
 mod antithetic;

@@ -42,10 +42,13 @@ impl Assessment {
 
     /// What the mark in front of a plan means, and a tie.
     fn legend(&self, shown: &[&AssessedPlan]) -> String {
-        let marked = shown.iter().any(|plan| self.rank_of(plan).ends_with('*'));
+        let marked = shown.iter().find(|plan| self.rank_of(plan).ends_with('*'));
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
-        let marked = marked.then_some("* the simplest of those that tie on its side");
-        let ties = ties.then_some("tie: too close to call");
+        let marked = marked.map(|plan| {
+            let whose = if plan.side == Side::Cpu { "CPU" } else { "GPU" };
+            format!("* the simplest of the {whose}'s plans that tie")
+        });
+        let ties = ties.then(|| "tie: too close to call between it and plan 1".to_owned());
         let said = joined(marked.into_iter().chain(ties), "; ");
         if said.is_empty() { said } else { said + "\n" }
     }
@@ -65,11 +68,11 @@ impl Assessment {
         let lost = starred.and_then(|plan| Some((plan.side, self.lost_over_runs(plan)?)));
         let star = if_known(lost, |(of, gain)| {
             let with = if of == Side::Cpu { "on the CPU" } else { "with the GPU" };
-            let takes = match gain {
-                ..0.001 => "as long".to_owned(),
-                gain => format!("{} less", fine_percent(gain)),
+            let gain = match gain {
+                ..0.001 => "less than 0.1%".to_owned(),
+                gain => fine_percent(gain),
             };
-            format!("; * named as the simplest; the fastest {with} takes {takes}")
+            format!("; * named as the simplest; the fastest {with} gains {gain}")
         });
         format!("ranked by the time of {runs}{star}\n")
     }

@@ -69,8 +69,9 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
                 Answer::Tie => "about",
                 _ => "less than",
             };
-            let parts = main_parts(plan);
-            format!("{}: {parts}; in all {compared} the CPU's {cpu}", side_name(plan.side))
+            let (parts, all) = (main_parts(plan), plan.predicted_ns);
+            let side = side_name(plan.side);
+            format!("{side}: {parts}; in all {all}, {compared} the CPU's {cpu}")
         }
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
 /// What a plan does, with its name.
 pub(super) fn way(plan: &AssessedPlan) -> String {
     let how = match (plan.family.as_str(), plan.chunks) {
-        ("resident", _) => "all copied at once",
+        ("resident", _) => "all copied once and kept there",
         ("round-trip", _) => "copied for each task",
         ("zero-copy", _) => "in place",
         ("by-task", _) => "tasks side by side",
