@@ -1,7 +1,7 @@
 //! The answer in one sentence.
 
 use super::line::{side, subject};
-use super::with_the_gpu::way;
+use super::with_the_gpu::whole_way;
 use crate::findings::{
     Answer, Assessment, Certainty, Comparison, Contender, Doubt, MissingTime, Verdict,
 };
@@ -16,7 +16,7 @@ pub(in crate::report) fn answer(assessment: &Assessment) -> String {
         (Some(run), Some(missing), Some(certainty)) => {
             without_a_time(&run.chosen, missing, certainty)
         }
-        _ => told(of, *runs, plans.len(), |plan| assessment.plan(plan).map(way)),
+        _ => told(of, *runs, plans.len(), |plan| assessment.plan(plan).map(whole_way)),
     }
 }
 

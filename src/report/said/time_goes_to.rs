@@ -63,6 +63,7 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
             let takes = share_of(plan, share);
             format!("{what} alone take {takes} on the GPU; the CPU takes {cpu} in all")
         }
+        None if answer == Answer::Gpu && plan.busy.kernels > 0.0 => faster_kernels(plan, cpu),
         None => {
             let compared = match answer {
                 Answer::Cpu => "more than",
@@ -74,6 +75,18 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
             format!("{side}: {parts}; in all {all}, {compared} the CPU's {cpu}")
         }
     }
+}
+
+/// What the GPU gains by its kernels, and what copies cost it.
+fn faster_kernels(plan: &AssessedPlan, cpu: Span) -> String {
+    let path = &plan.critical_path;
+    let copies = match path.h2d + path.d2h {
+        HIDDEN.. => format!("; copies that are not hidden add {}", copies_of(plan)),
+        _ if plan.busy.h2d + plan.busy.d2h > 0.0 => "; copies are hidden behind them".to_owned(),
+        _ => String::new(),
+    };
+    let kernels = share_of(plan, plan.busy.kernels);
+    format!("kernels take {kernels} on the GPU, the CPU takes {cpu} in all{copies}")
 }
 
 /// How long a share of a run takes.
@@ -142,10 +155,7 @@ pub(super) fn copies_of(plan: &AssessedPlan) -> Span {
 
 fn main_parts(plan: &AssessedPlan) -> String {
     let parts = sorted(parts_of(plan)).into_iter().take(MAIN_PARTS);
-    let parts = parts.map(|(share, what)| {
-        let rest = if busy(plan, what) > MORE * share { " (the rest is hidden)" } else { "" };
-        format!("{what} {}{rest}", share_of(plan, share))
-    });
+    let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
     let path = &plan.critical_path;
     let is_hidden = plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN;
     let hidden = is_hidden.then(|| "copies hidden behind them".to_owned());
@@ -162,8 +172,6 @@ pub(super) fn busy(plan: &AssessedPlan, what: &str) -> f64 {
     }
 }
 
-/// An engine that is busy for more than so many times what a run waits for it works beside others.
-const MORE: f64 = 1.1;
 /// How many parts of a run the first screen names.
 const MAIN_PARTS: usize = 3;
 /// Copies that take less than this share of the critical path are hidden.

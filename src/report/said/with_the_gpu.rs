@@ -31,6 +31,17 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
     Some(Line::new(WITH_THE_GPU, joined(first.into_iter().chain(next), "; ")))
 }
 
+/// What a plan does, with its name, and how it deals chunks over streams.
+pub(super) fn whole_way(plan: &AssessedPlan) -> String {
+    let streams = match plan.family.as_str() {
+        "by-engine" => ", a stream for each engine",
+        "by-chunk" => ", each in one of several streams",
+        "buffered" => ", through a few buffers in turn",
+        _ => "",
+    };
+    way(plan).replacen(" (`", &format!("{streams} (`"), 1)
+}
+
 /// What a plan does, with its name.
 pub(super) fn way(plan: &AssessedPlan) -> String {
     let how = match (plan.family.as_str(), plan.chunks) {

@@ -8,6 +8,7 @@ use hallway::scenario::Workload;
 use hallway::search::candidates;
 use hallway::simulate::makespan;
 use hallway::units::{Instant, Span};
+use serde_json::Value;
 use std::fmt::Write;
 
 const HEAD: &str = "schema_version = 1\nname = \"long\"\nquestion = \"How long?\"\n";
@@ -50,20 +51,22 @@ fn runs_that_take_too_long_to_count_are_refused_at_their_key() {
     let text = task("runs = 100", stated.0, stated.1);
     let (_folder, path) = file("long.toml", &text);
     let profile = repository().join("calibration/h200");
-    let ask = |runs: &str| {
+    let ask = |runs: &str, format: &str| {
         let path = path.as_os_str();
         let profile =
             ["--profile".as_ref(), profile.as_os_str(), "--draws".as_ref(), "10".as_ref()];
         let arguments = ["evaluate".as_ref(), path, "--runs".as_ref(), runs.as_ref()];
-        hallway(arguments.into_iter().chain(profile))
+        let format = ["--format".as_ref(), format.as_ref()];
+        hallway(arguments.into_iter().chain(profile).chain(format))
     };
-    let answered = ask("1000");
-    let said = String::from_utf8_lossy(&answered.stdout).into_owned();
-    assert!(
-        said.contains("Use the GPU: ") && said.contains("GPU 10000 s, CPU 73787000 s"),
-        "{said}"
-    );
-    let unanswered = ask("1000000");
+    let answered = ask("1000", "json");
+    let said: Value = serde_json::from_slice(&answered.stdout).expect("JSON");
+    let verdict = &said["scenarios"][0]["verdict"];
+    assert_eq!(verdict["answer"], "gpu", "{verdict}");
+    let seconds = |side: &str| verdict["program"][side]["time_ns"].as_f64().map(|ns| ns / 1e9);
+    assert_eq!(seconds("chosen").map(f64::round), Some(10_000.0), "{verdict}");
+    assert_eq!(seconds("other").map(f64::round), Some(73_787_000.0), "{verdict}");
+    let unanswered = ask("1000000", "table");
     let said = String::from_utf8_lossy(&unanswered.stderr).into_owned();
     assert_eq!(unanswered.status.code(), Some(1), "{said}");
     assert!(
