@@ -63,6 +63,7 @@ pub(crate) use draws::Draw;
 pub(crate) use entries::{Entry, EntryId, Recording, Wait};
 pub(crate) use halved::{Halved, Prices};
 pub(crate) use hand_overs::{HandOverCost, Tie};
+pub(crate) use layout::Layout;
 pub(crate) use multiprocessors::all_parts;
 pub(crate) use polling::{PollClock, PollTimes, TICKS, place_of};
 pub(crate) use work::WorkKind;

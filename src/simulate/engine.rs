@@ -12,7 +12,9 @@ use super::operation::{Cause, Completion, Ready};
 use super::polling::Polling;
 use super::queue::Queue;
 use super::streams::{Next, Streams};
-use crate::cost::{CallId, CompileError, CompiledProgram, Entry, EntryId, NONE, PEER_ENGINE, Work};
+use crate::cost::{
+    CallId, CompileError, CompiledProgram, Entry, EntryId, Layout, NONE, PEER_ENGINE, Work,
+};
 use crate::profile::{Profile, Unknown};
 use crate::program::Program;
 use crate::timeline::{Activity, Lane, Reason, Timeline};
@@ -88,6 +90,7 @@ impl CompiledProgram<'_> {
 /// only if it `LISTENS`.
 struct Simulation<'p, const LISTENS: bool> {
     compiled: &'p CompiledProgram<'p>,
+    layout: &'p Layout,
     now: Instant,
     queue: Queue<Event>,
     /// The host thread that makes calls now.
@@ -117,6 +120,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
         let devices = compiled.body.devices();
         Self {
             compiled,
+            layout: &compiled.body.structure.layout,
             now: Instant::START,
             queue: Queue::new(),
             host: Host::at(0),
@@ -137,7 +141,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     }
 
     fn run(&mut self) -> Span {
-        if self.compiled.body.has_threads() {
+        if self.layout.has_threads() {
             self.begin_threads();
         } else {
             self.issue();
@@ -201,12 +205,8 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     #[inline(always)]
     fn dispatch(&mut self, id: EntryId) {
         if let Work::Kernel { blocks, .. } = &self.streams.cost_of(id).work {
-            let stream = usize::from(self.compiled.body.entry(id).stream);
-            self.multiprocessors.start(
-                self.now,
-                (id, &self.compiled.body.structure.layout.traits[stream]),
-                blocks,
-            );
+            let stream = usize::from(self.layout.entry(id).stream);
+            self.multiprocessors.start(self.now, (id, &self.layout.traits[stream]), blocks);
         }
     }
 
@@ -219,7 +219,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
                 self.issue();
             }
             Event::HostReturns(thread) => {
-                if self.compiled.body.has_threads() {
+                if self.layout.has_threads() {
                     self.turn_to(thread);
                     self.host.reached = self.now;
                     return self.leave_call();
@@ -231,12 +231,12 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
             Event::TakesEffect(thread) => self.take_effect(thread),
             Event::Joins(id) => {
                 let work = &self.streams.cost_of(id).work;
-                self.join((id, self.compiled.body.entry(id)), work);
+                self.join((id, self.layout.entry(id)), work);
             }
             Event::IsMissed(id) => self.miss(id),
             Event::Begins(id) => {
-                let stream = self.compiled.body.entry(id).stream;
-                self.copies.begin_kernel(self.compiled.body.device_of(stream), self.now);
+                let stream = self.layout.entry(id).stream;
+                self.copies.begin_kernel(self.layout.device_of(stream), self.now);
             }
             Event::Dispatches(id) => self.dispatch(id),
             Event::Ends(entry) => {
@@ -244,7 +244,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
                 let started = self.now.earlier_by(duration);
                 // In a row of staged copies, the host worked on this one before the previous one
                 // ended.
-                let stream = self.compiled.body.entry(entry).stream;
+                let stream = self.layout.entry(entry).stream;
                 let started = started.max(self.streams.cleared(stream));
                 let ended = Completion { entry, started, before: NONE };
                 self.finish(ended);
@@ -299,7 +299,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
         }
         for index in 0..self.found.len() {
             let id = self.found[index];
-            let entry = self.compiled.body.entry(id);
+            let entry = self.layout.entry(id);
             self.streams.found(entry.stream, self.now);
             let work = &self.streams.cost_of(id).work;
             self.set_off((self.now, id), (entry, work));
@@ -354,21 +354,21 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
         };
         let stream = entry.stream;
         let copy = QueuedCopy { entry: id, stream, alone };
-        let device = self.compiled.body.device_of(stream);
+        let device = self.layout.device_of(stream);
         self.copies.enqueue((device, engine), copy);
     }
 
     /// An operation has ended: its stream goes on, and perhaps the host.
     #[inline(always)]
     fn finish(&mut self, ended: Completion) {
-        let entry = self.compiled.body.entry(ended.entry);
+        let entry = self.layout.entry(ended.entry);
         if LISTENS {
             let cause = self.cause_of(&ended);
             let lane = lane_of(&self.compiled.body.cost_of(entry.call).work);
             self.note(lane, entry.call, [ended.started, self.now], cause);
         }
         let kind = self.streams.end(entry, (ended.started, self.now));
-        let device = self.compiled.body.device_of(entry.stream);
+        let device = self.layout.device_of(entry.stream);
         let cost = self.compiled.body.cost_in(ended.entry);
         if let Some(polling) = &mut self.polling {
             polling.done((device, kind), cost.in_graph, self.now);
@@ -392,7 +392,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     /// The last thing that kept an operation from starting earlier.
     fn cause_of(&self, ended: &Completion) -> Cause {
         let &Completion { entry, started, before } = ended;
-        let list = &self.compiled.body.structure.layout.entries.list;
+        let list = &self.layout.entries.list;
         let cause = self.streams.cause(list[entry as usize].stream);
         let gap = match self.streams.cost_of(entry).work {
             Work::Kernel { gap, .. } => gap,

@@ -169,7 +169,7 @@ impl PollingEngine {
         (streams, now): (&Streams<'_>, Instant),
     ) -> Option<Instant> {
         let compiled = streams.compiled;
-        let arrivals = match compiled.body.has_threads() {
+        let arrivals = match streams.layout.has_threads() {
             true => &self.issued,
             false => &compiled.body.structure.arrivals.list[at],
         };
@@ -178,7 +178,7 @@ impl PollingEngine {
             if !streams.is_issued(id) {
                 return None;
             }
-            let entry = compiled.body.entry(id);
+            let entry = streams.layout.entry(id);
             let time = streams.arrival(id);
             let ring = time.earlier_by(RING).max(streams.issued(entry));
             let before = compiled.body.structure.arrivals.before[id as usize];

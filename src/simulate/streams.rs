@@ -14,7 +14,7 @@ use super::delays::Delays;
 use super::hand_overs::EngineView;
 use super::operation::{Cause, Ending};
 use crate::cost::{
-    CallCost, CallId, CompiledProgram, Entry, EntryId, NO_STREAM, NONE, Recording, WorkKind,
+    CallCost, CallId, CompiledProgram, Entry, EntryId, Layout, NO_STREAM, NONE, Recording, WorkKind,
 };
 use crate::profile::OperationKind;
 use crate::timeline::Reason;
@@ -64,6 +64,7 @@ struct Stream {
 /// not reach is `cold`, which leaves the registers to the rest.
 pub(super) struct Streams<'p> {
     pub compiled: &'p CompiledProgram<'p>,
+    pub layout: &'p Layout,
     streams: Vec<Stream>,
     pub delays: Delays,
     /// The end of each entry that is over.
@@ -125,6 +126,7 @@ impl<'p> Streams<'p> {
         });
         Self {
             compiled,
+            layout: &compiled.body.structure.layout,
             streams: streams.collect(),
             delays: Delays::new(compiled),
             endings: vec![Ending::START; entries.list.len()],
@@ -140,7 +142,7 @@ impl<'p> Streams<'p> {
 
     #[inline]
     pub fn is_issued(&self, id: EntryId) -> bool {
-        self.delays.is_issued(self.compiled.body.entry(id).call)
+        self.delays.is_issued(self.layout.entry(id).call)
     }
 
     /// When an entry was issued; it must have been.
@@ -152,7 +154,7 @@ impl<'p> Streams<'p> {
     /// When an operation that has been issued reaches the device.
     #[inline]
     pub fn arrival(&self, id: EntryId) -> Instant {
-        let entry = self.compiled.body.entry(id);
+        let entry = self.layout.entry(id);
         self.issued(entry) + self.cost_of(id).latency
     }
 
@@ -161,7 +163,7 @@ impl<'p> Streams<'p> {
     #[inline]
     pub fn next_issued(&mut self, until: CallId) -> Option<u16> {
         let next = |(index, stream): (u16, &Stream)| {
-            let call = self.compiled.body.entry(stream.head).call;
+            let call = self.layout.entry(stream.head).call;
             (self.delays.until..until).contains(&call).then_some((call, index))
         };
         let next = (0..).zip(&self.streams).filter_map(next).min();
@@ -172,9 +174,9 @@ impl<'p> Streams<'p> {
     /// One of several host threads issues a call now. Returns the stream that it is at the head of.
     pub fn make(&mut self, call: CallId, now: Instant) -> Option<u16> {
         self.delays.make(call, now);
-        let stream = self.compiled.body.structure.layout.calls[call as usize].stream;
+        let stream = self.layout.calls[call as usize].stream;
         let head = self.streams.get(usize::from(stream))?.head;
-        (self.compiled.body.entry(head).call == call).then_some(stream)
+        (self.layout.entry(head).call == call).then_some(stream)
     }
 
     /// Makes the data of the operation issued next to a drained stream travel along with its
@@ -199,7 +201,7 @@ impl<'p> Streams<'p> {
 
     #[inline]
     pub fn cost_of(&self, id: EntryId) -> &'p CallCost {
-        let entry = self.compiled.body.entry(id);
+        let entry = self.layout.entry(id);
         &self.compiled.body.costs[entry.cost as usize + usize::from(self.is_inline(id))]
     }
 
@@ -213,15 +215,13 @@ impl<'p> Streams<'p> {
     #[inline]
     pub fn cause(&self, stream: u16) -> Cause {
         let cause = self.streams[usize::from(stream)].cause;
-        let is_record = |id: CallId| {
-            self.compiled.body.structure.layout.calls[id as usize].kind == WorkKind::Record
-        };
+        let is_record = |id: CallId| self.layout.calls[id as usize].kind == WorkKind::Record;
         let is_call =
             cause.before != NONE && (cause.reason == Reason::Issue || is_record(cause.before));
         if !is_call {
             return cause;
         }
-        Cause { before: self.compiled.body.structure.layout.issued_by(cause.before), ..cause }
+        Cause { before: self.layout.issued_by(cause.before), ..cause }
     }
 
     /// From when polling periods for the head of a stream count, and whether its engine was busy
@@ -276,7 +276,7 @@ impl<'p> Streams<'p> {
         if waiter != NO_STREAM {
             self.free(index, waiter);
         }
-        if !self.compiled.body.structure.layout.barrier.is_empty() {
+        if !self.layout.barrier.is_empty() {
             self.let_go();
         }
     }
@@ -303,7 +303,7 @@ impl<'p> Streams<'p> {
     /// The head of a stream, if nothing is in its way.
     #[inline(always)]
     fn head(&mut self, index: u16) -> Option<(EntryId, &'p Entry)> {
-        if !self.compiled.body.structure.layout.barrier.is_empty() && self.holds_back(index) {
+        if !self.layout.barrier.is_empty() && self.holds_back(index) {
             return None;
         }
         let stream = &self.streams[usize::from(index)];
@@ -316,7 +316,7 @@ impl<'p> Streams<'p> {
     #[inline(always)]
     fn issued_head(&self, stream: u16) -> Option<(EntryId, &'p Entry)> {
         let head = self.streams[usize::from(stream)].head;
-        let entry = self.compiled.body.entry(head);
+        let entry = self.layout.entry(head);
         self.delays.is_issued(entry.call).then_some((head, entry))
     }
 

@@ -13,8 +13,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     pub(super) fn issue(&mut self) {
         loop {
             let burst = self.run_ahead();
-            let Some(call) = self.compiled.body.structure.layout.calls.get(self.host.next as usize)
-            else {
+            let Some(call) = self.layout.calls.get(self.host.next as usize) else {
                 return;
             };
             let mut cost = &self.compiled.body.costs[call.cost as usize];
@@ -158,7 +157,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
         let since = self.streams.staged_since((id, entry), self.now);
         let end = self.now.max(since + duration);
         self.queue.schedule(end, Event::Ends(id));
-        let device = self.compiled.body.device_of(entry.stream);
+        let device = self.layout.device_of(entry.stream);
         self.copies.stage((device, direction), self.now, end);
         if self.turn_to_maker(entry.call) {
             let cause = self.streams.cause(entry.stream);

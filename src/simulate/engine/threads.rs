@@ -24,7 +24,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     /// Whether all calls of the program have been made.
     pub(super) fn has_made_all(&mut self) -> bool {
         if self.threads.is_empty() {
-            return self.host.next as usize == self.compiled.body.structure.layout.calls.len();
+            return self.host.next as usize == self.layout.calls.len();
         }
         self.threads[usize::from(self.thread)] = self.host;
         self.threads.iter().all(|host| host.next == NONE)
@@ -43,7 +43,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     /// Makes it the turn of the thread that is in a call, and returns whether one is.
     #[inline]
     pub(super) fn turn_to_maker(&mut self, call: CallId) -> bool {
-        if let Some(&thread) = self.compiled.body.structure.layout.threads.get(call as usize) {
+        if let Some(&thread) = self.layout.threads.get(call as usize) {
             self.turn_to(thread);
         }
         self.host.next == call
@@ -52,7 +52,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     /// Has the thread whose turn it is enter its next call, if there is one.
     fn enter_call(&mut self) {
         let id = self.host.next;
-        let Some(call) = self.compiled.body.structure.layout.calls.get(id as usize) else { return };
+        let Some(call) = self.layout.calls.get(id as usize) else { return };
         let mut cost = &self.compiled.body.costs[call.cost as usize];
         let depends = cost.may_go_inline || cost.waits != Waits::No;
         if cost.may_go_inline && self.streams.is_drained(call.stream) {
@@ -102,7 +102,7 @@ impl<const LISTENS: bool> Simulation<'_, LISTENS> {
     pub(super) fn leave_call(&mut self) {
         let (id, thread) = (self.host.next, self.thread);
         self.leave();
-        self.host.next = self.compiled.body.structure.layout.next_of(thread, id + 1);
+        self.host.next = self.layout.next_of(thread, id + 1);
         self.release_threads(id);
         self.turn_to(thread);
         self.enter_call();

@@ -13,8 +13,7 @@ impl<'p> Streams<'p> {
     /// Passes a wait of a stream's head, if what it waits for has happened.
     #[inline(always)]
     pub(super) fn pass_wait(&mut self, index: u16, wait: u32) -> bool {
-        let Wait { call, ref until } =
-            self.compiled.body.structure.layout.entries.waits[wait as usize];
+        let Wait { call, ref until } = self.layout.entries.waits[wait as usize];
         let issued = self.delays.issued(call, self.compiled.body.issued(call));
         let mut left = issued;
         if until.entry != NONE {
@@ -83,8 +82,7 @@ impl<'p> Streams<'p> {
         let issued = self.issued(entry);
         let stream = &mut self.streams[usize::from(index)];
         stream.find(issued);
-        let waits = &self.compiled.body.structure.layout.entries.waits
-            [stream.first_wait as usize..entry.waits as usize];
+        let waits = &self.layout.entries.waits[stream.first_wait as usize..entry.waits as usize];
         let ending = |wait: &Wait| self.endings.get(wait.until.entry as usize);
         stream.awaited.extend(waits.iter().filter_map(ending));
         stream.first_wait = entry.waits;
@@ -117,7 +115,7 @@ impl<'p> Streams<'p> {
     #[cold]
     #[inline]
     pub(super) fn let_go(&mut self) {
-        for &other in &self.compiled.body.structure.layout.barrier {
+        for &other in &self.layout.barrier {
             let stream = &mut self.streams[usize::from(other)];
             if std::mem::take(&mut stream.held_back) {
                 (stream.next, self.to_do) = (self.to_do, other);
@@ -130,21 +128,18 @@ impl<'p> Streams<'p> {
     #[cold]
     pub(super) fn holds_back(&mut self, index: u16) -> bool {
         let stream = &self.streams[usize::from(index)];
-        let id = self.compiled.body.entry(stream.head).call;
+        let id = self.layout.entry(stream.head).call;
         if !self.delays.is_issued(id) {
             return false;
         }
-        let traits = |index: usize| &self.compiled.body.structure.layout.traits[index];
+        let traits = |index: usize| &self.layout.traits[index];
         let mine = traits(usize::from(index));
         let others = || {
-            let others =
-                self.compiled.body.structure.layout.barrier.iter().map(|&other| usize::from(other));
+            let others = self.layout.barrier.iter().map(|&other| usize::from(other));
             others.filter(|&other| mine.waits_for(traits(other)))
         };
-        let is_earlier = |other: usize| {
-            self.compiled.body.structure.layout.entries.list[self.streams[other].head as usize].call
-                < id
-        };
+        let is_earlier =
+            |other: usize| self.layout.entries.list[self.streams[other].head as usize].call < id;
         let held_back = others().any(is_earlier);
         self.streams[usize::from(index)].held_back = held_back;
         if !held_back {
@@ -190,9 +185,7 @@ impl Streams<'_> {
         for event in &stream.awaited {
             start.follow(event, across, 0.0, Reason::Event);
         }
-        for wait in &compiled.body.structure.layout.entries.waits
-            [stream.first_wait as usize..entry.waits as usize]
-        {
+        for wait in &self.layout.entries.waits[stream.first_wait as usize..entry.waits as usize] {
             if let Some(event) = self.endings.get(wait.until.entry as usize) {
                 start.follow(event, across, 0.0, Reason::Event);
             }

@@ -36,7 +36,7 @@ impl Streams<'_> {
     pub fn refetching(&mut self, device: usize, now: Instant) -> f64 {
         let (mut streams, mut kernels) = (0, 0);
         for &stream in &self.compiled.body.structure.waiting_kernels.refetched {
-            if self.compiled.body.device_of(stream) == device {
+            if self.layout.device_of(stream) == device {
                 let (held, running) = self.held(stream, now);
                 streams += usize::from(held > running);
                 kernels += held - running;
