@@ -73,6 +73,7 @@ pub struct Tasks {
 }
 
 /// What tasks do with a buffer.
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Uses {
     /// The first task that writes it.

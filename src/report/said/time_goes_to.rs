@@ -77,16 +77,16 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
     }
 }
 
-/// What the GPU gains by its kernels, and what copies cost it.
+/// What the GPU gains by its kernels, and what is left of that with copies.
 fn faster_kernels(plan: &AssessedPlan, cpu: Span) -> String {
-    let path = &plan.critical_path;
-    let copies = match path.h2d + path.d2h {
-        HIDDEN.. => format!("; copies that are not hidden add {}", copies_of(plan)),
-        _ if plan.busy.h2d + plan.busy.d2h > 0.0 => "; copies are hidden behind them".to_owned(),
+    let (path, all) = (&plan.critical_path, plan.predicted_ns);
+    let with_copies = match path.h2d + path.d2h {
+        HIDDEN.. => format!(", {all} with copies"),
+        _ if plan.busy.h2d + plan.busy.d2h > 0.0 => " and hide the copies".to_owned(),
         _ => String::new(),
     };
     let kernels = share_of(plan, plan.busy.kernels);
-    format!("kernels take {kernels} on the GPU, the CPU takes {cpu} in all{copies}")
+    format!("kernels take {kernels} on the GPU{with_copies}; the CPU takes {cpu} in all")
 }
 
 /// How long a share of a run takes.
