@@ -204,7 +204,7 @@ pub(super) struct Points {
 /// Numbers of elements, as powers of two.
 struct Powers {
     elements: &'static [u32],
-    /// On the device only, at the sizes of a plan's chunks. Such sizes take little time there.
+    /// On the device only, at the sizes of a plan's chunks, which take little time there.
     on_device: &'static [u32],
     /// On the CPU with data from further away.
     coarse: &'static [u32],

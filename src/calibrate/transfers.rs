@@ -243,8 +243,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         })
     }
 
-    /// Two times of a migration. Of a prefetch: until the pages have arrived, and until the call
-    /// returns. Of a use by the CPU: with the pages on the device, and then on the host.
+    /// Two times of a migration. A prefetch has the time until the pages have arrived and the one
+    /// until the call returns; a use by the CPU, that with the pages on the device and then that
+    /// with the pages on the host.
     fn migrated(&mut self, path: TransferPath, bytes: Bytes) -> Timed<[Span; 2]> {
         self.managed(bytes)?;
         let (before, after) = match path {

@@ -109,8 +109,8 @@ impl PollTimes {
 /// When the engines of a program come to hear of its operations.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    /// The operations that arrive at each engine, by device and kind, in order of issue. Of
-    /// operations that arrive together, only the first is listed.
+    /// The operations that arrive at each engine, by device and kind, in order of issue.
+    /// Only the first is listed where several arrive together.
     pub list: Vec<Vec<EntryId>>,
     /// For each entry, the one before it in its stream that uses the same engine, or [`NONE`].
     pub before: Vec<EntryId>,

@@ -39,8 +39,8 @@ impl<'a, D: AnyDevice> Executor<'a, D> {
     }
 
     /// What a program starts from, and must come to. A program that the scenario spells out may
-    /// read any buffer. Such a program, and one with a user's own kernels, must come to what its
-    /// own calls do one after the other.
+    /// read any buffer. It must come to what its own calls do one after the other, and so must one
+    /// with a user's own kernels.
     ///
     /// # Errors
     /// Where only the device can tell: if it fails.

@@ -206,8 +206,8 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         Ok(())
     }
 
-    /// Makes one pass over the body, timed by the host's clock. Of short passes, it makes
-    /// several and returns their mean.
+    /// Makes one pass over the body, timed by the host's clock. Short passes are made several
+    /// times, and the mean is returned.
     fn pass(&mut self) -> Executed<Span> {
         let start = D::now();
         for _ in 0..self.rounds {

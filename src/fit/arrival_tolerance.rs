@@ -44,9 +44,9 @@ pub(super) fn pooled_tolerance(mut all: Vec<Came>) -> Estimate {
     Estimate::new(line.unwrap_or(0.0), 0.0)
 }
 
-/// Sorts `all` by how early they came, and returns how many of them lie before the line. Of the
-/// lines that `is_likely` allows, it is the one with the fewest on the wrong side: operations
-/// before it that waited, and operations behind it that did not.
+/// Sorts `all` by how early they came, and returns how many of them lie before the line. The
+/// line is the one, among those that `is_likely` allows, with the fewest on the wrong side:
+/// operations before it that waited, and operations behind it that did not.
 fn line(all: &mut [Came], is_likely: impl Fn(&[Came], usize) -> bool) -> Option<usize> {
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut wrong = vec![all.iter().filter(|one| !one.1).count()];

@@ -89,8 +89,8 @@ pub trait AnyDevice: Sized + 'static {
     fn legacy_default_stream(&self) -> Self::Stream;
     /// A stream that waits for the legacy default stream, and the other way round.
     fn blocking_stream(&self, priority: i32) -> GpuResult<Self::Stream>;
-    /// A stream that the legacy default stream does not concern. Of two waiting kernels, blocks of
-    /// the one whose stream has the lower `priority` are dispatched first. The driver clamps
+    /// A stream that the legacy default stream does not concern. Where two kernels wait, blocks
+    /// of the one whose stream has the lower `priority` are dispatched first. The driver clamps
     /// numbers outside the device's range.
     fn stream(&self, priority: i32) -> GpuResult<Self::Stream>;
     /// An event without a time stamp.

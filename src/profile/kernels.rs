@@ -221,8 +221,8 @@ enum Data {
 }
 
 impl KernelModel {
-    /// Its time on such data. Of twice the largest size at which that was measured, it is taken
-    /// for no longer than where it was.
+    /// The time on data of one kind. From twice the largest size at which that was measured, it is
+    /// the time on data that is near.
     fn on(&self, data: Data) -> Cow<'_, Curve> {
         let longer = match data {
             Data::Near => &None,

@@ -24,8 +24,8 @@ pub enum Hazard {
 
 /// Checks that any two calls of the body that touch overlapping bytes, one of
 /// them writing, are ordered by a stream, an event or a synchronisation, and
-/// that the host waits for everything before the body ends. Of host threads that use one stream or
-/// one event, it must be known which comes first.
+/// that the host waits for everything before the body ends. Where host threads use one stream
+/// or one event, it must be known which comes first.
 ///
 /// Copies from pageable memory count as asynchronous, as the CUDA driver API's
 /// "API synchronization behavior" leaves open when they return.

@@ -5,8 +5,8 @@ use super::operands::{Awaited, EventId, ThreadId};
 use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its
-/// operations are known to be finished (Lamport 1978; Fidge 1988, Mattern 1989). Of a host thread,
-/// how many calls are known to have been made.
+/// operations are known to be finished (Lamport 1978; Fidge 1988, Mattern 1989). A host
+/// thread counts the calls that are known to have been made.
 pub type Clock = Vec<usize>;
 
 /// Walks through the calls of a body and knows what each comes after.

@@ -113,8 +113,8 @@ fn never_read(raw: &RawScenario, buffer: usize, writer: usize) -> Fault {
         .and(raw.tasks[writer].writes.span(), "written here")
 }
 
-/// Sorts the tasks so that each comes after those that it reads from. Of several tasks that could
-/// come next, the first one in the file does.
+/// Sorts the tasks so that each comes after those that it reads from. Where several
+/// tasks could come next, the first one in the file does.
 pub(super) fn in_order(tasks: &[Task], raw: &RawScenario) -> Result<Vec<Task>, Fault> {
     let graph = dependencies(tasks);
     let mut waits_for: Vec<usize> =

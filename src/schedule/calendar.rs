@@ -10,7 +10,7 @@ pub(super) const WHOLE: u32 = 1 << 12;
 pub(super) struct Taken {
     pub start: Instant,
     pub end: Instant,
-    /// Of [`WHOLE`].
+    /// How much is taken, in parts of [`WHOLE`].
     room: u32,
 }
 

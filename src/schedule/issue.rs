@@ -227,13 +227,13 @@ struct Of {
 }
 
 impl Of {
-    /// Of the streams that a kernel waits for, the one that had a kernel last.
+    /// The stream that had a kernel last, among those that a kernel waits for.
     fn to_join(&self, after: &[StreamId]) -> Option<StreamId> {
         let behind = self.kernels.iter().filter(|(stream, _)| after.contains(stream));
         behind.max_by_key(|(_, last)| *last).map(|&(stream, _)| stream)
     }
 
-    /// Of the streams that have nothing to do at a time, the one that had something last.
+    /// The stream that had something last, among those that have nothing to do at a time.
     fn idle_at(&self, issue: &Issue, at: Instant) -> Option<StreamId> {
         let free = self.kernels.iter().filter(|&&(stream, _)| issue.free_at(stream) <= at);
         free.max_by_key(|&&(stream, last)| (issue.free_at(stream), last)).map(|&(stream, _)| stream)

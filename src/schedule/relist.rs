@@ -28,7 +28,7 @@ pub(super) fn relisted(
     let mut best = ranks.clone();
     let list = |ranks: &[Span]| place_by(ranks, (graph, prices), processors, Choice::ByTime);
     let (mut end, mut listed, mut tried) = list(&best)?;
-    // Of nodes with equal ranks, the first ones go first. The other way round may be better.
+    // A list takes the first of nodes with equal ranks first. The last first may be better.
     let last_first: Vec<Span> =
         ranks.iter().zip(0..).map(|(&rank, node)| rank + Span::from_nanos(node)).collect();
     if let Some((other_end, other_listed, _)) = list(&last_first)

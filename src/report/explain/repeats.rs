@@ -17,8 +17,8 @@ pub(super) enum Piece {
 const OFTEN: usize = 4;
 const LONGEST: usize = 1024;
 
-/// Shortens a list in which equal keys mean calls of one sort. Of what repeats itself, the
-/// first time and the last are kept.
+/// Shortens a list in which equal keys mean calls of one sort. The first time and the
+/// last are kept of what repeats itself.
 pub(super) fn shortened<K: Ord>(keys: &[K]) -> Vec<Piece> {
     let mut numbers = BTreeMap::new();
     let mut number = |key| {
@@ -52,8 +52,8 @@ struct Repetition {
     times: usize,
 }
 
-/// The repetition that covers most, if there is one. Of equal ones, the first one with the
-/// shortest group.
+/// The repetition that covers most, if there is one. Among equal ones, it is the first
+/// with the shortest group.
 fn longest(keys: &[usize]) -> Option<Repetition> {
     let mut best: Option<Repetition> = None;
     let mut most = 0;

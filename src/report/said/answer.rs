@@ -25,7 +25,7 @@ pub(in crate::report) fn verdict(verdict: &Verdict, runs: u64, plans: usize) -> 
     told(verdict, runs, plans, |_| None)
 }
 
-/// The same, with a way to say what a plan does.
+/// What to choose for a program of `runs`. `does` says what a plan does, if that is known.
 fn told(
     verdict: &Verdict,
     runs: u64,

@@ -94,8 +94,8 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     unknown.then(|| Line::new("First use", text))
 }
 
-/// After how many runs pinning pays, in every program that the scenario spells out. Of other plans,
-/// the line on set-up says it.
+/// After how many runs pinning pays, in every program that the scenario spells out. The line on
+/// set-up says it for other plans.
 fn pinning(assessment: &Assessment) -> Vec<Line> {
     let is_meant = |one: &&AssessedPlan| one.family == SPELLED_OUT;
     let lines = assessment.plans.iter().filter(is_meant).filter_map(|one| {

@@ -39,7 +39,7 @@ const MOST_NODES: usize = 400;
 ///   `zero-copy` or `managed`, or has programs of its own.
 ///
 /// What a task takes is its price by itself, with its data at hand, and nothing for calls, waits,
-/// hand-overs and what others take from it. Of a task that can be cut, it is the least for each
+/// hand-overs and what others take from it. A task that can be cut takes the least for each
 /// element over pieces from the whole to a 64th.
 ///
 /// The search for shares of 0 and 1 ends after a fixed number of steps: what it has proved by then

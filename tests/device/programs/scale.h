@@ -18,7 +18,7 @@ void scaled(const float* x, float* out) {
     succeed(cudaGetLastError());
 }
 
-// The same with the numbers in host memory, by way of two arrays on the device.
+// Multiplies numbers in host memory, by way of two arrays on the device.
 void scaled_by_copies(const float* x, float* out, float* d, float* e) {
     succeed(cudaMemcpy(d, x, bytes, cudaMemcpyHostToDevice));
     scaled(d, e);
