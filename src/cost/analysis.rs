@@ -48,7 +48,7 @@ impl Analysis {
     }
 
     /// The structure of the program, which is worked out with the first prices. Another one is only
-    /// needed if a call turns out to be of another shape with other prices.
+    /// needed if a call turns out to be of another kind with other prices.
     pub(super) fn structure(
         &self,
         program: &Program,

@@ -57,7 +57,7 @@ impl Classes {
         let mut written = JustWrittenAt::new();
         let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
         let mut in_graphs = graphs.iter().enumerate().peekable();
-        let mut known = Known::default();
+        let mut known = KnownClasses::default();
         let mut all: Vec<Class> = Vec::new();
         // `cuStreamWaitEvent`: a wait is for the latest record before it.
         let (mut latest, mut recordings) = (vec![NONE; program.events], 0);
@@ -109,7 +109,7 @@ type ClassKey = (Key, Locality, Option<Before>);
 
 /// The classes of the calls so far.
 #[derive(Default)]
-struct Known {
+struct KnownClasses {
     numbers: BTreeMap<ClassKey, u32>,
     keys: Vec<ClassKey>,
     /// For each class, the one of the call that came behind its latest: programs repeat
@@ -118,7 +118,7 @@ struct Known {
     latest: u32,
 }
 
-impl Known {
+impl KnownClasses {
     /// The number of a class, which may be a new one.
     fn class_of(&mut self, key: ClassKey) -> u32 {
         let guess = self.next.get(self.latest as usize).copied().unwrap_or_default();

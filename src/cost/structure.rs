@@ -10,14 +10,14 @@ use super::layout::Layout;
 use super::links::Meetings;
 use super::polling::Arrivals;
 use super::waiting_kernels::WaitingKernels;
-use super::work::{CallCost, Shape};
+use super::work::{CallCost, CostKind};
 use crate::program::Program;
 
 /// The layout of a program, and what follows from it.
 #[derive(Debug)]
 pub(crate) struct Structure {
-    /// What each cost is a cost of: with other shapes, this is the structure of another program.
-    shapes: Vec<Shape>,
+    /// What each cost is a cost of: with costs of other kinds, this is another program.
+    kinds: Vec<CostKind>,
     pub layout: Layout,
     pub ties: Ties,
     pub copying: Vec<Copying>,
@@ -36,7 +36,7 @@ impl Structure {
     ) -> Self {
         let layout = Layout::new(program, classes, (costs, places));
         Self {
-            shapes: costs.iter().map(Shape::of).collect(),
+            kinds: costs.iter().map(CostKind::of).collect(),
             ties: Ties::new(&layout, costs),
             copying: Copying::of_devices(&layout, costs),
             arrivals: Arrivals::new(&layout, costs),
@@ -49,6 +49,6 @@ impl Structure {
 
     /// Whether this is the structure of a program with these costs.
     pub fn is_of(&self, costs: &[CallCost]) -> bool {
-        costs.iter().map(Shape::of).eq(self.shapes.iter().copied())
+        costs.iter().map(CostKind::of).eq(self.kinds.iter().copied())
     }
 }

@@ -121,7 +121,7 @@ impl Work {
 
 /// What a call is, whatever it costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct CostKind {
     work: Discriminant<Work>,
     kind: WorkKind,
     waits: Waits,
@@ -130,7 +130,7 @@ pub(crate) struct Shape {
     takes_host: bool,
 }
 
-impl Shape {
+impl CostKind {
     pub fn of(cost: &CallCost) -> Self {
         Self {
             work: discriminant(&cost.work),

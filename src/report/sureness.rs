@@ -158,11 +158,10 @@ impl RangesHeld {
         let what = if self.of_trials { "trial" } else { "measured run" };
         let (held, aim) = (percent(self.share), percent(COVERAGE));
         let tries = plural(self.tries as u64, what);
-        match self.widening() {
-            1.0 => format!("Ranges held {held} of {tries} (aim {aim})"),
-            _ => {
-                format!("Ranges hold {aim} of {tries} ({held} before widening)")
-            }
+        if self.widening() == 1.0 {
+            format!("Ranges held {held} of {tries} (aim {aim})")
+        } else {
+            format!("Ranges hold {aim} of {tries} ({held} before widening)")
         }
     }
 }
