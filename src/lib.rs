@@ -70,6 +70,7 @@
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
 //! | [`families`] | workload to programs: the families of plans, one way to cut work each |
 //! | [`timeline`] | what happened when, whether predicted or measured |
+//! | [`trace`] | what a program did, from a profiler's file to calls and work of the GPU |
 //! | [`samples`] | raw measurements and where they were taken |
 //! | [`profile`] | the fitted machine: each cost with its scatter |
 //! | [`runs`] | measured runs of plans, kept to score predictions later |
@@ -141,5 +142,6 @@ pub mod stats;
 #[cfg(feature = "gpu")]
 pub mod study;
 pub mod timeline;
+pub mod trace;
 pub mod units;
 pub mod what_if;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &str); 27] = [
+const ROOMS: [(&str, &str); 28] = [
     ("units", ""),
     ("files", ""),
     ("stats", ""),
@@ -24,6 +24,7 @@ const ROOMS: [(&str, &str); 27] = [
     ("scenario", "units files machine kernels program"),
     ("families", "units machine kernels program scenario"),
     ("timeline", "units machine"),
+    ("trace", "units files stats machine kernels program scenario timeline"),
     ("samples", "units files machine kernels"),
     ("profile", "units files stats machine kernels program samples"),
     ("runs", "units files stats timeline"),
@@ -59,9 +60,9 @@ const ROOMS: [(&str, &str); 27] = [
     ),
     (
         "cli",
-        "units files stats machine kernels program scenario families timeline samples profile \
-         runs fit cost simulate search what_if findings compare report gpu host calibrate \
-         execute study",
+        "units files stats machine kernels program scenario families timeline trace samples \
+         profile runs fit cost simulate search what_if findings compare report gpu host \
+         calibrate execute study",
     ),
 ];
 

@@ -1,0 +1,247 @@
+//! The value that every importer makes.
+
+use crate::units::{Bytes, Instant, words};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What happened in some processes: the calls of their threads, and what the GPUs did for them.
+///
+/// Times are nanoseconds since the first event that the trace holds. Calls are in order of their
+/// begins, what the GPUs did in order of its starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    pub origin: Origin,
+    pub gpus: Vec<Gpu>,
+    pub threads: Vec<HostThread>,
+    pub calls: Vec<HostCall>,
+    pub work: Vec<DeviceWork>,
+    /// Named parts of a thread's time: NVTX, or annotations of a framework.
+    pub ranges: Vec<Range>,
+    /// What was wrong with the file, and how often.
+    pub defects: BTreeMap<Defect, usize>,
+}
+
+/// Where a trace comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The tool, such as `Nsight Systems`.
+    pub tool: &'static str,
+    /// The version of its format, as the file says it.
+    pub version: Option<String>,
+}
+
+/// A GPU that a process used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    /// Its number, as the process counts.
+    pub device: u32,
+    pub name: Option<String>,
+}
+
+/// A thread that made calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostThread {
+    pub process: u64,
+    pub id: u64,
+    pub name: Option<String>,
+}
+
+/// A stream of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamKey {
+    pub process: u64,
+    pub device: u32,
+    /// Its number, as the trace counts.
+    pub stream: u64,
+}
+
+/// A call that a thread made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCall {
+    /// Position in [`Trace::threads`].
+    pub thread: usize,
+    pub kind: CallKind,
+    /// The function, such as `cudaMemcpyAsync`.
+    pub function: Arc<str>,
+    pub begin: Instant,
+    pub end: Instant,
+}
+
+/// What a call asks for. Streams are `None` where the trace does not say which one was meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallKind {
+    /// A copy. `blocking` is for the functions that wait by definition: `cudaMemcpy`.
+    Copy {
+        places: CopyPlaces,
+        bytes: Option<Bytes>,
+        stream: Option<StreamKey>,
+        blocking: bool,
+    },
+    /// Fills device memory: `cudaMemset`.
+    Clear {
+        target: Option<u64>,
+        bytes: Option<Bytes>,
+        stream: Option<StreamKey>,
+    },
+    /// Launches a kernel. `pointers` are the addresses that it was given, if the trace has them.
+    Launch {
+        stream: Option<StreamKey>,
+        pointers: Vec<u64>,
+    },
+    LaunchGraph {
+        stream: Option<StreamKey>,
+    },
+    Record {
+        event: u64,
+        stream: Option<StreamKey>,
+    },
+    /// Has a stream wait for an event: `cudaStreamWaitEvent`.
+    Wait {
+        event: u64,
+        stream: Option<StreamKey>,
+    },
+    Synchronize {
+        stream: Option<StreamKey>,
+    },
+    SynchronizeEvent {
+        event: u64,
+    },
+    SynchronizeDevice,
+    /// Takes memory, in the order of a stream if there is one.
+    Allocate {
+        memory: MemoryKind,
+        address: u64,
+        bytes: Bytes,
+        stream: Option<StreamKey>,
+    },
+    Free {
+        address: u64,
+        stream: Option<StreamKey>,
+    },
+    /// Page-locks host memory that exists already.
+    Register {
+        address: u64,
+        bytes: Bytes,
+    },
+    Unregister {
+        address: u64,
+    },
+    Prefetch {
+        address: u64,
+        bytes: Bytes,
+        stream: Option<StreamKey>,
+    },
+    /// Any other call to CUDA: it takes the host's time, and that is all that is known.
+    Other,
+}
+
+/// Where the bytes of a copy lie, if the trace has addresses, and what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyPlaces {
+    pub from: Option<u64>,
+    pub to: Option<u64>,
+    /// A checksum of what was copied, if it was recorded.
+    pub digest: Option<u64>,
+}
+
+words! {
+    /// A kind of memory.
+    pub enum MemoryKind {
+        Pageable = "pageable",
+        Pinned = "pinned",
+        Device = "device",
+        Managed = "managed",
+        /// A texture's array on the device.
+        Array = "array",
+        Unknown = "unknown",
+    }
+}
+
+/// Something that a GPU did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceWork {
+    pub kind: WorkKind,
+    pub stream: StreamKey,
+    pub start: Instant,
+    pub end: Instant,
+    /// Position in [`Trace::calls`] of the call that asked for it.
+    pub call: Option<usize>,
+    /// The node, if a graph did it.
+    pub graph_node: Option<u64>,
+}
+
+/// What a GPU can do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkKind {
+    Kernel {
+        name: Arc<str>,
+        grid: [u32; 3],
+        block: [u32; 3],
+        registers: u32,
+        shared: Bytes,
+    },
+    /// `bytes` is `None` where the trace does not say how many.
+    Copy {
+        from: MemoryKind,
+        to: MemoryKind,
+        bytes: Option<Bytes>,
+    },
+    Clear {
+        bytes: Option<Bytes>,
+    },
+}
+
+/// A named part of a thread's time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// Position in [`Trace::threads`].
+    pub thread: usize,
+    pub name: Arc<str>,
+    pub begin: Instant,
+    pub end: Instant,
+}
+
+words! {
+    /// Something wrong with a file, and by which rule its event was used or left out.
+    pub enum Defect {
+        /// Left out: its place in time is not known.
+        ZeroTime = "has no time",
+        /// Left out.
+        EndsBeforeStart = "ends before it starts",
+        /// Kept, without its call.
+        NoCall = "was recorded without its call",
+        /// Kept as it is: clocks of host and GPU differ a little.
+        BeforeItsCall = "starts before its call",
+        /// Kept, without bytes.
+        NoBytes = "does not say how many bytes it copied",
+        /// Left out: it names memory, a stream or a type that the format does not have.
+        Unreadable = "cannot be read",
+        /// The file ends in the middle of its events.
+        Cut = "was cut off",
+        /// Kept, without their order: records that the tool itself dropped.
+        Dropped = "was dropped by the recording tool",
+    }
+}
+
+impl Trace {
+    /// Counts something wrong.
+    pub fn note(&mut self, defect: Defect) {
+        *self.defects.entry(defect).or_default() += 1;
+    }
+
+    /// When the last event ended.
+    pub fn end(&self) -> Instant {
+        let calls = self.calls.iter().map(|call| call.end);
+        calls.chain(self.work.iter().map(|work| work.end)).max().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.version {
+            Some(version) => write!(f, "{} {version}", self.tool),
+            None => f.write_str(self.tool),
+        }
+    }
+}
