@@ -156,7 +156,8 @@ fn failure(error: CalibrationError, interrupted: impl Fn(&CalibrateError) -> Str
 
 /// Repeats a few measurements, and compares them with the samples that the profile was fitted to.
 fn check(arguments: &CalibrateArguments, path: &Path) -> Result<Outcome, Failure> {
-    let found = LoadedProfile { profile: Profile::load(path)?, path: path.into() };
+    let found =
+        LoadedProfile { profile: Profile::load(path)?, path: path.into(), has_other_gpu: false };
     let before = found.own_samples()?;
     let there = &before.machine;
     let device = Device::open(arguments.gpu)?;

@@ -322,7 +322,8 @@ fn changed_answer(
 ) -> Result<WhatIf, Failure> {
     let found = predictor.found;
     let Varied { profile, workload: changed, assumptions } = varied(workload, found, variation)?;
-    let there = LoadedProfile { profile, path: found.path.clone() };
+    let has_other_gpu = found.has_other_gpu || profile.machine.gpu != found.profile.machine.gpu;
+    let there = LoadedProfile { profile, path: found.path.clone(), has_other_gpu };
     let ranking = Predictor { found: &there, ..predictor }.ranking(&changed);
     check_runs_count(&changed, &ranking, runs)?;
     let unknown = ranking.unknown.first().filter(|_| ranking.plans.is_empty());

@@ -49,6 +49,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let predicting = Predicting {
         scenarios: vec![arguments.scenario.clone()],
         profile: arguments.profile.iter().cloned().collect(),
+        gpu_model: None,
         seed: 1,
         draws: crate::simulate::DRAWS as u16,
     };

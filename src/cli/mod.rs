@@ -30,6 +30,7 @@ mod traces;
 mod verify;
 
 use crate::files::without_controls;
+use crate::machine::GpuModel;
 use crate::report::library;
 use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
@@ -109,6 +110,10 @@ struct Predicting {
     /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Vec<PathBuf>,
+    /// Predict for another GPU in the profile's host, such as rtx-4060-laptop, by the data sheets
+    /// of both
+    #[arg(long, value_name = "MODEL", value_parser = crate::what_if::gpu_model)]
+    gpu_model: Option<&'static GpuModel>,
     /// Seed for the simulated draws that the predicted ranges are computed from
     #[arg(long, default_value_t = 1)]
     seed: u64,

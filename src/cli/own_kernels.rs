@@ -81,7 +81,7 @@ pub(super) fn run(
         Some(path) => in_folder(path),
         None => newest(Path::new(CALIBRATIONS))?,
     };
-    let found = LoadedProfile { profile: Profile::load(&path)?, path };
+    let found = LoadedProfile { profile: Profile::load(&path)?, path, has_other_gpu: false };
     let workloads = arguments.scenarios.iter().map(|path| load(path));
     let workloads: Vec<Workload> = workloads.collect::<Result<_, _>>()?;
     let mut samples = found.own_samples()?;

@@ -12,6 +12,7 @@ use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_co
 use crate::simulate::Draws;
 use crate::study::Calibration;
 use crate::units::Span;
+use crate::what_if::with_gpu;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -26,13 +27,16 @@ const LARGEST_SCORES: u64 = 1 << 20;
 pub(super) struct LoadedProfile {
     pub profile: Profile,
     pub path: PathBuf,
+    /// Whether another GPU is in the machine than the one that was measured.
+    pub has_other_gpu: bool,
 }
 
 impl LoadedProfile {
     /// What reports say of it.
     pub fn origin(&self) -> Origin {
         let mut origin = Origin::new(&self.path.display().to_string(), &self.profile);
-        let scores = files::read(&self.scores(), LARGEST_SCORES).ok();
+        let scores = (!self.has_other_gpu).then_some(self.scores());
+        let scores = scores.and_then(|path| files::read(&path, LARGEST_SCORES).ok());
         origin.scored =
             scores.and_then(|text| report::Scores::read(&text, origin.calibration_unix_time));
         origin
@@ -56,7 +60,9 @@ impl LoadedProfile {
     /// The runs that an earlier `verify` kept, if there are any.
     pub fn kept_runs(&self, workload: &Workload) -> Result<Option<RunSet>, Failure> {
         let path = self.runs_of(workload);
-        path.exists().then(|| self.saved_runs_at(workload, &path)).transpose()
+        (path.exists() && !self.has_other_gpu)
+            .then(|| self.saved_runs_at(workload, &path))
+            .transpose()
     }
 
     /// The runs of a scenario in a file.
@@ -202,8 +208,8 @@ impl Predicting {
     /// The profile that was named, or the newest of `calibration/*/profile.toml`.
     pub fn profile(&self) -> Result<LoadedProfile, Failure> {
         match self.profile.as_slice() {
-            [] => Self::load_profile(newest(Path::new(CALIBRATIONS))?),
-            [path] => Self::load_profile(in_folder(path)),
+            [] => self.load_profile(newest(Path::new(CALIBRATIONS))?),
+            [path] => self.load_profile(in_folder(path)),
             several => Err(Failure::refused(
                 format!("this command takes one profile, but {} were given", several.len()),
                 "name one profile; only `hallway evaluate` compares machines",
@@ -216,12 +222,24 @@ impl Predicting {
         if self.profile.is_empty() {
             return Ok(vec![self.profile()?]);
         }
-        self.profile.iter().map(|path| Self::load_profile(in_folder(path))).collect()
+        self.profile.iter().map(|path| self.load_profile(in_folder(path))).collect()
     }
 
-    fn load_profile(path: PathBuf) -> Result<LoadedProfile, Failure> {
+    fn load_profile(&self, path: PathBuf) -> Result<LoadedProfile, Failure> {
         match Profile::load(&path) {
-            Ok(profile) => Ok(LoadedProfile { profile, path }),
+            Ok(measured) => {
+                let profile = match self.gpu_model {
+                    Some(gpu) => with_gpu(&measured, gpu).map_err(|why| {
+                        Failure::refused(
+                            why,
+                            "leave out --gpu-model, or describe the machine by a table",
+                        )
+                    })?,
+                    None => measured.clone(),
+                };
+                let has_other_gpu = profile.machine.gpu != measured.machine.gpu;
+                Ok(LoadedProfile { profile, path, has_other_gpu })
+            }
             Err(_) if Workload::load(&path).is_ok() => Err(mixed_up(&path, "scenario", "profile")),
             Err(error) => Err(error.into()),
         }

@@ -42,6 +42,7 @@ names and drops both winners.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
+#[command(mut_arg("gpu_model", |model| model.hide(true)))]
 #[command(mut_arg("scenarios", |scenarios| scenarios
     .required(false)
     .required_unless_present("random")
@@ -116,6 +117,10 @@ enum ScoreFormat {
 const RERUNS: usize = 3;
 
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
+    if let Some(gpu) = arguments.predicting.gpu_model {
+        let what = format!("plans cannot run on a GPU that is not there ({})", gpu.key);
+        return Err(Failure::refused(what, "leave out --gpu-model"));
+    }
     let found = arguments.predicting.profile()?;
     let subjects = Subjects::new(arguments, &found)?;
     let folder = subjects.folder.clone();

@@ -27,6 +27,15 @@ impl PcieLink {
         WIDTHS.contains(&lanes).then_some(Self { generation, lanes })
     }
 
+    /// What two ends agree on: the older generation and the fewer lanes.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        Self {
+            generation: self.generation.min(other.generation),
+            lanes: self.lanes.min(other.lanes),
+        }
+    }
+
     /// Transfers per second of a lane, in 10^9: each is one bit.
     pub const fn speed(self) -> f64 {
         SPEEDS[self.generation as usize - 1]

@@ -4,10 +4,12 @@
 //! Invariant: nothing here knows of programs, or of how anything is measured.
 
 mod condition;
+mod gpu_model;
 mod host_pages;
 mod link;
 
 pub use condition::Condition;
+pub use gpu_model::GpuModel;
 pub use host_pages::HostPages;
 pub use link::{NvLinks, PcieLink};
 

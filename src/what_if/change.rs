@@ -1,6 +1,6 @@
 //! Changes, as a user writes them.
 
-use crate::machine::{HostMemory, PcieLink};
+use crate::machine::{GpuModel, HostMemory, PcieLink};
 use crate::profile::Profile;
 use crate::program::ProcessState;
 use crate::scenario::Workload;
@@ -27,6 +27,8 @@ pub enum Change {
     Link(PcieLink),
     /// The workload's host buffers are in such memory from the start.
     Memory(HostMemory),
+    /// Another GPU is in the machine.
+    Gpu(&'static GpuModel),
     /// The machine has so many GPUs like the first.
     Gpus(usize),
     /// The process that runs the programs has used the GPU before, or has not.
@@ -157,6 +159,7 @@ impl FromStr for Change {
                 Some(state) => Ok(Self::Process(state)),
                 None => Err(format!("`process` can be `new` or `running`, not `{value}`")),
             },
+            "gpu-model" => gpu_model(value).map(Self::Gpu),
             "gpus" => match value.parse() {
                 Ok(count @ 1..=MOST_GPUS) => Ok(Self::Gpus(count)),
                 _ => Err(format!("`gpus` can be 1 to {MOST_GPUS}, not `{value}`")),
@@ -168,14 +171,25 @@ impl FromStr for Change {
                     let knobs = knobs.chain(SetupPrice::ALL.map(SetupPrice::name));
                     let knobs = knobs.collect::<Vec<_>>().join(", ");
                     format!(
-                        "`{name}` cannot be changed: use {knobs}, kernel.NAME, memory, process \
-                         or gpus"
+                        "`{name}` cannot be changed: use {knobs}, kernel.NAME, memory, process, \
+                         gpu-model or gpus"
                     )
                 })?;
                 knob.change(value)
             }
         }
     }
+}
+
+/// The GPU of this key.
+///
+/// # Errors
+/// If there is none: all keys that there are.
+pub fn gpu_model(key: &str) -> Result<&'static GpuModel, String> {
+    GpuModel::with_key(key).ok_or_else(|| {
+        let known = GpuModel::all().iter().map(|model| model.key).collect::<Vec<_>>().join(", ");
+        format!("no data sheet of GPU `{key}` is known: use one of {known}")
+    })
 }
 
 impl FromStr for Variation {

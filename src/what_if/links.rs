@@ -64,14 +64,25 @@ pub(super) fn rates(profile: &Profile) -> Result<[f64; 2], String> {
 
 /// Changes everything that crosses the link, of which each direction carries so many times as much
 /// as today.
-pub(super) fn scale(varied: &mut Varied, [down, up]: [f64; 2]) -> Result<(), String> {
+pub(super) fn scale(varied: &mut Varied, factors: [f64; 2]) -> Result<(), String> {
+    scale_profile(&mut varied.profile, factors)?;
+    let has_several = varied.profile.gpu_counts().iter().any(|&devices| devices > 1);
+    if has_several && factors != [1.0; 2] {
+        varied.assume(
+            "Copies of several GPUs together are limited by the root and host memory, as before.",
+        );
+    }
+    Ok(())
+}
+
+/// Changes the links of a profile alone.
+pub(super) fn scale_profile(profile: &mut Profile, [down, up]: [f64; 2]) -> Result<(), String> {
     if down == 1.0 && up == 1.0 {
         return Ok(());
     }
     let way = |rate: f64, factor: f64| Way { per_byte: 1e9 / rate, factor };
-    let [rate_down, rate_up] = rates(&varied.profile)?;
+    let [rate_down, rate_up] = rates(profile)?;
     let ways = [way(rate_down, down), way(rate_up, up)];
-    let profile = &mut varied.profile;
     let link = &mut profile.link;
     let rates = [&mut link.down_bytes_per_second, &mut link.up_bytes_per_second];
     for (rate, way) in rates.into_iter().zip(ways) {
@@ -82,11 +93,6 @@ pub(super) fn scale(varied: &mut Varied, [down, up]: [f64; 2]) -> Result<(), Str
     transfers(profile, ways);
     contention(profile, ways);
     peers(profile, ways);
-    if profile.gpu_counts().iter().any(|&devices| devices > 1) {
-        varied.assume(
-            "Copies of several GPUs together are limited by the root and host memory, as before.",
-        );
-    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@
 //! beside its answer; what it cannot know stays unknown, or the change is refused.
 
 mod change;
+mod data_sheet;
 mod gpus;
 mod kernels;
 mod links;
@@ -18,6 +19,7 @@ mod threads;
 mod turning_factor;
 mod vary;
 
-pub use change::{Change, Knob, SetupPrice, Variation, Varied};
+pub use change::{Change, Knob, SetupPrice, Variation, Varied, gpu_model};
+pub use data_sheet::{TAKEN_FOR_GRANTED, with_gpu};
 pub use turning_factor::{SEARCHED, TurningFactor, turning_factor};
 pub use vary::vary;

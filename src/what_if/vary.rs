@@ -2,7 +2,7 @@
 //! cost, are changed here.
 
 use super::change::{Change, Knob, SetupPrice, Variation, Varied};
-use super::{gpus, kernels, links, threads};
+use super::{TAKEN_FOR_GRANTED, gpus, kernels, links, threads, with_gpu};
 use crate::machine::{HostMemory, PcieLink};
 use crate::profile::Profile;
 use crate::samples::Provenance;
@@ -21,12 +21,22 @@ pub fn vary(
 ) -> Result<Varied, String> {
     let (profile, workload) = (profile.clone(), workload.clone());
     let mut varied = Varied { profile, workload, assumptions: Vec::new() };
+    // Other changes are of the GPU that is there then.
+    let gpu = variation.changes.iter().find_map(|change| match change {
+        Change::Gpu(gpu) => Some(*gpu),
+        _ => None,
+    });
+    if let Some(gpu) = gpu {
+        varied.profile = with_gpu(&varied.profile, gpu)?;
+        varied.assume(TAKEN_FOR_GRANTED);
+    }
     let machine = varied.profile.machine.clone();
     // How many times as much as today each direction of the link carries.
     let mut capacities = [1.0; 2];
     let mut devices = None;
     for change in &variation.changes {
         match change {
+            Change::Gpu(_) => {}
             Change::Gpus(count) => devices = Some(*count),
             Change::Memory(kind) => set_memory(&mut varied, *kind)?,
             Change::Process(state) => {
@@ -84,7 +94,7 @@ pub(super) fn scaling(
             })?;
             Some((Knob::Link, link.on_paper() / now.on_paper()))
         }
-        Change::Memory(_) | Change::Gpus(_) | Change::Process(_) => None,
+        Change::Memory(_) | Change::Gpu(_) | Change::Gpus(_) | Change::Process(_) => None,
     })
 }
 

@@ -6,7 +6,7 @@ use super::predicted::{PROFILE, calibrated, repository, scenario, searched};
 use super::workloads::{ON_DEVICE, floats, head, read, simple, task};
 use hallway::findings::InBrief;
 use hallway::kernels::Kernel;
-use hallway::machine::{Direction, PcieLink};
+use hallway::machine::{Direction, GpuModel, PcieLink};
 use hallway::profile::Profile;
 use hallway::scenario::Workload;
 use hallway::search::lead;
@@ -272,4 +272,61 @@ fn the_command_shows_what_would_be_beside_what_is() {
     let fails = evaluate(&["scenarios/small-scale.toml", "--what-if", "kernel.none=2x"]);
     assert_eq!(fails.status.code(), Some(2));
     assert!(fails.stdout.is_empty());
+}
+
+/// Microseconds that published logs give for an H2D copy of 16 MiB of pinned memory (the tables in
+/// `tests/cases`), and the link that each was measured on.
+const PUBLISHED: [(&str, &str, f64); 5] = [
+    ("rtx-3090", "gen4x16", 659.93),
+    ("a100-sxm", "gen4x16", 678.501),
+    ("gtx-1060", "gen3x16", 1401.1),
+    ("rtx-3090", "gen3x8", 2753.36),
+    ("rtx-5090", "gen5x16", 468.734),
+];
+
+#[test]
+fn a_gpu_by_its_data_sheet_copies_about_as_fast_as_published() {
+    let workload = scenario("stream-saxpy");
+    let profile = calibrated("h200");
+    for (gpu, link, published) in PUBLISHED {
+        let alone = GpuModel::with_key(gpu).expect("it is in the table").link().to_string();
+        let text = if alone == link {
+            format!("gpu-model={gpu}")
+        } else {
+            format!("gpu-model={gpu},link={link}")
+        };
+        let there = varied(&profile, &workload, &text).profile;
+        let size = Bytes::new(16 << 20);
+        let predicted =
+            there.copy(Direction::HostToDevice, size).expect("measured").nanos_f64() / 1e3;
+        let off = published / predicted - 1.0;
+        let most = if gpu == "rtx-5090" { 0.6 } else { 0.2 };
+        assert!(
+            (0.0..most).contains(&off),
+            "{text}: {predicted} us predicted, {published} published"
+        );
+    }
+}
+
+#[test]
+fn another_gpu_changes_what_its_data_sheet_says() {
+    let profile = calibrated("h200");
+    let workload = simple(Kernel::Scale, 1 << 26, "");
+    let same = varied(&profile, &workload, "gpu-model=h200").profile;
+    assert_eq!(same, profile);
+    // An H100 has the link of an H200 and 70% of its bandwidth.
+    let there = varied(&profile, &workload, "gpu-model=h100-sxm").profile;
+    assert_eq!(there.link, profile.link);
+    let time = |profile: &Profile| {
+        let curve = &profile.kernels.iter().find(|one| one.variant.kernel == Kernel::Scale);
+        curve.expect("it was measured").time.at(1e9)
+    };
+    assert_near(time(&there) / time(&profile), 4800.0 / 3352.0, 0.01);
+    assert!(there.accuracy.is_none() && there.model_error.is_some());
+    let error = change_error("gpu-model=voodoo-2");
+    assert!(error.contains("rtx-4060-laptop"), "{error}");
+}
+
+fn change_error(text: &str) -> String {
+    text.parse::<Variation>().expect_err("there is no such change")
 }
