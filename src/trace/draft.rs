@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// The correlation id of what has none.
 pub(super) const NO_ID: u64 = u64::MAX;
 
+/// No copy and no allocation is larger: 256 TiB are beyond all memory that addresses reach.
+pub(super) const MOST_BYTES: u64 = 1 << 48;
+
 /// Times are nanoseconds as the file counts them, from whenever.
 #[derive(Debug)]
 pub(super) struct Draft {

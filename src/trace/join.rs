@@ -166,12 +166,20 @@ impl Calls {
 
 /// The call that asked for each work.
 fn owners(draft: &mut Draft, calls: &Calls) -> Vec<Option<Position>> {
-    let find = |work: &DraftWork| {
-        let fits =
-            |position| fits(&work.kind, draft.functions.of(of(&draft.calls, position)).action);
-        calls.find(work.correlation, work.process, fits)
+    let find = |work: &DraftWork, process| {
+        let action = |position| draft.functions.of(of(&draft.calls, position)).action;
+        calls.find(work.correlation, process, |position| fits(&work.kind, action(position)))
     };
-    let owners: Vec<Option<Position>> = draft.work.iter().map(find).collect();
+    let found = draft.work.iter().map(|work| find(work, work.process));
+    let mut owners: Vec<Option<Position>> = found.collect();
+    // In a file of several processes that does not name them beside the work, their ids collide.
+    // A GPU that all other work ties to one process settles which was meant.
+    let homes = homes(draft, &owners);
+    for (work, owner) in draft.work.iter().zip(&mut owners) {
+        if let (None, None, Some(Some(home))) = (&owner, work.process, homes.get(&work.device)) {
+            *owner = find(work, Some(*home));
+        }
+    }
     let mut without = 0;
     let mut early = 0;
     for (work, owner) in draft.work.iter().zip(&owners) {
@@ -206,22 +214,32 @@ fn fits(work: &WorkKind, action: Action) -> bool {
 /// The stream of each work. Files that do not name the process are of one process, or merged: then
 /// it is the process of the call, or the one that uses the GPU.
 fn streams(draft: &Draft, owners: &[Option<Position>]) -> Vec<StreamKey> {
-    let process_of = |position: Position| draft.threads.process(of(&draft.calls, position).thread);
-    let named =
-        |work: &DraftWork, owner: &Option<Position>| work.process.or_else(|| owner.map(process_of));
-    let mut homes: BTreeMap<u32, u64> = BTreeMap::new();
-    for (work, owner) in draft.work.iter().zip(owners) {
-        if let Some(process) = named(work, owner) {
-            homes.entry(work.device).or_insert(process);
-        }
-    }
+    let homes = homes(draft, owners);
     let only = draft.threads.all.first().map_or(0, |thread| thread.process);
     let of_work = |(work, owner): (&DraftWork, &Option<Position>)| {
-        let home = || homes.get(&work.device).copied().unwrap_or(only);
-        let process = named(work, owner).unwrap_or_else(home);
+        let home = || homes.get(&work.device).copied().flatten().unwrap_or(only);
+        let process = process(draft, work, *owner).unwrap_or_else(home);
         StreamKey { process, device: work.device, stream: work.stream }
     };
     draft.work.iter().zip(owners).map(of_work).collect()
+}
+
+/// The process that each GPU works for; `None` if there are several.
+fn homes(draft: &Draft, owners: &[Option<Position>]) -> BTreeMap<u32, Option<u64>> {
+    let mut homes = BTreeMap::new();
+    for (work, owner) in draft.work.iter().zip(owners) {
+        if let Some(process) = process(draft, work, *owner) {
+            let home = homes.entry(work.device).or_insert(Some(process));
+            *home = home.filter(|&home| home == process);
+        }
+    }
+    homes
+}
+
+/// The process of some work, as the file says or as its call does.
+fn process(draft: &Draft, work: &DraftWork, owner: Option<Position>) -> Option<u64> {
+    let of_call = |position| draft.threads.process(of(&draft.calls, position).thread);
+    work.process.or_else(|| owner.map(of_call))
 }
 
 /// Some tools write the size of a copy only beside its call.

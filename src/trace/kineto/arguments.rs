@@ -54,7 +54,7 @@ impl<'a> Arguments<'a> {
 }
 
 /// What is written, without quotation marks.
-pub(super) fn text<'a>(raw: Raw<'a>) -> Option<&'a str> {
+pub(super) fn text(raw: Raw<'_>) -> Option<&str> {
     let text = raw?.get();
     let inner = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     Some(inner.unwrap_or(text))

@@ -4,7 +4,7 @@ use super::arguments::{Arguments, host, id, number, sizes, text};
 use super::decimal::nanos;
 use super::names;
 use crate::trace::WorkKind;
-use crate::trace::draft::{self, Draft, DraftCall, DraftRange, DraftWork, Fact, NO_ID};
+use crate::trace::draft::{self, Draft, DraftCall, DraftRange, DraftWork, Fact, MOST_BYTES, NO_ID};
 use crate::units::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -65,11 +65,10 @@ impl Event<'_> {
         }
     }
 
-    /// Begin and end; inner `None` if the event ends before it starts, which is noted.
-    fn times(&self, draft: &mut Draft) -> Option<Option<(i64, i64)>> {
+    /// Begin and end.
+    fn times(&self) -> Option<(i64, i64)> {
         let begin = nanos(text(self.ts)?)?;
-        let end = begin.checked_add(nanos(text(self.dur)?)?)?;
-        Some(draft.is_forwards(begin, end).then_some((begin, end)))
+        Some((begin, begin.checked_add(nanos(text(self.dur)?)?)?))
     }
 
     fn take_metadata(&self, draft: &mut Draft) -> Option<()> {
@@ -86,23 +85,25 @@ impl Event<'_> {
     fn take_call(&self, draft: &mut Draft) -> Option<()> {
         let arguments = Arguments::of(self.args)?;
         let given = draft::Arguments {
-            bytes: number(arguments.size),
+            bytes: number(arguments.size).filter(|&bytes| bytes <= MOST_BYTES),
             from: number(arguments.src),
             to: number(arguments.dst),
             address: number(arguments.ptr),
         };
         let name = self.name()?;
         let (process, thread) = (host(self.pid)?, host(self.tid)?);
-        let Some((begin, end)) = self.times(draft)? else { return Some(()) };
-        let call = DraftCall {
-            begin,
-            end,
-            correlation: number(arguments.correlation).unwrap_or(NO_ID),
-            thread: draft.threads.position(process, thread),
-            function: draft.functions.position(&name),
-            arguments: (given != draft::Arguments::default()).then(|| Box::new(given)),
-        };
-        draft.calls.push(call);
+        let (begin, end) = self.times()?;
+        if draft.is_forwards(begin, end) {
+            let call = DraftCall {
+                begin,
+                end,
+                correlation: number(arguments.correlation).unwrap_or(NO_ID),
+                thread: draft.threads.position(process, thread),
+                function: draft.functions.position(&name),
+                arguments: (given != draft::Arguments::default()).then(|| Box::new(given)),
+            };
+            draft.calls.push(call);
+        }
         Some(())
     }
 
@@ -116,39 +117,45 @@ impl Event<'_> {
         let device = number(arguments.device).or_else(|| number(self.pid))?;
         let device = u32::try_from(device).ok()?;
         let stream = id(arguments.stream).or_else(|| id(self.tid))?;
-        let Some((start, end)) = self.times(draft)? else { return Some(()) };
-        draft.work.push(DraftWork {
-            kind,
-            process: None,
-            device,
-            stream,
-            start,
-            end,
-            correlation: number(arguments.correlation).unwrap_or(NO_ID),
-            graph_node: id(arguments.graph_node).filter(|&node| node != 0),
-            is_uncalled: false,
-        });
+        let (start, end) = self.times()?;
+        if draft.is_forwards(start, end) {
+            draft.work.push(DraftWork {
+                kind,
+                process: None,
+                device,
+                stream,
+                start,
+                end,
+                correlation: number(arguments.correlation).unwrap_or(NO_ID),
+                graph_node: id(arguments.graph_node).filter(|&node| node != 0),
+                is_uncalled: false,
+            });
+        }
         Some(())
     }
 
     fn kernel(&self, draft: &mut Draft, arguments: &Arguments) -> Option<WorkKind> {
         let name = self.name()?;
+        let shared = number(arguments.shared);
+        is_memory(shared).then_some(())?;
         Some(WorkKind::Kernel {
             name: draft.name(&name),
             grid: sizes(arguments.grid)?,
             block: sizes(arguments.block)?,
             registers: u32::try_from(number(arguments.registers).unwrap_or(0)).ok()?,
-            shared: Bytes::new(number(arguments.shared).unwrap_or(0)),
+            shared: Bytes::new(shared.unwrap_or(0)),
         })
     }
 
     fn copy(&self, _: &mut Draft, arguments: &Arguments) -> Option<WorkKind> {
         let (from, to) = names::memory(&self.name()?)?;
-        Some(WorkKind::Copy { from, to, bytes: number(arguments.bytes).map(Bytes::new) })
+        let bytes = number(arguments.bytes);
+        is_memory(bytes).then_some(WorkKind::Copy { from, to, bytes: bytes.map(Bytes::new) })
     }
 
     fn clear(&self, _: &mut Draft, arguments: &Arguments) -> Option<WorkKind> {
-        Some(WorkKind::Clear { bytes: number(arguments.bytes).map(Bytes::new) })
+        let bytes = number(arguments.bytes);
+        is_memory(bytes).then_some(WorkKind::Clear { bytes: bytes.map(Bytes::new) })
     }
 
     /// A wait tells about itself and, if it is for an event, about the call that recorded it.
@@ -180,10 +187,17 @@ impl Event<'_> {
     fn take_range(&self, draft: &mut Draft) -> Option<()> {
         let name = self.name()?;
         let (process, thread) = (host(self.pid)?, host(self.tid)?);
-        let Some((begin, end)) = self.times(draft)? else { return Some(()) };
-        let name = draft.name(&name);
-        let thread = draft.threads.position(process, thread);
-        draft.ranges.push(DraftRange { thread, name, begin, end });
+        let (begin, end) = self.times()?;
+        if draft.is_forwards(begin, end) {
+            let name = draft.name(&name);
+            let thread = draft.threads.position(process, thread);
+            draft.ranges.push(DraftRange { thread, name, begin, end });
+        }
         Some(())
     }
+}
+
+/// Whether a number of bytes can be one, if there is one.
+fn is_memory(bytes: Option<u64>) -> bool {
+    bytes.is_none_or(|bytes| bytes <= MOST_BYTES)
 }

@@ -16,7 +16,6 @@ use super::read::unpacking;
 use super::{Defect, Trace, TraceError};
 use scanner::{Scanner, Stop};
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
@@ -167,7 +166,7 @@ impl Document {
             "deviceProperties" => {
                 let devices: Vec<DeviceProperties> = decoded(text).unwrap_or_default();
                 let names = devices.into_iter().filter_map(|device| device.id.zip(device.name));
-                self.draft.gpu_names = BTreeMap::from_iter(names);
+                self.draft.gpu_names = names.collect();
             }
             _ => {}
         }

@@ -106,7 +106,7 @@ impl<R: Read> Scanner<R> {
     }
 
     /// Cuts out one value, as JSON allows it: control characters are spaces, and quotation marks
-    /// within names are escaped. False if it is longer than `most`: then only its beginning is
+    /// and backslashes within names are escaped. False if it is longer than `most`: then only its beginning is
     /// there.
     pub fn value(&mut self, text: &mut Vec<u8>, most: usize) -> Result<bool, Stop> {
         text.clear();
@@ -135,10 +135,10 @@ impl<R: Read> Scanner<R> {
                     }
                 }
             }
-            if depth == 0 && !text.is_empty() && matches!(state, State::Plain) {
-                if matches!(byte, b',' | b':' | b'}' | b']' | b' ') {
-                    return Ok(is_whole);
-                }
+            let is_delimiter = matches!(byte, b',' | b':' | b'}' | b']' | b' ');
+            let may_end = depth == 0 && !text.is_empty() && matches!(state, State::Plain);
+            if may_end && is_delimiter {
+                return Ok(is_whole);
             }
             self.at += 1;
             if text.len() < most {
@@ -161,7 +161,13 @@ impl<R: Read> Scanner<R> {
                 }
                 (State::Text, b'\\') => State::Escape,
                 (State::Text, b'"') => State::Quoted(text.len() - 1),
-                (State::Escape, _) => State::Text,
+                (State::Escape, _) => {
+                    // Names with paths of Windows: a backslash by itself.
+                    if is_whole && !b"\"\\/bfnrtu".contains(&byte) {
+                        text.insert(text.len() - 1, b'\\');
+                    }
+                    State::Text
+                }
                 (state, _) => state,
             };
         }

@@ -4,6 +4,8 @@
 //! views and virtual tables could compute for ever.
 
 use crate::trace::TraceError;
+use crate::trace::draft::MOST_BYTES;
+use crate::units::Bytes;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
@@ -186,6 +188,14 @@ impl Cells<'_> {
 
     pub fn must(&self, column: usize) -> Result<u64, Unreadable> {
         self.natural(column)?.ok_or(Unreadable)
+    }
+
+    /// A number of bytes, or none.
+    pub fn bytes(&self, column: usize) -> Result<Option<Bytes>, Unreadable> {
+        match self.natural(column)? {
+            Some(bytes) if bytes > MOST_BYTES => Err(Unreadable),
+            bytes => Ok(bytes.map(Bytes::new)),
+        }
     }
 
     pub fn small(&self, column: usize) -> Result<u32, Unreadable> {

@@ -82,7 +82,7 @@ impl Export {
         let columns = [&WORK[..], &["bytes", "srcKind", "dstKind", "copyKind"]].concat();
         self.read(database, "CUPTI_ACTIVITY_KIND_MEMCPY", &columns, |export, cells| {
             let (from, to) = (memory(cells.must(8)?)?, memory(cells.must(9)?)?);
-            let bytes = cells.natural(7)?.map(Bytes::new);
+            let bytes = cells.bytes(7)?;
             let is_uncalled = cells.natural(10)?.is_some_and(|kind| MANAGED.contains(&kind));
             export.take_work(cells, WorkKind::Copy { from, to, bytes }, is_uncalled)
         })
@@ -91,7 +91,7 @@ impl Export {
     pub fn read_clears(&mut self, database: &Database) -> Result<(), TraceError> {
         let columns = [&WORK[..], &["bytes"]].concat();
         self.read(database, "CUPTI_ACTIVITY_KIND_MEMSET", &columns, |export, cells| {
-            let bytes = cells.natural(7)?.map(Bytes::new);
+            let bytes = cells.bytes(7)?;
             export.take_work(cells, WorkKind::Clear { bytes }, false)
         })
     }
@@ -152,7 +152,7 @@ impl Export {
                 time: cells.time(0)?,
                 memory: memory(cells.must(4)?)?,
                 address: cells.must(2)?,
-                bytes: cells.must(3)?,
+                bytes: cells.bytes(3)?.ok_or(Unreadable)?.get(),
                 is_free,
             });
             Ok(())
