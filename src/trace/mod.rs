@@ -4,8 +4,19 @@
 //! Invariant: every importer makes the same value, a [`Trace`]. What reads one does not know where
 //! it came from. What an importer could not use is counted in it, and never guessed.
 
+mod draft;
+mod error;
+mod functions;
+mod join;
+mod kineto;
+#[cfg(feature = "nsight")]
+mod nsight;
+mod read;
+mod requests;
 mod value;
 
+pub use error::TraceError;
+pub use read::read;
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,
     StreamKey, Trace, WorkKind,

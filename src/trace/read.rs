@@ -1,0 +1,177 @@
+//! Opens a trace, whichever tool wrote it. The content says which, not the name.
+
+use super::{Trace, TraceError, kineto};
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+/// The most bytes of a trace, unpacked. A few kilobytes of gzip can unpack to all of a disk.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// The bytes at the beginning of a file that say what it is.
+const HEAD: u64 = 512;
+
+/// Reads a trace of the PyTorch profiler, an export of Nsight Systems or a recording of hallway's
+/// own, gzipped or not.
+///
+/// # Errors
+/// If the file cannot be read, is nothing of these, or has nothing that can be used.
+pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    let failed = |source| TraceError::Read { file: path.to_owned(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let head = head_of(&mut file).map_err(failed)?;
+    let whole = Cursor::new(head.clone()).chain(file);
+    match Format::of(&head) {
+        Some(Format::Gzip) => read_packed(path, MultiGzDecoder::new(whole)),
+        Some(format) => read_as(format, path, Limited::to(MOST_BYTES, whole), false),
+        None if head.is_empty() => Err(TraceError::Empty { file: path.to_owned() }),
+        None => Err(unknown(path, &head)),
+    }
+}
+
+fn read_packed(path: &Path, unpacked: impl Read) -> Result<Trace, TraceError> {
+    let mut unpacked = Limited::to(MOST_BYTES, unpacked);
+    let head = head_of(&mut unpacked).map_err(|error| unpacking(path, &error, 0))?;
+    match Format::of(&head) {
+        Some(Format::Gzip) => {
+            let hint = "it is gzipped twice: unpack it once (gunzip)";
+            Err(TraceError::Unknown { file: path.to_owned(), hint })
+        }
+        Some(format) => read_as(format, path, Cursor::new(head).chain(unpacked), true),
+        None if head.is_empty() => Err(TraceError::Empty { file: path.to_owned() }),
+        None => Err(unknown(path, &head)),
+    }
+}
+
+fn read_as(
+    format: Format,
+    path: &Path,
+    content: impl Read,
+    is_packed: bool,
+) -> Result<Trace, TraceError> {
+    match format {
+        Format::Json => kineto::read(path, content),
+        Format::Sqlite => read_sqlite(path, content, is_packed),
+        Format::Recording | Format::Gzip => {
+            let hint = "it was recorded by a version of hallway that this one cannot read";
+            Err(TraceError::Unknown { file: path.to_owned(), hint })
+        }
+    }
+}
+
+/// A database is read where it is. A packed one is unpacked to a temporary file.
+#[cfg(feature = "nsight")]
+fn read_sqlite(path: &Path, mut content: impl Read, is_packed: bool) -> Result<Trace, TraceError> {
+    if !is_packed {
+        return super::nsight::read(path, path);
+    }
+    let failed = |source| TraceError::Read { file: path.to_owned(), source };
+    let mut unpacked = tempfile::NamedTempFile::new().map_err(failed)?;
+    let mut counted = Limited::to(u64::MAX, &mut content);
+    let copied = io::copy(&mut counted, &mut unpacked);
+    copied.map_err(|error| unpacking(path, &error, counted.read))?;
+    super::nsight::read(path, unpacked.path())
+}
+
+#[cfg(not(feature = "nsight"))]
+fn read_sqlite(path: &Path, _: impl Read, _: bool) -> Result<Trace, TraceError> {
+    let hint = "this build of hallway cannot read SQLite files: build it with the feature `nsight`";
+    Err(TraceError::Unknown { file: path.to_owned(), hint })
+}
+
+/// Why a file could not be read on, after `bytes` bytes of what it holds.
+pub(super) fn unpacking(path: &Path, error: &io::Error, bytes: u64) -> TraceError {
+    let file = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => TraceError::CutGzip { file, bytes },
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            TraceError::BadGzip { file, bytes, problem: error.to_string() }
+        }
+        io::ErrorKind::FileTooLarge => TraceError::TooLarge { file, most: MOST_BYTES },
+        kind => {
+            let source = error.raw_os_error().map_or(kind.into(), io::Error::from_raw_os_error);
+            TraceError::Read { file, source }
+        }
+    }
+}
+
+fn head_of(content: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    content.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Gzip,
+    Sqlite,
+    Json,
+    /// Hallway's own.
+    Recording,
+}
+
+impl Format {
+    fn of(head: &[u8]) -> Option<Self> {
+        let marks: [(&[u8], Self); 3] = [
+            (b"\x1f\x8b", Self::Gzip),
+            (b"SQLite format 3\0", Self::Sqlite),
+            (b"hallway recording", Self::Recording),
+        ];
+        let marked = marks.into_iter().find(|(mark, _)| head.starts_with(mark));
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = matches!(first, Some(b'{' | b'['));
+        marked.map(|(_, format)| format).or(is_json.then_some(Self::Json))
+    }
+}
+
+/// What to do with a file that is no trace.
+fn unknown(path: &Path, head: &[u8]) -> TraceError {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let begins = |mark: &[u8]| head.starts_with(mark);
+    let hint = match extension.as_str() {
+        "nsys-rep" | "qdrep" | "qdstrm" => {
+            "it is a report of Nsight Systems, which has to be exported first: \
+             nsys export --type sqlite FILE"
+        }
+        "ncu-rep" => {
+            "it is a report of Nsight Compute, which measures single kernels. Record the program \
+             with Nsight Systems or the PyTorch profiler"
+        }
+        _ if begins(b"PK\x03\x04") => "it is a zip archive: unpack it (unzip)",
+        _ if begins(b"\x28\xb5\x2f\xfd") => "it is packed by zstd: unpack it (zstd -d)",
+        _ if begins(b"\xfd7zXZ") => "it is packed by xz: unpack it (xz -d)",
+        _ if begins(b"BZh") => "it is packed by bzip2: unpack it (bzip2 -d)",
+        _ => {
+            "it is no trace that hallway reads. These are JSON of the PyTorch profiler \
+             (export_chrome_trace), SQLite of Nsight Systems (nsys export --type sqlite FILE), \
+             and recordings of hallway's own"
+        }
+    };
+    TraceError::Unknown { file: path.to_owned(), hint }
+}
+
+/// Passes on what it reads, up to a limit.
+struct Limited<R> {
+    content: R,
+    read: u64,
+    most: u64,
+}
+
+impl<R: Read> Limited<R> {
+    fn to(most: u64, content: R) -> Self {
+        Self { content, read: 0, most }
+    }
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(into)?;
+        self.read += count as u64;
+        if self.read > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(count)
+    }
+}
